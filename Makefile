@@ -1,0 +1,55 @@
+# Needs Python 3.11 or newer with pip, and make. Everything else goes into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUN := $(BIN)/python
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+
+.PHONY: demo test thorough lint kernels docs bench clean help
+
+help:  ## list what can be made
+	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/'
+
+demo: $(VENV)/.runs  ## make a data set, publish it, verify it
+	@$(RUN) -m sequester demo --out out/demo
+
+test: $(VENV)/.tests lint kernels  ## everything that must be green: style, types, layers, kernels, suite
+	@SEQUESTER_TEST_PROFILE=quick $(RUN) -m pytest -n 2 --cov --cov-report=term:skip-covered src tests
+
+thorough: $(VENV)/.tests lint kernels  ## the same with many more examples, kill tests and large real data
+	@SEQUESTER_TEST_PROFILE=thorough $(RUN) -m pytest -n 2 --cov --cov-report=term:skip-covered src tests
+
+lint: $(VENV)/.tests
+	@$(RUN) -m ruff check
+	@$(RUN) -m ruff format --check
+	@$(RUN) -m mypy
+	@$(BIN)/lint-imports
+
+kernels: $(VENV)/.tests  ## kernel tests without the JIT, then with bounds checks
+	@NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -q -n 2 -m kernel tests
+	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$(CURDIR)/.numba-boundscheck" $(RUN) -m pytest -q -n 2 -m kernel tests
+
+docs: $(VENV)/.tests  ## build the pages into site/
+	@$(RUN) -m mkdocs build --strict
+
+bench: $(VENV)/.tests  ## every benchmark, one after the other
+	@for each in benchmarks/bench_*.py; do echo "== $$each"; $(RUN) "$$each" || exit 1; done
+
+clean:  ## remove everything that was made here
+	rm -rf $(VENV) out site .numba-boundscheck .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage
+
+$(VENV)/bin/python:
+	@echo "making a virtual environment in $(VENV)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sequester needs Python 3.11 or newer; name one with PYTHON=")'
+	@$(PYTHON) -m venv $(VENV)
+
+# The stamps keep later runs off the network.
+$(VENV)/.runs: pyproject.toml | $(VENV)/bin/python
+	@echo "installing sequester and what it needs"
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.tests: pyproject.toml | $(VENV)/bin/python
+	@echo "installing sequester and what its tests need"
+	@$(PIP) --editable '.[test]'
+	@touch $@

@@ -1,0 +1,115 @@
+"""The fast face of a table: codes in flat arrays, delimited by persons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sequester import kernels
+from sequester.data.codebook import Codebook
+from sequester.errors import SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sequester._typing import Codes, Counts, Offsets
+
+SYMBOL = "symbol"
+"""The column of plain symbol sequences that have no other name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """Equal sequences folded into one with a weight, in lexicographic order of their codes."""
+
+    items: Codes
+    """The codes of all distinct sequences, one after the other."""
+    offsets: Offsets
+    """Sequence ``r`` is ``items[offsets[r]:offsets[r + 1]]``."""
+    weights: Counts
+    """Persons who have the sequence."""
+    row_of_person: Codes
+    """For each person the number of their sequence."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of distinct sequences."""
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> Counts:
+        """Number of items of each distinct sequence."""
+        return np.diff(self.offsets)
+
+
+@dataclass(frozen=True, slots=True)
+class Sequences:
+    """One code per event and column; `person_offsets` tells whose event it is.
+
+    Examples
+    --------
+    >>> sequences = Sequences.from_rows(["abc", "ac", "abc"])
+    >>> sequences.n_persons, sequences.n_events
+    (3, 8)
+    >>> sequences.to_rows()
+    [('a', 'b', 'c'), ('a', 'c'), ('a', 'b', 'c')]
+    >>> sequences.distinct().weights.tolist()
+    [2, 1]
+    """
+
+    person_offsets: Offsets
+    """Person ``i`` has the events ``person_offsets[i]`` to ``person_offsets[i + 1]``."""
+    columns: Mapping[str, Codes]
+    """The codes of every attribute, over the same events."""
+    codebooks: Mapping[str, Codebook]
+    """What the codes of an attribute mean."""
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Sequence[str]], *, column: str = SYMBOL) -> Sequences:
+        """Make symbol sequences of one row per person, a row being a string or a list of labels."""
+        rows = [tuple(row) for row in rows]
+        book = Codebook.of(label for row in rows for label in row)
+        offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+        codes = book.encode(label for row in rows for label in row)
+        return cls(offsets, {column: codes}, {column: book})
+
+    @property
+    def n_persons(self) -> int:
+        """Number of persons, those without events included."""
+        return len(self.person_offsets) - 1
+
+    @property
+    def n_events(self) -> int:
+        """Number of events."""
+        return int(self.person_offsets[-1])
+
+    @property
+    def symbol(self) -> str:
+        """The name of the only attribute; refused where there are several."""
+        if len(self.columns) != 1:
+            msg = f"one attribute is needed, there are {len(self.columns)}: {', '.join(self.columns)}"
+            raise SchemaError(msg)
+        return next(iter(self.columns))
+
+    def to_rows(self, column: str | None = None) -> list[tuple[str, ...]]:
+        """Give each person's labels, in order."""
+        column = column or self.symbol
+        labels = self.codebooks[column].decode(self.columns[column])
+        bounds = self.person_offsets.tolist()
+        return [tuple(labels[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)]
+
+    def distinct(self, column: str | None = None) -> Distinct:
+        """Fold equal sequences of an attribute into weighted ones, sorted."""
+        items = self.columns[column or self.symbol]
+        group_of_row, first_rows = kernels.distinct.fold_rows(items, self.person_offsets)
+        order = kernels.distinct.sort_rows(items, self.person_offsets, first_rows)
+        group_of_first = group_of_row[order]
+        rank = np.empty(len(order), np.int32)
+        rank[group_of_first] = np.arange(len(order), dtype=np.int32)
+        row_of_person = rank[group_of_row]
+        weights = np.bincount(row_of_person, minlength=len(order)).astype(np.int64)
+        return Distinct(
+            *kernels.distinct.gather_rows(items, self.person_offsets, order), weights, row_of_person
+        )

@@ -1,0 +1,58 @@
+"""What can go wrong, by who has to act."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class SequesterError(Exception):
+    """The base of everything that sequester raises on purpose."""
+
+
+class InputError(SequesterError):
+    """Yours to fix: each line of the message names one problem.
+
+    Examples
+    --------
+    >>> error = InputError("column 'age' has no role", "column 'zip' has no role")
+    >>> error.lines
+    ("column 'age' has no role", "column 'zip' has no role")
+    >>> print(error)
+    column 'age' has no role
+    column 'zip' has no role
+    """
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__("\n".join(lines))
+        self.lines = lines
+
+
+class SchemaError(InputError):
+    """The table and its roles do not fit together."""
+
+
+class HierarchyError(InputError):
+    """A hierarchy is no tree, or does not cover its column."""
+
+
+class ParameterError(InputError):
+    """A parameter is outside its range."""
+
+
+class UnattainableError(SequesterError):
+    """No release satisfies the model here; `achieved` is the best level that could be reached."""
+
+    def __init__(self, message: str, *, achieved: Mapping[str, float] | None = None) -> None:
+        super().__init__(message)
+        self.achieved = dict(achieved or {})
+
+
+class InternalError(SequesterError):
+    """Ours: an invariant broke."""
+
+
+class SequesterWarning(UserWarning):
+    """Something a steward must know, and that does not stop the run."""

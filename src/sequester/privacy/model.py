@@ -1,0 +1,59 @@
+"""What every privacy model offers, and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a model holds, the best level the data reaches, and who breaks it.
+
+    Examples
+    --------
+    >>> verdict = Verdict(holds=False, achieved={"k": 1}, witnesses=(("a", "b"),), violations=1)
+    >>> verdict
+    Verdict(holds=False, achieved={'k': 1}, witnesses=(('a', 'b'),))
+    >>> bool(verdict)
+    False
+    """
+
+    holds: bool
+    """The model is satisfied."""
+    achieved: Mapping[str, float]
+    """Parameter to the best value that holds."""
+    witnesses: tuple[object, ...] = ()
+    """What breaks the promise, in labels, shortest first; a few of them."""
+    violations: int = field(default=0, repr=False)
+    """How many break the promise, witnesses included."""
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+
+class PrivacyModel(Protocol):
+    """A promise with its parameters. Implementations are frozen dataclasses; their fields are the claim."""
+
+    needs_original: ClassVar[bool] | bool
+    """The released files alone cannot show that the promise is kept."""
+
+    def check(
+        self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None
+    ) -> Verdict:
+        """Count, and say whether the promise is kept."""
+        ...
+
+    def claim(self) -> dict[str, object]:
+        """The parameters that a recipient may see and needs for a check of their own."""
+        ...
+
+    def in_words(self) -> str:
+        """The promise in a sentence for people."""
+        ...

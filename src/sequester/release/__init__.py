@@ -1,0 +1,1 @@
+"""The result of a method: data, changes, claim, verdict."""

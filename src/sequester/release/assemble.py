@@ -1,0 +1,82 @@
+"""Turn a method's outcome into a release: fresh pseudonyms, random order, and the model's own check."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from sequester import kernels
+from sequester.errors import InternalError
+from sequester.release.randomness import pseudonym_labels
+from sequester.release.release import ORDER, PERSON, Release
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sequester._typing import Counts
+    from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
+    from sequester.engine import Progress
+    from sequester.privacy.model import PrivacyModel
+    from sequester.release.outcome import Outcome
+    from sequester.release.randomness import Randomness
+    from sequester.utility.score import Score
+
+
+def assemble(
+    outcome: Outcome,
+    table: EventTable,
+    *,
+    method: str,
+    parameters: Mapping[str, object],
+    model: PrivacyModel,
+    utility: Mapping[str, Score],
+    randomness: Randomness,
+    progress: Progress,
+) -> Release:
+    """Give persons new names in a random order, and have the model judge the result."""
+    progress(0.0, "shuffling persons")
+    released = np.flatnonzero(np.diff(outcome.sequences.person_offsets)).astype(np.int64)
+    numbers = randomness.pseudonyms(table.n_persons)[released]
+    shuffle = np.argsort(numbers)
+    persons, labels = released[shuffle], pl.Series(pseudonym_labels(numbers[shuffle]), dtype=pl.String)
+    frame = released_frame(outcome.sequences, persons, labels)
+    release = Release(
+        tables={"events": frame},
+        schema=outcome.schema,
+        hierarchies=outcome.hierarchies,
+        method=method,
+        parameters=parameters,
+        model=model,
+        verdict=model.check(outcome.sequences, original=table),
+        limits=outcome.limits,
+        warnings=outcome.warnings,
+        utility=utility,
+        changes=outcome.changes,
+        pseudonyms=pl.DataFrame({"person": table.persons.gather(persons), "pseudonym": labels}),
+        seed=randomness.seed,
+        n_input_persons=table.n_persons,
+        n_input_events=table.n_events,
+        n_lost_events=outcome.n_lost_events,
+    )
+    if not release.verdict:
+        msg = f"{method} made a release that breaks its promise: {release.verdict.witnesses[:1]}"
+        raise InternalError(msg)
+    progress(1.0, "checked")
+    return release
+
+
+def released_frame(sequences: Sequences, persons: Counts, labels: pl.Series) -> pl.DataFrame:
+    """Write the events of `persons`, in that order, under the names `labels`."""
+    columns: dict[str, pl.Series] = {}
+    offsets = sequences.person_offsets
+    for column, codes in sequences.columns.items():
+        items, offsets = kernels.distinct.gather_rows(codes, sequences.person_offsets, persons)
+        book = pl.Series(sequences.codebooks[column].labels, dtype=pl.String)
+        columns[column] = book.gather(items)
+    lengths = np.diff(offsets)
+    order = np.arange(offsets[-1], dtype=np.int64) - np.repeat(offsets[:-1], lengths) + 1
+    owner = labels.gather(np.repeat(np.arange(len(persons)), lengths))
+    return pl.DataFrame({PERSON: owner, ORDER: order, **columns})

@@ -1,0 +1,34 @@
+"""What a method made of a table, before pseudonyms and shuffling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from sequester.data.schema import Schema
+    from sequester.data.sequences import Sequences
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a method made of a table, before pseudonyms and shuffling."""
+
+    sequences: Sequences
+    """Released events of each person of the table, in the table's order; a person without events is not released."""
+    schema: Schema
+    """Roles of the released columns, over ``person`` and ``order``."""
+    hierarchies: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    """Released nodes and those above, per attribute."""
+    changes: pl.DataFrame
+    """Every changed cell or event, keyed by input row."""
+    n_lost_events: int
+    """Events that are absent, empty or deleted; a re-attached sequence is changed, not lost."""
+    limits: tuple[str, ...]
+    """What is not promised, in plain words, without a raw value."""
+    warnings: tuple[str, ...] = ()
+    """What the steward must know."""

@@ -1,0 +1,81 @@
+"""Everything random comes from one seed, through HMAC-SHA-256."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+SHORT_SEED = 16
+"""A seed with fewer characters can be guessed, and with it the shuffle undone."""
+
+
+@dataclass(frozen=True)
+class Randomness:
+    """Draws for a named purpose; the same seed gives the same draws, purposes do not touch each other.
+
+    Examples
+    --------
+    >>> kept = Randomness.of("a sentence nobody guesses")
+    >>> kept.pseudonyms(2).tolist() == Randomness.of("a sentence nobody guesses").pseudonyms(2).tolist()
+    True
+    >>> Randomness.of(None).seed == Randomness.of(None).seed
+    False
+    """
+
+    seed: str
+    """The steward's text, or 128 fresh bits from the system in hexadecimal."""
+
+    @classmethod
+    def of(cls, seed: str | None) -> Randomness:
+        """Take the seed given, or draw one from the system."""
+        return cls(secrets.token_hex(16) if seed is None else seed)
+
+    @cached_property
+    def key(self) -> bytes:
+        """The 128-bit key that all draws are made under."""
+        return hmac.digest(b"sequester", self.seed.encode(), "sha256")[:16]
+
+    def generator(self, purpose: str) -> np.random.Generator:
+        """Make a generator for the choices of a method."""
+        digest = hmac.digest(self.key, f"generator {purpose}".encode(), "sha256")
+        return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
+
+    def numbers(self, purpose: str, count: int) -> npt.NDArray[np.uint64]:
+        """Draw 64-bit numbers that nobody without the key can tell from chance: HMAC in counter mode."""
+        base = hmac.new(self.key, f"numbers {purpose} ".encode(), hashlib.sha256)
+        stream = bytearray()
+        for block in range(-(-count // 4)):
+            state = base.copy()
+            state.update(block.to_bytes(8, "big"))
+            stream += state.digest()
+        return np.frombuffer(bytes(stream), ">u8").astype(np.uint64)[:count]
+
+    def pseudonyms(self, count: int) -> npt.NDArray[np.uint64]:
+        """Draw as many different numbers as there are persons; their order is a random order of persons."""
+        attempt = 0
+        while True:
+            drawn = self.numbers(f"pseudonyms {attempt}", count)
+            if np.unique(drawn).size == count:
+                return drawn
+            attempt += 1
+
+
+def pseudonym_labels(numbers: npt.NDArray[np.uint64]) -> list[str]:
+    """Write pseudonyms so that no reader takes them for numbers, in the order of the numbers.
+
+    Examples
+    --------
+    >>> pseudonym_labels(np.array([255, 16], np.uint64))
+    ['p00000000000000ff', 'p0000000000000010']
+    """
+    text = numbers.astype(">u8").tobytes().hex()
+    return ["p" + text[i : i + 16] for i in range(0, len(text), 16)]

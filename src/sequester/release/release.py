@@ -1,0 +1,75 @@
+"""What a method hands over: the released tables, what was changed, and the promise with its verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sequester.data.table import EventTable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from sequester.data.schema import Schema
+    from sequester.privacy.model import PrivacyModel, Verdict
+    from sequester.utility.score import Score
+
+PERSON = "person"
+"""The column of pseudonyms in a release."""
+ORDER = "order"
+"""The column that numbers the events of a person from 1 in a release."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """A release in memory, verified by its model, ready to be written."""
+
+    tables: Mapping[str, pl.DataFrame]
+    """What would be published, by file name without ending; ``events`` where persons keep their histories."""
+    schema: Schema
+    """The roles of the released columns."""
+    hierarchies: Mapping[str, pl.DataFrame]
+    """Per released attribute the nodes at or above the released values: ``node``, ``parent``, ``leaves``."""
+    method: str
+    """The method's name on the command line."""
+    parameters: Mapping[str, object]
+    """The method's parameters."""
+    model: PrivacyModel
+    """The promise."""
+    verdict: Verdict
+    """What the model said about the released tables."""
+    limits: tuple[str, ...]
+    """What is not promised, in plain words, safe to hand out."""
+    warnings: tuple[str, ...] = ()
+    """What the steward must know, not for the recipient."""
+    utility: Mapping[str, Score] = field(default_factory=dict)
+    """Measures against the original; only a rounded ``information_loss`` leaves the house."""
+    changes: pl.DataFrame
+    """Every changed cell or event, keyed by input row. Stays in the house."""
+    pseudonyms: pl.DataFrame
+    """``person`` as in the input and ``pseudonym``. Stays in the house."""
+    seed: str
+    """Repeats the run. Stays in the house."""
+    n_input_persons: int
+    """Persons in the input."""
+    n_input_events: int
+    """Events in the input."""
+    n_lost_events: int
+    """Events that are absent, empty or deleted."""
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The main table, as it would be published."""
+        return next(iter(self.tables.values()))
+
+    @property
+    def table(self) -> EventTable:
+        """The main table with its roles, as a recipient would read it."""
+        return EventTable(self.frame, self.schema)
+
+    @property
+    def lost_share(self) -> float:
+        """Share of the input's events that are lost."""
+        return self.n_lost_events / max(self.n_input_events, 1)

@@ -1,0 +1,20 @@
+"""What every utility measure answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """One number about what a release is still good for, with its direction and range."""
+
+    value: float
+    """The number."""
+    goal: Literal["minimize", "maximize"]
+    """Which way is better."""
+    bounds: tuple[float, float | None]
+    """Smallest and largest possible value; None where there is no largest."""
+    means: str
+    """What the number says, in one sentence, with its parameters."""

@@ -1,0 +1,35 @@
+"""Profiles of the suite, and where the public data sets are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+PROFILE = os.environ.get("SEQUESTER_TEST_PROFILE", "quick")
+# A first call compiles a kernel, so a deadline per example would only measure the compiler.
+common = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
+settings.register_profile("quick", max_examples=60, derandomize=True, **common)
+settings.register_profile("thorough", max_examples=2000, **common)
+settings.load_profile(PROFILE)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the slow ones to the thorough profile."""
+    if PROFILE == "thorough":
+        return
+    slow = [item for item in items if item.get_closest_marker("thorough")]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of public data sets; tests that need it are skipped where it is absent."""
+    named = os.environ.get("SEQUESTER_DATA")
+    folder = Path(named) if named else Path(__file__).parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the public data sets are not here; name their folder in SEQUESTER_DATA")
+    return folder
