@@ -6,45 +6,87 @@ The modules load on first use (``kernels.distinct.fold_rows(...)``), because num
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import os
+import shutil
 import tempfile
+from functools import cache
 from pathlib import Path
-from types import ModuleType
+from threading import RLock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
     from sequester.kernels import distinct as distinct
 
 _MODULES = frozenset(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
 _listeners: list[Callable[[], None]] = []
+_loading = RLock()
 
 
 def __getattr__(name: str) -> ModuleType:
     if name not in _MODULES:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    _settle_cache()
-    return importlib.import_module(f"{__name__}.{name}")
+    # numba decides where the compiled code of a function goes when it meets the decorator, so the folder is
+    # ours only while our module loads; other users of numba in this process keep theirs.
+    from numba.core import config  # noqa: PLC0415  (numba takes longer to load than --help may take to answer)
+
+    with _loading:
+        _hear_compiler()
+        theirs, config.CACHE_DIR = config.CACHE_DIR, config.CACHE_DIR or _cache_folder()
+        try:
+            return importlib.import_module(f"{__name__}.{name}")
+        finally:
+            config.CACHE_DIR = theirs
 
 
-def on_compilation(call: Callable[[], None]) -> None:
-    """Call `call` once, when the first kernel has to be compiled rather than loaded from the cache."""
+def on_compilation(call: Callable[[], None]) -> Callable[[], None]:
+    """Call `call` once, when the first kernel has to be compiled rather than loaded from the cache.
+
+    Gives back a function that takes the request back.
+    """
     _listeners.append(call)
 
+    def forget() -> None:
+        if call in _listeners:
+            _listeners.remove(call)
 
-def _settle_cache() -> None:
-    """Keep compiled code beside the package, else in the user's cache, else in a folder of this process."""
-    if "NUMBA_CACHE_DIR" in os.environ:
-        return
+    return forget
+
+
+@cache
+def _hear_compiler() -> None:
+    """Have numba tell when it compiles; it says nothing when it finds compiled code on disk."""
+    from numba.core import event  # noqa: PLC0415  (loaded with the first kernel)
+
+    class Ear(event.Listener):  # type: ignore[misc]  # numba has no types
+        def on_start(self, event: event.Event) -> None:
+            if event.data["dispatcher"].py_func.__module__.startswith(__name__):
+                while _listeners:
+                    _listeners.pop()()
+
+        def on_end(self, event: event.Event) -> None:
+            """Nothing to say."""
+
+    event.register("numba:compile", Ear())
+
+
+@cache
+def _cache_folder() -> str:
+    """Name the folder of compiled code: the package (empty text), the user's cache, else a passing one."""
     if os.access(Path(__file__).parent, os.W_OK):
-        return
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sequester" / "kernels"
+        return ""
     try:
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sequester" / "kernels"
         home.mkdir(parents=True, exist_ok=True)
-        writable = os.access(home, os.W_OK)
-    except OSError:
-        writable = False
-    os.environ["NUMBA_CACHE_DIR"] = str(home) if writable else tempfile.mkdtemp(prefix="sequester-kernels-")
+        if os.access(home, os.W_OK):
+            return str(home)
+    except (OSError, RuntimeError):  # a user without a home, or with one that cannot be written to
+        pass
+    folder = tempfile.mkdtemp(prefix="sequester-kernels-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

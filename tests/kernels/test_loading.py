@@ -1,0 +1,74 @@
+"""Kernels load on first use, say when they compile, and find a place for compiled code."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sequester import kernels
+
+# What a process does on its first use of a kernel; the argument names the folders it cannot write to.
+FIRST_USE = """
+import os, sys
+from pathlib import Path
+allowed = os.access
+refused = sys.argv[1].split("|")
+os.access = lambda path, mode: allowed(path, mode) and str(path) not in refused
+from sequester import kernels
+kernels.on_compilation(lambda: print("compiling"))
+import numpy as np
+kernels.distinct.fold_rows(np.array([1, 1], np.int32), np.array([0, 1, 2]))
+print("done")
+from numba.core import config
+assert not config.CACHE_DIR, "other users of numba keep their own place"
+print(kernels._cache_folder())
+"""
+
+
+def first_use(*refused: Path, cache: Path) -> list[str]:
+    env = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    env.pop("NUMBA_CACHE_DIR", None)
+    env.pop("NUMBA_DISABLE_JIT", None)
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_USE, "|".join(map(str, refused))],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.splitlines()
+
+
+def test_read_only_package_compiles_once_into_the_users_cache(tmp_path):
+    package = Path(kernels.__file__).parent
+    home = tmp_path / "sequester" / "kernels"
+    assert first_use(package, cache=tmp_path) == ["compiling", "done", str(home)]
+    assert list(home.rglob("*.nbi"))
+    assert first_use(package, cache=tmp_path) == ["done", str(home)]
+
+
+def test_no_writable_place_compiles_into_a_folder_that_goes_away(tmp_path):
+    package = Path(kernels.__file__).parent
+    said = first_use(package, tmp_path / "sequester" / "kernels", cache=tmp_path)
+    assert said[:2] == ["compiling", "done"]
+    assert "sequester-kernels-" in said[2]
+    assert not Path(said[2]).exists()
+
+
+def test_a_request_can_be_taken_back():
+    called = []
+    forget = kernels.on_compilation(lambda: called.append(1))
+    assert len(kernels._listeners) == 1
+    forget()
+    forget()
+    assert kernels._listeners == []
+    assert called == []
+
+
+def test_unknown_kernel_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = kernels.nothing
