@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
+    from sequester.kernels import containment as containment
     from sequester.kernels import distinct as distinct
 
 _MODULES = frozenset(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))

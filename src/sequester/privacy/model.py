@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,8 +41,10 @@ class Verdict:
 class PrivacyModel(Protocol):
     """A promise with its parameters. Implementations are frozen dataclasses; their fields are the claim."""
 
-    needs_original: ClassVar[bool] | bool
-    """The released files alone cannot show that the promise is kept."""
+    @property
+    def needs_original(self) -> bool:
+        """The released files alone cannot show that the promise is kept."""
+        ...
 
     def check(
         self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None

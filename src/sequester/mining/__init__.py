@@ -1,0 +1,5 @@
+"""The questions about patterns: who contains them, and which are frequent."""
+
+from sequester.mining.support import minimum_prefix, support, supporters, supports
+
+__all__ = ["minimum_prefix", "support", "supporters", "supports"]

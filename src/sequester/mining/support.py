@@ -1,0 +1,140 @@
+"""Who contains a pattern as a subsequence, gaps allowed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sequester import kernels
+from sequester.data.sequences import Sequences
+from sequester.engine import LocalEngine, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sequester._typing import Codes, Counts, Mask, Offsets
+    from sequester.data.codebook import Codebook
+    from sequester.data.sequences import Distinct
+    from sequester.data.table import EventTable
+    from sequester.engine import Engine, Progress
+
+
+def sequences_of(data: EventTable | Sequences) -> Sequences:
+    """Take the fast face of a table; symbol sequences are their own."""
+    return data if isinstance(data, Sequences) else data.sequences
+
+
+def supporters(pattern: Sequence[str], data: EventTable | Sequences) -> Mask:
+    """Mark each person whose events contain `pattern` in order, gaps allowed.
+
+    Everybody contains the empty pattern; nobody contains a label that does not occur.
+
+    Examples
+    --------
+    >>> supporters("ac", Sequences.from_rows(["abc", "ca", "aac"])).tolist()
+    [True, False, True]
+    """
+    sequences = sequences_of(data)
+    column = sequences.symbol
+    book = sequences.codebooks[column]
+    if not len(pattern):
+        return np.ones(sequences.n_persons, np.bool_)
+    if not all(label in book.codes for label in pattern):
+        return np.zeros(sequences.n_persons, np.bool_)
+    marked: Mask = kernels.containment.mark_supporters(
+        sequences.columns[column], sequences.person_offsets, book.encode(pattern)
+    )
+    return marked
+
+
+def support(pattern: Sequence[str], data: EventTable | Sequences) -> int:
+    """Count the persons whose events contain `pattern` in order, gaps allowed.
+
+    Examples
+    --------
+    >>> support("ac", Sequences.from_rows(["abc", "ca", "aac"]))
+    2
+    """
+    return int(np.count_nonzero(supporters(pattern, data)))
+
+
+def supports(patterns: Iterable[Sequence[str]], data: EventTable | Sequences) -> Counts:
+    """Count the supporters of many patterns, in the order given; sorted ones share most work.
+
+    Examples
+    --------
+    >>> supports(["a", "ac", "cc"], Sequences.from_rows(["abc", "ca", "aac"])).tolist()
+    [3, 2, 0]
+    """
+    asked = Sequences.from_rows(patterns)
+    sequences = sequences_of(data)
+    column = sequences.symbol
+    return supports_of_codes(
+        asked.columns[asked.symbol],
+        asked.person_offsets,
+        asked.codebooks[asked.symbol],
+        sequences.distinct(column),
+        sequences.codebooks[column],
+    )
+
+
+def supports_of_codes(
+    patterns: Codes,
+    pattern_offsets: Offsets,
+    pattern_book: Codebook,
+    rows: Distinct,
+    book: Codebook,
+    *,
+    engine: Engine | None = None,
+    progress: Progress = silent,
+) -> Counts:
+    """Count the persons behind `rows` who contain each pattern; the codebooks of the two may differ."""
+    n_known = len(book)
+    # A label that the rows lack becomes a symbol without occurrences, so its patterns get support 0.
+    translated = [book.codes.get(label, n_known + i) for i, label in enumerate(pattern_book.labels)]
+    codes = np.array(translated, np.int32)[patterns]
+    ahead = kernels.containment.mark_ahead(rows.items, rows.offsets)
+    index = kernels.containment.list_first_places(rows.items, rows.offsets, n_known + len(pattern_book))
+
+    def count(shard: range) -> Counts:
+        counted: Counts = kernels.containment.count_supporters(
+            codes,
+            pattern_offsets,
+            shard.start,
+            shard.stop,
+            rows.items,
+            rows.offsets,
+            rows.weights,
+            ahead,
+            *index,
+        )
+        return counted
+
+    engine = engine or LocalEngine()
+    shards = engine.split(len(pattern_offsets) - 1)
+    parts = engine.map(count, shards, progress=progress, phase="counting supporters")
+    return np.concatenate([np.empty(0, np.int64), *parts])
+
+
+def minimum_prefix(pattern: Sequence[str], sequence: Sequence[str]) -> tuple[str, ...] | None:
+    """Give the shortest beginning of `sequence` that contains `pattern`, or None where none does.
+
+    Examples
+    --------
+    >>> minimum_prefix("ACD", "ABCDECDF")
+    ('A', 'B', 'C', 'D')
+    >>> minimum_prefix("FA", "ABCDECDF") is None
+    True
+
+    References
+    ----------
+    Pensa, Monreale, Pinelli, Pedreschi (2008), Definition 2 and Example 1.
+    """
+    matched = 0
+    for length, label in enumerate(sequence):
+        if matched == len(pattern):
+            return tuple(sequence[:length])
+        if label == pattern[matched]:
+            matched += 1
+    return tuple(sequence) if matched == len(pattern) else None

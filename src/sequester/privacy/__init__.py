@@ -1,0 +1,9 @@
+"""The promises: what is true of a release, written apart from how it is reached."""
+
+from sequester.privacy.model import PrivacyModel, Verdict
+from sequester.privacy.sequence_k import SequenceKAnonymity
+
+MODELS: dict[str, type[PrivacyModel]] = {"SequenceKAnonymity": SequenceKAnonymity}
+"""Every model, by the name that certificates give it."""
+
+__all__ = ["MODELS", "PrivacyModel", "SequenceKAnonymity", "Verdict"]

@@ -1,0 +1,126 @@
+"""Sequence k-anonymity: nothing anybody can know of a record is rarer than k persons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sequester.errors import InputError, ParameterError
+from sequester.mining.support import sequences_of, supports_of_codes
+from sequester.privacy.model import Verdict
+
+if TYPE_CHECKING:
+    from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
+
+N_WITNESSES = 5
+"""How many witnesses a verdict shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SequenceKAnonymity:
+    """Every subsequence of a released record is contained in the released records of at least `k` persons.
+
+    Checked with the original beside it, every subsequence of the release also has at least `k` supporters
+    there, which is Definition 1 of the paper. With ``strict=False`` only that second half is promised; it
+    says nothing about how many *released* records hold what somebody knows.
+
+    It is enough to count the supporters of each distinct released record. Whoever contains a record contains
+    each of its subsequences, because containment is transitive; so no subsequence has fewer supporters than
+    the record it was taken from, and the record is a subsequence of itself. The smallest support among the
+    distinct records is therefore the smallest among all subsequences, in the release as in the original.
+
+    A person without events is no record. A release without records keeps the promise, for there is nobody to
+    find; it reaches the level asked for. (A method that would release nothing raises instead.)
+
+    Examples
+    --------
+    >>> from sequester.data.sequences import Sequences
+    >>> original = Sequences.from_rows(["AB", "ABXYZ", "CXYZ", "CXYZ"])
+    >>> released = Sequences.from_rows(["AB", "CXYZ", "CXYZ", "CXYZ"])
+    >>> SequenceKAnonymity(k=2).check(released)
+    Verdict(holds=False, achieved={'k': 1}, witnesses=(('A', 'B'),))
+    >>> SequenceKAnonymity(k=2, strict=False).check(released, original=original)
+    Verdict(holds=True, achieved={'k': 2}, witnesses=())
+
+    References
+    ----------
+    Pensa, Monreale, Pinelli, Pedreschi (2008), Definition 1; the strict half is what its 1/k needs.
+    """
+
+    k: int
+    """Persons among whom every piece of knowledge leaves its owner hidden."""
+    strict: bool = True
+    """Count supporters among the released records, and not only among the original ones."""
+
+    def __post_init__(self) -> None:
+        k: object = self.k  # A certificate may hold anything.
+        if not isinstance(k, int):
+            msg = f"k must be a whole number, got {k!r}"
+            raise ParameterError(msg)
+        if k < 2:
+            msg = f"k must be at least 2, got {k}"
+            raise ParameterError(msg)
+
+    @property
+    def needs_original(self) -> bool:
+        """The strict promise can be checked from the released files alone, the other cannot."""
+        return not self.strict
+
+    def check(
+        self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None
+    ) -> Verdict:
+        """Count the supporters of every distinct released record.
+
+        ``achieved["k"]`` is the smallest number of supporters, in the release or (where it is given) in the
+        original, whichever is smaller. `violations` counts distinct released records with fewer than `k`
+        supporters; the witnesses are the first five of them, shortest first, then in label order.
+        """
+        if original is None and self.needs_original:
+            msg = "SequenceKAnonymity with strict = false compares with the original, and none was given"
+            raise InputError(msg)
+        sequences = sequences_of(released)
+        column = sequences.symbol
+        book, records = sequences.codebooks[column], sequences.distinct(column)
+        sides = [(records, book)] if self.strict else []
+        if original is not None:
+            source = sequences_of(original)
+            sides.append((source.distinct(source.symbol), source.codebooks[source.symbol]))
+        smallest = np.min(
+            [supports_of_codes(records.items, records.offsets, book, *side) for side in sides], axis=0
+        )
+        counted = np.flatnonzero(records.lengths)
+        if not counted.size:
+            return Verdict(holds=True, achieved={"k": self.k})
+        violating = counted[smallest[counted] < self.k]
+        # Distinct records are in label order, which a stable sort by length keeps among equals.
+        shown = violating[np.argsort(records.lengths[violating], kind="stable")][:N_WITNESSES]
+        return Verdict(
+            holds=not violating.size,
+            achieved={"k": int(smallest[counted].min())},
+            witnesses=tuple(
+                tuple(book.decode(records.items[records.offsets[row] : records.offsets[row + 1]]))
+                for row in shown
+            ),
+            violations=int(violating.size),
+        )
+
+    def claim(self) -> dict[str, object]:
+        """The parameters a recipient needs to check the promise."""
+        return {"k": self.k, "strict": self.strict}
+
+    def in_words(self) -> str:
+        """The promise in a sentence for people."""
+        if self.strict:
+            return (
+                f"Whatever part of a sequence occurs in the release, in order and with gaps, occurs in the "
+                f"released records of at least {self.k} persons, and occurred in the original sequences of "
+                f"at least {self.k} persons."
+            )
+        return (
+            f"Whatever part of a sequence occurs in the release, in order and with gaps, occurred in the "
+            f"original sequences of at least {self.k} persons; how many released records hold it is not "
+            f"promised."
+        )
