@@ -1,0 +1,92 @@
+"""The two pages of a release: each one file that needs no network and runs no script."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import jinja2
+
+from sequester._version import __version__
+from sequester.report import wording
+from sequester.report.content import changes, columns, comparison, files, levels, released
+from sequester.report.plot import SERIES, bars
+
+if TYPE_CHECKING:
+    from sequester.data.table import EventTable
+    from sequester.release.release import Release
+
+
+def external_page(release: Release) -> str:
+    """Write the page a recipient reads: the promise, how it was checked, its limits, and the released data.
+
+    It says nothing that the released rows and the certificate do not say: no number about what was changed
+    but the rounded information loss, no value but released ones.
+    """
+    return _template("external.html").render(**_shared(release), figures=released(release))
+
+
+def internal_page(release: Release, *, original: EventTable | None = None) -> str:
+    """Write the page that stays in the house: besides the promise, what was changed and what that cost.
+
+    With the `original` at hand it also shows how the data looked before.
+    """
+    return _template("internal.html").render(
+        **_shared(release),
+        figures=released(release) if original is None else comparison(release, original),
+        compared=original is not None,
+        changes=changes(release),
+        utility=release.utility,
+        warnings=release.warnings,
+        n_input_persons=release.n_input_persons,
+        n_input_events=release.n_input_events,
+        n_lost_events=release.n_lost_events,
+    )
+
+
+def _shared(release: Release) -> dict[str, object]:
+    frame = release.frame
+    loss = release.utility.get("information_loss")
+    return {
+        "promise": release.model.in_words(),
+        "model": type(release.model).__name__,
+        "holds": release.verdict.holds,
+        "levels": levels(release),
+        "needs_original": release.model.needs_original,
+        "limits": release.limits,
+        "method": release.method,
+        "parameters": release.parameters,
+        "information_loss": None if loss is None else round(loss.value, 2),
+        "information_loss_means": "" if loss is None else loss.means,
+        "n_persons": frame["person"].n_unique() if "person" in frame.columns else None,
+        "n_events": frame.height,
+        "files": files(release),
+        "columns": columns(release),
+        "has_hierarchies": bool(release.hierarchies),
+    }
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("sequester.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(
+        shown=wording.shown,
+        number=wording.number,
+        share=wording.share,
+        setting=wording.setting,
+        direction=wording.direction,
+        bars=bars,
+    )
+    environment.globals.update(version=__version__, series_colors=SERIES)
+    return environment
+
+
+def _template(name: str) -> jinja2.Template:
+    return _environment().get_template(name)
