@@ -1,0 +1,72 @@
+"""Invented data for demonstrations, tests and benchmarks: one file per generator, repeatable by a seed."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sequester.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["DATASETS", "SEED", "Dataset", "make"]
+
+SEED = "sequester"
+"""What generators draw from when nobody names a seed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dataset:
+    """A generator, and what a person who chooses one wants to know."""
+
+    name: str
+    """As in ``sequester datasets make NAME``."""
+    about: str
+    """What the events are."""
+    columns: tuple[str, ...]
+    """What the table has."""
+    persons: int
+    """How many persons it makes unless told."""
+
+    def make(self, *, persons: int | None = None, seed: str = SEED) -> pl.DataFrame:
+        """Make the table."""
+        # The generators load polars, which a list of their names does not need.
+        module = importlib.import_module(f"sequester.datasets.{self.name}")
+        made: pl.DataFrame = module.make(persons=self.persons if persons is None else persons, seed=seed)
+        return made
+
+
+DATASETS = {
+    each.name: each
+    for each in (
+        Dataset(
+            name="clicks",
+            about="page categories that visitors of a news site looked at in one day, shaped like MSNBC",
+            columns=("user", "at", "page"),
+            persons=10_000,
+        ),
+        Dataset(
+            name="hospital",
+            about="hospital visits: year, ZIP code, days since the first one, length of stay, disease",
+            columns=("PID", "VID", "AdmYr", "ZIP", "DSFC", "LOS", "Disease"),
+            persons=1_000,
+        ),
+    )
+}
+"""Name to generator."""
+
+
+def make(name: str, *, persons: int | None = None, seed: str = SEED) -> pl.DataFrame:
+    """Make a data set by its name.
+
+    Examples
+    --------
+    >>> make("clicks", persons=3).columns
+    ['user', 'at', 'page']
+    """
+    if name not in DATASETS:
+        msg = f"NAME must be one of {', '.join(DATASETS)}, got {name!r}"
+        raise InputError(msg)
+    return DATASETS[name].make(persons=persons, seed=seed)
