@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from sequester.kernels import containment as containment
     from sequester.kernels import distinct as distinct
+    from sequester.kernels import prefixspan as prefixspan
 
 _MODULES = frozenset(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
 _listeners: list[Callable[[], None]] = []
