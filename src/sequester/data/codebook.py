@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sequester.errors import SchemaError
+from sequester.hierarchies.labels import in_label_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from sequester._typing import Codes
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
-
-
-def in_label_order(labels: Iterable[str]) -> list[str]:
-    """Sort distinct labels as numbers where all of them are numbers, as text (code points) otherwise.
-
-    Examples
-    --------
-    >>> in_label_order(["10", "9", "2.5"])
-    ['2.5', '9', '10']
-    >>> in_label_order(["10", "9", "b"])
-    ['10', '9', 'b']
-    """
-    ordered = sorted(set(labels))
-    if all(_NUMBER.fullmatch(label) for label in ordered):
-        ordered.sort(key=Fraction)
-    return ordered
+__all__ = ["Codebook", "in_label_order"]
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sequester import kernels
 from sequester.data.codebook import Codebook
+from sequester.data.ordering import group_persons
+from sequester.data.text import as_text, encode
 from sequester.errors import SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    import polars as pl
 
     from sequester._typing import Codes, Counts, Offsets
 
@@ -75,6 +80,37 @@ class Sequences:
         codes = book.encode(label for row in rows for label in row)
         return cls(offsets, {column: codes}, {column: book})
 
+    @classmethod
+    def from_frame(cls, frame: pl.DataFrame, *, person: str, columns: Iterable[str]) -> Sequences:
+        """Encode the columns of a frame, events in the frame's order, persons in order of first appearance.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> frame = pl.DataFrame({"who": ["b", "a", "b"], "page": ["news", None, "local"]})
+        >>> Sequences.from_frame(frame, person="who", columns=["page"]).to_rows()
+        [('news', 'local'), ('(missing)',)]
+        """
+        grouping = group_persons(as_text(frame[person]))
+        columns = list(columns)
+        taken = frame.select(columns) if grouping.order is None else frame.select(columns)[grouping.order]
+        return cls.encoded(grouping.offsets, {column: as_text(taken[column]) for column in columns})
+
+    @classmethod
+    def encoded(
+        cls,
+        person_offsets: Offsets,
+        texts: Mapping[str, pl.Series],
+        labels: Mapping[str, list[str]] | None = None,
+    ) -> Sequences:
+        """Encode text columns whose events are grouped by person; `labels` where they are known."""
+        pairs = {column: encode(text, (labels or {}).get(column)) for column, text in texts.items()}
+        return cls(
+            person_offsets,
+            {column: codes for column, (codes, _) in pairs.items()},
+            {column: book for column, (_, book) in pairs.items()},
+        )
+
     @property
     def n_persons(self) -> int:
         """Number of persons, those without events included."""
@@ -98,7 +134,7 @@ class Sequences:
         column = column or self.symbol
         labels = self.codebooks[column].decode(self.columns[column])
         bounds = self.person_offsets.tolist()
-        return [tuple(labels[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)]
+        return [tuple(labels[a:b]) for a, b in pairwise(bounds)]
 
     def distinct(self, column: str | None = None) -> Distinct:
         """Fold equal sequences of an attribute into weighted ones, sorted."""
@@ -110,6 +146,5 @@ class Sequences:
         rank[group_of_first] = np.arange(len(order), dtype=np.int32)
         row_of_person = rank[group_of_row]
         weights = np.bincount(row_of_person, minlength=len(order)).astype(np.int64)
-        return Distinct(
-            *kernels.distinct.gather_rows(items, self.person_offsets, order), weights, row_of_person
-        )
+        distinct, offsets = kernels.distinct.gather_rows(items, self.person_offsets, order)
+        return Distinct(distinct, offsets, weights, row_of_person)

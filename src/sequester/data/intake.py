@@ -1,0 +1,250 @@
+"""From any frame to sorted, checked events; everything that is wrong is found before anything stops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from sequester.data.binding import bind
+from sequester.data.derive import count_events, derive
+from sequester.data.ordering import Grouping, group_persons, order_keys, repeats, sort_events
+from sequester.data.problems import Problem
+from sequester.data.roles import check_roles, roles_of
+from sequester.data.schema import ROW
+from sequester.data.text import as_text, is_plain
+from sequester.data.times import read_times
+from sequester.data.values import find_protected, read_labels
+from sequester.errors import SchemaError
+from sequester.hierarchies.labels import quoted
+
+if TYPE_CHECKING:
+    from sequester._typing import Counts, Mask, Offsets
+    from sequester.data.ordering import Keys
+    from sequester.data.schema import Schema
+    from sequester.hierarchies.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intake:
+    """The events of a frame, sorted, checked and completed."""
+
+    frame: pl.DataFrame
+    rows: Counts
+    persons: pl.Series
+    person_offsets: Offsets
+    times: pl.Series | None
+    labels: dict[str, list[str]]
+    hierarchies: dict[str, Hierarchy]
+    protected: dict[str, frozenset[str]]
+    problems: tuple[Problem, ...]
+
+
+def as_polars(frame: object) -> pl.DataFrame:
+    """Take a polars frame as it is, and anything with an Arrow stream (pandas, pyarrow, duckdb) through it.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> as_polars(pandas.DataFrame({"user": ["a"]}, index=[7])).columns
+    ['user']
+    """
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    if not hasattr(frame, "__arrow_c_stream__"):
+        msg = f"a table must be a polars or pandas frame or have an Arrow stream, got {type(frame).__name__}"
+        raise SchemaError(msg)
+    try:
+        taken = pl.DataFrame(frame)
+    except Exception as error:  # noqa: BLE001 - whatever a foreign object raises, it is no table
+        msg = f"the {type(frame).__name__} cannot be read as a table: {str(error).splitlines()[0]}"
+        raise SchemaError(msg) from None
+    # pandas hands over an index without a name as a column of this name.
+    return taken.drop(pl.selectors.matches(r"^__index_level_\d+__$"))
+
+
+def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
+    """Check, sort and complete the events of `source`; all errors come in one report."""
+    problems = [*check_roles(schema, source.columns), *_check_types(source, schema)]
+    frame = source.select(
+        column for column, dtype in source.schema.items() if is_plain(dtype) and column not in schema.drop
+    )
+    rows = np.arange(1, frame.height + 1, dtype=np.int64)
+    person, when = _read_person(frame, schema, problems), _read_when(frame, schema, problems)
+    if schema.invalid == "drop":
+        valid = _present(person, frame.height) & _present(when, frame.height)
+        if not valid.all():
+            frame, rows = frame.filter(valid), rows[valid]
+            person = None if person is None else person.filter(valid)
+            when = None if when is None else when.filter(valid)
+
+    attributes = [column for column in schema.attributes if column in frame.columns]
+    frame = frame.with_columns(as_text(frame[column]).alias(column) for column in attributes)
+    labels = read_labels(frame, attributes, schema, rows, problems)
+    protected = find_protected(schema, labels, problems)
+    hierarchies = bind(frame, schema, labels, rows, problems)
+
+    can_sort = person is not None and not person.null_count()
+    can_sort &= not when.null_count() if when is not None else schema.person == ROW
+    if person is None or not can_sort:
+        raise SchemaError(*map(str, _errors(problems)))
+    grouping, order, key = _arrange(frame, schema, person, when)
+    if order is not None:
+        frame, rows, key = frame[order], rows[order], None if key is None else key[order]
+        when = None if when is None else when.gather(order)
+    if key is not None:
+        problems += _look_for_repeats(source, schema, rows, grouping.offsets, key)
+    if schema.person != ROW:
+        owners = np.repeat(np.arange(len(grouping.persons)), np.diff(grouping.offsets))
+        frame = frame.with_columns(grouping.persons.gather(owners).alias(schema.person))
+    times = None if schema.time is None else when
+
+    new = _derive(schema, grouping.offsets, times, taken=frame.columns)
+    frame = frame.with_columns(new)
+    labels |= read_labels(frame, [each.name for each in new], schema, rows, problems)
+    hierarchies |= bind(frame, schema, {each.name: labels[each.name] for each in new}, rows, problems)
+    if _errors(problems):
+        raise SchemaError(*map(str, _errors(problems)))
+    return Intake(
+        frame=frame,
+        rows=rows,
+        persons=grouping.persons,
+        person_offsets=grouping.offsets,
+        times=times,
+        labels=labels,
+        hierarchies=hierarchies,
+        protected=protected,
+        problems=tuple(problems),
+    )
+
+
+def _errors(problems: list[Problem]) -> list[Problem]:
+    return [problem for problem in problems if problem.severity == "error"]
+
+
+def _check_types(source: pl.DataFrame, schema: Schema) -> list[Problem]:
+    kept = {*roles_of(schema)} - {*schema.drop}
+    return [
+        Problem(
+            f"column {quoted(column)} holds {dtype}: one text, number, date or truth value is needed",
+            column,
+        )
+        for column, dtype in source.schema.items()
+        if column in kept and not is_plain(dtype)
+    ]
+
+
+def _present(series: pl.Series | None, height: int) -> Mask:
+    return np.ones(height, np.bool_) if series is None else series.is_not_null().to_numpy()
+
+
+def _read_person(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) -> pl.Series | None:
+    """Give the person key of each row; None where the column cannot be read."""
+    if schema.person == ROW:
+        return pl.int_range(1, frame.height + 1, eager=True).cast(pl.String)
+    if schema.person not in frame.columns:
+        return None
+    person = as_text(frame[schema.person])
+    problems += _invalid(schema, schema.person, "person is missing", person.is_null().to_numpy())
+    return person
+
+
+def _read_when(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) -> pl.Series | None:
+    """Give what says when each row was, null where it cannot be read; None without readable columns."""
+    if schema.order is not None:
+        if schema.order not in frame.columns:
+            return None
+        order = frame[schema.order]
+        order = order.fill_nan(None) if order.dtype.is_float() else order
+        order = as_text(order) if order.dtype == pl.String else order
+        problems += _invalid(schema, schema.order, "order is missing", order.is_null().to_numpy())
+        return order
+    columns = schema.time_columns
+    if not columns or not {*columns} <= {*frame.columns}:
+        return None
+    times = read_times([frame[column] for column in columns], schema.time_format)
+    form = (
+        f"no time as in {schema.time_format}"
+        if schema.time_format
+        else "no ISO 8601 time (or set time_format)"
+    )
+    name = columns[0] if len(columns) == 1 else " ".join(columns)
+    problems += _invalid(schema, name, "time is missing", times.missing)
+    if times.unreadable.any():
+        example = " ".join(str(frame[column][int(times.unreadable.argmax())]) for column in columns)
+        problems += _invalid(schema, name, f"{quoted(example)} is {form}", times.unreadable)
+    if times.mixed:
+        what = (
+            f"column {quoted(name)}: some times have an offset and others have none, which are taken as UTC"
+        )
+        problems.append(Problem(what, name, severity="warning"))
+    return times.values
+
+
+def _invalid(schema: Schema, column: str, rule: str, where: Mask) -> list[Problem]:
+    if not where.any():
+        return []
+    if schema.invalid == "drop":
+        return [Problem.at(f"column {quoted(column)}: {rule}; dropped", column, where, severity="warning")]
+    return [Problem.at(f"column {quoted(column)}: {rule}", column, where)]
+
+
+def _arrange(
+    frame: pl.DataFrame, schema: Schema, person: pl.Series, when: pl.Series | None
+) -> tuple[Grouping, Counts | None, Keys | None]:
+    """Bring persons together and sort their events: persons, order of rows, and the key of each row."""
+    if schema.person == ROW or when is None:
+        return Grouping(person, np.arange(frame.height + 1, dtype=np.int64), None), None, None
+    grouping = group_persons(person)
+    key = order_keys(when)
+    keys = [key]
+    if schema.tie is not None:
+        tie = frame[schema.tie]
+        if tie.null_count() < frame.height:
+            keys += [tie.is_null().cast(pl.Int32).to_numpy(), order_keys(tie.fill_null(tie.drop_nulls()[0]))]
+    if grouping.order is not None:
+        keys = [each[grouping.order] for each in keys]
+    within = sort_events(grouping.offsets, keys)
+    if grouping.order is None or within is None:
+        return grouping, grouping.order if within is None else within, key
+    return grouping, grouping.order[within], key
+
+
+def _look_for_repeats(
+    source: pl.DataFrame, schema: Schema, rows: Counts, offsets: Offsets, key: Keys
+) -> list[Problem]:
+    """Count events of a person at the same time, and rows that are there twice."""
+    again = repeats(offsets, key)
+    if not again.any():
+        return []
+    shared = again.copy()
+    shared[:-1] |= again[1:]
+    name = schema.order or " ".join(schema.time_columns)
+    by = f"the order of column {quoted(schema.tie)}, then " if schema.tie else ""
+    what = f"column {quoted(name)}: events of a person at the same time stay in {by}file order"
+    problems = [Problem.at(what, name, shared, rows, "note")]
+    suspects = np.flatnonzero(shared)
+    frame = source[rows[suspects] - 1]
+    # Equal rows have equal hashes, and only those are compared in full.
+    alike = frame.hash_rows().is_duplicated().to_numpy()
+    if alike.any():
+        first = frame.filter(alike).select(pl.struct(pl.all()).is_first_distinct()).to_series().to_numpy()
+        twice = np.zeros(len(key), np.bool_)
+        twice[suspects[alike][~first]] = True
+        if twice.any():
+            what = "rows that repeat an earlier row in every column"
+            problems.append(Problem.at(what, None, twice, rows, "warning"))
+    return problems
+
+
+def _derive(
+    schema: Schema, offsets: Offsets, times: pl.Series | None, *, taken: list[str]
+) -> list[pl.Series]:
+    new = []
+    for name, kind in schema.derive.items():
+        if name in taken or (times is None and kind != "event_count"):
+            continue
+        new.append((count_events(offsets) if times is None else derive(kind, offsets, times)).alias(name))
+    return new

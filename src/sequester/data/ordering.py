@@ -1,0 +1,119 @@
+"""Who comes first, and which event of a person comes before which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from sequester.data.text import all_numbers, as_text, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sequester._typing import Counts, Mask, Offsets
+
+Keys = npt.NDArray[np.int64] | npt.NDArray[np.float64] | npt.NDArray[np.int32]
+"""One number per event that says when it was; equal numbers are ties."""
+
+_EXACT_DIGITS = 15
+"""Decimal numbers of at most so many characters are told apart by a 64-bit float."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Events brought together by person, in order of first appearance."""
+
+    persons: pl.Series
+    """The key of each person."""
+    offsets: Offsets
+    """Person ``i`` has the events ``offsets[i]`` to ``offsets[i + 1]``."""
+    order: Counts | None
+    """The place of each event in the input; None where the input is grouped already."""
+
+
+def group_persons(person: pl.Series) -> Grouping:
+    """Bring the events of each person together without changing their order.
+
+    Examples
+    --------
+    >>> grouping = group_persons(pl.Series(["b", "a", "b"]))
+    >>> grouping.persons.to_list(), grouping.offsets.tolist(), grouping.order.tolist()
+    (['b', 'a'], [0, 2, 3], [0, 2, 1])
+    """
+    size = len(person)
+    if not size:
+        return Grouping(person, np.zeros(1, np.int64), None)
+    starts = np.flatnonzero((person != person.shift(1)).fill_null(True).to_numpy()).astype(np.int64)
+    persons = person.gather(starts)
+    if persons.n_unique() == len(starts):
+        return Grouping(persons, np.append(starts, size), None)
+    frame = pl.DataFrame({"person": person, "row": pl.int_range(size, eager=True)})
+    groups = frame.group_by("person", maintain_order=True).agg("row")
+    lengths = groups["row"].list.len().to_numpy().astype(np.int64)
+    order = groups["row"].explode().to_numpy()
+    return Grouping(groups["person"], np.concatenate([[0], np.cumsum(lengths)]), order)
+
+
+def order_keys(values: pl.Series) -> Keys:
+    """Give the keys of a complete order column: its numbers if all are numbers, otherwise ranks of its texts.
+
+    Examples
+    --------
+    >>> order_keys(pl.Series(["10", "9"])).tolist()
+    [10, 9]
+    >>> order_keys(pl.Series(["10", "9", "x"])).tolist()
+    [0, 1, 2]
+    """
+    if values.dtype.is_temporal():
+        values = values.to_physical()
+    if values.dtype.is_float():
+        return values.cast(pl.Float64).to_numpy()
+    text = values if values.dtype.is_integer() else as_text(values)
+    numbers = text.cast(pl.Int64, strict=False)
+    if not numbers.null_count():
+        return numbers.to_numpy()
+    text = as_text(text)
+    if all_numbers(text) and (text.str.len_bytes().max() or 0) <= _EXACT_DIGITS:  # type: ignore[operator]
+        return text.cast(pl.Float64).to_numpy()
+    return encode(text)[0]
+
+
+def sort_events(offsets: Offsets, keys: Sequence[Keys]) -> Counts | None:
+    """Give the order that sorts each person's events by `keys`, first key first; None where they are sorted.
+
+    Equal events keep their order.
+    """
+    if is_sorted(offsets, keys):
+        return None
+    owners = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
+    frame = pl.DataFrame({"owner": owners, **{f"key {i}": key for i, key in enumerate(keys)}})
+    order = frame.select(pl.arg_sort_by(frame.columns, maintain_order=True).cast(pl.Int64))
+    return order.to_series().to_numpy()
+
+
+def is_sorted(offsets: Offsets, keys: Sequence[Keys]) -> bool:
+    """Tell whether no event comes before an earlier one of its person."""
+    tied = ~first_events(offsets)[1:]
+    for key in keys:
+        if (tied & (key[1:] < key[:-1])).any():
+            return False
+        tied &= key[1:] == key[:-1]
+    return True
+
+
+def repeats(offsets: Offsets, key: Keys) -> Mask:
+    """Mark each event that has the key of the event before it, of the same person; events are sorted."""
+    same = np.zeros(len(key), np.bool_)
+    same[1:] = key[1:] == key[:-1]
+    return same & ~first_events(offsets)
+
+
+def first_events(offsets: Offsets) -> Mask:
+    """Mark the first event of each person; every person has one."""
+    first = np.zeros(int(offsets[-1]), np.bool_)
+    first[offsets[:-1]] = True
+    return first

@@ -1,0 +1,199 @@
+"""The roles of columns: who, when, what, and what must not be learned."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, get_args
+
+from sequester.data.protect import Protect, Protection, as_protection, texts
+from sequester.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sequester.hierarchies.builder import HierarchyBuilder
+    from sequester.hierarchies.hierarchy import Hierarchy
+
+ROW = "row"
+"""As `person`: every row is a person of its own."""
+
+Derivation = Literal[
+    "year",
+    "month",
+    "quarter",
+    "weekday",
+    "days_since_first",
+    "days_since_first_in_year",
+    "days_since_previous",
+    "event_count",
+]
+"""What can be derived from the times of a person's events."""
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """The one attribute of plain symbol sequences."""
+
+    column: str
+    """Its column."""
+    hierarchy: Hierarchy | HierarchyBuilder | None = None
+    """Only the methods that generalize need it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quasi:
+    """What an adversary may know of an event, and how coarse it may become."""
+
+    hierarchy: Hierarchy | HierarchyBuilder
+    """A tree, or a way to build one from the values of the column."""
+    max_level: int | None = None
+    """The column may not be generalized further than this level."""
+    never_suppress: tuple[str, ...] = ()
+    """Values that may not become ``*``."""
+    weight: float = 1.0
+    """Importance in every loss."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "never_suppress", texts("never_suppress", self.never_suppress))
+        if self.max_level is not None and self.max_level < 0:
+            msg = f"max_level must be at least 0, got {self.max_level}"
+            raise ParameterError(msg)
+        if not (math.isfinite(self.weight) and self.weight >= 0):
+            msg = f"weight must be a number of at least 0, got {self.weight}"
+            raise ParameterError(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitive:
+    """What must not be learned about a person."""
+
+    columns: tuple[str, ...] = ()
+    """Columns that are one attribute with several values per event; default: the attribute's name."""
+    protect: Protection = "all"
+    """The highly sensitive values: a list, ``"all"``, or a `Protect` of prefixes and ranges."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", texts("columns", self.columns))
+        object.__setattr__(self, "protect", as_protection(self.protect))
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Schema:
+    """Every column's role; a column without one is an error, never passed through.
+
+    Short forms are completed: a name for `symbol`, a hierarchy for a value of `quasi`, a list or ``"all"``
+    for a value of `sensitive`.
+
+    Examples
+    --------
+    >>> schema = Schema(person="user", time="at", symbol="page", drop=["name"])
+    >>> schema.symbol
+    Symbol(column='page', hierarchy=None)
+    >>> schema.drop
+    ('name',)
+    >>> Schema(person="PID", order="VID", sensitive={"Disease": ["HIV"]}).sensitive["Disease"]
+    Sensitive(columns=('Disease',), protect=Protect(values=('HIV',), prefix=(), range=()))
+    """
+
+    person: str
+    """Who: the column of person keys, or ``"row"`` where each row is a person."""
+    order: str | None = None
+    """When: numbers if all are numbers, otherwise text."""
+    time: str | tuple[str, ...] | None = None
+    """When: dates or date-times, in one column, or in two (date, clock). Instead of `order`."""
+    time_format: str | None = None
+    """How times are written, such as ``%Y%m%d``, where not ISO 8601."""
+    tie: str | None = None
+    """Second key where order or time repeat within a person; otherwise file order."""
+    symbol: Symbol | None = None
+    """What, where it is one symbol per event."""
+    quasi: Mapping[str, Quasi] = field(default_factory=dict)
+    """What an adversary may know."""
+    sensitive: Mapping[str, Sensitive] = field(default_factory=dict)
+    """What must not be learned."""
+    keep: tuple[str, ...] = ()
+    """Released as they are; the steward vouches."""
+    drop: tuple[str, ...] = ()
+    """Identifiers; never leave."""
+    derive: Mapping[str, Derivation] = field(default_factory=dict)
+    """Quasi-identifiers made from time: new column to what it holds."""
+    invalid: Literal["refuse", "drop"] = "refuse"
+    """What happens to rows with a missing person or an unreadable time."""
+    released: bool = False
+    """The table is a release: its values may be generalized, ``*`` included."""
+
+    def __init__(
+        self,
+        person: str,
+        order: str | None = None,
+        time: str | Sequence[str] | None = None,
+        time_format: str | None = None,
+        tie: str | None = None,
+        symbol: str | Symbol | None = None,
+        quasi: Mapping[str, Hierarchy | HierarchyBuilder | Quasi] | None = None,
+        sensitive: Mapping[str, Sequence[str] | str | Protect | Sensitive] | None = None,
+        keep: Sequence[str] = (),
+        drop: Sequence[str] = (),
+        derive: Mapping[str, Derivation] | None = None,
+        invalid: Literal["refuse", "drop"] = "refuse",
+        *,
+        released: bool = False,
+    ) -> None:
+        complete = {
+            "person": person,
+            "order": order,
+            "time": time if time is None or isinstance(time, str) else texts("time", time),
+            "time_format": time_format,
+            "tie": tie,
+            "symbol": Symbol(symbol) if isinstance(symbol, str) else symbol,
+            "quasi": {
+                name: each if isinstance(each, Quasi) else Quasi(each) for name, each in (quasi or {}).items()
+            },
+            "sensitive": {name: _sensitive(name, each) for name, each in (sensitive or {}).items()},
+            "keep": texts("keep", keep),
+            "drop": texts("drop", drop),
+            "derive": dict(derive or {}),
+            "invalid": invalid,
+            "released": released,
+        }
+        for name, value in complete.items():
+            object.__setattr__(self, name, value)
+        self._check_values()
+
+    def _check_values(self) -> None:
+        if self.invalid not in ("refuse", "drop"):
+            msg = f'invalid must be "refuse" or "drop", got {self.invalid!r}'
+            raise ParameterError(msg)
+        for name, kind in self.derive.items():
+            if kind not in get_args(Derivation):
+                msg = f"derive.{name} must be one of {', '.join(get_args(Derivation))}, got {kind!r}"
+                raise ParameterError(msg)
+        if isinstance(self.time, tuple) and len(self.time) != 2:
+            msg = f"time must be one column or two (date, clock), got {len(self.time)}"
+            raise ParameterError(msg)
+
+    @property
+    def time_columns(self) -> tuple[str, ...]:
+        """The columns that hold the time: none, one, or a date and a clock."""
+        if self.time is None:
+            return ()
+        return (self.time,) if isinstance(self.time, str) else self.time
+
+    @property
+    def sensitive_columns(self) -> tuple[str, ...]:
+        """The source columns of all sensitive attributes."""
+        return tuple(column for each in self.sensitive.values() for column in each.columns)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The columns that become codes: the symbol, or quasi-identifiers and then sensitive columns."""
+        if self.symbol is not None:
+            return (self.symbol.column,)
+        return tuple(dict.fromkeys((*self.quasi, *self.sensitive_columns)))
+
+
+def _sensitive(name: str, given: Sequence[str] | str | Protect | Sensitive) -> Sensitive:
+    if not isinstance(given, Sensitive):
+        given = Sensitive(protect=as_protection(given))
+    return given if given.columns else Sensitive((name,), given.protect)

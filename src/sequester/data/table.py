@@ -1,0 +1,93 @@
+"""A frame with roles: the events of persons, sorted and checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from sequester.data.intake import as_polars, take_in
+from sequester.data.sequences import Sequences
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from sequester._typing import Counts, Offsets
+    from sequester.data.problems import Problem
+    from sequester.data.schema import Schema
+    from sequester.hierarchies.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class EventTable:
+    """The events of persons, one row each, and what every column means.
+
+    Rows are sorted by person in order of first appearance, then by order or time, then by the tie column,
+    then as in the file. The frame that was given stays as it is.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.data.schema import Schema
+    >>> frame = pl.DataFrame({"user": list("bab"), "n": [10, 1, 9], "page": ["news", "news", "local"]})
+    >>> table = EventTable(frame, Schema(person="user", order="n", symbol="page"))
+    >>> table.n_persons, table.n_events
+    (2, 3)
+    >>> table.sequences.to_rows()
+    [('local', 'news'), ('news',)]
+    >>> table.rows.tolist()
+    [3, 1, 2]
+    >>> EventTable(frame, Schema(person="user", order="n", symbol="place"))
+    Traceback (most recent call last):
+    sequester.errors.SchemaError: column 'place' is named as symbol, and the table has no such column
+    column 'page' has no role: give it one, or name it in drop
+    """
+
+    schema: Schema
+    """The roles of columns."""
+    frame: pl.DataFrame
+    """One row per event; attributes and persons are text, a gap is null, dropped columns are gone."""
+    rows: Counts
+    """The row of the input that each event comes from, counted from 1 without the header."""
+    persons: pl.Series
+    """The key of each person, as text, in order of first appearance."""
+    person_offsets: Offsets
+    """Person ``i`` has the events ``person_offsets[i]`` to ``person_offsets[i + 1]``."""
+    times: pl.Series | None
+    """When each event was, in UTC; None where there is an order instead."""
+    labels: dict[str, list[str]]
+    """The labels of each attribute that occur, in label order."""
+    hierarchies: dict[str, Hierarchy]
+    """The bound hierarchy of each attribute that has one."""
+    protected: dict[str, frozenset[str]]
+    """The protected labels of each sensitive attribute."""
+    problems: tuple[Problem, ...] = field(default=())
+    """Warnings and notes; errors have been raised."""
+
+    def __init__(self, frame: object, schema: Schema) -> None:
+        intake = take_in(as_polars(frame), schema)
+        object.__setattr__(self, "schema", schema)
+        for name in intake.__slots__:
+            object.__setattr__(self, name, getattr(intake, name))
+
+    @property
+    def n_persons(self) -> int:
+        """Number of persons."""
+        return len(self.persons)
+
+    @property
+    def n_events(self) -> int:
+        """Number of events."""
+        return self.frame.height
+
+    @property
+    def symbol(self) -> str | None:
+        """The column of symbols; None where events have several attributes."""
+        return None if self.schema.symbol is None else self.schema.symbol.column
+
+    @cached_property
+    def sequences(self) -> Sequences:
+        """The codes of the symbol, or of all quasi-identifiers and sensitive columns."""
+        return Sequences.encoded(
+            self.person_offsets, {name: self.frame[name] for name in self.labels}, self.labels
+        )

@@ -1,0 +1,101 @@
+"""Read dates and date-times; what has an offset is taken to UTC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from sequester.data.text import as_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sequester._typing import Mask
+
+UTC = pl.Datetime("us", "UTC")
+"""How times are held: microseconds, in UTC; a time without an offset is taken as UTC."""
+
+_ISO = (
+    "%Y-%m-%d",
+    "%Y-%m-%d %H:%M:%S%.f",
+    "%Y-%m-%d %H:%M",
+    "%Y-%m-%d %H:%M:%S%.f%#z",
+    "%Y-%m-%d %H:%M%#z",
+)
+_OFFSET = r"(?i):[0-9.]+\s*(?:Z|[+-]\d\d(?::?\d\d)?)$"
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The times of all rows; null where a time is missing or unreadable."""
+
+    values: pl.Series
+    """Date-times in UTC."""
+    missing: Mask
+    """Rows without a time."""
+    unreadable: Mask
+    """Rows with a text that is no time."""
+    mixed: bool = False
+    """Some times have an offset and others have none."""
+
+
+def read_times(columns: Sequence[pl.Series], time_format: str | None) -> Times:
+    """Read the times of one column, or of a column of dates and one of clocks.
+
+    Examples
+    --------
+    >>> times = read_times([pl.Series(["2010-01-31", "2010-01-31T09:30+01:00", "soon", ""])], None)
+    >>> times.values.dt.to_string("%F %R").to_list()
+    ['2010-01-31 00:00', '2010-01-31 08:30', None, None]
+    >>> times.unreadable.tolist(), times.missing.tolist()
+    ([False, False, True, False], [False, False, False, True])
+    """
+    first = columns[0]
+    if len(columns) == 1 and first.dtype in (pl.Date, pl.Datetime):
+        values = _to_utc(first)
+        missing = values.is_null().to_numpy()
+        return Times(values, missing, np.zeros_like(missing))
+    text = as_text(first)
+    for other in columns[1:]:
+        text = text + " " + as_text(other)
+    missing = text.is_null().to_numpy()
+    values = _parse_iso(text) if time_format is None else _parse(text, _chrono(time_format))
+    unreadable = values.is_null().to_numpy() & ~missing
+    return Times(values, missing, unreadable, mixed=time_format is None and _is_mixed(text))
+
+
+def _parse_iso(text: pl.Series) -> pl.Series:
+    text = text.str.replace(r"^(\d{4}-\d\d-\d\d)[Tt]", "${1} ")
+    values = pl.Series([None], dtype=UTC).new_from_index(0, len(text))
+    sample = text.drop_nulls().head(1)
+    # The form of the first time is tried first: most columns have one form only.
+    for form in sorted(_ISO, key=lambda form: _parse(sample, form).null_count()):
+        waiting = values.is_null() & text.is_not_null()
+        if not waiting.any():
+            break
+        values = values.zip_with(~waiting, _parse(text, form))
+    return values
+
+
+def _parse(text: pl.Series, form: str) -> pl.Series:
+    return _to_utc(text.str.to_datetime(form, time_unit="us", strict=False))
+
+
+def _to_utc(values: pl.Series) -> pl.Series:
+    values = values.cast(pl.Datetime("us", getattr(values.dtype, "time_zone", None)))
+    if values.dtype.time_zone is None:  # type: ignore[attr-defined]
+        return values.dt.replace_time_zone("UTC")
+    return values.dt.convert_time_zone("UTC")
+
+
+def _chrono(time_format: str) -> str:
+    """Take Python's spelling of fractions of a second to that of polars."""
+    return time_format.replace(".%f", "%.f").replace("%f", "%6f")
+
+
+def _is_mixed(text: pl.Series) -> bool:
+    with_offset = text.str.contains(_OFFSET)
+    return bool(with_offset.any()) and not bool(with_offset.all())
