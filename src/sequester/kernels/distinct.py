@@ -28,11 +28,12 @@ def fold_rows(items: Codes, offsets: Offsets) -> tuple[Codes, Counts]:
     for row in range(n_rows):
         start = offsets[row]
         size = offsets[row + 1] - start
-        digest = np.uint64(14695981039346656037) ^ np.uint64(size)
+        # 32 bits of state in 64, so that no product overflows and the JIT may be off.
+        digest = np.int64(2166136261) ^ size
         for i in range(start, start + size):
-            digest = (digest ^ np.uint64(items[i])) * np.uint64(1099511628211)
-            digest ^= digest >> np.uint64(29)
-        slot = np.int64(digest & np.uint64(n_slots - 1))
+            digest = ((digest ^ np.int64(items[i])) * 16777619) & 0xFFFFFFFF
+            digest ^= digest >> 15
+        slot = digest & (n_slots - 1)
         while True:
             group = slots[slot]
             if group < 0:
