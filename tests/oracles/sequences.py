@@ -59,7 +59,7 @@ def satisfies_definition_1(released, original, k):
 
 
 def violating_records(released, k, *databases):
-    """Distinct released records with fewer than k supporters in some database: shortest first, then by label."""
+    """Distinct released records with fewer than k supporters somewhere: shortest first, then by label."""
     found = {
         tuple(record)
         for record in released
@@ -87,7 +87,7 @@ def frequent(rows, min_support, max_length=None):
 
 
 def sim1(released, original, min_support, max_length=None):
-    """Mean over S(D', sigma) of the smaller relative frequency over the larger; rows without items are no records."""
+    """Mean over S(D', sigma) of the smaller relative frequency over the larger; empty rows are no records."""
     released, original = [row for row in released if row], [row for row in original if row]
     patterns = frequent(released, min_support, max_length)
     if not patterns:

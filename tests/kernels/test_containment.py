@@ -1,0 +1,117 @@
+"""Counting who contains a pattern equals the definition, for every order, alphabet and size of the lists."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oracles import sequences as oracles
+from sequester.kernels.containment import (
+    count_supporters,
+    list_first_places,
+    mark_ahead,
+    mark_strangers,
+    mark_supporters,
+)
+
+pytestmark = pytest.mark.kernel
+
+# 0, 64 and 128 share a bit; 1 does not.
+codes = st.sampled_from([0, 1, 64, 128])
+N_SYMBOLS = 130
+some_rows = st.lists(st.lists(codes, max_size=6), max_size=7)
+some_patterns = st.lists(st.lists(codes | st.just(129), max_size=4), max_size=7)
+
+
+def flat(rows):
+    items = np.array([code for row in rows for code in row], np.int32)
+    return items, np.cumsum([0, *map(len, rows)]).astype(np.int64)
+
+
+def counted(patterns, rows, weights=None, first=0, last=None):
+    items, offsets = flat(rows)
+    return count_supporters(
+        *flat(patterns),
+        first,
+        len(patterns) if last is None else last,
+        items,
+        offsets,
+        np.array([1] * len(rows) if weights is None else weights, np.int64),
+        mark_ahead(items, offsets),
+        *list_first_places(items, offsets, N_SYMBOLS),
+    ).tolist()
+
+
+@given(some_rows, st.lists(codes, min_size=1, max_size=4))
+def test_mark_supporters_equals_the_definition(rows, pattern):
+    marked = mark_supporters(*flat(rows), np.array(pattern, np.int32))
+    assert marked.tolist() == [oracles.is_subsequence(pattern, row) for row in rows]
+
+
+@given(some_rows, some_patterns, st.booleans())
+def test_count_supporters_equals_the_definition_in_any_order(rows, patterns, in_order):
+    patterns = sorted(patterns) if in_order else patterns
+    assert counted(patterns, rows) == [oracles.support(pattern, rows) for pattern in patterns]
+
+
+@given(some_rows, some_patterns, st.data())
+def test_count_supporters_adds_weights(rows, patterns, data):
+    weights = data.draw(st.lists(st.integers(1, 3), min_size=len(rows), max_size=len(rows)))
+    repeated = [row for row, weight in zip(rows, weights, strict=True) for _ in range(weight)]
+    assert counted(patterns, rows, weights) == [oracles.support(pattern, repeated) for pattern in patterns]
+
+
+@given(some_rows, some_patterns, st.data())
+def test_one_shard_of_patterns_equals_many(rows, patterns, data):
+    cut = data.draw(st.integers(0, len(patterns)))
+    assert counted(patterns, rows, last=cut) + counted(patterns, rows, first=cut) == counted(patterns, rows)
+
+
+@given(st.lists(st.lists(codes, max_size=3), max_size=4), st.integers(9, 12))
+def test_a_rare_symbol_is_looked_up_in_long_lists(rare, n_common):
+    # Symbol 2 is in so few rows that the list of those with 0 and 1 is searched instead of scanned.
+    rows = [[0, 1]] * n_common + [[*row, 2, *row] for row in rare[:1]] + [[1, 0]] * n_common + [[0, 1, 2]]
+    patterns = [[0, 1], [0, 1, 2], [0, 2], [0, 2, 0], [1, 0], [1, 0, 2], [1, 2], [2, 1, 0]]
+    assert counted(patterns, rows) == [oracles.support(pattern, rows) for pattern in patterns]
+
+
+def test_lists_longer_than_the_first_buffer():
+    rows = [[0, 1] * 3] * 700
+    assert counted([[0] * n for n in range(5)] + [[0, 1, 1, 1]], rows) == [700, 700, 700, 700, 0, 700]
+
+
+def test_a_symbol_that_no_row_has_has_no_supporters():
+    assert counted([[129], [0, 129], [129, 0]], [[0, 1], [0]]) == [0, 0, 0]
+
+
+def test_without_rows_nothing_has_supporters():
+    assert counted([[], [0]], []) == [0, 0]
+
+
+@given(some_rows)
+def test_mark_ahead_sets_a_bit_for_each_symbol_to_come(rows):
+    expected = [
+        sum({2 ** (code % 64): 0 for code in row[place:]}) for row in rows for place in range(len(row))
+    ]
+    assert mark_ahead(*flat(rows)).tolist() == expected
+
+
+@given(some_rows)
+def test_list_first_places_lists_each_symbol_once_per_row(rows):
+    _, offsets = flat(rows)
+    starts, in_rows, after = list_first_places(*flat(rows), N_SYMBOLS)
+    for symbol in range(N_SYMBOLS):
+        entries = slice(starts[symbol], starts[symbol + 1])
+        holding = [number for number, row in enumerate(rows) if symbol in row]
+        assert in_rows[entries].tolist() == holding
+        assert after[entries].tolist() == [offsets[n] + rows[n].index(symbol) + 1 for n in holding]
+
+
+@given(some_rows, some_rows)
+def test_mark_strangers_equals_the_difference_of_sets(rows, others):
+    pairs = [(i, j) for i in range(len(rows)) for j in range(len(others))]
+    left, right = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
+    marked = mark_strangers(*flat(rows), left, *flat(others), right, N_SYMBOLS)
+    assert marked.tolist() == [bool(set(rows[i]) - set(others[j])) for i, j in pairs]
