@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,18 +40,27 @@ def assemble(
     """Give persons new names in a random order, and have the model judge the result."""
     progress(0.0, "shuffling persons")
     released = np.flatnonzero(np.diff(outcome.sequences.person_offsets)).astype(np.int64)
-    numbers = randomness.pseudonyms(table.n_persons)[released]
+    # Two releases under one seed that differ in anything must not be joined by their pseudonyms.
+    numbers = randomness.pseudonyms(table.n_persons, about=_digest(outcome.sequences))[released]
     shuffle = np.argsort(numbers)
     persons, labels = released[shuffle], pl.Series(pseudonym_labels(numbers[shuffle]), dtype=pl.String)
     frame = released_frame(outcome.sequences, persons, labels)
-    release = Release(
+    verdict = model.check(outcome.sequences, original=table)
+    if not verdict:
+        msg = f"{method} made a release that breaks its promise: {verdict.witnesses[:1]}"
+        raise InternalError(msg)
+    if not model.needs_original:
+        # What is published is what the recipient can count too; supports in the original stay in the house.
+        verdict = model.check(outcome.sequences)
+    progress(1.0, "checked")
+    return Release(
         tables={"events": frame},
         schema=outcome.schema,
         hierarchies=outcome.hierarchies,
         method=method,
         parameters=parameters,
         model=model,
-        verdict=model.check(outcome.sequences, original=table),
+        verdict=verdict,
         limits=outcome.limits,
         warnings=outcome.warnings,
         utility=utility,
@@ -61,11 +71,6 @@ def assemble(
         n_input_events=table.n_events,
         n_lost_events=outcome.n_lost_events,
     )
-    if not release.verdict:
-        msg = f"{method} made a release that breaks its promise: {release.verdict.witnesses[:1]}"
-        raise InternalError(msg)
-    progress(1.0, "checked")
-    return release
 
 
 def released_frame(sequences: Sequences, persons: Counts, labels: pl.Series) -> pl.DataFrame:
@@ -80,3 +85,14 @@ def released_frame(sequences: Sequences, persons: Counts, labels: pl.Series) -> 
     order = np.arange(offsets[-1], dtype=np.int64) - np.repeat(offsets[:-1], lengths) + 1
     owner = labels.gather(np.repeat(np.arange(len(persons)), lengths))
     return pl.DataFrame({PERSON: owner, ORDER: order, **columns})
+
+
+def _digest(sequences: Sequences) -> str:
+    """Tell one outcome from any other, in hexadecimal."""
+    state = hashlib.sha256(sequences.person_offsets.astype("<i8").tobytes())
+    for column, codes in sequences.columns.items():
+        for label in (column, *sequences.codebooks[column].labels):
+            text = label.encode()
+            state.update(len(text).to_bytes(8, "little") + text)
+        state.update(codes.astype("<i4").tobytes())
+    return state.hexdigest()

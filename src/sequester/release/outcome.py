@@ -19,7 +19,7 @@ class Outcome:
     """What a method made of a table, before pseudonyms and shuffling."""
 
     sequences: Sequences
-    """Released events of each person of the table, in the table's order; a person without events is not released."""
+    """Events of each person of the table, in the table's order; a person without events is not released."""
     schema: Schema
     """Roles of the released columns, over ``person`` and ``order``."""
     hierarchies: Mapping[str, pl.DataFrame] = field(default_factory=dict)

@@ -51,19 +51,26 @@ class Randomness:
 
     def numbers(self, purpose: str, count: int) -> npt.NDArray[np.uint64]:
         """Draw 64-bit numbers that nobody without the key can tell from chance: HMAC in counter mode."""
-        base = hmac.new(self.key, f"numbers {purpose} ".encode(), hashlib.sha256)
-        stream = bytearray()
-        for block in range(-(-count // 4)):
-            state = base.copy()
-            state.update(block.to_bytes(8, "big"))
-            stream += state.digest()
-        return np.frombuffer(bytes(stream), ">u8").astype(np.uint64)[:count]
+        # The two halves of HMAC, keyed once: half the time of a keyed object per block.
+        block_key = self.key.ljust(64, b"\0")
+        inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in block_key) + f"numbers {purpose} ".encode())
+        outer = hashlib.sha256(bytes(byte ^ 0x5C for byte in block_key))
+        blocks = []
+        for number in range(-(-count // 4)):
+            inside, outside = inner.copy(), outer.copy()
+            inside.update(number.to_bytes(8, "big"))
+            outside.update(inside.digest())
+            blocks.append(outside.digest())
+        return np.frombuffer(b"".join(blocks), ">u8").astype(np.uint64)[:count]
 
-    def pseudonyms(self, count: int) -> npt.NDArray[np.uint64]:
-        """Draw as many different numbers as there are persons; their order is a random order of persons."""
+    def pseudonyms(self, count: int, *, about: str = "") -> npt.NDArray[np.uint64]:
+        """Draw as many different numbers as there are persons; their order is a random order of persons.
+
+        `about` names the data that they are for: other data, other pseudonyms, also under the same seed.
+        """
         attempt = 0
         while True:
-            drawn = self.numbers(f"pseudonyms {attempt}", count)
+            drawn = self.numbers(f"pseudonyms {about} {attempt}", count)
             if np.unique(drawn).size == count:
                 return drawn
             attempt += 1

@@ -1,0 +1,43 @@
+"""The files of ``internal/``: as sensitive as the input, and readable by their owner only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sequester.verify.pseudonyms import PSEUDONYMS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sequester.release.release import Release
+
+CHANGES = "changes.parquet"
+"""Every changed cell or event, keyed by input row."""
+CONFIGURATION = "release.toml"
+"""What was run, to run it again."""
+
+
+def write_internal(
+    release: Release, folder: Path, *, page: str, config_toml: str | None, pseudonyms: bool
+) -> None:
+    """Write what stays in the house; who is who only if asked for, or if the promise is checked with it."""
+    (folder / "report.html").write_text(page, encoding="utf-8", newline="\n")
+    (folder / CONFIGURATION).write_text(
+        _settings(release) if config_toml is None else config_toml, encoding="utf-8", newline="\n"
+    )
+    release.changes.write_parquet(folder / CHANGES)
+    if pseudonyms or release.model.needs_original:
+        release.pseudonyms.write_parquet(folder / PSEUDONYMS)
+    for path in folder.iterdir():
+        path.chmod(0o600)
+
+
+def _settings(release: Release) -> str:
+    """Say what was run from Python; the roles of columns are in the program that ran it."""
+    # Only needed where no configuration file was at hand.
+    import tomli_w  # noqa: PLC0415
+
+    method = {"name": release.method, **release.parameters}
+    known = {name: value for name, value in method.items() if value is not None}
+    head = "# Made from Python: the data and its roles are in the program that made it.\n"
+    return head + tomli_w.dumps({"method": known, "release": {"seed": release.seed}})

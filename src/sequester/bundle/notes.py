@@ -1,0 +1,59 @@
+"""What the steward must know about a release before it is handed out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from sequester.errors import ParameterError, UnattainableError
+from sequester.release.fields import shown
+from sequester.release.release import ORDER, PERSON
+
+if TYPE_CHECKING:
+    from sequester.release.release import Release
+
+NOTABLE_LOSS = 0.2
+"""A larger share of lost events draws a warning where the steward has set no limit."""
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula."""
+
+
+def check_suppressed(release: Release, max_suppressed: float | None = None) -> list[str]:
+    """Refuse a release that loses more events than the steward allows; without a limit, warn of many."""
+    lost = release.lost_share
+    if max_suppressed is None:
+        if lost <= NOTABLE_LOSS:
+            return []
+        counted = f"{release.n_lost_events:,} of {release.n_input_events:,} events"
+        return [f"the release loses {lost:.1%} of the events ({counted}); max_suppressed sets a limit"]
+    if not 0 <= max_suppressed <= 1:
+        msg = f"max_suppressed must be between 0 and 1, got {max_suppressed}"
+        raise ParameterError(msg)
+    if lost > max_suppressed:
+        msg = (
+            f"the release loses {lost:.1%} of the events ({release.n_lost_events:,} of "
+            f"{release.n_input_events:,}), more than max_suppressed = {max_suppressed:g} allows"
+        )
+        raise UnattainableError(msg, achieved={"max_suppressed": lost})
+    return []
+
+
+def find_formulas(release: Release) -> list[str]:
+    """Name the columns with cells that a spreadsheet would run; they are written as they are.
+
+    Such a cell is data: changing it would make the CSV another table than the Parquet.
+    """
+    notes = []
+    for frame in release.tables.values():
+        for column in frame.columns:
+            if column in (PERSON, ORDER):
+                continue
+            texts = pl.concat([pl.Series([column]), frame[column].unique().cast(pl.String).rename("")])
+            found = texts.filter(texts.str.slice(0, 1).is_in(FORMULA_STARTS)).sort()
+            if len(found):
+                begin = (
+                    f"{len(found):,} values begin like a spreadsheet formula, for example {shown(found[0])}"
+                )
+                notes.append(f"column {shown(column)}: {begin}; they are released as they are")
+    return notes

@@ -1,0 +1,51 @@
+"""Open a release as a recipient: the table, what its values mean, and what is promised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sequester.errors import InputError
+from sequester.verify.files import check_files, read_certificate
+from sequester.verify.nodes import read_hierarchies
+from sequester.verify.tables import read_events
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from sequester.release.certificate import Certificate
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A release that came from somebody else; its files are those that the certificate lists."""
+
+    frame: pl.DataFrame
+    """One row per event: ``person``, ``order``, then the attributes."""
+    hierarchies: Mapping[str, pl.DataFrame]
+    """Per attribute that has one: ``node``, ``parent`` (empty at the root) and ``leaves``."""
+    certificate: Certificate
+    """What is promised, how it was checked, and what is not promised."""
+
+
+def open_release(path: str | os.PathLike[str]) -> Opened:
+    """Read a release folder; files that are not as certified are refused.
+
+    The claim itself is checked by `sequester.verify`, which takes longer.
+    """
+    folder = Path(path)
+    certificate, _ = read_certificate(folder)
+    findings = check_files(folder, certificate.files)
+    if findings:
+        raise InputError(*findings)
+    frame, findings = read_events(folder, certificate)
+    if frame is None or findings:
+        raise InputError(*findings)
+    hierarchies, findings = read_hierarchies(folder, certificate.files, frame)
+    if findings:
+        raise InputError(*findings)
+    return Opened(frame, hierarchies, certificate)

@@ -1,0 +1,71 @@
+"""The files of ``release/``: tables twice, hierarchies, the page, and the certificate over all of them."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from sequester.errors import InternalError
+from sequester.release.certificate import CERTIFICATE, HASH, Certificate
+from sequester.release.file_names import HIERARCHIES, hierarchy_files
+from sequester.release.release import ORDER
+from sequester.verify.files import hash_folder
+from sequester.verify.nodes import COLUMNS, ROOT, SEPARATOR
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sequester.release.release import Release
+
+ROWS_PER_GROUP = 128 * 1024
+"""Rows of a group in Parquet: fixed, so that the same rows give the same bytes on every machine."""
+
+
+def write_tables(release: Release, folder: Path) -> None:
+    """Write every table as Parquet and as CSV, cell by cell the same."""
+    for name, frame in release.tables.items():
+        rebuilt = rebuild_columns(frame)
+        rebuilt.write_parquet(
+            folder / f"{name}.parquet", compression="zstd", statistics=True, row_group_size=ROWS_PER_GROUP
+        )
+        rebuilt.write_csv(folder / f"{name}.csv", line_terminator="\n", quote_style="necessary")
+
+
+def rebuild_columns(frame: pl.DataFrame) -> pl.DataFrame:
+    """Copy a table so that it holds its rows and nothing else: no labels of rows that are gone.
+
+    Examples
+    --------
+    >>> pages = pl.Series("page", ["a"], dtype=pl.Enum(["a", "b"]))
+    >>> rebuild_columns(pl.DataFrame([pages])).dtypes
+    [String]
+    """
+    return frame.select(
+        pl.col(column).cast(pl.Int64 if column == ORDER else pl.String) for column in frame.columns
+    ).rechunk()
+
+
+def write_hierarchies(release: Release, folder: Path) -> None:
+    """Write the hierarchy of each released attribute that has one."""
+    if not release.hierarchies:
+        return
+    (folder / HIERARCHIES).mkdir()
+    names = hierarchy_files(column for frame in release.tables.values() for column in frame.columns)
+    for attribute, tree in release.hierarchies.items():
+        if attribute not in names:
+            msg = f"the release has a hierarchy for {attribute!r}, and no such column"
+            raise InternalError(msg)
+        # The root has no parent; in CSV that is an empty cell, and not the label of nothing.
+        parent = pl.when(pl.col("node") == ROOT).then(None).otherwise(pl.col("parent")).alias("parent")
+        tree.select(COLUMNS).with_columns(parent).write_csv(
+            folder / names[attribute], separator=SEPARATOR, line_terminator="\n", quote_style="necessary"
+        )
+
+
+def write_certificate(release: Release, folder: Path) -> str:
+    """Certify all other files of the folder; gives the certificate's own hash."""
+    text = Certificate.of(release, hash_folder(folder)).to_json().encode()
+    (folder / CERTIFICATE).write_bytes(text)
+    return HASH + hashlib.sha256(text).hexdigest()

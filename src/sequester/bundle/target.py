@@ -1,0 +1,77 @@
+"""Where a release goes: two folders that are not there yet, or may be replaced."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from sequester.errors import InputError
+
+RELEASE = "release"
+"""The folder that a recipient may have."""
+INTERNAL = "internal"
+"""The folder that stays in the house."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The two folders of a release."""
+
+    release: Path
+    """What a recipient may have."""
+    internal: Path
+    """What stays in the house."""
+
+    @classmethod
+    def of(cls, out: str | os.PathLike[str], internal: str | os.PathLike[str] | None = None) -> Target:
+        """Take ``out/release``, and ``out/internal`` unless `internal` is kept elsewhere.
+
+        Examples
+        --------
+        >>> Target.of("out").internal.as_posix()
+        'out/internal'
+        >>> Target.of("out", internal="out/release/internal")
+        Traceback (most recent call last):
+        sequester.errors.InputError: out/release/internal must not be inside or around out/release
+        """
+        target = cls(Path(out) / RELEASE, Path(out) / INTERNAL if internal is None else Path(internal))
+        public, private = (Path(os.path.realpath(each)) for each in (target.release, target.internal))
+        if public.is_relative_to(private) or private.is_relative_to(public):
+            msg = f"{target.internal} must not be inside or around {target.release}"
+            raise InputError(msg)
+        return target
+
+    @property
+    def folders(self) -> tuple[Path, Path]:
+        """Both folders."""
+        return self.release, self.internal
+
+    def refuse_existing(self) -> None:
+        """Refuse if one of the folders is there already."""
+        lines = [
+            f"{folder} exists already; --force (in Python: force=True) replaces it"
+            for folder in self.folders
+            if os.path.lexists(folder)
+        ]
+        if lines:
+            raise InputError(*lines)
+
+
+def check_target(
+    out: str | os.PathLike[str], *, internal: str | os.PathLike[str] | None = None, force: bool = False
+) -> None:
+    """Refuse, before a long run, an output that exists or cannot be written. Leaves no trace."""
+    target = Target.of(out, internal)
+    if not force:
+        target.refuse_existing()
+    for folder in target.folders:
+        place = folder.parent
+        while not os.path.lexists(place) and place != place.parent:
+            place = place.parent
+        if not place.is_dir():
+            msg = f"cannot write {folder}: {place} is no folder"
+            raise InputError(msg)
+        if not os.access(place, os.W_OK | os.X_OK):
+            msg = f"cannot write {folder}: {place} is not writable"
+            raise InputError(msg)

@@ -1,0 +1,185 @@
+"""Write a release to disk: aside first, verified there, and only then in its place."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
+
+import polars as pl
+
+from sequester.bundle.internal_files import write_internal
+from sequester.bundle.notes import check_suppressed, find_formulas
+from sequester.bundle.release_files import write_certificate, write_hierarchies, write_tables
+from sequester.bundle.staging import staging, sync_file, sync_folder
+from sequester.bundle.target import Target
+from sequester.engine import silent
+from sequester.errors import InputError, InternalError, SequesterWarning, UnattainableError
+from sequester.verify import Verification, verify
+from sequester.verify.pseudonyms import PSEUDONYMS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sequester.data.table import EventTable
+    from sequester.engine import Progress
+    from sequester.release.release import Release
+
+
+class Pages(Protocol):
+    """What makes the two report pages; the module `sequester.report.page` is one."""
+
+    def external_page(self, release: Release) -> str:
+        """The page for recipients."""
+        ...
+
+    def internal_page(self, release: Release, *, original: EventTable | None = None) -> str:
+        """The page that stays in the house."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A release on disk. Stands for its path wherever a path is taken."""
+
+    path: Path
+    """The release folder, to hand out."""
+    internal: Path
+    """The folder that stays in the house."""
+    certificate_sha256: str
+    """The certificate's own hash, to be sent by another way."""
+    verification: Verification
+    """What the check of the written files said."""
+    warnings: tuple[str, ...] = field(default=())
+    """What the steward must know; also given as `SequesterWarning`."""
+
+    def __fspath__(self) -> str:
+        return os.fspath(self.path)
+
+
+def write(
+    release: Release,
+    out: str | os.PathLike[str],
+    *,
+    internal: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    original: EventTable | None = None,
+    config_toml: str | None = None,
+    pseudonyms: bool = False,
+    max_suppressed: float | None = None,
+    report: Pages | None = None,
+    progress: Progress = silent,
+) -> Written:
+    """Write ``out/release`` and ``out/internal``, verified; or raise and leave nothing behind.
+
+    Parameters
+    ----------
+    release
+        What a method returned.
+    out
+        The folder that gets ``release`` and ``internal``.
+    internal
+        Another place for the internal folder.
+    force
+        Replace an existing output, which is whole until the new one is complete and verified.
+    original
+        The table that was protected: the written files are checked against it too, and the internal page
+        compares with it.
+    config_toml
+        Text of ``internal/release.toml``: the configuration with its seed.
+    pseudonyms
+        Write ``internal/pseudonyms.parquet``. A promise that is checked against the original always has it.
+    max_suppressed
+        Refuse to lose a larger share of events.
+    report
+        Maker of the two pages; by default `sequester.report.page`.
+    progress
+        Called with the share of the work that is done.
+
+    Returns
+    -------
+    Written
+        The folders, the certificate's own hash, the verification and the warnings.
+
+    Raises
+    ------
+    InputError
+        Where the output exists, cannot be written, or the disk is full.
+    UnattainableError
+        Where the promise is not kept, or more is lost than `max_suppressed`.
+    """
+    target = Target.of(out, internal)
+    notes = [*check_suppressed(release, max_suppressed), *find_formulas(release)]
+    if not release.verdict:
+        msg = f"the release does not keep its promise: {release.verdict.witnesses[:1]}"
+        raise UnattainableError(msg, achieved=release.verdict.achieved)
+    pages = _usual_pages() if report is None else report
+    try:
+        with staging(target, force=force) as stage:
+            aside = stage.aside
+            progress(0.0, "writing")
+            write_tables(release, aside.release)
+            write_hierarchies(release, aside.release)
+            progress(0.3, "drawing the report")
+            page = pages.external_page(release)
+            (aside.release / "report.html").write_text(page, encoding="utf-8", newline="\n")
+            own_hash = write_certificate(release, aside.release)
+            page = pages.internal_page(release, original=original)
+            write_internal(release, aside.internal, page=page, config_toml=config_toml, pseudonyms=pseudonyms)
+            for folder in aside.folders:
+                _sync(folder)
+            progress(0.6, "verifying the files")
+            verification = _verify(aside, original)
+            stage.commit()
+    except OSError as error:
+        raise _unwritable(target, error.strerror or str(error)) from error
+    except pl.exceptions.ComputeError as error:
+        # So polars says that the disk is full.
+        if "os error" not in str(error):
+            raise
+        raise _unwritable(target, str(error)) from error
+    progress(1.0, "written")
+    for note in notes:
+        warnings.warn(note, SequesterWarning, stacklevel=2)
+    return Written(
+        target.release,
+        target.internal,
+        own_hash,
+        replace(verification, release=os.fspath(target.release)),
+        tuple(notes),
+    )
+
+
+def _usual_pages() -> Pages:
+    # Plots take a while to load, and a caller may have pages of its own.
+    from sequester.report import page  # noqa: PLC0415
+
+    return page
+
+
+def _verify(aside: Target, original: EventTable | None) -> Verification:
+    who = aside.internal / PSEUDONYMS
+    verification = verify(
+        aside.release,
+        original=original,
+        pseudonyms=who if original is not None and who.exists() else None,
+    )
+    if not verification:
+        # The method's own check has passed, so what was written is not what was meant.
+        msg = f"the written files do not verify: {'; '.join(verification.lines)}"
+        raise InternalError(msg)
+    return verification
+
+
+def _sync(folder: Path) -> None:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            sync_file(path)
+        else:
+            sync_folder(path)
+    sync_folder(folder)
+
+
+def _unwritable(target: Target, reason: str) -> InputError:
+    return InputError(f"cannot write {target.release.parent}: {reason}")

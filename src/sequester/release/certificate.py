@@ -1,0 +1,209 @@
+"""What a recipient can hold the publisher to: the claim, how it was checked, and the hash of every file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sequester._version import __version__
+from sequester.errors import InputError, InternalError
+from sequester.release.fields import read_document, shown
+from sequester.release.file_names import outside_reason
+from sequester.release.release import PERSON
+from sequester.utility.score import Score
+
+if TYPE_CHECKING:
+    from sequester.release.fields import Field
+    from sequester.release.release import Release
+
+FORMAT = 1
+"""The shape of the certificate; a higher number is one that this version cannot read."""
+CERTIFICATE = "certificate.json"
+"""The certificate's name in the release folder."""
+HASH = "sha256:"
+"""What every hash starts with."""
+_PUBLIC_MEASURE = "information_loss"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """A claim about the files beside it; nothing in it singles anybody out.
+
+    Examples
+    --------
+    >>> certificate = Certificate(
+    ...     method="p2ka",
+    ...     parameters={"k": 2, "strict": True},
+    ...     model="SequenceKAnonymity",
+    ...     claim={"k": 2, "strict": True},
+    ...     holds=True,
+    ...     achieved={"k": 3},
+    ...     persons=3,
+    ...     events=4,
+    ...     files={"events.csv": "sha256:" + 64 * "0"},
+    ... )
+    >>> Certificate.from_json(certificate.to_json()) == certificate
+    True
+    """
+
+    software: str = "sequester"
+    """Name of the program that made the release."""
+    version: str = __version__
+    """Version of that program."""
+    method: str
+    """The method's name on the command line."""
+    parameters: Mapping[str, object]
+    """The method's parameters."""
+    model: str
+    """The promise, by the name of its class."""
+    claim: Mapping[str, object]
+    """The parameters of the promise: all that a recipient needs to check it."""
+    holds: bool
+    """What the check of the released files said."""
+    achieved: Mapping[str, float]
+    """Parameter to the best value that holds in the released files."""
+    persons: int
+    """Persons in the released files."""
+    events: int
+    """Events in the released files."""
+    utility: Mapping[str, Score] = field(default_factory=dict)
+    """The information loss, rounded; no other measure against the original leaves the house."""
+    limits: tuple[str, ...] = ()
+    """What is not promised, in plain words."""
+    files: Mapping[str, str]
+    """Every other file of the folder and its hash."""
+
+    @classmethod
+    def of(cls, release: Release, files: Mapping[str, str]) -> Certificate:
+        """Certify a release whose files, other than the certificate, have the hashes `files`."""
+        frame = release.frame
+        return cls(
+            method=release.method,
+            parameters=_plain_mapping(release.parameters),
+            model=type(release.model).__name__,
+            claim=_plain_mapping(release.model.claim()),
+            holds=bool(release.verdict.holds),
+            achieved={name: _plain_number(value) for name, value in release.verdict.achieved.items()},
+            persons=frame[PERSON].n_unique(),
+            events=frame.height,
+            utility={
+                name: replace(score, value=round(float(score.value), 2))
+                for name, score in release.utility.items()
+                if name == _PUBLIC_MEASURE
+            },
+            limits=tuple(release.limits),
+            files=dict(sorted(files.items())),
+        )
+
+    def to_json(self) -> str:
+        """Write the certificate as ``certificate.json`` has it: the same certificate gives the same text."""
+        document = {
+            "format": FORMAT,
+            "software": {"name": self.software, "version": self.version},
+            "method": {"name": self.method, "parameters": self.parameters},
+            "claim": {"model": self.model, "parameters": self.claim},
+            "verdict": {"holds": self.holds, "achieved": self.achieved},
+            "counts": {"persons": self.persons, "events": self.events},
+            "utility": {
+                name: {
+                    "value": score.value,
+                    "goal": score.goal,
+                    "bounds": list(score.bounds),
+                    "means": score.means,
+                }
+                for name, score in self.utility.items()
+            },
+            "limits": list(self.limits),
+            "files": self.files,
+        }
+        return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Certificate:
+        """Read a certificate; one that is unreadable, incomplete or of a newer format is refused by field."""
+        top = read_document(text, CERTIFICATE)
+        if top.take("format").count() != FORMAT:
+            top.take("format").refuse(f"must be {FORMAT}, the one that this version reads")
+        top.expect("format", "software", "method", "claim", "verdict", "counts", "utility", "limits", "files")
+        software = top.take("software").table().expect("name", "version")
+        method = top.take("method").table().expect("name", "parameters")
+        claim = top.take("claim").table().expect("model", "parameters")
+        verdict = top.take("verdict").table().expect("holds", "achieved")
+        counts = top.take("counts").table().expect("persons", "events")
+        return cls(
+            software=software.take("name").text(),
+            version=software.take("version").text(),
+            method=method.take("name").text(),
+            parameters=method.take("parameters").table().value,
+            model=claim.take("model").text(),
+            claim=claim.take("parameters").table().value,
+            holds=verdict.take("holds").flag(),
+            achieved={each.key: each.number() for each in verdict.take("achieved").table().fields()},
+            persons=counts.take("persons").count(),
+            events=counts.take("events").count(),
+            utility={each.key: _score(each) for each in top.take("utility").table().fields()},
+            limits=tuple(each.text() for each in top.take("limits").items()),
+            files={each.key: _file_hash(each) for each in top.take("files").table().fields()},
+        )
+
+
+def _score(field: Field) -> Score:
+    table = field.table().expect("value", "goal", "bounds", "means")
+    bounds = table.take("bounds")
+    ends = bounds.items()
+    if len(ends) != 2:
+        bounds.refuse("must be a smallest and a largest value")
+    goal = table.take("goal")
+    if goal.value not in ("minimize", "maximize"):
+        goal.refuse("must be 'minimize' or 'maximize'")
+    return Score(
+        value=table.take("value").number(),
+        goal="minimize" if goal.value == "minimize" else "maximize",
+        bounds=(ends[0].number(), None if ends[1].value is None else ends[1].number()),
+        means=table.take("means").text(),
+    )
+
+
+def _file_hash(field: Field) -> str:
+    reason = "is the certificate itself" if field.key == CERTIFICATE else outside_reason(field.key)
+    if reason is not None:
+        msg = f"{CERTIFICATE}: files names {shown(field.key)}, which {reason}"
+        raise InputError(msg)
+    value = field.text()
+    digits = value.removeprefix(HASH)
+    if digits == value or len(digits) != 64 or not set(digits) <= set("0123456789abcdef"):
+        field.refuse(f"must be {HASH} and 64 hexadecimal digits")
+    return value
+
+
+def _plain_number(value: object) -> float:
+    plain = _plain(value)
+    if isinstance(plain, bool) or not isinstance(plain, int | float):
+        msg = f"achieved must be a number, got {value!r}"
+        raise InternalError(msg)
+    return plain
+
+
+def _plain_mapping(values: Mapping[str, object]) -> dict[str, object]:
+    return {str(name): _plain(value) for name, value in values.items()}
+
+
+def _plain(value: object) -> object:
+    """Turn a parameter into what JSON has, so that reading gives the same value back."""
+    if value is None or isinstance(value, bool | str | int | float):
+        return value
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, Mapping):
+        return _plain_mapping(value)
+    if isinstance(value, Set):
+        return sorted((_plain(each) for each in value), key=repr)
+    if isinstance(value, Sequence):
+        return [_plain(each) for each in value]
+    if hasattr(value, "item"):
+        return _plain(value.item())
+    msg = f"the certificate cannot hold {value!r}"
+    raise InternalError(msg)

@@ -1,0 +1,182 @@
+"""JSON from somebody else, read field by field: what does not fit is refused by the name of its field."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import NoReturn
+
+from sequester.errors import InputError
+
+_LARGEST = 2**63 - 1
+_SHOWN = 80
+
+
+def read_document(text: str | bytes, name: str) -> Table:
+    """Read the JSON document `name`, whose top is a table.
+
+    Examples
+    --------
+    >>> read_document('{"counts": {"persons": 3}}', "c.json").take("counts").table().take("persons").count()
+    3
+    >>> read_document('{"counts": 3}', "c.json").take("counts").table()
+    Traceback (most recent call last):
+    sequester.errors.InputError: c.json: counts must be a table, got 3
+    """
+    try:
+        value = json.loads(
+            text.decode("utf-8") if isinstance(text, bytes) else text,
+            object_pairs_hook=_without_repetition,
+            parse_constant=_no_constant,
+            parse_int=_bounded,
+            parse_float=_finite,
+        )
+        # Half a character can be spelled in JSON, but neither shown nor written.
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except RecursionError:
+        msg = f"{name} is nested too deeply"
+        raise InputError(msg) from None
+    except ValueError as error:
+        msg = f"{name} is not readable as JSON: {error}"
+        raise InputError(msg) from None
+    return Field(document=name, path=(), value=value).table()
+
+
+def shown(value: object) -> str:
+    r"""Show a value of somebody else's in a message: short, and without a character that could do harm.
+
+    Examples
+    --------
+    >>> shown("a\x1b[2J")
+    "'a\\x1b[2J'"
+    """
+    text = ascii(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+
+
+def bare(text: str) -> str:
+    """Show text of somebody else's like `shown`, without the quotes."""
+    return shown(text)[1:].removesuffix("'").removesuffix('"')
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A value of the document, and the way to it."""
+
+    document: str
+    """Name of the file."""
+    path: tuple[str, ...]
+    """Keys from the top."""
+    value: object
+    """What JSON gave."""
+
+    @property
+    def key(self) -> str:
+        """The last step of the way."""
+        return self.path[-1]
+
+    @property
+    def name(self) -> str:
+        """The way in words, for messages."""
+        return f"{self.document}: {bare('.'.join(self.path))}" if self.path else self.document
+
+    def refuse(self, must: str) -> NoReturn:
+        """Say what the field must be and what it is."""
+        msg = f"{self.name} {must}, got {shown(self.value)}"
+        raise InputError(msg)
+
+    def table(self) -> Table:
+        """The field as a table of fields."""
+        if not isinstance(self.value, dict):
+            self.refuse("must be a table")
+        return Table(document=self.document, path=self.path, value=self.value)
+
+    def items(self) -> list[Field]:
+        """The field as a list of fields."""
+        if not isinstance(self.value, list):
+            self.refuse("must be a list")
+        return [Field(self.document, (*self.path, str(i)), value) for i, value in enumerate(self.value)]
+
+    def text(self) -> str:
+        """The field as text."""
+        if not isinstance(self.value, str):
+            self.refuse("must be text")
+        return self.value
+
+    def flag(self) -> bool:
+        """The field as true or false."""
+        if not isinstance(self.value, bool):
+            self.refuse("must be true or false")
+        return self.value
+
+    def number(self) -> float:
+        """The field as a number."""
+        if isinstance(self.value, bool) or not isinstance(self.value, int | float):
+            self.refuse("must be a number")
+        return self.value
+
+    def count(self) -> int:
+        """The field as a number of things."""
+        if isinstance(self.value, bool) or not isinstance(self.value, int) or self.value < 0:
+            self.refuse("must be a whole number, 0 or more")
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Field):
+    """A field that has fields."""
+
+    value: dict[str, object]
+
+    def expect(self, *keys: str) -> Table:
+        """Refuse the table if one of its fields is missing or is not among `keys`."""
+        missing = [f"{self._child(key).name} is missing" for key in keys if key not in self.value]
+        unknown = [key for key in self.value if key not in keys]
+        surplus = [f"{self._child(key).name} is not known to this version" for key in unknown[:5]]
+        if missing or surplus:
+            raise InputError(*missing, *surplus)
+        return self
+
+    def take(self, key: str) -> Field:
+        """The field `key`; refused where it is missing."""
+        if key not in self.value:
+            msg = f"{self._child(key).name} is missing"
+            raise InputError(msg)
+        return self._child(key)
+
+    def fields(self) -> list[Field]:
+        """All fields, in the order of the document."""
+        return [self._child(key) for key in self.value]
+
+    def _child(self, key: str) -> Field:
+        return Field(self.document, (*self.path, key), self.value.get(key))
+
+
+def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    table = dict(pairs)
+    if len(table) != len(pairs):
+        # Two readers could take two different values.
+        msg = "a name occurs twice in one table"
+        raise ValueError(msg)
+    return table
+
+
+def _no_constant(name: str) -> NoReturn:
+    msg = f"{name} is no JSON number"
+    raise ValueError(msg)
+
+
+def _bounded(digits: str) -> int:
+    if len(digits) > 20 or abs(int(digits)) > _LARGEST:
+        msg = "a number is too large"
+        raise ValueError(msg)
+    return int(digits)
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        msg = "a number is too large"
+        raise ValueError(msg)
+    return value

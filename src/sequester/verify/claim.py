@@ -1,0 +1,60 @@
+"""From the certificate to the question: the model that is claimed, and the table it is asked about."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+from typing import TYPE_CHECKING
+
+from sequester.data.schema import Schema
+from sequester.data.table import EventTable
+from sequester.errors import InputError
+from sequester.privacy import MODELS
+from sequester.release.certificate import CERTIFICATE
+from sequester.release.fields import shown
+from sequester.release.release import ORDER, PERSON
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from sequester.privacy import PrivacyModel
+    from sequester.release.certificate import Certificate
+
+_KINDS: dict[object, tuple[type, ...]] = {
+    "int": (int,),
+    "float": (int, float),
+    "bool": (bool,),
+    "str": (str,),
+}
+"""What a parameter may be in the certificate, by how the model declares it."""
+
+
+def claimed_model(certificate: Certificate) -> PrivacyModel:
+    """Make the model that the certificate claims; a claim that is incomplete or senseless is refused."""
+    kind = MODELS.get(certificate.model)
+    if kind is None:
+        known = ", ".join(MODELS)
+        msg = f"{CERTIFICATE}: claim.model must be one of {known}, got {shown(certificate.model)}"
+        raise InputError(msg)
+    claim, declared = certificate.claim, {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
+    problems = [f"{shown(name)} is not known to this version" for name in claim if name not in declared]
+    for name, each in declared.items():
+        if name not in claim:
+            if each.default is MISSING and each.default_factory is MISSING:
+                problems.append(f"{name} is missing")
+        elif each.type in _KINDS and type(claim[name]) not in _KINDS[each.type]:
+            problems.append(f"{name} must be {each.type}, got {shown(claim[name])}")
+    if problems:
+        raise InputError(*(f"{CERTIFICATE}: claim.parameters: {problem}" for problem in problems))
+    try:
+        return kind(**claim)
+    except InputError as error:
+        raise InputError(*(f"{CERTIFICATE}: claim.parameters: {line}" for line in error.lines)) from None
+
+
+def rebuild(frame: pl.DataFrame, certificate: Certificate) -> EventTable:
+    """Give the released columns the roles that the claim is about."""
+    attributes = [column for column in frame.columns if column not in (PERSON, ORDER)]
+    if len(attributes) != 1:
+        msg = f"{certificate.model} is about one symbol per event; the release has {shown(attributes)}"
+        raise InputError(msg)
+    return EventTable(frame, Schema(person=PERSON, order=ORDER, symbol=attributes[0], released=True))

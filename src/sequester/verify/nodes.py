@@ -1,0 +1,95 @@
+"""The released hierarchies: trees that hold every released value, and nothing below one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from sequester.release.fields import bare, shown
+from sequester.release.file_names import HIERARCHIES, hierarchy_files
+from sequester.verify.tables import read_text_csv
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+COLUMNS = ["node", "parent", "leaves"]
+"""The header of a released hierarchy."""
+ROOT = "*"
+"""The label of every root."""
+SEPARATOR = ";"
+"""Between the cells of a released hierarchy."""
+
+
+def read_hierarchies(
+    folder: Path, files: Iterable[str], frame: pl.DataFrame
+) -> tuple[dict[str, pl.DataFrame], list[str]]:
+    """Read the hierarchy of each column of `frame` that has one, and say what is wrong with them."""
+    names = hierarchy_files(frame.columns)
+    attributes = {file: attribute for attribute, file in names.items()}
+    hierarchies: dict[str, pl.DataFrame] = {}
+    findings: list[str] = []
+    for file in files:
+        if not file.startswith(f"{HIERARCHIES}/"):
+            continue
+        if file not in attributes:
+            findings.append(f"{bare(file)}: belongs to no column of the table")
+            continue
+        tree = read_text_csv(folder / file, SEPARATOR)
+        problems = _check_tree(tree, set(frame[attributes[file]].cast(pl.String).unique().to_list()))
+        findings += [f"{file}: {problem}" for problem in problems]
+        if not problems:
+            leaves = pl.col("leaves").cast(pl.Int64)
+            hierarchies[attributes[file]] = tree.with_columns(pl.col("parent").fill_null(""), leaves)
+    return hierarchies, findings
+
+
+def _check_tree(tree: pl.DataFrame, released: set[str]) -> list[str]:
+    if tree.columns != COLUMNS:
+        return [f"the columns must be {', '.join(COLUMNS)}, they are {shown(tree.columns)}"]
+    leaves = tree["leaves"].cast(pl.Int64, strict=False)
+    if tree["node"].null_count() or leaves.null_count() or (leaves < 1).any():
+        return ["every row must have a node and its number of leaves, 1 or more"]
+    if tree["node"].is_duplicated().any():
+        return [f"node {shown(tree['node'].filter(tree['node'].is_duplicated())[0])} occurs twice"]
+    parent = dict(zip(tree["node"].to_list(), tree["parent"].to_list(), strict=True))
+    roots = [node for node, above in parent.items() if above is None]
+    if roots != [ROOT]:
+        return [f"there must be one node without a parent, {ROOT}; there are {shown(roots)}"]
+    orphans = [node for node, above in parent.items() if above is not None and above not in parent]
+    if orphans:
+        return [f"the parent of node {shown(orphans[0])} is no node"]
+    unknown = sorted(released - parent.keys())
+    if unknown:
+        return [f"{len(unknown):,} released values are no node of it, for example {shown(unknown[0])}"]
+    return _check_ways_up(parent, released) or _check_leaves(parent, dict(zip(parent, leaves, strict=True)))
+
+
+def _check_ways_up(parent: dict[str, str | None], released: set[str]) -> list[str]:
+    """Every node lies on the way from a released value to the root."""
+    reached = {ROOT}
+    for value in released:
+        way: list[str] = []
+        node: str | None = value
+        while node is not None and node not in reached:
+            reached.add(node)
+            way.append(node)
+            node = parent[node]
+        if node is not None and node in way:
+            return [f"node {shown(node)} is above itself"]
+    below = [node for node in parent if node not in reached]
+    if below:
+        return [f"node {shown(below[0])} is not at or above a released value: it gives away what was there"]
+    return []
+
+
+def _check_leaves(parent: dict[str, str | None], leaves: dict[str, int]) -> list[str]:
+    under = dict.fromkeys(parent, 0)
+    for node, above in parent.items():
+        if above is not None:
+            under[above] += leaves[node]
+    short = [node for node in parent if under[node] > leaves[node]]
+    if short:
+        return [f"node {shown(short[0])} has fewer leaves than the nodes below it"]
+    return []

@@ -1,0 +1,46 @@
+"""Who is who, where the house checks its own release: every pseudonym belongs to a person of the original."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from sequester.errors import InputError
+from sequester.release.fields import shown
+from sequester.release.release import PERSON
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sequester.data.table import EventTable
+
+PSEUDONYMS = "pseudonyms.parquet"
+"""The file in ``internal/`` that tells who is who."""
+PSEUDONYM = "pseudonym"
+"""Its column of released names, beside ``person`` as in the input."""
+
+
+def check_pseudonyms(path: Path, frame: pl.DataFrame, original: EventTable) -> list[str]:
+    """Find released persons that the file does not know, and persons that the original does not know."""
+    try:
+        known = pl.read_parquet(path, columns=[PERSON, PSEUDONYM], memory_map=False).cast(pl.String)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        msg = f"{path} is not readable as a table of {PERSON} and {PSEUDONYM}: {error}"
+        raise InputError(msg) from None
+    if known.null_count().sum_horizontal().item():
+        msg = f"{path} has missing cells"
+        raise InputError(msg)
+    if known[PSEUDONYM].is_duplicated().any():
+        return [f"{path.name}: a pseudonym stands for two persons"]
+    findings = []
+    nameless = frame.select(pl.col(PERSON).unique()).filter(~pl.col(PERSON).is_in(known[PSEUDONYM].implode()))
+    if nameless.height:
+        findings.append(
+            f"{path.name}: {nameless.height:,} released persons are not in it, for example "
+            f"{shown(nameless[PERSON].min())}"
+        )
+    strangers = known.filter(~pl.col(PERSON).is_in(original.persons.implode()))
+    if strangers.height:
+        findings.append(f"{path.name}: {strangers.height:,} of its persons are not in the original")
+    return findings

@@ -1,0 +1,157 @@
+"""The released tables, read from the files alone: CSV and Parquet agree, and events are in order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from sequester.errors import InputError
+from sequester.release.fields import bare, shown
+from sequester.release.release import ORDER, PERSON
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sequester.release.certificate import Certificate
+
+EVENTS = "events"
+"""The table of histories, by file name without ending."""
+_METADATA = {"ARROW:schema"}
+_UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, OverflowError)
+
+
+def read_events(folder: Path, certificate: Certificate) -> tuple[pl.DataFrame | None, list[str]]:
+    """Read ``events.parquet`` and ``events.csv``; the table, or what is wrong with it."""
+    for ending in ("parquet", "csv"):
+        if f"{EVENTS}.{ending}" not in certificate.files:
+            msg = f"the release is incomplete: the certificate lists no {EVENTS}.{ending}"
+            raise InputError(msg)
+    parquet, csv = folder / f"{EVENTS}.parquet", folder / f"{EVENTS}.csv"
+    findings = _check_columns(parquet)
+    if not findings:
+        findings = _check_size(parquet, csv, certificate)
+    if findings:
+        return None, findings
+    try:
+        frame = pl.read_parquet(parquet, use_statistics=False, memory_map=False)
+    except _UNREADABLE as error:
+        raise _unreadable(parquet, error) from None
+    findings = _check_cells(frame) or _compare(frame, read_text_csv(csv)) or _check_order(frame)
+    if findings:
+        return None, findings
+    return frame, _check_counts(frame, certificate)
+
+
+def read_text_csv(path: Path, separator: str = ",") -> pl.DataFrame:
+    """Read a CSV file, every cell as the text that stands there."""
+    try:
+        return pl.read_csv(path, separator=separator, infer_schema=False, glob=False)
+    except pl.exceptions.NoDataError:
+        msg = f"{path.name} is empty"
+        raise InputError(msg) from None
+    except _UNREADABLE as error:
+        raise _unreadable(path, error) from None
+
+
+def person_starts(persons: pl.Series) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Give the rows at which another person begins."""
+    if persons.is_empty():
+        return np.empty(0, np.int64)
+    changes = (persons != persons.shift(1)).fill_null(value=True).to_numpy()
+    return np.flatnonzero(changes)
+
+
+def _unreadable(path: Path, error: BaseException) -> InputError:
+    return InputError(f"{path.name} is not readable: {bare(str(error))}")
+
+
+def _check_columns(parquet: Path) -> list[str]:
+    name = parquet.name
+    try:
+        schema = pl.read_parquet_schema(parquet)
+        metadata = set(pl.read_parquet_metadata(parquet))
+    except _UNREADABLE as error:
+        raise _unreadable(parquet, error) from None
+    columns = list(schema)
+    if columns[:2] != [PERSON, ORDER] or len(columns) < 3:
+        return [f"{name}: the columns must be {PERSON}, {ORDER} and attributes; they are {shown(columns)}"]
+    findings = [
+        f"{name}: column {shown(column)} must be {_kind(column)}, it is {kind}"
+        for column, kind in schema.items()
+        if kind != _kind(column)
+    ]
+    surplus = sorted(metadata - _METADATA)
+    if surplus:
+        findings.append(f"{name}: carries metadata beside the rows: {shown(surplus)}")
+    return findings
+
+
+def _kind(column: str) -> pl.DataType:
+    return pl.Int64() if column == ORDER else pl.String()
+
+
+def _check_size(parquet: Path, csv: Path, certificate: Certificate) -> list[str]:
+    """Compare numbers of rows before anything is unpacked: a small file can unpack to any size."""
+    try:
+        rows = pl.scan_parquet(parquet, glob=False).select(pl.len()).collect().item()
+    except _UNREADABLE as error:
+        raise _unreadable(parquet, error) from None
+    # In the CSV a row takes at least a separator or a line end per column.
+    if rows * 3 > csv.stat().st_size:
+        return [f"{csv.name}: is too short for the {rows:,} rows of {parquet.name}"]
+    if rows != certificate.events:
+        return [f"{parquet.name}: has {rows:,} events, the certificate says {certificate.events:,}"]
+    return []
+
+
+def _check_cells(frame: pl.DataFrame) -> list[str]:
+    return [
+        f"{EVENTS}.parquet: {frame[column].null_count():,} cells of column {shown(column)} are missing"
+        for column in frame.columns
+        if frame[column].null_count()
+    ]
+
+
+def _compare(frame: pl.DataFrame, csv: pl.DataFrame) -> list[str]:
+    pair = f"{EVENTS}.csv and {EVENTS}.parquet differ"
+    if csv.columns != frame.columns:
+        return [f"{pair}: columns {shown(csv.columns)} and {shown(frame.columns)}"]
+    if csv.height != frame.height:
+        return [f"{pair}: {csv.height:,} and {frame.height:,} rows"]
+    findings = []
+    for column in frame.columns:
+        packed, plain = frame[column].cast(pl.String), csv[column]
+        if packed.equals(plain):
+            continue
+        rows = packed.ne_missing(plain).arg_true()
+        findings.append(
+            f"{pair}: {len(rows):,} cells of column {shown(column)}, the first in row {rows[0] + 1:,}, "
+            f"{shown(plain[rows[0]])} and {shown(packed[rows[0]])}"
+        )
+    return findings
+
+
+def _check_order(frame: pl.DataFrame) -> list[str]:
+    """Find persons whose events are apart, and events that are not numbered from 1."""
+    starts = person_starts(frame[PERSON])
+    heads = frame[PERSON].gather(starts)
+    twice = heads.filter(heads.is_duplicated())
+    if not twice.is_empty():
+        return [f"{EVENTS}.parquet: the events of person {shown(twice[0])} do not stand together"]
+    lengths = np.diff(np.append(starts, frame.height))
+    expected = np.arange(1, frame.height + 1) - np.repeat(starts, lengths)
+    wrong = np.flatnonzero(frame[ORDER].to_numpy() != expected)
+    if wrong.size:
+        row = int(wrong[0])
+        event = f"event {expected[row]:,} of person {shown(frame[PERSON][row])}"
+        return [f"{EVENTS}.parquet: row {row + 1:,} is {event}, its {ORDER} is {frame[ORDER][row]:,}"]
+    return []
+
+
+def _check_counts(frame: pl.DataFrame, certificate: Certificate) -> list[str]:
+    persons = len(person_starts(frame[PERSON]))
+    if persons != certificate.persons:
+        return [f"{EVENTS}.parquet: has {persons:,} persons, the certificate says {certificate.persons:,}"]
+    return []

@@ -1,0 +1,70 @@
+"""What verification answers: a verdict about files on disk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Whether the files of a release keep its promise, and what speaks against it.
+
+    Examples
+    --------
+    >>> found = Verification(
+    ...     holds=False,
+    ...     model="SequenceKAnonymity",
+    ...     achieved={"k": 1},
+    ...     violations=1,
+    ...     witnesses=(("news", "sports"),),
+    ...     release="out/release",
+    ... )
+    >>> bool(found)
+    False
+    >>> found.lines
+    ('news → sports',)
+    """
+
+    holds: bool
+    """The files are as certified, and keep the promise."""
+    model: str
+    """The promise, by the name of its class."""
+    achieved: Mapping[str, float]
+    """Parameter to the best value that holds; empty where the files were not fit to be counted."""
+    violations: int
+    """How many speak against the release, witnesses included."""
+    witnesses: tuple[object, ...]
+    """What speaks against it: a line that names a file, or labels that break the promise, shortest first."""
+    release: str
+    """The folder, as it was given."""
+    certificate_sha256: str = field(default="", repr=False)
+    """The certificate's own hash, to compare with the one that came by another way."""
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The witnesses as one line each, without characters that could disturb a terminal."""
+        return tuple(_line(witness) for witness in self.witnesses)
+
+    def to_json(self) -> dict[str, object]:
+        """Give the document that ``verify --json`` prints."""
+        return {
+            "holds": self.holds,
+            "model": self.model,
+            "achieved": dict(self.achieved),
+            "violations": self.violations,
+            "witnesses": list(self.lines),
+            "release": self.release,
+            "certificate_sha256": self.certificate_sha256,
+        }
+
+
+def _line(witness: object) -> str:
+    text = " → ".join(map(str, witness)) if isinstance(witness, tuple | list) else str(witness)
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)

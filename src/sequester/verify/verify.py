@@ -1,0 +1,120 @@
+"""Judge a release by its files alone, as a recipient would."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sequester.errors import InputError
+from sequester.verify.claim import claimed_model, rebuild
+from sequester.verify.files import check_files, read_certificate
+from sequester.verify.nodes import read_hierarchies
+from sequester.verify.pseudonyms import PSEUDONYMS, check_pseudonyms
+from sequester.verify.tables import read_events
+from sequester.verify.verification import Verification
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from sequester.data.table import EventTable
+    from sequester.privacy import PrivacyModel, Verdict
+    from sequester.release.certificate import Certificate
+
+
+def verify(
+    path: str | os.PathLike[str],
+    *,
+    original: EventTable | None = None,
+    pseudonyms: str | os.PathLike[str] | None = None,
+) -> Verification:
+    """Check a release folder: hashes, CSV against Parquet, values against hierarchies, then the claim.
+
+    Parameters
+    ----------
+    path
+        The release folder.
+    original
+        The table that was protected; a claim that compares with it cannot be checked without, others are
+        checked against it as well.
+    pseudonyms
+        The file that tells which person of `original` is which; found by itself beside the release, in
+        ``internal/``.
+
+    Returns
+    -------
+    Verification
+        Falsy where a file is not as certified or the promise is broken; the witnesses say which and how.
+
+    Raises
+    ------
+    InputError
+        Where the folder is no release, is incomplete or unreadable, or needs the original.
+    """
+    folder = Path(path)
+    certificate, own_hash = read_certificate(folder)
+    model = claimed_model(certificate)
+    if model.needs_original and original is None:
+        msg = f"the claim {certificate.model} compares with the original, which is needed to verify it"
+        raise InputError(msg)
+
+    def answer(findings: Sequence[object], verdict: Verdict | None = None) -> Verification:
+        return Verification(
+            holds=not findings,
+            model=certificate.model,
+            achieved=dict(verdict.achieved) if verdict is not None else {},
+            violations=verdict.violations if verdict is not None and not verdict else len(findings),
+            witnesses=tuple(findings),
+            release=os.fspath(path),
+            certificate_sha256=own_hash,
+        )
+
+    findings = check_files(folder, certificate.files)
+    if findings:
+        return answer(findings)
+    frame, findings = read_events(folder, certificate)
+    if frame is None or findings:
+        return answer(findings)
+    findings = read_hierarchies(folder, certificate.files, frame)[1]
+    if original is not None:
+        beside = _beside(folder, pseudonyms)
+        findings += check_pseudonyms(beside, frame, original) if beside is not None else []
+    if findings:
+        return answer(findings)
+    verdict, disagreement = _judge(frame, certificate, model, original)
+    return answer(verdict.witnesses if not verdict else disagreement, verdict)
+
+
+def _judge(
+    frame: pl.DataFrame, certificate: Certificate, model: PrivacyModel, original: EventTable | None
+) -> tuple[Verdict, list[str]]:
+    """Ask the model, and compare with what the certificate says it answered."""
+    table = rebuild(frame, certificate)
+    # The certificate tells what a recipient can count, so that is what its numbers are compared with.
+    verdict = model.check(table, original=original if model.needs_original else None)
+    if not verdict:
+        return verdict, []
+    disagreement = []
+    if not certificate.holds:
+        disagreement.append("certificate.json: says itself that the promise is not kept")
+    if dict(verdict.achieved) != dict(certificate.achieved):
+        disagreement.append(
+            f"certificate.json: says that {_level(certificate.achieved)} is achieved, the files achieve "
+            f"{_level(verdict.achieved)}"
+        )
+    if original is not None and not model.needs_original:
+        verdict = model.check(table, original=original)
+    return verdict, disagreement
+
+
+def _level(achieved: object) -> str:
+    return ", ".join(f"{name} = {value:g}" for name, value in dict(achieved).items()) or "nothing"  # type: ignore[call-overload]
+
+
+def _beside(folder: Path, named: str | os.PathLike[str] | None) -> Path | None:
+    if named is not None:
+        return Path(named)
+    usual = folder.resolve().parent / "internal" / PSEUDONYMS
+    return usual if usual.is_file() else None
