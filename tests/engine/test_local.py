@@ -1,0 +1,103 @@
+"""Shards cover all persons once, answers keep their order, and an error stops what waits."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sequester.engine import LocalEngine
+from sequester.engine.local import usable_cores
+from sequester.errors import ParameterError
+
+sizes = st.integers(0, 60)
+counts = st.integers(0, 9)
+
+
+@given(sizes, counts, counts)
+def test_shards_are_consecutive_non_empty_and_nearly_equal(n_rows, threads, shards):
+    cut = LocalEngine(threads=threads, shards=shards).split(n_rows)
+    assert [row for shard in cut for row in shard] == list(range(n_rows))
+    lengths = [len(shard) for shard in cut]
+    assert lengths == sorted(lengths, reverse=True)
+    if n_rows:
+        assert max(lengths) - min(lengths) <= 1
+        assert min(lengths) >= 1
+    else:
+        assert cut == []
+
+
+@given(sizes, st.integers(1, 9))
+def test_as_many_shards_as_asked_for_while_there_are_rows(n_rows, shards):
+    assert len(LocalEngine(shards=shards).split(n_rows)) == min(shards, n_rows)
+
+
+def test_sixteen_shards_per_thread_unless_asked():
+    assert len(LocalEngine(threads=3).split(1000)) == 48
+
+
+@given(sizes, st.integers(1, 4), st.integers(1, 9))
+def test_answers_come_in_shard_order(n_rows, threads, shards):
+    engine = LocalEngine(threads=threads, shards=shards)
+    answers = engine.map(list, engine.split(n_rows))
+    assert [row for answer in answers for row in answer] == list(range(n_rows))
+
+
+def test_a_shard_that_finishes_first_still_comes_in_its_place():
+    second_done = threading.Event()
+
+    def task(shard):
+        if shard.start == 0:
+            assert second_done.wait(timeout=30)
+        else:
+            second_done.set()
+        return shard.start
+
+    assert LocalEngine(threads=2).map(task, [range(1), range(1, 2)]) == [0, 1]
+
+
+def test_progress_rises_to_one_and_names_the_phase():
+    seen = []
+    engine = LocalEngine(threads=2, shards=4)
+    engine.map(len, engine.split(8), progress=lambda *told: seen.append(told), phase="counting")
+    assert seen == [(0.25, "counting"), (0.5, "counting"), (0.75, "counting"), (1.0, "counting")]
+
+
+def test_no_shards_no_answers():
+    assert LocalEngine().map(len, []) == []
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_error_stops_the_shards_that_wait(error):
+    done = []
+
+    def task(shard):
+        if shard.start == 0:
+            raise error
+        done.append(shard.start)
+
+    engine = LocalEngine(threads=1, shards=1000)
+    with pytest.raises(error):
+        engine.map(task, engine.split(1000))
+    assert len(done) < 999
+
+
+@pytest.mark.parametrize("name", ["threads", "shards"])
+def test_a_negative_number_is_refused(name):
+    with pytest.raises(ParameterError, match=f"{name} must be at least 0, got -1"):
+        LocalEngine(**{name: -1})
+
+
+def test_threads_are_those_asked_for_or_one_per_usable_core():
+    assert LocalEngine(threads=3).n_threads == 3
+    assert LocalEngine().n_threads == usable_cores() >= 1
+
+
+@pytest.mark.parametrize(("counted", "expected"), [(6, 6), (None, 1)])
+def test_all_cores_count_where_the_system_does_not_say_which_are_ours(monkeypatch, counted, expected):
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: counted)
+    assert usable_cores() == expected

@@ -1,0 +1,127 @@
+"""Frequent patterns are those that an enumeration of all subsequences finds."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oracles import sequences as oracles
+from sequester.data.sequences import Sequences
+from sequester.errors import ParameterError
+from sequester.mining import frequent, supports
+
+rows_of_text = st.lists(st.text("abc", max_size=5), max_size=7)
+
+
+@given(rows_of_text, st.integers(1, 4), st.none() | st.integers(1, 4))
+def test_frequent_equals_enumeration(rows, min_support, max_length):
+    patterns = frequent(Sequences.from_rows(rows), min_support=min_support, max_length=max_length)
+    assert dict(patterns) == oracles.frequent(rows, min_support, max_length)
+
+
+@given(rows_of_text, st.integers(1, 3), st.permutations("abc"))
+def test_frequent_follows_renaming(rows, min_support, renamed):
+    rename = dict(zip("abc", renamed, strict=True))
+    expected = frequent(Sequences.from_rows(rows), min_support=min_support)
+    patterns = frequent(
+        Sequences.from_rows([[rename[item] for item in row] for row in rows]), min_support=min_support
+    )
+    assert dict(patterns) == {
+        tuple(rename[item] for item in pattern): count for pattern, count in expected.items()
+    }
+
+
+@given(rows_of_text, st.randoms(use_true_random=False))
+def test_the_order_of_persons_does_not_matter(rows, random):
+    shuffled = random.sample(rows, len(rows))
+    assert list(frequent(Sequences.from_rows(rows), min_support=2).items()) == list(
+        frequent(Sequences.from_rows(shuffled), min_support=2).items()
+    )
+
+
+@given(rows_of_text, st.integers(1, 3))
+def test_mining_and_counting_agree(rows, min_support):
+    sequences = Sequences.from_rows(rows)
+    patterns = frequent(sequences, min_support=min_support)
+    assert supports(patterns, sequences).tolist() == patterns.supports.tolist()
+
+
+def test_patterns_are_a_mapping_in_label_order():
+    patterns = frequent(Sequences.from_rows([["9", "10"], ["9", "10"]]), min_support=2)
+    assert list(patterns) == [("9",), ("9", "10"), ("10",)]
+    assert len(patterns) == 3
+    assert patterns["9", "10"] == 2
+    assert patterns.get(("10", "9")) is None
+    assert repr(patterns) == "Patterns(3 patterns)"
+    with pytest.raises(KeyError):
+        patterns["10", "9"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "min_support", "expected"),
+    [
+        ([], 1, {}),
+        ([""], 1, {}),
+        (["ab"], 1, {("a",): 1, ("a", "b"): 1, ("b",): 1}),
+        (["aa"] * 3, 3, {("a",): 3, ("a", "a"): 3}),
+        (["a", "b", "c"], 2, {}),
+        (["aab", "ab"], 2, {("a",): 2, ("a", "b"): 2, ("b",): 2}),
+        (["ab"], 2, {}),
+    ],
+    ids=[
+        "no person",
+        "no event",
+        "one person",
+        "all alike",
+        "all different",
+        "repeated item",
+        "too few persons",
+    ],
+)
+def test_edge_cases_have_a_stated_answer(rows, min_support, expected):
+    assert dict(frequent(Sequences.from_rows(rows), min_support=min_support)) == expected
+
+
+@pytest.mark.parametrize("name", ["min_support", "max_length", "max_patterns"])
+def test_a_number_below_one_is_refused(name):
+    with pytest.raises(ParameterError, match=f"{name} must be at least 1, got 0"):
+        frequent(Sequences.from_rows(["ab"]), **{"min_support": 1, name: 0})
+
+
+def test_too_many_patterns_are_refused_aloud():
+    sequences = Sequences.from_rows(["abcdefgh"] * 2)
+    assert len(frequent(sequences, min_support=2, max_patterns=255)) == 255
+    with pytest.raises(
+        ParameterError, match="more than 254 patterns have at least 2 supporters: raise min_support"
+    ):
+        frequent(sequences, min_support=2, max_patterns=254)
+
+
+def test_alphabets_beyond_a_machine_word():
+    labels = [f"s{number:03}" for number in range(200)]
+    patterns = frequent(Sequences.from_rows([labels, labels[::-1], labels[:2]]), min_support=2)
+    assert dict(patterns) == {
+        **{(label,): 3 if label in ("s000", "s001") else 2 for label in labels},
+        ("s000", "s001"): 2,
+    }
+
+
+@pytest.mark.real
+def test_mining_msnbc_agrees_with_counting(shared_data):
+    with gzip.open(shared_data / "msnbc" / "msnbc990928.seq.gz", "rt") as file:
+        lines = [
+            line.split() for line in file.read().split("% Sequences:", 1)[1].splitlines() if line.strip()
+        ]
+    sequences = Sequences.from_rows(lines)
+    assert sequences.n_persons == 989_818
+    patterns = frequent(sequences, min_support=4949)
+    assert supports(patterns, sequences).tolist() == patterns.supports.tolist()
+    assert patterns.supports.min() >= 4949
+    # No pattern was missed next to those found: each of their extensions by one item is found or infrequent.
+    longer = [(*pattern, label) for pattern in patterns for label in patterns.codebook.labels]
+    counts = supports(longer, sequences)
+    assert np.array_equal(counts >= 4949, [pattern in patterns for pattern in longer])

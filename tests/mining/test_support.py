@@ -1,0 +1,147 @@
+"""Supports and minimum prefixes are what the definitions say."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oracles import sequences as oracles
+from sequester.data.sequences import Sequences
+from sequester.engine import LocalEngine
+from sequester.errors import SchemaError
+from sequester.mining import minimum_prefix, support, supporters, supports
+from sequester.mining.support import supports_of_codes
+
+text = st.text("abc", max_size=6)
+rows_of_text = st.lists(text, max_size=7)
+patterns_of_text = st.text("abcd", max_size=4)
+
+
+def test_pensa_2008_example_1_minimum_prefix():
+    assert minimum_prefix("ACD", "ABCDECDF") == tuple("ABCD")
+
+
+@given(text, text)
+def test_minimum_prefix_equals_definition(pattern, sequence):
+    assert minimum_prefix(pattern, sequence) == oracles.minimum_prefix(pattern, sequence)
+
+
+@given(rows_of_text, patterns_of_text)
+def test_supporters_equal_definition(rows, pattern):
+    expected = [oracles.is_subsequence(pattern, row) for row in rows]
+    assert supporters(pattern, Sequences.from_rows(rows)).tolist() == expected
+
+
+@given(rows_of_text, patterns_of_text)
+def test_support_equals_definition(rows, pattern):
+    assert support(pattern, Sequences.from_rows(rows)) == oracles.support(pattern, rows)
+
+
+@given(rows_of_text, st.lists(patterns_of_text, max_size=7))
+def test_supports_of_many_equal_definition(rows, patterns):
+    expected = [oracles.support(pattern, rows) for pattern in patterns]
+    assert supports(patterns, Sequences.from_rows(rows)).tolist() == expected
+
+
+@given(rows_of_text, st.lists(patterns_of_text, max_size=7), st.permutations("abcd"))
+def test_support_follows_renaming(rows, patterns, renamed):
+    rename = str.maketrans("abcd", "".join(renamed))
+    renamed_rows = Sequences.from_rows([row.translate(rename) for row in rows])
+    renamed_patterns = [pattern.translate(rename) for pattern in patterns]
+    assert (
+        supports(renamed_patterns, renamed_rows).tolist()
+        == supports(patterns, Sequences.from_rows(rows)).tolist()
+    )
+
+
+@given(rows_of_text, text, patterns_of_text)
+def test_one_more_person_never_lowers_a_support(rows, row, pattern):
+    before, after = Sequences.from_rows(rows), Sequences.from_rows([*rows, row])
+    assert support(pattern, after) - support(pattern, before) == oracles.is_subsequence(pattern, row)
+
+
+@given(rows_of_text, text, st.data())
+def test_a_part_of_a_pattern_has_no_fewer_supporters(rows, pattern, data):
+    kept = data.draw(st.lists(st.booleans(), min_size=len(pattern), max_size=len(pattern)))
+    piece = [item for item, is_kept in zip(pattern, kept, strict=True) if is_kept]
+    sequences = Sequences.from_rows(rows)
+    assert support(piece, sequences) >= support(pattern, sequences)
+
+
+@given(rows_of_text, st.lists(patterns_of_text, max_size=9), st.integers(1, 9))
+def test_one_shard_equals_many(rows, patterns, shards):
+    asked, sequences = Sequences.from_rows(patterns), Sequences.from_rows(rows)
+    counts = [
+        supports_of_codes(
+            asked.columns["symbol"],
+            asked.person_offsets,
+            asked.codebooks["symbol"],
+            sequences.distinct(),
+            sequences.codebooks["symbol"],
+            engine=LocalEngine(threads=2, shards=n),
+        ).tolist()
+        for n in (1, shards)
+    ]
+    assert counts[0] == counts[1]
+
+
+def test_labels_are_compared_and_not_codes():
+    # Alone, 9 and 10 are numbers and 9 comes first; beside x they are text and 10 comes first.
+    sequences = Sequences.from_rows([["10", "9", "x"], ["9", "10"], ["x"]])
+    patterns = [["9"], ["9", "10"], ["10", "9"], ["10", "10"]]
+    assert supports(patterns, sequences).tolist() == [2, 1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "pattern", "expected"),
+    [
+        ([], "a", 0),
+        ([], "", 0),
+        (["ab"], "ab", 1),
+        (["ab", "", "b"], "", 3),
+        (["ab"] * 4, "ab", 4),
+        (["ab", "ba", "c"], "c", 1),
+        (["abab"], "aab", 1),
+        (["aa", "a"], "aa", 1),
+        (["ab", "ab"], "abab", 0),
+        (["ab"], "z", 0),
+    ],
+    ids=[
+        "no person",
+        "no person, empty pattern",
+        "one person",
+        "the empty pattern",
+        "all alike",
+        "all different",
+        "an item repeated in the row",
+        "an item repeated in the pattern",
+        "longer than every row",
+        "unknown label",
+    ],
+)
+def test_edge_cases_have_a_stated_answer(rows, pattern, expected):
+    sequences = Sequences.from_rows(rows)
+    assert support(pattern, sequences) == expected
+    assert supports([pattern], sequences).tolist() == [expected]
+
+
+def test_alphabets_beyond_a_machine_word():
+    labels = [f"s{number:03}" for number in range(300)]
+    sequences = Sequences.from_rows([labels, labels[::-1], labels[::2]])
+    assert supports(
+        [["s000", "s064"], ["s064", "s000"], ["s000", "s128", "s256"], ["s001"]], sequences
+    ).tolist() == [
+        2,
+        1,
+        2,
+        2,
+    ]
+
+
+def test_several_attributes_are_refused():
+    one = Sequences.from_rows(["ab"])
+    column, book = one.columns["symbol"], one.codebooks["symbol"]
+    two = Sequences(one.person_offsets, {"x": column, "y": column}, {"x": book, "y": book})
+    with pytest.raises(SchemaError, match="one attribute is needed, there are 2: x, y"):
+        support("a", two)
