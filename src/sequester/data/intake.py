@@ -96,9 +96,10 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
         when = None if when is None else when.gather(order)
     if key is not None:
         problems += _look_for_repeats(source, schema, rows, grouping.offsets, key)
-    if schema.person != ROW:
-        owners = np.repeat(np.arange(len(grouping.persons)), np.diff(grouping.offsets))
-        frame = frame.with_columns(grouping.persons.gather(owners).alias(schema.person))
+    persons = grouping.persons.cast(pl.String)
+    if schema.person != ROW and frame[schema.person].dtype != pl.String:
+        owners = np.repeat(np.arange(len(persons)), np.diff(grouping.offsets))
+        frame = frame.with_columns(persons.gather(owners).alias(schema.person))
     times = None if schema.time is None else when
 
     new = _derive(schema, grouping.offsets, times, taken=frame.columns)
@@ -110,7 +111,7 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
     return Intake(
         frame=frame,
         rows=rows,
-        persons=grouping.persons,
+        persons=persons,
         person_offsets=grouping.offsets,
         times=times,
         labels=labels,
@@ -146,7 +147,9 @@ def _read_person(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) -
         return pl.int_range(1, frame.height + 1, eager=True).cast(pl.String)
     if schema.person not in frame.columns:
         return None
-    person = as_text(frame[schema.person])
+    person = frame[schema.person]
+    # Whole numbers are grouped as they are, which is faster, and written as text once per person.
+    person = person if person.dtype.is_integer() else as_text(person)
     problems += _invalid(schema, schema.person, "person is missing", person.is_null().to_numpy())
     return person
 

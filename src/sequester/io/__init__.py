@@ -1,0 +1,5 @@
+"""Read tables from files, each format in a file of its own; what is broken is refused with its place."""
+
+from sequester.io.read import read_frame
+
+__all__ = ["read_frame"]

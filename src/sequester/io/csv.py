@@ -1,0 +1,182 @@
+"""Read delimited text: every cell as written, an empty one missing, and every broken row named."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from sequester import kernels
+from sequester.data.text import as_text
+from sequester.errors import InputError, InternalError
+from sequester.hierarchies.labels import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DELIMITERS = (",", ";", "\t", "|")
+"""Delimiters that are recognised without being told."""
+
+_SHOWN_ROWS = 5
+_SNIFFED_BYTES = 2**16
+_BOMS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+
+def read_csv(
+    contents: bytes, name: str, *, delimiter: str | None = None, encoding: str = "utf-8"
+) -> pl.DataFrame:
+    r"""Read the contents of a CSV file called `name` into text columns.
+
+    Blank lines are no rows. Rows are counted from 1 without the header.
+
+    Examples
+    --------
+    >>> read_csv(b'who;what\n007;"a;b"\nNA;\n', "example.csv").rows()
+    [('007', 'a;b'), ('NA', None)]
+    """
+    contents = _as_utf8(contents, name, encoding)
+    end = _end_of_header(contents)
+    header, body = _decode(contents, name, end), contents[end:]
+    if delimiter is None:
+        delimiter = _sniff(header, body[:_SNIFFED_BYTES])
+    columns = _read_header(header, name, delimiter)
+    records, n_records = _check_records(body, name, delimiter, len(columns))
+    try:
+        frame = pl.read_csv(
+            records,
+            has_header=False,
+            schema=dict.fromkeys(columns, pl.String),
+            separator=delimiter,
+            infer_schema=False,
+        )
+    except pl.exceptions.PolarsError as error:
+        _decode(contents, name)
+        msg = f"{name}: cannot be read as CSV ({str(error).splitlines()[0]})"
+        raise InputError(msg) from None
+    if frame.height != n_records:
+        msg = f"{name}: {n_records:,} rows were counted and {frame.height:,} were read"
+        raise InternalError(msg)
+    return frame.with_columns(as_text(column) for column in frame.iter_columns())
+
+
+def _as_utf8(contents: bytes, name: str, encoding: str) -> bytes:
+    try:
+        codec = codecs.lookup(encoding).name
+    except LookupError:
+        msg = f"encoding must be one that Python knows, such as utf-8 or latin-1, got {encoding!r}"
+        raise InputError(msg) from None
+    if codec in ("utf-8", "utf-8-sig", "ascii"):
+        for mark, other in _BOMS.items():
+            if contents.startswith(mark):
+                msg = f"{name}: is not UTF-8 but {other}; set encoding"
+                raise InputError(msg)
+        contents = contents.removeprefix(codecs.BOM_UTF8)
+    else:
+        try:
+            contents = contents.decode(codec).removeprefix("\ufeff").encode()
+        except UnicodeError as error:
+            start = getattr(error, "start", 0)
+            msg = f"{name}: byte {start + 1:,} is not {codec}"
+            raise InputError(msg) from None
+    place = contents.find(b"\0")
+    if place >= 0:
+        line = contents.count(b"\n", 0, place) + 1
+        msg = f"{name}: line {line:,} has a NUL byte; this is no text, or another encoding (UTF-16?)"
+        raise InputError(msg)
+    if b"\n" not in contents and b"\r" in contents:
+        contents = contents.replace(b"\r", b"\n")
+    return contents
+
+
+def _decode(contents: bytes, name: str, end: int | None = None) -> str:
+    """Decode the file up to `end`; what is not UTF-8 is refused by its place."""
+    try:
+        return contents[:end].decode()
+    except UnicodeDecodeError as error:
+        line = contents.count(b"\n", 0, error.start) + 1
+        msg = f"{name}: line {line:,} is not UTF-8 (byte {error.start + 1:,} of the file); set encoding"
+        raise InputError(msg) from None
+
+
+def _end_of_header(contents: bytes) -> int:
+    """Find where the first record ends; blank lines before it belong to it, quotes may hold line feeds."""
+    start = len(contents) - len(contents.lstrip(b"\r\n"))
+    end = contents.find(b"\n", start)
+    while end >= 0 and contents.count(b'"', start, end) % 2:
+        end = contents.find(b"\n", end + 1)
+    return len(contents) if end < 0 else end + 1
+
+
+def _sniff(header: str, body: bytes) -> str:
+    """Choose the delimiter that cuts the header and the first rows into the same, largest number of cells."""
+    rows = body[: body.rfind(b"\n") + 1].decode(errors="replace").splitlines(keepends=True)
+
+    def fitness(delimiter: str) -> tuple[bool, bool, int]:
+        cells = len(next(_records(header.splitlines(keepends=True), delimiter), []))
+        agrees = all(len(row) == cells for row in _records(rows, delimiter) if row)
+        return cells > 1, agrees, cells
+
+    return max(DELIMITERS, key=fitness)
+
+
+def _records(lines: list[str], delimiter: str) -> Iterator[list[str]]:
+    try:
+        yield from (record for record in csv.reader(lines, delimiter=delimiter) if record)
+    except csv.Error:
+        return
+
+
+def _read_header(header: str, name: str, delimiter: str) -> list[str]:
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
+        msg = f"delimiter must be one character and no quote or line end, got {delimiter!r}"
+        raise InputError(msg)
+    columns = next(_records(header.splitlines(keepends=True), delimiter), [])
+    if not columns:
+        msg = f"{name}: has no header"
+        raise InputError(msg)
+    lines = [f"{name}: column {i} has no name" for i, column in enumerate(columns, start=1) if not column]
+    lines += [
+        f"{name}: {count} columns are called {quoted(column)}"
+        for column, count in Counter(columns).items()
+        if count > 1 and column
+    ]
+    if lines:
+        raise InputError(*lines)
+    return columns
+
+
+def _check_records(body: bytes, name: str, delimiter: str, n_cells: int) -> tuple[bytes, int]:
+    """Judge every record; give the body without blank lines, and the number of records."""
+    data = np.frombuffer(body, np.uint8)
+    n_records, n_blank, fault, n_ragged, ragged = kernels.records.scan_records(
+        data, ord(delimiter), n_cells, _SHOWN_ROWS
+    )
+    if fault:
+        rule = {
+            kernels.records.STRAY_QUOTE: "a quote stands inside a cell; quote the cell and double the quote",
+            kernels.records.OPEN_QUOTE: "a quoted cell never ends",
+            kernels.records.BARE_RETURN: "a carriage return stands inside a cell without quotes",
+        }[fault]
+        msg = f"{name}: row {n_records:,}: {rule}"
+        raise InputError(msg)
+    if n_ragged:
+        lines = [
+            f"{name}: row {row:,} has {cells:,} cells, the header has {n_cells:,}"
+            for row, cells in ragged[:n_ragged].tolist()
+        ]
+        if n_ragged > _SHOWN_ROWS:
+            lines.append(f"{name}: {n_ragged - _SHOWN_ROWS:,} more rows do not have {n_cells:,} cells")
+        raise InputError(*lines)
+    if not n_records:
+        msg = f"{name}: has a header and no rows"
+        raise InputError(msg)
+    return (kernels.records.drop_blank_lines(data).tobytes() if n_blank else body), n_records

@@ -1,0 +1,103 @@
+"""Read a file, or a folder of Parquet, into a frame, by the name's ending or the format given."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sequester.data.intake import as_polars
+from sequester.errors import InputError
+from sequester.io.cells import check_cells
+from sequester.io.contents import read_contents
+from sequester.io.csv import read_csv
+from sequester.io.parquet import read_parquet, read_parquet_folder
+from sequester.io.seq import read_seq
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMATS = ("csv", "seq", "parquet")
+"""Formats that can be read."""
+
+_LATER = ("spmf", "xes", "arrow")
+_ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".seq": "seq",
+    ".parquet": "parquet",
+    ".spmf": "spmf",
+    ".xes": "xes",
+    ".arrow": "arrow",
+}
+
+
+def read_frame(
+    source: str | os.PathLike[str] | object,
+    *,
+    format: str | None = None,  # noqa: A002 - the name it has in the configuration
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+) -> pl.DataFrame:
+    """Read a table; every cell of a text format is text as written, and only an empty cell is missing.
+
+    Parameters
+    ----------
+    source
+        A file, a folder of Parquet files, or anything with an Arrow stream (a polars or pandas frame).
+    format
+        ``csv``, ``seq`` or ``parquet``, where the name does not tell.
+    delimiter
+        Of a CSV file; otherwise found among comma, semicolon, tab and bar.
+    encoding
+        Of a text file.
+
+    Raises
+    ------
+    InputError
+        With the file, the place and the reason, one line each.
+    """
+    if not isinstance(source, str | os.PathLike):
+        return as_polars(source)
+    path = Path(source)
+    if path.is_dir():
+        if format not in (None, "parquet"):
+            msg = f"{path}: is a folder, and only Parquet is read from folders"
+            raise InputError(msg)
+        return check_cells(read_parquet_folder(path), str(path))
+    kind = format_of(path, format)
+    if kind == "parquet":
+        return check_cells(read_parquet(path), str(path))
+    contents = read_contents(path)
+    if kind == "seq":
+        return read_seq(contents, str(path))
+    if delimiter is None and path.name.lower().removesuffix(".gz").endswith(".tsv"):
+        delimiter = "\t"
+    return check_cells(read_csv(contents, str(path), delimiter=delimiter, encoding=encoding), str(path))
+
+
+def format_of(path: Path, given: str | None = None) -> str:
+    """Tell the format of a file from its name, or take the one given.
+
+    Examples
+    --------
+    >>> format_of(Path("visits.CSV.gz"))
+    'csv'
+    >>> format_of(Path("visits.xes"))
+    Traceback (most recent call last):
+    sequester.errors.InputError: visits.xes: format xes is not supported yet; supported are csv, seq, parquet
+    """
+    kind = given if given is not None else _ENDINGS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
+    if kind is None:
+        msg = f"{path}: the name does not tell the format; set format to one of {', '.join(FORMATS)}"
+        raise InputError(msg)
+    if kind in _LATER:
+        msg = f"{path}: format {kind} is not supported yet; supported are {', '.join(FORMATS)}"
+        raise InputError(msg)
+    if kind not in FORMATS:
+        msg = f"format must be one of {', '.join(FORMATS)}, got {kind!r}"
+        raise InputError(msg)
+    if kind == "parquet" and path.name.lower().endswith(".gz"):
+        msg = f"{path}: Parquet is compressed inside; unpack the file first"
+        raise InputError(msg)
+    return kind
