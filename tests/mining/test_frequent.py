@@ -113,9 +113,8 @@ def test_alphabets_beyond_a_machine_word():
 @pytest.mark.real
 def test_mining_msnbc_agrees_with_counting(shared_data):
     with gzip.open(shared_data / "msnbc" / "msnbc990928.seq.gz", "rt") as file:
-        lines = [
-            line.split() for line in file.read().split("% Sequences:", 1)[1].splitlines() if line.strip()
-        ]
+        text = file.read().split("% Sequences:", 1)[1]
+    lines = [line.split() for line in text.splitlines() if line.strip()]
     sequences = Sequences.from_rows(lines)
     assert sequences.n_persons == 989_818
     patterns = frequent(sequences, min_support=4949)

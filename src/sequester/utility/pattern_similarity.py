@@ -77,8 +77,8 @@ class PatternSimilarity:
             counts = supports_of_codes(
                 mined.codes, mined.offsets, mined.codebook, before.distinct(column), before.codebooks[column]
             )
-            # Cross-multiplied, f' < f compares whole numbers; no pattern of the release has f' = 0.
-            left, right = mined.supports * _n_records(before), counts * _n_records(after)
+            # Both frequencies over one denominator; without an original record every f is 0.
+            left, right = mined.supports * max(_n_records(before), 1), counts * _n_records(after)
             sim1 = float(np.mean(np.minimum(left, right) / np.maximum(left, right)))
         else:
             sim1 = 0.0 if len(known) else 1.0
