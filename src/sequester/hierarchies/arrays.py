@@ -1,0 +1,139 @@
+"""A tree as flat arrays that kernels read: nodes numbered depth first, children in label order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sequester.errors import HierarchyError
+from sequester.hierarchies.labels import ROOT, in_label_order, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sequester._typing import Codes, Counts
+
+HIGHEST = 255
+"""Levels that a tree may have above its leaves; more is a chain by mistake."""
+LARGEST_TABLE = 1 << 26
+"""Cells of a table of node pairs (256 MB) above which it is refused: about 8,000 nodes."""
+MOST_LEAVES = (1 << 63) - 1
+"""Leaves that can be counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeArrays:
+    """The nodes of a tree, ancestors before descendants; node 0 is the root."""
+
+    labels: tuple[str, ...]
+    """Node to label."""
+    parent: Codes
+    """Node to the node above it; the root to itself."""
+    depth: Codes
+    """Node to its steps from the root."""
+    subtree_end: Codes
+    """Node to the first node after it that does not lie below it."""
+    leaves: Counts
+    """Node to its number of leaves."""
+
+
+def number_nodes(parents: Mapping[str, str], sizes: Mapping[str, int]) -> TreeArrays:
+    """Number the nodes of a tree depth first, children in label order.
+
+    `parents` leads from every label but the root to the label above it and has no cycle. `sizes` gives the
+    leaf counts of nodes that stand for more leaves than lie below them here.
+
+    Examples
+    --------
+    >>> tree = number_nodes({"9": "low", "10": "low", "low": "*", "high": "*"}, {"high": 5})
+    >>> tree.labels
+    ('*', 'high', 'low', '9', '10')
+    >>> tree.parent.tolist(), tree.subtree_end.tolist(), tree.leaves.tolist()
+    ([0, 0, 0, 2, 2], [5, 2, 5, 4, 5], [7, 5, 2, 1, 1])
+    """
+    children: dict[str, list[str]] = {}
+    for label, above in parents.items():
+        children.setdefault(above, []).append(label)
+    labels: list[str] = []
+    parent: list[int] = []
+    depth: list[int] = []
+    todo = [(ROOT, 0, 0)]
+    while todo:
+        label, above_node, steps = todo.pop()
+        node = len(labels)
+        labels.append(label)
+        parent.append(above_node)
+        depth.append(steps)
+        todo.extend((child, node, steps + 1) for child in reversed(in_label_order(children.get(label, ()))))
+    end = list(range(1, len(labels) + 1))
+    leaves = [0] * len(labels)
+    for node in range(len(labels) - 1, -1, -1):
+        leaves[node] = sizes.get(labels[node], leaves[node] or 1)
+        if node:
+            leaves[parent[node]] += leaves[node]
+            end[parent[node]] = max(end[parent[node]], end[node])
+    if len(labels) == 1 and ROOT not in sizes:
+        msg = "a hierarchy needs at least one leaf"
+        raise HierarchyError(msg)
+    _refuse_extremes(labels, depth, leaves)
+    return TreeArrays(
+        tuple(labels),
+        np.array(parent, np.int32),
+        np.array(depth, np.int32),
+        np.array(end, np.int32),
+        np.array(leaves, np.int64),
+    )
+
+
+def _refuse_extremes(labels: list[str], depth: list[int], leaves: list[int]) -> None:
+    problems = []
+    if max(depth) > HIGHEST:
+        deepest = labels[depth.index(max(depth))]
+        problems.append(f"{quoted(deepest)} is {max(depth)} levels below the root, at most {HIGHEST}")
+    if max(leaves) > MOST_LEAVES:
+        problems.append(
+            "the hierarchy stands for 2^63 leaves or more, which cannot be counted: choose smaller ranges"
+        )
+    if problems:
+        raise HierarchyError(*problems)
+
+
+def level_table(parent: Codes, depth: Codes) -> Codes:
+    """Row ``g`` leads from a node to its ancestor at generalization level ``g``.
+
+    Level 0 is the depth of the deepest leaf; a node that lies above the level stays itself.
+
+    Examples
+    --------
+    >>> level_table(np.array([0, 0, 1, 0], np.int32), np.array([0, 1, 2, 1], np.int32)).tolist()
+    [[0, 1, 2, 3], [0, 1, 1, 3], [0, 0, 0, 0]]
+    """
+    height = int(depth.max())
+    table = np.empty((height + 1, depth.size), np.int32)
+    table[0] = np.arange(depth.size)
+    for level in range(1, height + 1):
+        below = table[level - 1]
+        table[level] = np.where(depth[below] > height - level, parent[below], below)
+    return table
+
+
+def common_ancestor_table(parent: Codes, subtree_end: Codes) -> Codes:
+    """Cell ``[a, b]`` is the lowest node that lies at or above both.
+
+    Examples
+    --------
+    >>> common_ancestor_table(np.array([0, 0, 1, 1], np.int32), np.array([4, 4, 3, 4], np.int32)).tolist()
+    [[0, 0, 0, 0], [0, 1, 1, 1], [0, 1, 2, 1], [0, 1, 1, 3]]
+    """
+    n_nodes = parent.size
+    if n_nodes * n_nodes > LARGEST_TABLE:
+        msg = f"a table of common ancestors of {n_nodes:,} nodes is too large: ask for pairs with lca(a, b)"
+        raise HierarchyError(msg)
+    table = np.zeros((n_nodes, n_nodes), np.int32)
+    # Outside the subtree of a node, what it has in common with another is what its parent has.
+    for node in range(1, n_nodes):
+        table[node] = table[parent[node]]
+        table[node, node : subtree_end[node]] = node
+    return table

@@ -1,0 +1,144 @@
+"""What stands for a hierarchy until the column is known, and what all kinds of it have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, cast
+
+from sequester.hierarchies.coverage import reserved_values
+from sequester.hierarchies.finding import in_report_order, refuse_errors
+from sequester.hierarchies.hierarchy import Hierarchy
+from sequester.hierarchies.labels import MISSING, ROOT, counted, listed
+from sequester.hierarchies.outline import Outline, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sequester.hierarchies.finding import Finding
+
+T = TypeVar("T", int, float, str)
+
+
+class HierarchyBuilder(Protocol):
+    """Anything that can make the hierarchy of a column; a `Hierarchy` can."""
+
+    def build(self, values: Iterable[str], *, column: str, missing: bool = False) -> Hierarchy:
+        """Make the tree for the values of a column.
+
+        Parameters
+        ----------
+        values : iterable of str
+            The distinct values, or a mapping from each to how often it occurs, which `quantiles` learns from.
+        column : str
+            Its name, for the messages.
+        missing : bool
+            Whether it has missing values; they get the leaf ``(missing)`` under the root.
+
+        Raises
+        ------
+        HierarchyError
+            With one line per problem, if there is no such tree.
+        """
+        ...
+
+    def findings(self, values: Iterable[str], *, column: str) -> list[Finding]:
+        """Say everything that is wrong or doubtful, without making the tree."""
+        ...
+
+
+class Kind(ABC):
+    """A kind of hierarchy: from the values of a column to an outline of its tree."""
+
+    name: ClassVar[str]
+    """As the configuration calls it."""
+
+    @abstractmethod
+    def outline(self, values: Mapping[str, int], source: Source) -> Outline:
+        """Say who lies under whom, and what is wrong.
+
+        `values` leads from each value, none of them a reserved label, to how often it occurs.
+        """
+
+    def source(self, column: str) -> Source:
+        """Name the place for the messages."""
+        return Source(self.name, column)
+
+    def findings(self, values: Iterable[str], *, column: str) -> list[Finding]:
+        """Say everything that is wrong or doubtful, without making the tree."""
+        return list(self._examine(_counts(values), column).findings)
+
+    def build(self, values: Iterable[str], *, column: str, missing: bool = False) -> Hierarchy:
+        """Make the tree for the values of a column; see `HierarchyBuilder.build`."""
+        occurring = _counts(values)
+        outline = self._examine(occurring, column)
+        has_missing = missing or MISSING in occurring
+        if not outline.parents and not has_missing:
+            nothing = self.source(column).say("error", "empty", "the column has no values")
+            refuse_errors([*outline.findings, nothing])
+        return Hierarchy.from_outline(outline, missing=has_missing)
+
+    def _examine(self, occurring: Mapping[str, int], column: str) -> Outline:
+        reserved = list(reserved_values(occurring, column))
+        refused = {label for finding in reserved for label in finding.labels}
+        values = {value: n for value, n in occurring.items() if value != MISSING and value not in refused}
+        outline = self.outline(values, self.source(column))
+        findings = in_report_order([*reserved, *outline.findings])
+        return Outline(outline.parents, tuple(findings), outline.sizes, outline.rows)
+
+
+def _counts(values: Iterable[str]) -> Mapping[str, int]:
+    return values if isinstance(values, Mapping) else Counter(values)
+
+
+def several(parameter: T | Sequence[T]) -> tuple[T, ...]:
+    """Read one number as a list of one."""
+    return tuple(parameter) if isinstance(parameter, list | tuple) else (cast("T", parameter),)
+
+
+def outline_of_chains(
+    chains: Mapping[str, Sequence[str]],
+    source: Source,
+    *,
+    sizes: Mapping[str, int] | None = None,
+    findings: Iterable[Finding] = (),
+) -> Outline:
+    """Put each value under its groups, finest first; a group named twice in a row is one level.
+
+    Groups that nest by their definition need no further check, but a value may look like a group.
+
+    Examples
+    --------
+    >>> outline_of_chains({"56001": ["560**", "5****"]}, Source("mask")).parents
+    {'56001': '560**', '560**': '5****', '5****': '*'}
+    """
+    parents: dict[str, str] = {}
+    groups: set[str] = set()
+    for value, chain in chains.items():
+        groups.update(chain)
+        parents.update(
+            (child, parent) for child, parent in pairwise([value, *chain, ROOT]) if child != parent
+        )
+    clash = tuple(sorted(groups & chains.keys()))
+    found = list(findings)
+    if clash:
+        what = counted(len(clash), "value is", "values are")
+        text = f"{what} also the name of a group of values: {listed(clash)}"
+        found.append(source.say("error", "leaf-and-group", text, labels=clash, count=len(clash)))
+    return Outline(parents, tuple(found), sizes or {})
+
+
+def spellings(keys: Mapping[str, object], chains: Mapping[str, Sequence[str]]) -> Counter[str]:
+    """Count, per group, the values that only spell another one differently (``07`` beside ``7``).
+
+    A group that stands for seven numbers has one leaf more for each of them.
+    """
+    seen: set[object] = set()
+    more: Counter[str] = Counter()
+    for value, key in keys.items():
+        if key in seen:
+            more.update(set(chains[value]))
+        seen.add(key)
+    return more

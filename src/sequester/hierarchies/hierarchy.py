@@ -1,0 +1,384 @@
+"""A rooted tree of labels per attribute: its leaves are the domain, of which the data shows a part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from sequester.errors import HierarchyError
+from sequester.hierarchies.arrays import common_ancestor_table, level_table, number_nodes
+from sequester.hierarchies.costs import cost_table
+from sequester.hierarchies.coverage import coverage, reserved_values
+from sequester.hierarchies.finding import refuse_errors
+from sequester.hierarchies.frames import nodes_as_frame, nodes_from_frame
+from sequester.hierarchies.labels import MISSING, ROOT, counted, listed, quoted
+from sequester.hierarchies.nested import examine_nested
+from sequester.hierarchies.outline import Outline, Source, Statement, examine
+from sequester.hierarchies.paths import examine_paths
+from sequester.hierarchies.text_files import write_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    import numpy.typing as npt
+    import polars as pl
+
+    from sequester._typing import Codes, Counts, Mask
+    from sequester.hierarchies.builder import HierarchyBuilder
+    from sequester.hierarchies.finding import Finding
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Hierarchy:
+    """A rooted tree in flat arrays; node 0 is the root ``*``, ancestors come before descendants.
+
+    Nodes are numbered depth first, children in label order. The number of leaves of a node may exceed the
+    leaves that are named: ``[0:6]`` stands for seven numbers, whichever of them occur.
+
+    Examples
+    --------
+    >>> ill = Hierarchy.from_tree({"acute": ["flu", "cold"], "asthma": {}})
+    >>> print(ill)
+    * (3 leaves)
+      acute (2 leaves)
+        cold
+        flu
+      asthma
+    >>> ill.parent.tolist(), ill.depth.tolist(), ill.leaves.tolist()
+    ([0, 0, 1, 1, 0], [0, 1, 2, 2, 1], [3, 2, 1, 1, 1])
+    >>> ill.generalize("flu", 1), ill.generalize("asthma", 1), ill.generalize("flu", 2)
+    ('acute', 'asthma', '*')
+    >>> ill.labels[ill.lca(ill.node("flu"), ill.node("cold"))]
+    'acute'
+    """
+
+    labels: tuple[str, ...]
+    """Node to label."""
+    parent: Codes
+    """Node to the node above it; the root to itself."""
+    depth: Codes
+    """Node to its steps from the root."""
+    subtree_end: Codes
+    """Node to the first one after its subtree: ``b`` is at or below ``a`` if ``a <= b < subtree_end[a]``."""
+    leaves: Counts
+    """Node to its number of leaves, 1 for a leaf."""
+    rows: tuple[tuple[str, ...], ...] | None = field(default=None)
+    """The rows of the ARX file it was read from, where they are all of one length."""
+
+    # building
+
+    @classmethod
+    def from_outline(cls, outline: Outline, *, missing: bool = False) -> Hierarchy:
+        """Make the tree of an outline without errors, with a leaf for missing values if asked."""
+        refuse_errors(outline.findings)
+        parents, sizes, rows = dict(outline.parents), dict(outline.sizes), outline.rows
+        if missing and MISSING not in parents:
+            parents[MISSING] = ROOT
+            if ROOT in sizes:
+                sizes[ROOT] += 1
+            if rows:
+                rows = (*rows, (*[MISSING] * (len(rows[0]) - 1), ROOT))
+        tree = number_nodes(parents, sizes)
+        for array in (tree.parent, tree.depth, tree.subtree_end, tree.leaves):
+            array.flags.writeable = False
+        return cls(tree.labels, tree.parent, tree.depth, tree.subtree_end, tree.leaves, rows)
+
+    @classmethod
+    def from_paths(cls, paths: Iterable[Sequence[str]]) -> Hierarchy:
+        """Make a tree of one path per leaf: the leaf first, the root last or left out.
+
+        Examples
+        --------
+        >>> Hierarchy.from_paths([["56001", "56***"], ["56002", "56***"], ["7", "*"]]).labels
+        ('*', '56***', '56001', '56002', '7')
+        """
+        return cls.from_outline(examine_paths(enumerate(paths, start=1), Source("paths")))
+
+    @classmethod
+    def from_edges(cls, pairs: Iterable[tuple[str, str]]) -> Hierarchy:
+        """Make a tree of ``(child, parent)`` pairs; what has no parent goes under the root.
+
+        Examples
+        --------
+        >>> Hierarchy.from_edges([("flu", "acute"), ("cold", "acute")]).labels
+        ('*', 'acute', 'cold', 'flu')
+        """
+        statements = (Statement(child, parent, row) for row, (child, parent) in enumerate(pairs, start=1))
+        return cls.from_outline(examine(statements, Source("edges"), each_once=True))
+
+    @classmethod
+    def from_tree(cls, tree: Mapping[str, object]) -> Hierarchy:
+        """Make a tree of nested tables: a group holds a table of groups or a list of leaves."""
+        return cls.from_outline(examine_nested(tree, Source("tree")))
+
+    @classmethod
+    def from_frame(cls, frame: pl.DataFrame) -> Hierarchy:
+        """Make the tree that `to_frame` or `above` wrote, leaf counts as they are given.
+
+        Examples
+        --------
+        >>> ill = Hierarchy.from_tree({"acute": ["flu", "cold"], "asthma": {}})
+        >>> part = Hierarchy.from_frame(ill.above(["acute"]))
+        >>> part.labels, part.leaves.tolist()
+        (('*', 'acute'), [3, 2])
+        """
+        return cls.from_outline(nodes_from_frame(frame))
+
+    def build(self, values: Iterable[str], *, column: str, missing: bool = False) -> Hierarchy:
+        """Give itself once every value has a leaf, with the leaf ``(missing)`` if values are missing."""
+        labels = set(values)
+        refuse_errors(self.findings(labels, column=column))
+        if not (missing or MISSING in labels) or MISSING in self:
+            return self
+        inner = np.flatnonzero(~self.is_leaf | (self.leaves > 1)).tolist()
+        outline = Outline(
+            {self.labels[node]: self.labels[self.parent[node]] for node in range(1, len(self))},
+            sizes={self.labels[node]: int(self.leaves[node]) for node in inner},
+            rows=self.rows,
+        )
+        return Hierarchy.from_outline(outline, missing=True)
+
+    def findings(self, values: Iterable[str], *, column: str) -> list[Finding]:
+        """Say which values have no leaf, and how many leaves have no value."""
+        labels = set(values)
+        leaves = {self.labels[node] for node in self.leaf_nodes}
+        checked = coverage(labels, leaves, set(self.labels) - leaves, Source("hierarchy", column))
+        return [*reserved_values(labels, column), *checked]
+
+    # kinds that are built when the column is known
+    # The kinds make hierarchies, so they are imported when one is asked for.
+
+    @staticmethod
+    def mask(levels: int | Sequence[int]) -> HierarchyBuilder:
+        """Keep the first characters, as many as each level says: ``56***``. See `Mask`."""
+        from sequester.hierarchies.mask import Mask as Kind  # noqa: PLC0415
+
+        return Kind(levels)
+
+    @staticmethod
+    def intervals(width: float | Sequence[float], origin: float = 0) -> HierarchyBuilder:
+        """Put numbers into ranges of equal width: ``[0:6]``. See `Intervals`."""
+        from sequester.hierarchies.intervals import Intervals as Kind  # noqa: PLC0415
+
+        return Kind(width, origin)
+
+    @staticmethod
+    def dates(levels: str | Sequence[str]) -> HierarchyBuilder:
+        """Shorten dates to day, month, quarter, year: ``2009-Q1``. See `Dates`."""
+        from sequester.hierarchies.dates import Dates as Kind  # noqa: PLC0415
+
+        return Kind(levels)
+
+    @staticmethod
+    def quantiles(bins: int | Sequence[int]) -> HierarchyBuilder:
+        """Put numbers into ranges that hold about equally many: ``[20:64]``. See `Quantiles`."""
+        from sequester.hierarchies.quantiles import Quantiles as Kind  # noqa: PLC0415
+
+        return Kind(bins)
+
+    @staticmethod
+    def flat() -> HierarchyBuilder:
+        """Have nothing between a value and the root. See `Flat`."""
+        from sequester.hierarchies.flat import Flat as Kind  # noqa: PLC0415
+
+        return Kind()
+
+    @staticmethod
+    def tree(tree: Mapping[str, object]) -> HierarchyBuilder:
+        """Take the tree from nested tables. See `Tree`."""
+        from sequester.hierarchies.tree import Tree as Kind  # noqa: PLC0415
+
+        return Kind(tree)
+
+    @staticmethod
+    def read(path: str | Path, format: Literal["arx", "edges"] = "arx") -> HierarchyBuilder:  # noqa: A002
+        """Take the tree from a file: ARX (``leaf;level1;...;*``) or edges (``child,parent``).
+
+        See `ArxFile` and `EdgesFile`.
+        """
+        from sequester.hierarchies.files import hierarchy_file  # noqa: PLC0415
+
+        return hierarchy_file(path, format)
+
+    # looking at it
+
+    @cached_property
+    def is_leaf(self) -> Mask:
+        """Node to whether nothing lies below it here."""
+        mask: Mask = self.subtree_end == np.arange(1, len(self) + 1)
+        mask.flags.writeable = False
+        return mask
+
+    @cached_property
+    def leaf_nodes(self) -> Codes:
+        """The leaves, in node order."""
+        return np.flatnonzero(self.is_leaf).astype(np.int32)
+
+    @cached_property
+    def height(self) -> int:
+        """The largest depth: the generalization level of the root."""
+        return int(self.depth.max())
+
+    @cached_property
+    def levels(self) -> Codes:
+        """Row ``g`` leads from each node to its ancestor at generalization level ``g``.
+
+        Level 0 changes nothing, level `height` is the root. Levels are counted from the root: a leaf of a
+        short branch stays itself until its own depth is reached.
+        """
+        table = level_table(self.parent, self.depth)
+        table.flags.writeable = False
+        return table
+
+    @cached_property
+    def lca_table(self) -> Codes:
+        """Cell ``[a, b]`` is the lowest common ancestor; refused above some 8,000 nodes."""
+        table = common_ancestor_table(self.parent, self.subtree_end)
+        table.flags.writeable = False
+        return table
+
+    @cached_property
+    def loss(self) -> npt.NDArray[np.float64]:
+        """Node to the share of all leaves that it stands for; 0 for a leaf."""
+        return self.cost("information-loss")
+
+    def cost(self, kind: str) -> npt.NDArray[np.float64]:
+        """Node to what it costs to publish it instead of a leaf below it.
+
+        `kind` is ``information-loss``, ``linear`` or ``exponential``.
+
+        Examples
+        --------
+        >>> ill = Hierarchy.from_tree({"acute": ["flu", "cold"], "asthma": {}})
+        >>> ill.cost("linear").tolist(), ill.cost("exponential").tolist()
+        ([1.0, 0.5, 0.0, 0.0, 0.0], [1.0, 0.5, 0.0, 0.0, 0.0])
+        """
+        exact = self.is_leaf & (self.leaves == 1)
+        table = cost_table(kind, leaves=self.leaves, depth=self.depth, is_exact=exact)
+        table.flags.writeable = False
+        return table
+
+    @cached_property
+    def _node_of(self) -> dict[str, int]:
+        return {label: node for node, label in enumerate(self.labels)}
+
+    def node(self, label: str) -> int:
+        """Find the node of a label; an unknown one is refused by name."""
+        try:
+            return self._node_of[label]
+        except KeyError:
+            msg = f"{quoted(label)} is no node of the hierarchy"
+            raise HierarchyError(msg) from None
+
+    def nodes(self, labels: Iterable[str]) -> Codes:
+        """Find the nodes of many labels; the unknown ones are refused together."""
+        wanted = list(labels)
+        found = np.array([self._node_of.get(label, -1) for label in wanted], np.int32)
+        if (found < 0).any():
+            unknown = {label for label in wanted if label not in self._node_of}
+            msg = f"{listed(unknown)}: no node of the hierarchy"
+            raise HierarchyError(msg)
+        return found
+
+    def lca(self, a: int, b: int) -> int:
+        """Find the lowest node that lies at or above both nodes."""
+        while not a <= b < self.subtree_end[a]:
+            a = int(self.parent[a])
+        return a
+
+    def children(self, node: int) -> list[int]:
+        """List the nodes directly below a node."""
+        below = []
+        child = node + 1
+        while child < self.subtree_end[node]:
+            below.append(child)
+            child = int(self.subtree_end[child])
+        return below
+
+    def ancestors(self, node: int) -> list[int]:
+        """List the node and what lies above it, up to the root."""
+        above = [node]
+        while above[-1]:
+            above.append(int(self.parent[above[-1]]))
+        return above
+
+    def generalize(self, label: str, level: int) -> str:
+        """Give the label at a generalization level, 0 to `height`."""
+        self._check_level(level)
+        return self.labels[int(self.levels[level, self.node(label)])]
+
+    def level_labels(self, level: int) -> tuple[str, ...]:
+        """List the labels that stand for the leaves at a generalization level, in node order."""
+        self._check_level(level)
+        return tuple(self.labels[node] for node in np.unique(self.levels[level][self.leaf_nodes]))
+
+    def _check_level(self, level: int) -> None:
+        if not 0 <= level <= self.height:
+            msg = f"level must be 0 to {self.height}, got {level}"
+            raise HierarchyError(msg)
+
+    def to_frame(self) -> pl.DataFrame:
+        """List all nodes with their parent (empty for the root) and number of leaves."""
+        return nodes_as_frame(self, range(len(self)))
+
+    def above(self, labels: Iterable[str]) -> pl.DataFrame:
+        """List the given nodes and those above them, and nothing below: what a recipient may see.
+
+        Examples
+        --------
+        >>> Hierarchy.from_tree({"acute": ["flu", "cold"], "asthma": {}}).above(["acute"]).rows()
+        [('*', '', 3), ('acute', '*', 2)]
+        """
+        kept = {0}
+        for node in self.nodes(labels).tolist():
+            kept.update(self.ancestors(node))
+        return nodes_as_frame(self, sorted(kept))
+
+    def arx_rows(self) -> list[tuple[str, ...]]:
+        """List one row per leaf with its label at every level, leaf first, root last.
+
+        Rows that were read from an ARX file come as they stood there.
+        """
+        if self.rows is not None:
+            return list(self.rows)
+        return [tuple(self.labels[node] for node in self.levels[:, leaf]) for leaf in self.leaf_nodes]
+
+    def write_arx(self, path: str | Path) -> None:
+        """Write the tree as an ARX hierarchy: ``;`` between cells, one row per leaf, the root last."""
+        write_rows(path, self.arx_rows())
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.labels)
+
+    def __contains__(self, label: object) -> bool:
+        return label in self._node_of
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Hierarchy):
+            return NotImplemented
+        return self._content == other._content
+
+    def __hash__(self) -> int:
+        return hash(self._content)
+
+    @property
+    def _content(self) -> tuple[tuple[str, ...], bytes, bytes]:
+        return self.labels, self.parent.tobytes(), self.leaves.tobytes()
+
+    def __repr__(self) -> str:
+        return f"Hierarchy(nodes={len(self)}, leaves={self.leaves[0]}, height={self.height})"
+
+    def __str__(self) -> str:
+        lines = []
+        for node, label in enumerate(self.labels):
+            size = counted(int(self.leaves[node]), "leaf", "leaves")
+            known = self.is_leaf[node] and self.leaves[node] == 1
+            lines.append(f"{'  ' * int(self.depth[node])}{label}" + ("" if known else f" ({size})"))
+        return "\n".join(lines)

@@ -1,0 +1,142 @@
+"""A tree written as one row per leaf: the leaf first, what lies above it, the root last or left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from sequester.hierarchies.finding import shown_rows
+from sequester.hierarchies.labels import ROOT, counted, quoted
+from sequester.hierarchies.outline import Outline, Statement, examine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sequester.hierarchies.finding import Finding
+    from sequester.hierarchies.outline import Source
+
+
+def examine_paths(rows: Iterable[tuple[int, Sequence[str]]], source: Source) -> Outline:
+    """Read numbered rows as a tree, and find everything that keeps them from being one.
+
+    A label that is repeated in the next cell is the same node. Rows may differ in length, and empty cells at
+    the end of a row make it shorter: what a leaf lacks is filled with the leaf itself, because levels are
+    counted from the root.
+
+    Examples
+    --------
+    >>> from sequester.hierarchies.outline import Source
+    >>> outline = examine_paths([(1, ["flu", "acute", "*"]), (2, ["asthma", "*"])], Source("a.csv"))
+    >>> outline.parents
+    {'flu': 'acute', 'acute': '*', 'asthma': '*'}
+    """
+    leaves: dict[str, int] = {}
+    kept: list[tuple[int, list[str]]] = []
+    statements: list[Statement] = []
+    findings: list[Finding] = []
+    for row, cells in rows:
+        path = _without_end(cells)
+        if not path:
+            continue
+        problem = _problem_in_row(path, row, source)
+        if problem is not None:
+            findings.append(problem)
+            continue
+        if path[-1] != ROOT:
+            path.append(ROOT)
+        steps = [
+            Statement(child, parent, row, path.index(child))
+            for child, parent in pairwise(path)
+            if child != parent
+        ]
+        if path[0] in leaves:
+            text = f"leaf {quoted(path[0])} is already in row {leaves[path[0]]}"
+            findings.append(source.say("error", "duplicate-leaf", text, row=row, labels=(path[0],)))
+            steps = steps[1:]
+        else:
+            leaves[path[0]] = row
+            kept.append((row, path))
+        statements += steps
+    outline = examine(statements, source)
+    findings += outline.findings
+    first_inside: dict[str, int] = {}
+    for statement in statements:
+        first_inside.setdefault(statement.parent, statement.row)
+    for leaf, row in leaves.items():
+        if leaf in first_inside:
+            text = f"{quoted(leaf)} is a leaf, but lies above others in row {first_inside[leaf]}"
+            findings.append(source.say("error", "leaf-and-group", text, row=row, labels=(leaf,)))
+    if not any(finding.severity == "error" for finding in findings):
+        findings += _level_findings(kept, source)
+    return replace(outline, findings=tuple(findings), rows=_of_one_length(kept))
+
+
+def _without_end(cells: Sequence[str]) -> list[str]:
+    """The cells up to the last one that is not empty."""
+    end = len(cells)
+    while end and not cells[end - 1]:
+        end -= 1
+    return list(cells[:end])
+
+
+def _problem_in_row(path: Sequence[str], row: int, source: Source) -> Finding | None:
+    if "" in path:
+        return source.say("error", "empty-label", "empty label", row=row, level=path.index(""))
+    if path[0] == ROOT:
+        text = f"{quoted(ROOT)} is the root and cannot be a value"
+        return source.say("error", "root", text, row=row, labels=(ROOT,))
+    steps = [path[0], *(here for before, here in pairwise([*path, ROOT]) if here != before)]
+    if len(set(steps)) < len(steps):
+        twice = next(label for label in steps if steps.count(label) > 1)
+        first = steps.index(twice)
+        loop = steps[first : steps.index(twice, first + 1) + 1]
+        text = "cycle " + " > ".join(quoted(label) for label in loop)
+        return source.say("error", "cycle", text, row=row, labels=tuple(loop[:-1]))
+    return None
+
+
+def _level_findings(rows: Sequence[tuple[int, Sequence[str]]], source: Source) -> Iterator[Finding]:
+    """Say where the file's columns are not the tree's levels, which are counted from the root."""
+    width = max((len(path) for _, path in rows), default=0)
+    short = [row for row, path in rows if len(path) < width]
+    if short:
+        text = (
+            f"{counted(len(short), 'row is', 'rows are')} shorter than the longest ({shown_rows(short)}): "
+            "the missing levels repeat the leaf"
+        )
+        yield source.say("info", "short-rows", text, rows=short, count=len(short))
+    repeating = [
+        (row, path) for row, path in rows if len(path) == width and list(path) != _filled(path, width)
+    ]
+    if repeating:
+        row, path = repeating[0]
+        level = next(
+            level for level, (a, b) in enumerate(zip(path, _filled(path, width), strict=True)) if a != b
+        )
+        leaf, what = quoted(path[0]), counted(len(repeating), "row repeats", "rows repeat")
+        text = (
+            f"{what} a label above the leaf: levels are counted from the root, "
+            f"so {leaf} (row {row}) is {leaf} at level {level}, not {quoted(path[level])}"
+        )
+        numbers = [row for row, _ in repeating]
+        yield source.say("warning", "repeated-label", text, rows=numbers, count=len(numbers))
+    height = max((len(set(path)) for _, path in rows), default=1) - 1
+    if rows and height + 1 < width:
+        text = (
+            f"{width} columns make a tree of {height + 1} levels: a column that changes no label is no level"
+        )
+        yield source.say("warning", "idle-level", text, count=width - height - 1)
+
+
+def _filled(path: Sequence[str], width: int) -> list[str]:
+    """The row as the tree reads it: what is missing repeats the leaf."""
+    steps = list(dict.fromkeys(path))
+    return [path[0]] * (width - len(steps)) + steps
+
+
+def _of_one_length(rows: Sequence[tuple[int, Sequence[str]]]) -> tuple[tuple[str, ...], ...] | None:
+    """The rows, if each has a cell for every level."""
+    if len({len(path) for _, path in rows}) != 1:
+        return None
+    return tuple(tuple(path) for _, path in rows)

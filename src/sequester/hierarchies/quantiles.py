@@ -1,0 +1,97 @@
+"""The kind `quantiles`: numbers in ranges that hold about equally many, learned from the data."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, ClassVar
+
+from sequester.errors import HierarchyError
+from sequester.hierarchies.builder import Kind, outline_of_chains, several
+from sequester.hierarchies.numbers import as_numbers, plain, two_digits
+from sequester.hierarchies.outline import Outline
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from fractions import Fraction
+
+    from sequester.hierarchies.outline import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles(Kind):
+    """Each level cuts the numbers into about equal shares, at edges of two significant digits.
+
+    An edge that is learned would be somebody's value, so it is rounded, and the outer bins are open: ``<20``,
+    ``>=65``. Inner bins print ``[20:64]`` where all values are whole numbers, otherwise ``[20:65)``. Edges
+    that become equal by rounding count once, so there may be fewer bins than asked for, and a bin that two
+    levels share is one node. The leaves are the values that occur.
+
+    Examples
+    --------
+    >>> ages = [str(age) for age in range(100)]
+    >>> Quantiles([4, 2]).build(ages, column="age").level_labels(1)
+    ('<25', '[25:49]', '>=75', '[50:74]')
+    >>> Quantiles([4, 2]).build(ages, column="age").level_labels(2)
+    ('<50', '>=50')
+    """
+
+    bins: int | Sequence[int]
+    """Number of bins, most first, each a multiple of the next, so that levels nest."""
+
+    name: ClassVar[str] = "quantiles"
+
+    def __post_init__(self) -> None:
+        bins = several(self.bins)
+        problems = [
+            f"quantiles: bins must be a whole number of at least 2, got {number!r}"
+            for number in bins
+            if isinstance(number, bool) or not isinstance(number, int) or number < 2
+        ]
+        if not bins:
+            problems.append(
+                "quantiles: bins must be a whole number of at least 2 or a list of them, got none"
+            )
+        if not problems:
+            problems = [
+                f"quantiles: {many} bins must be a multiple of the {few} bins after it"
+                for many, few in pairwise(bins)
+                if many == few or many % few
+            ]
+        if problems:
+            raise HierarchyError(*problems)
+        object.__setattr__(self, "bins", bins)
+
+    def outline(self, values: Mapping[str, int], source: Source) -> Outline:
+        """Learn the edges, and find the bin of every value at every level."""
+        numbers, findings = as_numbers(values, source)
+        if not numbers:
+            return Outline({}, tuple(findings))
+        whole = all(number.denominator == 1 for number in numbers.values())
+        chains: dict[str, list[str]] = {value: [] for value in numbers}
+        for n_bins in several(self.bins):
+            edges = _edges(numbers, values, n_bins)
+            labels = _bin_labels(edges, whole=whole)
+            for value, number in numbers.items():
+                chains[value].append(labels[bisect_right(edges, number)])
+            if len(labels) < n_bins:
+                text = f"rounding leaves {len(labels)} of {n_bins} bins"
+                findings.append(source.say("warning", "fewer-bins", text, count=n_bins - len(labels)))
+        return outline_of_chains(chains, source, findings=findings)
+
+
+def _edges(numbers: Mapping[str, int | Fraction], counts: Mapping[str, int], n_bins: int) -> list[Fraction]:
+    """The values that a share of i / n_bins lies below, rounded, each once."""
+    ordered = sorted(numbers, key=lambda value: (numbers[value], value))
+    ends = list(accumulate(counts[value] for value in ordered))
+    places = (bisect_right(ends, i * ends[-1] // n_bins) for i in range(1, n_bins))
+    return sorted({two_digits(numbers[ordered[place]]) for place in places})
+
+
+def _bin_labels(edges: Sequence[Fraction], *, whole: bool) -> list[str]:
+    inner = [
+        f"[{plain(low)}:{plain(high - 1)}]" if whole else f"[{plain(low)}:{plain(high)})"
+        for low, high in pairwise(edges)
+    ]
+    return [f"<{plain(edges[0])}", *inner, f">={plain(edges[-1])}"]
