@@ -79,6 +79,8 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
             frame, rows = frame.filter(valid), rows[valid]
             person = None if person is None else person.filter(valid)
             when = None if when is None else when.filter(valid)
+            if not len(rows):
+                problems.append(Problem("no row has both a person and a readable time"))
 
     attributes = [column for column in schema.attributes if column in frame.columns]
     frame = frame.with_columns(as_text(frame[column]).alias(column) for column in attributes)
@@ -203,7 +205,7 @@ def _arrange(
     grouping = group_persons(person)
     key = order_keys(when)
     keys = [key]
-    if schema.tie is not None:
+    if schema.tie is not None and schema.tie in frame.columns:
         tie = frame[schema.tie]
         if tie.null_count() < frame.height:
             keys += [tie.is_null().cast(pl.Int32).to_numpy(), order_keys(tie.fill_null(tie.drop_nulls()[0]))]
@@ -229,7 +231,8 @@ def _look_for_repeats(
     what = f"column {quoted(name)}: events of a person at the same time stay in {by}file order"
     problems = [Problem.at(what, name, shared, rows, "note")]
     suspects = np.flatnonzero(shared)
-    frame = source[rows[suspects] - 1]
+    plain = source.select(column for column, dtype in source.schema.items() if is_plain(dtype))
+    frame = plain[rows[suspects] - 1]
     # Equal rows have equal hashes, and only those are compared in full.
     alike = frame.hash_rows().is_duplicated().to_numpy()
     if alike.any():

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from sequester.data.glance import glance
 from sequester.data.intake import as_polars, take_in
 from sequester.data.sequences import Sequences
 
@@ -31,8 +32,11 @@ class EventTable:
     >>> from sequester.data.schema import Schema
     >>> frame = pl.DataFrame({"user": list("bab"), "n": [10, 1, 9], "page": ["news", "news", "local"]})
     >>> table = EventTable(frame, Schema(person="user", order="n", symbol="page"))
-    >>> table.n_persons, table.n_events
-    (2, 3)
+    >>> table
+    EventTable: 2 persons, 3 events
+      person  user
+      order   n
+      symbol  page (2 labels)
     >>> table.sequences.to_rows()
     [('local', 'news'), ('news',)]
     >>> table.rows.tolist()
@@ -91,3 +95,9 @@ class EventTable:
         return Sequences.encoded(
             self.person_offsets, {name: self.frame[name] for name in self.labels}, self.labels
         )
+
+    def __repr__(self) -> str:
+        return str(glance(self))
+
+    def _repr_html_(self) -> str:
+        return glance(self).html()

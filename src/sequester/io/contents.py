@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import zlib
 from typing import TYPE_CHECKING
 
@@ -24,12 +26,36 @@ _CHUNK = 2**20
 _STEP = 16 * 2**20
 
 
+def check_there(path: Path) -> None:
+    """Refuse a path that leads to neither a file nor a folder that can be read; links are followed."""
+    try:
+        mode = path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            msg = f"{path}: is neither a file nor a folder"
+            raise InputError(msg)
+        if not os.access(path, os.R_OK):
+            msg = f"{path}: permission denied"
+            raise InputError(msg)
+    except (OSError, ValueError) as error:
+        raise InputError(in_words(path, error)) from None
+
+
+def in_words(path: Path, error: Exception) -> str:
+    """Say in one line why a path cannot be read.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> in_words(Path("a.csv"), FileNotFoundError(2, "No such file or directory"))
+    'a.csv: no such file or directory'
+    """
+    reason = getattr(error, "strerror", None) or str(error)
+    return f"{path}: {reason.splitlines()[0].lower()}"
+
+
 def read_contents(path: Path) -> bytes:
     """Read a file whole; gzip is known by its first bytes, not by the name alone."""
     try:
-        if path.exists() and not path.is_file():
-            msg = f"{path}: is no file"
-            raise InputError(msg)
         with path.open("rb") as file:
             start = file.read(2)
             file.seek(0)
@@ -37,8 +63,7 @@ def read_contents(path: Path) -> bytes:
                 return unpack(file, str(path))
             contents = file.read()
     except OSError as error:
-        msg = f"{path}: {(error.strerror or str(error)).lower()}"
-        raise InputError(msg) from None
+        raise InputError(in_words(path, error)) from None
     if not contents:
         msg = f"{path}: is empty"
         raise InputError(msg)

@@ -8,6 +8,7 @@ import polars as pl
 
 from sequester.errors import InputError
 from sequester.hierarchies.labels import quoted
+from sequester.io.contents import in_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,8 +32,7 @@ def read_parquet(path: Path) -> pl.DataFrame:
             raise InputError(msg)
         frame = scan.collect()
     except OSError as error:
-        msg = f"{path}: {(error.strerror or str(error).splitlines()[0]).lower()}"
-        raise InputError(msg) from None
+        raise InputError(in_words(path, error)) from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         msg = f"{path}: the Parquet file is damaged ({str(error).splitlines()[0]})"
         raise InputError(msg) from None
@@ -49,8 +49,7 @@ def read_parquet_folder(folder: Path) -> pl.DataFrame:
             path for path in folder.iterdir() if path.suffix.lower() == ".parquet" and path.is_file()
         )
     except OSError as error:
-        msg = f"{folder}: {(error.strerror or str(error)).lower()}"
-        raise InputError(msg) from None
+        raise InputError(in_words(folder, error)) from None
     if not paths:
         msg = f"{folder}: is a folder without .parquet files"
         raise InputError(msg)

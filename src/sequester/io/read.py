@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sequester.data.intake import as_polars
 from sequester.errors import InputError
 from sequester.io.cells import check_cells
-from sequester.io.contents import read_contents
+from sequester.io.contents import check_there, read_contents
 from sequester.io.csv import read_csv
 from sequester.io.parquet import read_parquet, read_parquet_folder
 from sequester.io.seq import read_seq
@@ -60,6 +60,7 @@ def read_frame(
     if not isinstance(source, str | os.PathLike):
         return as_polars(source)
     path = Path(source)
+    check_there(path)
     if path.is_dir():
         if format not in (None, "parquet"):
             msg = f"{path}: is a folder, and only Parquet is read from folders"

@@ -1,0 +1,1 @@
+"""How a value shows itself in a terminal or a notebook."""
