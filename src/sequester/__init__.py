@@ -1,5 +1,126 @@
-"""Publish data about people over time without giving the people away."""
+"""Publish data about people over time without giving the people away.
+
+Names load on first use, so that the command line answers at once.
+
+Examples
+--------
+>>> import polars as pl
+>>> import sequester as sq
+>>> frame = pl.DataFrame({"user": list("aabbcc"), "n": [1, 2, 1, 2, 1, 2], "page": list("xyxyxz")})
+>>> table = sq.EventTable(frame, sq.Schema(person="user", order="n", symbol="page"))
+>>> release = sq.BFP2kA(k=2).apply(table)
+>>> release.verdict
+Verdict(holds=True, achieved={'k': 2}, witnesses=())
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
 
 from sequester._version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from sequester.bundle.open import open_release as open  # noqa: A004  (as in sq.open, where it is plain)
+    from sequester.bundle.write import write
+    from sequester.data.protect import Protect
+    from sequester.data.schema import Quasi, Schema, Sensitive, Symbol
+    from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
+    from sequester.engine.local import LocalEngine
+    from sequester.errors import (
+        HierarchyError,
+        InputError,
+        InternalError,
+        ParameterError,
+        SchemaError,
+        SequesterError,
+        SequesterWarning,
+        UnattainableError,
+    )
+    from sequester.hierarchies.hierarchy import Hierarchy
+    from sequester.methods import BFP2kA, PrefixPruning
+    from sequester.privacy.model import Verdict
+    from sequester.privacy.sequence_k import SequenceKAnonymity
+    from sequester.release.release import Release
+    from sequester.workflow.config import read
+
+    # Not from `sequester.verify`: to mypy that would bind the package, which cannot be called.
+    from sequester.workflow.verify import verify
+
+__all__ = [
+    "BFP2kA",
+    "EventTable",
+    "Hierarchy",
+    "HierarchyError",
+    "InputError",
+    "InternalError",
+    "LocalEngine",
+    "ParameterError",
+    "PrefixPruning",
+    "Protect",
+    "Quasi",
+    "Release",
+    "Schema",
+    "SchemaError",
+    "Sensitive",
+    "SequenceKAnonymity",
+    "Sequences",
+    "SequesterError",
+    "SequesterWarning",
+    "Symbol",
+    "UnattainableError",
+    "Verdict",
+    "__version__",
+    "open",
+    "read",
+    "verify",
+    "write",
+]
+
+_PLACES = {
+    "BFP2kA": "methods",
+    "EventTable": "data.table",
+    "Hierarchy": "hierarchies.hierarchy",
+    "HierarchyError": "errors",
+    "InputError": "errors",
+    "InternalError": "errors",
+    "LocalEngine": "engine.local",
+    "ParameterError": "errors",
+    "PrefixPruning": "methods",
+    "Protect": "data.protect",
+    "Quasi": "data.schema",
+    "Release": "release.release",
+    "Schema": "data.schema",
+    "SchemaError": "errors",
+    "Sensitive": "data.schema",
+    "SequenceKAnonymity": "privacy.sequence_k",
+    "Sequences": "data.sequences",
+    "SequesterError": "errors",
+    "SequesterWarning": "errors",
+    "Symbol": "data.schema",
+    "UnattainableError": "errors",
+    "Verdict": "privacy.model",
+    "open": "bundle.open",
+    "read": "workflow.config",
+    "write": "bundle.write",
+}
+"""Public name to the module that has it."""
+_OTHER_NAMES = {"open": "open_release"}
+"""Public name to the one it has there, where they differ."""
+
+
+def __getattr__(name: str) -> object:
+    if name == "verify":
+        # The package of that name can be called, because importing it hides any function of the name.
+        return importlib.import_module("sequester.verify")
+    if name not in _PLACES:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    found = getattr(importlib.import_module(f"sequester.{_PLACES[name]}"), _OTHER_NAMES.get(name, name))
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

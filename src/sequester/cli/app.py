@@ -1,0 +1,71 @@
+"""All commands under one name."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from sequester._version import __version__
+from sequester.cli import datasets, demo, hierarchy, methods, protect, schema, verify
+from sequester.cli.exits import DONE, WRONG
+from sequester.errors import InputError
+
+app = typer.Typer(
+    name="sequester",
+    help="Publish data about people over time without giving the people away.",
+    add_completion=False,
+    rich_markup_mode=None,  # plain help needs no rich, and answers at once
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("demo")(demo.demo)
+app.command("methods")(methods.methods)
+app.command("protect")(protect.protect)
+app.command("verify")(verify.verify)
+app.add_typer(hierarchy.app, name="hierarchy")
+app.add_typer(datasets.app, name="datasets")
+app.command("schema")(schema.schema)
+
+_Usage: type[Exception] = typer.BadParameter.__mro__[1]
+"""What typer raises when a command is not used as it must be; it moved between versions."""
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"sequester {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _without_command(
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001  (acts when it is parsed)
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version and stop."),
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(WRONG)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command and give its exit code."""
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("sequester", list(arguments)) as context:
+            return command.invoke(context) or DONE
+    except typer.Exit as stop:
+        return stop.exit_code
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except _Usage as error:
+        raise InputError(_wrong_use(error)) from None
+
+
+def _wrong_use(error: Exception) -> str:
+    """Say in one line what is wrong with the command, and where to read on."""
+    message = " ".join(error.format_message().split()).rstrip(".")  # type: ignore[attr-defined]
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "sequester"
+    return f"{message[:1].lower()}{message[1:]}; see {path} --help"

@@ -1,0 +1,45 @@
+"""``sequester datasets``: invented data to try things on."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sequester.cli.options import Force, Json, Quiet
+from sequester.cli.terminal import Terminal
+from sequester.datasets import DATASETS, SEED
+
+app = typer.Typer(help="Make invented data to try things on.", rich_markup_mode=None)
+
+
+@app.callback(invoke_without_command=True)
+def datasets(context: typer.Context, json: Json = False, quiet: Quiet = False) -> None:
+    """List the generators."""
+    if context.invoked_subcommand is not None:
+        return
+    document = [
+        {"name": each.name, "about": each.about, "columns": list(each.columns), "persons": each.persons}
+        for each in DATASETS.values()
+    ]
+    lines = [f"{each.name:<10}{each.about} ({', '.join(each.columns)})" for each in DATASETS.values()]
+    Terminal(json, quiet).answer({"datasets": document}, lines)
+
+
+@app.command()
+def make(
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(DATASETS)}.")],
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="Where to: .csv, .tsv, .csv.gz, .tsv.gz or .parquet.")
+    ],
+    persons: Annotated[int | None, typer.Option(metavar="N", help="How many persons.")] = None,
+    seed: Annotated[str, typer.Option(metavar="TEXT", help="The same text gives the same file.")] = SEED,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make one of them into a file."""
+    from sequester.workflow.make_dataset import make_dataset  # noqa: PLC0415  (--help need not wait for polars)
+
+    made = make_dataset(name, out, persons=persons, seed=seed, force=force)
+    document = {"dataset": name, "path": str(out), "persons": made.persons, "events": made.events}
+    Terminal(json, quiet).answer(document, [f"{out}: {made.persons:,} persons, {made.events:,} events"])

@@ -1,0 +1,73 @@
+"""``sequester protect``: make a release."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sequester.cli.options import ConfigPath, Force, Json, Quiet, Seed
+from sequester.cli.progress import duration
+from sequester.cli.terminal import Terminal, levels
+
+if TYPE_CHECKING:
+    from sequester.workflow.dry_run import Forecast
+    from sequester.workflow.protect import Protected
+
+
+def protect(
+    config: ConfigPath,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where release/ and internal/ go; wins over [release] path."),
+    ] = None,
+    seed: Seed = None,
+    force: Force = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Check everything, estimate time and feasibility, write nothing."),
+    ] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make a release, verified, with a certificate.
+
+    Reads the configuration and its data, applies the method, writes the files, verifies them as a
+    recipient would, and only then puts them in their place.
+    """
+    terminal = Terminal(json, quiet)
+    if dry_run:
+        from sequester.workflow.dry_run import dry_run as try_out  # noqa: PLC0415  (--help need not wait)
+
+        with terminal.progress() as progress:
+            forecast = try_out(config, out=out, seed=seed, force=force, progress=progress, warn=terminal.warn)
+        terminal.answer(forecast.to_json(), _foretell(forecast))
+        return
+    from sequester.workflow.protect import protect as make  # noqa: PLC0415  (--help need not wait for polars)
+
+    with terminal.progress() as progress:
+        done = make(config, out=out, seed=seed, force=force, progress=progress, warn=terminal.warn)
+    terminal.answer(done.to_json(), _tell(done))
+
+
+def _tell(done: "Protected") -> Iterator[str]:
+    release, written = done.release, done.written
+    verified = written.verification
+    yield f"{verified.model} holds, verified from the files: {levels(verified.achieved)}"
+    yield (
+        f"{len(release.pseudonyms):,} of {release.n_input_persons:,} persons are in the release, and "
+        f"{release.n_input_events - release.n_lost_events:,} of {release.n_input_events:,} events"
+    )
+    yield f"to hand out      {written.path}"
+    yield f"to read          {written.path / 'report.html'}"
+    yield f"stays in house   {written.internal}"
+    yield f"certificate      sha256:{written.certificate_sha256} (send it by another way)"
+
+
+def _foretell(forecast: "Forecast") -> Iterator[str]:
+    tried = f"tried on {forecast.trial.n_input_persons:,} of {forecast.n_persons:,} persons"
+    model, achieved = type(forecast.trial.model).__name__, levels(forecast.trial.verdict.achieved)
+    yield f"{forecast.n_persons:,} persons, {forecast.n_events:,} events; nothing is wrong with them"
+    yield f"{model} can be kept: {achieved}, {forecast.trial.lost_share:.1%} of events lost ({tried})"
+    yield f"reading and protecting take about {duration(forecast.seconds)}; writing and verifying come on top"
+    yield f"would be written to {forecast.job.out}; nothing has been written"

@@ -1,0 +1,124 @@
+"""Runs a command, and explains in one line per problem why it did not work."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sequester._version import __version__
+from sequester.cli.exits import DONE, INTERRUPTED, OURS, UNMET, WRONG
+from sequester.cli.terminal import Terminal
+from sequester.errors import InputError, InternalError, UnattainableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import TracebackType
+
+_PACKAGE = Path(__file__).parents[1]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run ``sequester ARGV`` and give the exit code; no exception leaves."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    terminal = Terminal(as_json="--json" in arguments)
+    try:
+        with _stoppable(), terminal.open():
+            # Loading the commands may be interrupted too, so it happens in here.
+            from sequester.cli.app import run  # noqa: PLC0415
+
+            code = run(arguments)
+            sys.stdout.flush()
+            return code
+    except BaseException as error:  # noqa: BLE001  (polars panics are no Exception)
+        return _explain(error, terminal)
+
+
+def _explain(error: BaseException, terminal: Terminal) -> int:
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else DONE
+    code, lines = _diagnose(error)
+    try:
+        terminal.refuse(code, lines)
+        sys.stdout.flush()
+    except OSError:
+        pass
+    _forget_stdout_that_fails()
+    return code
+
+
+def _diagnose(error: BaseException) -> tuple[int, tuple[str, ...]]:
+    """Tell whose turn it is, and what to say."""
+    match error:
+        case KeyboardInterrupt():
+            return INTERRUPTED, ("interrupted; nothing was written",)
+        case InputError():
+            return WRONG, error.lines
+        case UnattainableError():
+            return UNMET, (str(error),)
+        case BrokenPipeError():
+            return DONE, ()
+        case MemoryError():
+            return WRONG, ("there is not enough memory for this",)
+        case OSError() if not isinstance(error, InternalError):
+            return WRONG, (_about_file(error),)
+        case _:
+            return OURS, (_report(error),)
+
+
+def _about_file(error: OSError) -> str:
+    reason = error.strerror or type(error).__name__
+    return f"cannot use {error.filename}: {reason}" if error.filename else f"cannot go on: {reason}"
+
+
+def _report(error: BaseException) -> str:
+    """Name the fault and its place; what it says may hold raw data, so it is left out."""
+    return (
+        f"this is our fault: {type(error).__name__} at {_place(error.__traceback__)}. Nothing was written. "
+        f"Please report this line, the command and the version ({__version__}, "
+        f"Python {sys.version_info.major}.{sys.version_info.minor}, {sys.platform})"
+    )
+
+
+def _place(traceback: TracebackType | None) -> str:
+    """Find the innermost line of ours."""
+    place = "an unknown place"
+    while traceback is not None:
+        file = Path(traceback.tb_frame.f_code.co_filename)
+        if file.is_relative_to(_PACKAGE):
+            place = f"sequester/{file.relative_to(_PACKAGE).as_posix()}:{traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return place
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Take a request to end (SIGTERM) as an interrupt, so that everything cleans up behind itself."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        # What must not be cut in two holds Ctrl-C back, so this takes the same way.
+        if signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None):
+            raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _forget_stdout_that_fails() -> None:
+    """Keep Python from trying again, at its end, what the other side of a pipe or a full disk refused."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        with open(os.devnull, "w") as nowhere:  # noqa: PTH123
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())

@@ -1,0 +1,1 @@
+"""The configuration, and the jobs behind the commands."""

@@ -1,0 +1,120 @@
+"""``release.toml``: one file describes one release."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from sequester.data.table import EventTable
+from sequester.errors import InputError
+from sequester.io import read_frame
+from sequester.workflow.method_settings import build_method
+from sequester.workflow.refusals import refusals
+from sequester.workflow.roles import schema_of
+from sequester.workflow.settings import Settings
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from sequester.data.schema import Schema
+    from sequester.methods.method import Method
+
+_LARGEST = 10_000_000
+"""Bytes; whoever names a larger file has taken the data for the configuration."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """A well-formed configuration; paths in it are relative to its file."""
+
+    path: Path
+    """The file."""
+    settings: Settings
+    """What it says."""
+
+    @classmethod
+    def load(cls, path: str | Path) -> Config:
+        """Read a configuration, or refuse it with one line per problem."""
+        path = Path(path)
+        table = _read_toml(path)
+        lines: list[str] = []
+        settings = None
+        try:
+            settings = Settings.model_validate(table)
+        except ValidationError as error:
+            lines += refusals(error, Settings)
+        if isinstance(table.get("method"), dict):
+            try:
+                build_method(table["method"])
+            except InputError as error:
+                lines += error.lines
+        if settings is None or lines:
+            raise InputError(*(f"{path.name}: {line}" for line in lines))
+        return cls(path, settings)
+
+    @property
+    def folder(self) -> Path:
+        """What paths in the file are relative to."""
+        return self.path.resolve().parent
+
+    @property
+    def data_path(self) -> Path:
+        """The data."""
+        return self.folder / self.settings.data.path
+
+    def method(self) -> Method:
+        """Make the method; a configuration that names none is refused."""
+        if self.settings.method is None:
+            msg = f"{self.path.name}: method is missing; it must be a table with the name of a method"
+            raise InputError(msg)
+        return build_method(self.settings.method)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The roles of the columns, with their hierarchies."""
+        try:
+            return schema_of(self.settings.data, self.folder)
+        except InputError as error:
+            raise type(error)(*(f"{self.path.name}: {line}" for line in error.lines)) from None
+
+    def frame(self) -> pl.DataFrame:
+        """Read the data as it is."""
+        data = self.settings.data
+        return read_frame(
+            self.data_path, format=data.format, delimiter=data.delimiter, encoding=data.encoding
+        )
+
+    def table(self) -> EventTable:
+        """Read the data and give every column its role."""
+        schema = self.schema
+        return EventTable(self.frame(), schema)
+
+
+def read(path: str | Path) -> EventTable:
+    """Read the data that a configuration describes, every column with its role."""
+    return Config.load(path).table()
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    if path.is_dir():
+        msg = f"{path} is a folder; a configuration is a file such as release.toml"
+        raise InputError(msg)
+    try:
+        if path.stat().st_size > _LARGEST:
+            msg = f"{path} is no configuration: it is larger than {_LARGEST // 1_000_000} MB"
+            raise InputError(msg)
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        msg = f"cannot read {path}: {error.strerror}"
+        raise InputError(msg) from None
+    except UnicodeDecodeError as error:
+        msg = f"{path} is not UTF-8 text (byte {error.start + 1})"
+        raise InputError(msg) from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        msg = f"{path} is not TOML: {error}"
+        raise InputError(msg) from None

@@ -1,0 +1,56 @@
+"""The JSON Schema of the configuration, for editors and other programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sequester.methods import METHODS
+from sequester.workflow.method_settings import method_model
+from sequester.workflow.settings import Settings
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+"""What the schema is written in."""
+_BY_NAME = ("properties", "$defs")
+"""Tables whose keys are names of ours, not words of JSON Schema."""
+_PERSON_OR_SEQ = [
+    {"required": ["person"]},
+    {"properties": {"format": {"const": "seq"}}, "required": ["format"]},
+    {"properties": {"path": {"pattern": "\\.seq(\\.gz)?$"}}},
+]
+"""A person column is needed, except where the format implies it."""
+
+
+def config_schema() -> dict[str, Any]:
+    """Describe ``release.toml``; the parameters of each method stand under its name."""
+    schema = Settings.model_json_schema(mode="validation")
+    definitions = schema["$defs"]
+    choices = []
+    for method in METHODS.values():
+        described = method_model(method).model_json_schema(mode="validation")
+        definitions.update(described.pop("$defs", {}))
+        definitions[method.__name__] = described
+        choices.append({"$ref": f"#/$defs/{method.__name__}"})
+    about = schema["properties"]["method"]["description"]
+    schema["properties"]["method"] = {"oneOf": choices, "description": about}
+    definitions["DataSettings"]["anyOf"] = _PERSON_OR_SEQ
+    return {"$schema": DIALECT, "title": "release.toml", **_without_null(schema)}
+
+
+def _without_null(schema: Any) -> Any:
+    """Take out what TOML cannot say: null, and the titles that only repeat the keys."""
+    if isinstance(schema, list):
+        return [_without_null(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    choices = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    if "anyOf" in schema and len(choices) == 1:
+        schema = {**choices[0], **{key: value for key, value in schema.items() if key != "anyOf"}}
+    elif "anyOf" in schema:
+        schema = {**schema, "anyOf": choices}
+    return {
+        key: {name: _without_null(each) for name, each in value.items()}
+        if key in _BY_NAME
+        else _without_null(value)
+        for key, value in schema.items()
+        if not (key == "default" and value is None) and not (key == "title" and isinstance(value, str))
+    }

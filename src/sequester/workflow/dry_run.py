@@ -1,0 +1,152 @@
+"""Checks everything, tries the method, and writes nothing."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sequester.data.table import EventTable
+from sequester.engine import part, silent
+from sequester.errors import SequesterWarning, UnattainableError
+from sequester.workflow.config import Config
+from sequester.workflow.hearing import hearing, keep_quiet
+from sequester.workflow.job import Job, tell_problems
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import polars as pl
+
+    from sequester.engine import Engine, Progress
+    from sequester.release.release import Release
+    from sequester.workflow.hearing import Warn
+
+TRIAL_EVENTS = 200_000
+"""A table with more events is tried on some of its persons."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What a run would do."""
+
+    job: Job
+    """What is asked for."""
+    trial: Release
+    """A release in memory: of everybody, or of some persons drawn at random."""
+    n_persons: int
+    """Persons in the data."""
+    n_events: int
+    """Events in the data."""
+    seconds: float
+    """Reading and protecting would take about this long."""
+    warnings: tuple[str, ...]
+    """What the steward must know."""
+
+    @property
+    def is_whole(self) -> bool:
+        """The trial was made with everybody."""
+        return self.trial.n_input_persons == self.n_persons
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the document that ``protect --dry-run --json`` prints."""
+        return {
+            "dry_run": True,
+            "holds": self.trial.verdict.holds,
+            "model": type(self.trial.model).__name__,
+            "achieved": dict(self.trial.verdict.achieved),
+            "violations": 0,
+            "witnesses": [],
+            "release": str(self.job.out / "release"),
+            "persons": self.n_persons,
+            "events": self.n_events,
+            "tried_persons": self.trial.n_input_persons,
+            "lost_share": self.trial.lost_share,
+            "seconds": round(self.seconds, 1),
+            "warnings": list(self.warnings),
+        }
+
+
+def dry_run(
+    config: str | Path | Config,
+    *,
+    out: str | Path | None = None,
+    seed: str | None = None,
+    force: bool = False,
+    engine: Engine | None = None,
+    progress: Progress = silent,
+    warn: Warn = keep_quiet,
+) -> Forecast:
+    """Check what `protect` would check, and try the method on the table or on a part of it.
+
+    More persons only add supporters, so a promise that can be kept for a part can as a rule be kept for the
+    whole; where the part is too small for it, the whole is tried.
+
+    Raises
+    ------
+    InputError
+        As `protect` would.
+    UnattainableError
+        As `protect` would.
+    """
+    with hearing(warn) as heard:
+        job = Job.of(
+            config if isinstance(config, Config) else Config.load(config), out=out, seed=seed, force=force
+        )
+        job.warn_of_seed()
+        progress(0.0, "reading")
+        started = time.monotonic()
+        frame = job.config.frame()
+        table = EventTable(frame, job.config.schema)
+        reading = time.monotonic() - started
+        tell_problems(table)
+        job.method.accept(table)
+        trial, seconds = _try(job, table, frame, engine, part(progress, 0.3, 1.0))
+        return Forecast(
+            job=job,
+            trial=trial,
+            n_persons=table.n_persons,
+            n_events=table.n_events,
+            seconds=reading + seconds,
+            warnings=tuple(heard),
+        )
+
+
+def _try(
+    job: Job, table: EventTable, frame: pl.DataFrame, engine: Engine | None, progress: Progress
+) -> tuple[Release, float]:
+    """Give a release in memory, and about how long one of the whole table takes to make."""
+    if table.n_events > TRIAL_EVENTS:
+        share = TRIAL_EVENTS / table.n_events
+        try:
+            with warnings.catch_warnings():
+                # What a part draws warnings for need not be so for the whole.
+                warnings.simplefilter("ignore", SequesterWarning)
+                _, shorter = _timed(job, _part_of(table, frame, share / 2), engine, part(progress, 0.0, 0.3))
+                trial, longer = _timed(job, _part_of(table, frame, share), engine, part(progress, 0.3, 1.0))
+        except UnattainableError:
+            pass
+        else:
+            # Between no growth at all and that of comparing everybody with everybody.
+            growth = min(max(math.log2(longer / shorter), 0.0), 2.0)
+            return trial, longer * (1 / share) ** growth
+    return _timed(job, table, engine, progress)
+
+
+def _timed(job: Job, table: EventTable, engine: Engine | None, progress: Progress) -> tuple[Release, float]:
+    started = time.monotonic()
+    release = job.method.apply(table, seed=job.seed, engine=engine, progress=progress)
+    return release, time.monotonic() - started
+
+
+def _part_of(table: EventTable, frame: pl.DataFrame, share: float) -> EventTable:
+    """Take some persons, with all of their events."""
+    count = max(round(share * table.n_persons), 1)
+    chosen = np.zeros(table.n_persons, np.bool_)
+    chosen[np.random.default_rng(0).choice(table.n_persons, count, replace=False)] = True
+    rows = np.sort(table.rows[np.repeat(chosen, np.diff(table.person_offsets))]) - 1
+    return EventTable(frame[rows], table.schema)

@@ -1,0 +1,88 @@
+"""Holds every hierarchy of a configuration against its column."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sequester.data.schema import Quasi, Symbol
+from sequester.data.table import EventTable
+from sequester.engine import silent
+from sequester.hierarchies.hierarchy import Hierarchy
+from sequester.hierarchies.lint import lint
+from sequester.workflow.config import Config
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sequester.data.schema import Schema
+    from sequester.engine import Progress
+    from sequester.hierarchies.builder import HierarchyBuilder
+    from sequester.hierarchies.finding import Finding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linted:
+    """What the linter says about one attribute."""
+
+    attribute: str
+    """The column."""
+    n_values: int
+    """Distinct values in the data."""
+    findings: tuple[Finding, ...]
+    """Errors first."""
+
+    def count(self, severity: str) -> int:
+        """Count the findings of one severity."""
+        return sum(finding.severity == severity for finding in self.findings)
+
+    def summary(self) -> str:
+        """Say in a line how it went."""
+        errors, warnings = self.count("error"), self.count("warning")
+        return (
+            f"{self.attribute}: {self.n_values:,} values, {errors} error{'s' * (errors != 1)}, "
+            f"{warnings} warning{'s' * (warnings != 1)}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the part of the document that ``hierarchy lint --json`` prints."""
+        return {
+            "attribute": self.attribute,
+            "values": self.n_values,
+            "findings": [
+                {"severity": each.severity, "kind": each.kind, "what": each.text, "count": each.count}
+                for each in self.findings
+            ],
+        }
+
+
+def lint_hierarchies(config: str | Path | Config, *, progress: Progress = silent) -> list[Linted]:
+    """Lint the hierarchies of all columns that have one, derived columns included."""
+    config = config if isinstance(config, Config) else Config.load(config)
+    schema = config.schema
+    progress(0.0, "reading")
+    # No table is made with hierarchies that do not fit, so the columns get the one that always does.
+    table = EventTable(config.frame(), _without_hierarchies(schema))
+    linted = []
+    for place, (attribute, source) in enumerate(_sources(schema).items()):
+        progress(0.5 + 0.5 * place / len(_sources(schema)), "linting")
+        counts = Counter(dict(table.frame[attribute].drop_nulls().value_counts().iter_rows()))
+        findings = tuple(lint(source, counts, attribute))
+        linted.append(Linted(attribute=attribute, n_values=len(counts), findings=findings))
+    return linted
+
+
+def _sources(schema: Schema) -> dict[str, Hierarchy | HierarchyBuilder]:
+    sources: dict[str, Hierarchy | HierarchyBuilder] = {}
+    if schema.symbol is not None and schema.symbol.hierarchy is not None:
+        sources[schema.symbol.column] = schema.symbol.hierarchy
+    return sources | {column: quasi.hierarchy for column, quasi in schema.quasi.items()}
+
+
+def _without_hierarchies(schema: Schema) -> Schema:
+    return replace(
+        schema,
+        symbol=None if schema.symbol is None else Symbol(schema.symbol.column),
+        quasi={column: Quasi(Hierarchy.flat()) for column in schema.quasi},
+    )

@@ -1,0 +1,75 @@
+"""Makes an invented data set into a file."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sequester.datasets import DATASETS, SEED, make
+from sequester.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
+"""How a file may be called, which says how it is written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What was made."""
+
+    persons: int
+    events: int
+
+
+def make_dataset(
+    name: str, out: str | Path, *, persons: int | None = None, seed: str = SEED, force: bool = False
+) -> Made:
+    """Write the data set `name` to the file `out`; a run that dies leaves no file."""
+    out = Path(out)
+    if not out.name.endswith(ENDINGS):
+        msg = f"--out must end in one of {', '.join(ENDINGS)}, got {out.name!r}"
+        raise InputError(msg)
+    if os.path.lexists(out) and not force:
+        msg = f"{out} exists already; --force replaces it"
+        raise InputError(msg)
+    frame = make(name, persons=persons, seed=seed)
+    _put(_encode(frame, out.name), out)
+    return Made(persons=frame[DATASETS[name].columns[0]].n_unique(), events=len(frame))
+
+
+def _encode(frame: pl.DataFrame, name: str) -> bytes:
+    buffer = io.BytesIO()
+    if name.endswith(".parquet"):
+        frame.write_parquet(buffer)
+        return buffer.getvalue()
+    separator = "\t" if ".tsv" in Path(name).suffixes[-2:] else ","
+    frame.write_csv(buffer, separator=separator, datetime_format="%Y-%m-%dT%H:%M:%S")
+    # Without a time in the header, the same data is the same file.
+    return gzip.compress(buffer.getvalue(), 6, mtime=0) if name.endswith(".gz") else buffer.getvalue()
+
+
+def _put(content: bytes, out: Path) -> None:
+    """Write aside and rename."""
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        number, aside = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.", suffix=".partial")
+        try:
+            with os.fdopen(number, "wb") as file:
+                file.write(content)
+            mask = os.umask(0)
+            os.umask(mask)
+            Path(aside).chmod(0o666 & ~mask)
+            Path(aside).replace(out)
+        except BaseException:
+            Path(aside).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        msg = f"cannot write {out}: {error.strerror}"
+        raise InputError(msg) from None

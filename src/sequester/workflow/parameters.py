@@ -1,0 +1,144 @@
+"""The parameters of a method, read off its dataclass: what each may be, its default, and what it is for."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from dataclasses import MISSING, dataclass, fields
+from itertools import pairwise
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sequester.methods.method import Method
+
+_PLAIN = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+_PLURAL = {str: "texts", int: "whole numbers", float: "numbers"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One key of ``[method]``."""
+
+    name: str
+    """As in ``[method]``."""
+    annotation: Any
+    """Its type."""
+    default: Any = MISSING
+    """What it is unless told; `MISSING` where it has to be told."""
+    about: str = ""
+    """What it is for."""
+
+    @property
+    def required(self) -> bool:
+        """It has to be told."""
+        return self.default is MISSING
+
+
+def parameters_of(method: type[Method]) -> tuple[Parameter, ...]:
+    """List the parameters of a method in the order of its fields.
+
+    Examples
+    --------
+    >>> from sequester.methods import METHODS
+    >>> [each.name for each in parameters_of(METHODS["prefix-pruning"])]
+    ['k']
+    """
+    hints = get_type_hints(method, include_extras=True)
+    about = _attribute_docstrings(method)
+    return tuple(
+        Parameter(
+            name=each.name,
+            annotation=hints[each.name],
+            default=each.default if each.default_factory is MISSING else each.default_factory(),
+            about=about.get(each.name, ""),
+        )
+        for each in fields(method)  # type: ignore[arg-type]  # every method is a dataclass
+        if each.init
+    )
+
+
+def _attribute_docstrings(owner: type) -> dict[str, str]:
+    """Find the text below each field, in the class and in those it inherits from."""
+    found: dict[str, str] = {}
+    for each in reversed(owner.__mro__[:-1]):
+        try:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(each)))
+        except (
+            OSError,
+            TypeError,
+            SyntaxError,
+        ):  # no source: a class made at run time, or a stripped package
+            continue
+        body = tree.body[0].body if isinstance(tree.body[0], ast.ClassDef) else []
+        for field, text in pairwise(body):
+            if (
+                isinstance(field, ast.AnnAssign)
+                and isinstance(field.target, ast.Name)
+                and isinstance(text, ast.Expr)
+                and isinstance(text.value, ast.Constant)
+                and isinstance(text.value.value, str)
+            ):
+                found[field.target.id] = " ".join(text.value.value.split())
+    return found
+
+
+def in_words(annotation: Any, metadata: Iterable[object] = ()) -> str:
+    """Say in words what a value may be.
+
+    Examples
+    --------
+    >>> in_words(int)
+    'a whole number'
+    >>> in_words(str | list[str] | None)
+    'text or a list of texts'
+    >>> in_words(Literal["greedy", "full"])
+    '"greedy" or "full"'
+    """
+    if get_origin(annotation) is Annotated:
+        annotation, *more = get_args(annotation)
+        return in_words(annotation, (*metadata, *more))
+    origin = get_origin(annotation)
+    if origin in (Union, UnionType):
+        parts = [in_words(each, metadata) for each in get_args(annotation) if each is not NoneType]
+        parts = [
+            part for part in dict.fromkeys(parts) if not (part == "a whole number" and "a number" in parts)
+        ]
+        return _either(parts)
+    if origin is Literal:
+        return _either(
+            [f'"{each}"' if isinstance(each, str) else str(each).lower() for each in get_args(annotation)]
+        )
+    if origin in (list, tuple, set, frozenset):
+        inner = [each for each in get_args(annotation) if each is not Ellipsis]
+        return f"a list of {_plural(inner)}"
+    return _PLAIN.get(annotation, "a table") + _bounds(metadata)
+
+
+def _either(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} or {parts[-1]}"
+
+
+def _plural(inner: list[Any]) -> str:
+    words = {_PLURAL.get(part, "lists") for each in inner for part in (get_args(each) or (each,))}
+    return "numbers" if "numbers" in words else " or ".join(sorted(words))
+
+
+def _bounds(metadata: Iterable[object]) -> str:
+    said = []
+    for each in _constraints(metadata):
+        for name, words in (("ge", "at least"), ("gt", "above"), ("le", "at most"), ("lt", "below")):
+            if (bound := getattr(each, name, None)) is not None:
+                said.append(f"{words} {bound}")
+        length = getattr(each, "max_length", None)
+        if length is not None:
+            said.append(f"{length} character" + "s" * (length != 1))
+    return f" of {' and '.join(said)}" if said else ""
+
+
+def _constraints(metadata: Iterable[object]) -> list[object]:
+    """Unfold pydantic's ``Field(ge=0)`` into the constraints it stands for."""
+    return [inner for each in metadata for inner in getattr(each, "metadata", (each,))]

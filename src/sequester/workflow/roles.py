@@ -1,0 +1,125 @@
+"""From the table ``[data]`` to the roles of columns, every problem named by its key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from sequester.data.protect import Protect
+from sequester.data.schema import ROW, Quasi, Schema, Sensitive, Symbol
+from sequester.data.sequences import SYMBOL
+from sequester.errors import InputError
+from sequester.workflow.method_settings import name_key
+from sequester.workflow.refusals import key
+from sequester.workflow.settings import ProtectSettings, SymbolSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from sequester.hierarchies.builder import HierarchyBuilder
+    from sequester.hierarchies.hierarchy import Hierarchy
+    from sequester.workflow.hierarchy_settings import HierarchySettings
+    from sequester.workflow.settings import DataSettings, QuasiSettings, SensitiveSettings
+
+T = TypeVar("T")
+
+
+def schema_of(data: DataSettings, folder: Path) -> Schema:
+    """Give every column its role, or refuse with one line per problem."""
+    data = complete(data)
+    making = _Making(folder)
+    if data.person is None:
+        about = type(data).model_fields["person"].description or ""
+        making.lines.append(f"data.person is missing; it must be text: {about.rstrip('.')}")
+    quasi = {name: making.quasi(name, each) for name, each in data.quasi.items()}
+    sensitive = {name: making.sensitive(name, each) for name, each in data.sensitive.items()}
+    symbol = None if data.symbol is None else making.symbol(data.symbol)
+    schema = making.attempt(
+        lambda: Schema(
+            person=data.person or "",
+            order=data.order,
+            time=data.time,
+            time_format=data.time_format,
+            tie=data.tie,
+            symbol=symbol,
+            quasi={name: each for name, each in quasi.items() if each is not None},
+            sensitive={name: each for name, each in sensitive.items() if each is not None},
+            keep=data.keep,
+            drop=data.drop,
+            derive=data.derive,
+            invalid=data.invalid,
+        ),
+        ("data",),
+        type(data).model_fields,
+    )
+    if schema is None or making.lines:
+        raise InputError(*making.lines)
+    return schema
+
+
+def complete(data: DataSettings) -> DataSettings:
+    """Fill in what a format implies: in seq files the line is the person and the place in it the order."""
+    name = data.path.lower().removesuffix(".gz")
+    if data.format != "seq" and not (data.format is None and name.endswith(".seq")):
+        return data
+    implied: dict[str, object] = {}
+    if data.person in (None, ROW):
+        implied["person"] = "person"
+    if data.order is None and data.time is None:
+        implied["order"] = "order"
+    if data.symbol is None and not data.quasi:
+        implied["symbol"] = SymbolSettings(column=SYMBOL)
+    return data.model_copy(update=implied)
+
+
+class _Making:
+    """Makes what it can, and keeps a line for what it cannot."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.lines: list[str] = []
+
+    def attempt(self, make: Callable[[], T], place: tuple[str, ...], names: Iterable[str]) -> T | None:
+        try:
+            return make()
+        except InputError as error:
+            self.lines += [name_key(line, key(place), names) for line in error.lines]
+            return None
+
+    def hierarchy(
+        self, settings: HierarchySettings, place: tuple[str, ...]
+    ) -> Hierarchy | HierarchyBuilder | None:
+        return self.attempt(
+            lambda: settings.builder(self.folder), (*place, "hierarchy"), type(settings).model_fields
+        )
+
+    def quasi(self, name: str, settings: QuasiSettings) -> Quasi | None:
+        place = ("data", "quasi", name)
+        hierarchy = self.hierarchy(settings.hierarchy, place)
+        if hierarchy is None:
+            return None
+        return self.attempt(
+            lambda: Quasi(
+                hierarchy, settings.max_level, tuple(settings.never_suppress), weight=settings.weight
+            ),
+            place,
+            type(settings).model_fields,
+        )
+
+    def sensitive(self, name: str, settings: SensitiveSettings) -> Sensitive | None:
+        def make() -> Sensitive:
+            protect = settings.protect
+            columns = tuple(settings.columns or (name,))
+            if protect == "all":
+                return Sensitive(columns, "all")
+            if isinstance(protect, ProtectSettings):
+                return Sensitive(columns, Protect((), tuple(protect.prefix), tuple(protect.range)))
+            return Sensitive(columns, Protect(tuple(protect)))
+
+        return self.attempt(make, ("data", "sensitive", name), type(settings).model_fields)
+
+    def symbol(self, settings: SymbolSettings) -> Symbol:
+        hierarchy = None
+        if settings.hierarchy is not None:
+            hierarchy = self.hierarchy(settings.hierarchy, ("data", "symbol"))
+        return Symbol(settings.column, hierarchy)
