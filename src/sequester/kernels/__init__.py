@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
     from sequester.kernels import containment as containment
     from sequester.kernels import distinct as distinct
+    from sequester.kernels import lcs as lcs
     from sequester.kernels import number_lines as number_lines
     from sequester.kernels import prefixspan as prefixspan
     from sequester.kernels import quest as quest
     from sequester.kernels import records as records
+    from sequester.kernels import trie as trie
 
 _MODULES = frozenset(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
 _listeners: list[Callable[[], None]] = []

@@ -1,0 +1,78 @@
+"""What a release of paths is still good for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from sequester.errors import ParameterError
+from sequester.methods.p2ka.changes import DROPPED, KINDS, REATTACHED, SHORTENED
+from sequester.utility import EditDistance, InventedItems, PatternSimilarity, Score
+
+if TYPE_CHECKING:
+    from sequester.data.table import EventTable
+    from sequester.engine import Progress
+    from sequester.release.outcome import Outcome
+
+MIN_SUPPORT = 0.005
+"""Patterns of fewer persons than this share are not compared, nor are those of fewer than k."""
+MAX_LENGTH = 5
+"""Longer patterns are not compared."""
+MAX_PATTERNS = 100_000
+"""Where more patterns than this are frequent, only shorter ones are compared."""
+
+
+def measure(outcome: Outcome, table: EventTable, *, k: int, progress: Progress) -> dict[str, Score]:
+    """Compare the release with the original, person by person and pattern by pattern."""
+    progress(0.0, "measuring the changes")
+    scores = _shares(outcome, table)
+    progress(0.2, "measuring edit distances")
+    scores["edit_distance"] = EditDistance().score(outcome.sequences, original=table)
+    scores["invented_items"] = InventedItems().score(outcome.sequences, original=table)
+    progress(0.5, "comparing frequent patterns")
+    min_support = max(k, int(MIN_SUPPORT * table.n_persons))
+    for max_length in range(MAX_LENGTH, 0, -1):
+        similarity = PatternSimilarity(
+            min_support=min_support, max_length=max_length, max_patterns=MAX_PATTERNS
+        )
+        try:
+            scores |= similarity.score(outcome.sequences, original=table)
+        except ParameterError:  # more patterns than anybody would look at; shorter ones are fewer
+            continue
+        break
+    progress(1.0, "measured")
+    return scores
+
+
+def _shares(outcome: Outcome, table: EventTable) -> dict[str, Score]:
+    """Count events that are not shown in their place, and persons by what happened to their sequence."""
+    n_removed = outcome.changes["from"].len() - outcome.changes["from"].null_count()
+    persons = outcome.changes.group_by("what").agg(pl.col("person").n_unique())
+    counts = dict(persons.iter_rows())
+    return {
+        "information_loss": _share(
+            n_removed / max(table.n_events, 1),
+            "events that the release does not show in their place, each sequence and what is released of it "
+            "laid side by side along a longest common subsequence",
+        ),
+        "cut_sequences": _share(
+            sum(counts.values()) / max(table.n_persons, 1), "persons whose sequence is not released as it was"
+        ),
+        **{
+            name: _share(counts.get(KINDS[kind], 0) / max(table.n_persons, 1), f"persons {whose}")
+            for name, kind, whose in (
+                (
+                    "shortened_sequences",
+                    SHORTENED,
+                    "of whose sequence only a part is released",
+                ),
+                ("reattached_sequences", REATTACHED, "who were moved to a path that they did not take"),
+                ("dropped_sequences", DROPPED, "of whom nothing is released"),
+            )
+        },
+    }
+
+
+def _share(value: float, of: str) -> Score:
+    return Score(value=value, goal="minimize", bounds=(0, 1), means=f"Share of the {of}; 0 is none.")

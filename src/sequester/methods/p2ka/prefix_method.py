@@ -1,0 +1,118 @@
+"""What BF-P2kA and prefix pruning share: the table they take, the road they go, what they measure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from sequester.engine import part
+from sequester.errors import ParameterError, SchemaError
+from sequester.methods.method import Method
+
+if TYPE_CHECKING:
+    from sequester.data.table import EventTable
+    from sequester.engine import Engine, Progress
+    from sequester.privacy.sequence_k import SequenceKAnonymity
+    from sequester.release.outcome import Outcome
+    from sequester.release.randomness import Randomness
+    from sequester.utility.score import Score
+
+NO_DIVERSITY = (
+    "Only the number of persons is promised, not how different they are: all who share a part of a sequence "
+    "may also share what follows, and then whoever knows the part learns the rest."
+)
+ONE_RELEASE = (
+    "A second release of the same people is not covered: two releases side by side can tell more than each."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrefixMethod(Method):
+    """A method that releases the paths of a prefix tree that enough persons take."""
+
+    reattaches: ClassVar[bool]
+    """A sequence that is cut moves to its closest path instead of being dropped."""
+
+    k: int
+    """Persons among whom the owner of any part of a released sequence is hidden; at least 2."""
+
+    def __post_init__(self) -> None:
+        k: object = self.k  # A configuration may hold anything.
+        if isinstance(k, bool) or not isinstance(k, int):
+            msg = f"k must be a whole number, got {k!r}"
+            raise ParameterError(msg)
+        if k < 2:
+            msg = f"k must be at least 2, got {k}"
+            raise ParameterError(msg)
+
+    @property
+    def counts_released(self) -> bool:
+        """Supporters are counted among the released records, too."""
+        return True
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What is not promised, whatever the data."""
+        return (NO_DIVERSITY, ONE_RELEASE)
+
+    def model(self) -> SequenceKAnonymity:
+        """Promise sequence k-anonymity."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.privacy.sequence_k import SequenceKAnonymity  # noqa: PLC0415
+
+        return SequenceKAnonymity(k=self.k, strict=self.counts_released)
+
+    def accept(self, table: EventTable) -> None:
+        """Refuse a table that has anything but one symbol per event, and name every column in the way."""
+        schema = table.schema
+        lines = []
+        if schema.symbol is None:
+            lines.append(f"{self.name} needs one symbol per event, and no column has the role symbol")
+        for role, columns in (
+            ("quasi", schema.quasi),
+            ("sensitive", schema.sensitive_columns),
+            ("keep", schema.keep),
+        ):
+            lines += [
+                f"column {column!r} has the role {role}, and {self.name} releases nothing but the symbol: "
+                "such a column can only be dropped"
+                for column in columns
+            ]
+        if lines:
+            raise SchemaError(*lines)
+
+    def transform(
+        self, table: EventTable, *, randomness: Randomness, engine: Engine, progress: Progress
+    ) -> Outcome:
+        """Prune the prefix tree and find a place in it for every sequence; nothing here is random."""
+        # Loaded here so that `sequester methods` need not wait for polars and numba.
+        from sequester.methods.p2ka.advice import HALF, Advice  # noqa: PLC0415
+        from sequester.methods.p2ka.attachment import Attacher  # noqa: PLC0415
+        from sequester.methods.p2ka.publish import publish  # noqa: PLC0415
+
+        del randomness
+        progress(0.0, "folding equal sequences")
+        sequences = table.sequences
+        attacher = Attacher(
+            distinct=sequences.distinct(),
+            n_symbols=len(sequences.codebooks[sequences.symbol]),
+            strict=self.counts_released,
+            reattach=self.reattaches,
+            engine=engine,
+        )
+        attachment = attacher.run(self.k, progress=part(progress, 0.1, 0.7))
+        if attachment.releases_nothing:
+            raise Advice(attacher).nothing_released(self.k)
+        warnings: tuple[str, ...] = ()
+        if attachment.cut_share > HALF:
+            progress(0.7, "looking for a k that cuts less")
+            warnings = (Advice(attacher).cut_too_much(self.k, attachment.cut_share),)
+        progress(0.8, "listing the changes")
+        return publish(table, attacher.distinct, attachment, limits=self.limits, warnings=warnings)
+
+    def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
+        """Say how many events, sequences and patterns survive."""
+        # Loaded here so that `sequester methods` need not wait for polars and numba.
+        from sequester.methods.p2ka.measures import measure  # noqa: PLC0415
+
+        return measure(outcome, table, k=self.k, progress=progress)

@@ -1,0 +1,56 @@
+"""BF-P2kA and prefix pruning as their definitions read: slow, obvious, and nothing of sequester in it.
+
+A kept node of the prefix tree is the tuple of items on its path, so a tree is a set of tuples.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+
+def lcs_length(left, right):
+    """Length of the longest common subsequence, by the textbook table."""
+    table = [[0] * (len(right) + 1) for _ in range(len(left) + 1)]
+    for i, a in enumerate(left, start=1):
+        for j, b in enumerate(right, start=1):
+            table[i][j] = table[i - 1][j - 1] + 1 if a == b else max(table[i - 1][j], table[i][j - 1])
+    return table[-1][-1]
+
+
+def prefix_supports(rows):
+    """For each node of the prefix tree the number of rows that pass it."""
+    return Counter(row[:n] for row in rows for n in range(1, len(row) + 1))
+
+
+def closest(row, kept):
+    """The kept path with the longest common subsequence, then the shortest, then the first in label order."""
+    best = min(kept, key=lambda path: (-lcs_length(row, path), len(path), path), default=())
+    return best if lcs_length(row, best) > 0 else ()
+
+
+def attach(rows, kept, *, reattach=True):
+    """Steps 2 and 3: rows that end on a kept node stay, the others move to their closest path, or vanish."""
+    moved = {row: closest(row, kept) if reattach else () for row in set(rows) if row not in kept}
+    return [row if row in kept else moved[row] for row in rows]
+
+
+def release(rows, k, *, strict=True, reattach=True):
+    """The released sequence of each person, ``()`` for a person of whom nothing is released.
+
+    Every round starts again from the original sequences.
+    """
+    rows = [tuple(row) for row in rows]
+    kept = {path for path, count in prefix_supports(rows).items() if count >= k}
+    while True:
+        released = attach(rows, kept, reattach=reattach)
+        supports = prefix_supports(released)
+        solid = {path for path in kept if supports[path] >= k}
+        if not strict or solid == kept:
+            return released
+        kept = solid
+
+
+def cut_share(rows, k, *, strict=True, reattach=True):
+    """Share of the persons whose sequence is not released as it was."""
+    released = release(rows, k, strict=strict, reattach=reattach)
+    return sum(tuple(row) != after for row, after in zip(rows, released, strict=True)) / len(rows)
