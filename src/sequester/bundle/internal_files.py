@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sequester.release.fields import plain_table
 from sequester.verify.pseudonyms import PSEUDONYMS
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def _settings(release: Release) -> str:
     # Only needed where no configuration file was at hand.
     import tomli_w  # noqa: PLC0415
 
-    method = {"name": release.method, **release.parameters}
+    method = {"name": release.method, **plain_table(release.parameters)}
     known = {name: value for name, value in method.items() if value is not None}
     head = "# Made from Python: the data and its roles are in the program that made it.\n"
     return head + tomli_w.dumps({"method": known, "release": {"seed": release.seed}})

@@ -14,7 +14,7 @@ from sequester.bundle.notes import check_suppressed, find_formulas
 from sequester.bundle.release_files import write_certificate, write_hierarchies, write_tables
 from sequester.bundle.staging import staging, sync_file, sync_folder
 from sequester.bundle.target import Target
-from sequester.engine import silent
+from sequester.engine import part, silent
 from sequester.errors import InputError, InternalError, SequesterWarning, UnattainableError
 from sequester.verify import Verification, verify
 from sequester.verify.pseudonyms import PSEUDONYMS
@@ -129,8 +129,7 @@ def write(
             write_internal(release, aside.internal, page=page, config_toml=config_toml, pseudonyms=pseudonyms)
             for folder in aside.folders:
                 _sync(folder)
-            progress(0.6, "verifying the files")
-            verification = _verify(aside, original)
+            verification = _verify(aside, original, part(progress, 0.6, 1.0))
             stage.commit()
     except OSError as error:
         raise _unwritable(target, error.strerror or str(error)) from error
@@ -158,12 +157,14 @@ def _usual_pages() -> Pages:
     return page
 
 
-def _verify(aside: Target, original: EventTable | None) -> Verification:
+def _verify(aside: Target, original: EventTable | None, progress: Progress) -> Verification:
     who = aside.internal / PSEUDONYMS
     verification = verify(
         aside.release,
         original=original,
         pseudonyms=who if original is not None and who.exists() else None,
+        ours=True,
+        progress=progress,
     )
     if not verification:
         # The method's own check has passed, so what was written is not what was meant.

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sequester._version import __version__
 from sequester.errors import InputError, InternalError
-from sequester.release.fields import read_document, shown
+from sequester.release.fields import plain_table, plain_value, read_document, shown
 from sequester.release.file_names import outside_reason
 from sequester.release.release import PERSON
 from sequester.utility.score import Score
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sequester.release.fields import Field
     from sequester.release.release import Release
 
@@ -82,9 +82,9 @@ class Certificate:
         frame = release.frame
         return cls(
             method=release.method,
-            parameters=_plain_mapping(release.parameters),
+            parameters=plain_table(release.parameters),
             model=type(release.model).__name__,
-            claim=_plain_mapping(release.model.claim()),
+            claim=plain_table(release.model.claim()),
             holds=bool(release.verdict.holds),
             achieved={name: _plain_number(value) for name, value in release.verdict.achieved.items()},
             persons=frame[PERSON].n_unique(),
@@ -180,30 +180,8 @@ def _file_hash(field: Field) -> str:
 
 
 def _plain_number(value: object) -> float:
-    plain = _plain(value)
+    plain = plain_value(value)
     if isinstance(plain, bool) or not isinstance(plain, int | float):
         msg = f"achieved must be a number, got {value!r}"
         raise InternalError(msg)
     return plain
-
-
-def _plain_mapping(values: Mapping[str, object]) -> dict[str, object]:
-    return {str(name): _plain(value) for name, value in values.items()}
-
-
-def _plain(value: object) -> object:
-    """Turn a parameter into what JSON has, so that reading gives the same value back."""
-    if value is None or isinstance(value, bool | str | int | float):
-        return value
-    if isinstance(value, Fraction):
-        return str(value)
-    if isinstance(value, Mapping):
-        return _plain_mapping(value)
-    if isinstance(value, Set):
-        return sorted((_plain(each) for each in value), key=repr)
-    if isinstance(value, Sequence):
-        return [_plain(each) for each in value]
-    if hasattr(value, "item"):
-        return _plain(value.item())
-    msg = f"the certificate cannot hold {value!r}"
-    raise InternalError(msg)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NoReturn
 
-from sequester.errors import InputError
+from sequester.errors import InputError, InternalError
 
 _LARGEST = 2**63 - 1
 _SHOWN = 80
@@ -180,3 +182,32 @@ def _finite(digits: str) -> float:
         msg = "a number is too large"
         raise ValueError(msg)
     return value
+
+
+def plain_table(values: Mapping[str, object]) -> dict[str, object]:
+    """Turn parameters into what JSON has, so that reading gives the same values back."""
+    return {str(name): plain_value(value) for name, value in values.items()}
+
+
+def plain_value(value: object) -> object:
+    """Turn a value into what JSON has: numbers, text, lists and tables.
+
+    Examples
+    --------
+    >>> plain_value({"c": Fraction(1, 3), "patterns": (("a", "b"),)})
+    {'c': '1/3', 'patterns': [['a', 'b']]}
+    """
+    if value is None or isinstance(value, bool | str | int | float):
+        return value
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, Mapping):
+        return plain_table(value)
+    if isinstance(value, Set):
+        return sorted((plain_value(each) for each in value), key=repr)
+    if isinstance(value, Sequence):
+        return [plain_value(each) for each in value]
+    if hasattr(value, "item"):
+        return plain_value(value.item())
+    msg = f"a document cannot hold {value!r}"
+    raise InternalError(msg)

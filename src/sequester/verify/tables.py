@@ -10,6 +10,7 @@ import polars as pl
 from sequester.errors import InputError
 from sequester.release.fields import bare, shown
 from sequester.release.release import ORDER, PERSON
+from sequester.verify.trial import trial
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,23 +23,34 @@ _METADATA = {"ARROW:schema"}
 _UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, OverflowError)
 
 
-def read_events(folder: Path, certificate: Certificate) -> tuple[pl.DataFrame | None, list[str]]:
-    """Read ``events.parquet`` and ``events.csv``; the table, or what is wrong with it."""
+def read_events(
+    folder: Path, certificate: Certificate, *, ours: bool = False
+) -> tuple[pl.DataFrame | None, list[str]]:
+    """Read ``events.parquet`` and ``events.csv``; the table, or what is wrong with it.
+
+    Files that are not `ours`, written by this very process, are read with care.
+    """
     for ending in ("parquet", "csv"):
         if f"{EVENTS}.{ending}" not in certificate.files:
             msg = f"the release is incomplete: the certificate lists no {EVENTS}.{ending}"
             raise InputError(msg)
     parquet, csv = folder / f"{EVENTS}.parquet", folder / f"{EVENTS}.csv"
-    findings = _check_columns(parquet)
-    if not findings:
-        findings = _check_size(parquet, csv, certificate)
-    if findings:
-        return None, findings
+    if ours:
+        plain = read_text_csv(csv)
+    else:
+        with trial(parquet, plain_size=csv.stat().st_size) as readable:
+            plain = read_text_csv(csv)
+            if not readable():
+                msg = f"{parquet.name} is not readable as Parquet"
+                raise InputError(msg)
     try:
-        frame = pl.read_parquet(parquet, use_statistics=False, memory_map=False)
+        findings = _check_columns(parquet) or _check_size(parquet, csv, certificate)
+        if findings:
+            return None, findings
+        frame = pl.read_parquet(parquet, use_statistics=False, memory_map=False, glob=False)
     except _UNREADABLE as error:
         raise _unreadable(parquet, error) from None
-    findings = _check_cells(frame) or _compare(frame, read_text_csv(csv)) or _check_order(frame)
+    findings = _check_cells(frame) or _compare(frame, plain) or _check_order(frame)
     if findings:
         return None, findings
     return frame, _check_counts(frame, certificate)
@@ -47,12 +59,18 @@ def read_events(folder: Path, certificate: Certificate) -> tuple[pl.DataFrame | 
 def read_text_csv(path: Path, separator: str = ",") -> pl.DataFrame:
     """Read a CSV file, every cell as the text that stands there."""
     try:
-        return pl.read_csv(path, separator=separator, infer_schema=False, glob=False)
+        # As a header, polars leaves doubled quotes doubled; as a row, it does not.
+        rows = pl.read_csv(path, separator=separator, has_header=False, infer_schema=False, glob=False)
     except pl.exceptions.NoDataError:
         msg = f"{path.name} is empty"
         raise InputError(msg) from None
     except _UNREADABLE as error:
         raise _unreadable(path, error) from None
+    names = ["" if name is None else name for name in rows.row(0)]
+    if len(set(names)) < len(names):
+        msg = f"{path.name} has two columns of one name"
+        raise InputError(msg)
+    return rows.slice(1).rename(dict(zip(rows.columns, names, strict=True)))
 
 
 def person_starts(persons: pl.Series) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -69,11 +87,8 @@ def _unreadable(path: Path, error: BaseException) -> InputError:
 
 def _check_columns(parquet: Path) -> list[str]:
     name = parquet.name
-    try:
-        schema = pl.read_parquet_schema(parquet)
-        metadata = set(pl.read_parquet_metadata(parquet))
-    except _UNREADABLE as error:
-        raise _unreadable(parquet, error) from None
+    schema = pl.read_parquet_schema(parquet)
+    metadata = set(pl.read_parquet_metadata(parquet))
     columns = list(schema)
     if columns[:2] != [PERSON, ORDER] or len(columns) < 3:
         return [f"{name}: the columns must be {PERSON}, {ORDER} and attributes; they are {shown(columns)}"]
@@ -94,10 +109,7 @@ def _kind(column: str) -> pl.DataType:
 
 def _check_size(parquet: Path, csv: Path, certificate: Certificate) -> list[str]:
     """Compare numbers of rows before anything is unpacked: a small file can unpack to any size."""
-    try:
-        rows = pl.scan_parquet(parquet, glob=False).select(pl.len()).collect().item()
-    except _UNREADABLE as error:
-        raise _unreadable(parquet, error) from None
+    rows = pl.scan_parquet(parquet, glob=False).select(pl.len()).collect().item()
     # In the CSV a row takes at least a separator or a line end per column.
     if rows * 3 > csv.stat().st_size:
         return [f"{csv.name}: is too short for the {rows:,} rows of {parquet.name}"]

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sequester.engine import silent
 from sequester.errors import InputError
 from sequester.verify.claim import claimed_model, rebuild
 from sequester.verify.files import check_files, read_certificate
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from sequester.data.table import EventTable
+    from sequester.engine import Progress
     from sequester.privacy import PrivacyModel, Verdict
     from sequester.release.certificate import Certificate
 
@@ -29,6 +31,8 @@ def verify(
     *,
     original: EventTable | None = None,
     pseudonyms: str | os.PathLike[str] | None = None,
+    ours: bool = False,
+    progress: Progress = silent,
 ) -> Verification:
     """Check a release folder: hashes, CSV against Parquet, values against hierarchies, then the claim.
 
@@ -42,6 +46,10 @@ def verify(
     pseudonyms
         The file that tells which person of `original` is which; found by itself beside the release, in
         ``internal/``.
+    ours
+        This process has just written the files; others are read with care, which takes a moment longer.
+    progress
+        Called with the share of the work that is done.
 
     Returns
     -------
@@ -71,10 +79,12 @@ def verify(
             certificate_sha256=own_hash,
         )
 
+    progress(0.0, "hashing the files")
     findings = check_files(folder, certificate.files)
     if findings:
         return answer(findings)
-    frame, findings = read_events(folder, certificate)
+    progress(0.2, "reading the tables")
+    frame, findings = read_events(folder, certificate, ours=ours)
     if frame is None or findings:
         return answer(findings)
     findings = read_hierarchies(folder, certificate.files, frame)[1]
@@ -83,7 +93,9 @@ def verify(
         findings += check_pseudonyms(beside, frame, original) if beside is not None else []
     if findings:
         return answer(findings)
+    progress(0.6, "checking the claim")
     verdict, disagreement = _judge(frame, certificate, model, original)
+    progress(1.0, "checked")
     return answer(verdict.witnesses if not verdict else disagreement, verdict)
 
 
