@@ -17,7 +17,7 @@ from sequester.data.schema import ROW
 from sequester.data.text import as_text, is_plain
 from sequester.data.times import read_times
 from sequester.data.values import find_protected, read_labels
-from sequester.errors import SchemaError
+from sequester.errors import ParameterError, SchemaError
 from sequester.hierarchies.labels import quoted
 
 if TYPE_CHECKING:
@@ -82,6 +82,9 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
             if not len(rows):
                 problems.append(Problem("no row has both a person and a readable time"))
 
+    if when is not None and schema.time_format is not None and len(schema.time_columns) == 1:
+        # What time_format reads is written as ISO where it is released, so that people and dates can read it.
+        frame = frame.with_columns(as_text(when.dt.replace_time_zone(None)).alias(schema.time_columns[0]))
     attributes = [column for column in schema.attributes if column in frame.columns]
     frame = frame.with_columns(as_text(frame[column]).alias(column) for column in attributes)
     labels = read_labels(frame, attributes, schema, rows, problems)
@@ -169,11 +172,15 @@ def _read_when(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) -> 
     columns = schema.time_columns
     if not columns or not {*columns} <= {*frame.columns}:
         return None
-    times = read_times([frame[column] for column in columns], schema.time_format)
+    try:
+        times = read_times([frame[column] for column in columns], schema.time_format)
+    except ParameterError as error:
+        problems += [Problem(line) for line in error.lines]
+        return None
     form = (
         f"no time as in {schema.time_format}"
         if schema.time_format
-        else "no ISO 8601 time (or set time_format)"
+        else "no ISO 8601 time, and no time_format is given"
     )
     name = columns[0] if len(columns) == 1 else " ".join(columns)
     problems += _invalid(schema, name, "time is missing", times.missing)

@@ -35,6 +35,9 @@ class Protect:
     def __post_init__(self) -> None:
         for name in ("values", "prefix", "range"):
             object.__setattr__(self, name, texts(name, getattr(self, name)))
+        if not self.rules():
+            msg = "protect must name at least one value, prefix or range, got none"
+            raise ParameterError(msg)
         if "" in self.prefix:
             msg = "prefix must have at least one character, got '' (\"all\" protects everything)"
             raise ParameterError(msg)

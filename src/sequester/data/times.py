@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from sequester.data.text import as_text
+from sequester.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +63,7 @@ def read_times(columns: Sequence[pl.Series], time_format: str | None) -> Times:
     for other in columns[1:]:
         text = text + " " + as_text(other)
     missing = text.is_null().to_numpy()
-    values = _parse_iso(text) if time_format is None else _parse(text, _chrono(time_format))
+    values = _parse_iso(text) if time_format is None else _parse_as(text, time_format)
     unreadable = values.is_null().to_numpy() & ~missing
     return Times(values, missing, unreadable, mixed=time_format is None and _is_mixed(text))
 
@@ -80,6 +81,16 @@ def _parse_iso(text: pl.Series) -> pl.Series:
     return values
 
 
+def _parse_as(text: pl.Series, time_format: str) -> pl.Series:
+    # Python and polars write fractions of a second differently.
+    form = time_format.replace(".%f", "%.f").replace("%f", "%6f")
+    try:
+        return _parse(text, form)
+    except pl.exceptions.PolarsError as error:
+        msg = f"time_format {time_format!r} cannot be used: {str(error).splitlines()[0]}"
+        raise ParameterError(msg) from None
+
+
 def _parse(text: pl.Series, form: str) -> pl.Series:
     return _to_utc(text.str.to_datetime(form, time_unit="us", strict=False))
 
@@ -89,11 +100,6 @@ def _to_utc(values: pl.Series) -> pl.Series:
     if values.dtype.time_zone is None:  # type: ignore[attr-defined]
         return values.dt.replace_time_zone("UTC")
     return values.dt.convert_time_zone("UTC")
-
-
-def _chrono(time_format: str) -> str:
-    """Take Python's spelling of fractions of a second to that of polars."""
-    return time_format.replace(".%f", "%.f").replace("%f", "%6f")
 
 
 def _is_mixed(text: pl.Series) -> bool:
