@@ -1,0 +1,152 @@
+"""Laws that every method obeys: each takes a method and a table, and raises where the law is broken."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+from sequester.engine import LocalEngine
+from sequester.errors import SequesterWarning, UnattainableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    import numpy.typing as npt
+    import polars as pl
+
+    from sequester.data.table import EventTable
+    from sequester.engine import Engine
+    from sequester.methods.method import Method
+    from sequester.release.release import Release
+
+SEED = "a sentence that nobody guesses"
+
+
+class BrokenLawError(AssertionError):
+    """A method does what no method may do."""
+
+
+def keeps_its_promise(
+    method: Method, table: EventTable, *, judge: Callable[[Release, EventTable], bool] | None = None
+) -> None:
+    """The released table satisfies the model, and `judge` agrees where one is given.
+
+    A judge counts by itself, from ``release.frame``: the model and the method may err together.
+    """
+    release = _run(method, table)
+    if isinstance(release, UnattainableError):
+        return
+    verdict = release.model.check(release.table, original=table)
+    _demand(verdict.holds, f"the release of {method} breaks its model: {verdict.witnesses[:1]}")
+    _demand(release.frame.height > 0, f"{method} released nothing instead of refusing")
+    if judge is not None:
+        _demand(judge(release, table), f"the judge counts a violation in the release of {method}")
+
+
+def leaves_its_input_alone(method: Method, table: EventTable) -> None:
+    """The table is the same before and after."""
+    before = _table_bytes(table)
+    _run(method, table)
+    _demand(_table_bytes(table) == before, f"{method} changed its input")
+
+
+def repeats_with_its_seed(method: Method, table: EventTable) -> None:
+    """The same seed gives the same release, changes and figures, byte for byte."""
+    first, second = (_run_bytes(_run(method, table)) for _ in range(2))
+    _demand(first == second, f"{method} gave two answers for one seed")
+
+
+def renames_without_a_seed(method: Method, table: EventTable) -> None:
+    """Without a seed no pseudonym comes twice, so two releases cannot be joined by them."""
+    releases = [_run(method, table, seed=None) for _ in range(2)]
+    names = [
+        set[str]() if isinstance(release, UnattainableError) else set(release.pseudonyms["pseudonym"])
+        for release in releases
+    ]
+    _demand(not names[0] & names[1], f"{method} gave somebody the same pseudonym twice")
+
+
+def cuts_shards_anywhere(method: Method, table: EventTable) -> None:
+    """One shard and many, one thread and several, give the same bytes."""
+    whole = _run_bytes(_run(method, table, engine=LocalEngine(threads=1, shards=1)))
+    for threads, shards in ((1, 3), (2, 7)):
+        parts = _run_bytes(_run(method, table, engine=LocalEngine(threads=threads, shards=shards)))
+        _demand(parts == whole, f"{method} gives another release in {shards} shards than in one")
+
+
+LAWS: tuple[Callable[[Method, EventTable], None], ...] = (
+    leaves_its_input_alone,
+    keeps_its_promise,
+    repeats_with_its_seed,
+    renames_without_a_seed,
+    cuts_shards_anywhere,
+)
+"""All of them, first what the others rest on. A method may refuse a table, if it always does."""
+
+
+def check(method: Method, table: EventTable) -> None:
+    """Run every law.
+
+    Examples
+    --------
+    >>> from sequester.methods import BFP2kA
+    >>> from sequester.testing.tables import symbol_table
+    >>> check(BFP2kA(k=2), symbol_table(["abc", "abc", "ab", "b"]))
+    """
+    for law in LAWS:
+        law(method, table)
+
+
+def _demand(holds: bool, message: str) -> None:
+    if not holds:
+        raise BrokenLawError(message)
+
+
+def _run(
+    method: Method, table: EventTable, *, seed: str | None = SEED, engine: Engine | None = None
+) -> Release | UnattainableError:
+    """Apply the method; a refusal is an answer, too."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SequesterWarning)
+        try:
+            return method.apply(table, seed=seed, engine=engine)
+        except UnattainableError as refusal:
+            return refusal
+
+
+def _run_bytes(release: Release | UnattainableError) -> bytes:
+    """Write down everything that a run answers."""
+    if isinstance(release, UnattainableError):
+        return repr((str(release), release.achieved)).encode()
+    frames = [*release.tables.values(), *release.hierarchies.values(), release.changes, release.pseudonyms]
+    rest = (
+        list(release.tables),
+        release.schema,
+        list(release.hierarchies),
+        release.verdict,
+        release.limits,
+        release.warnings,
+        dict(release.utility),
+        release.n_lost_events,
+    )
+    return b"".join(map(_frame_bytes, frames)) + repr(rest).encode()
+
+
+def _table_bytes(table: EventTable) -> bytes:
+    """Write down all that a method could change."""
+    sequences = table.sequences
+    arrays: list[npt.NDArray[np.int32] | npt.NDArray[np.int64]] = [
+        table.rows,
+        table.person_offsets,
+        sequences.person_offsets,
+        *sequences.columns.values(),
+    ]
+    frames = _frame_bytes(table.frame) + _frame_bytes(table.persons.to_frame())
+    rest = (table.schema, sequences.codebooks, table.protected)
+    return frames + b"".join(array.tobytes() for array in arrays) + repr(rest).encode()
+
+
+def _frame_bytes(frame: pl.DataFrame) -> bytes:
+    # As text: memory may also differ in what lies below a null, or in how a column is cut into chunks.
+    return repr(frame.schema).encode() + frame.write_csv().encode()
