@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, cast
 
 from sequester.hierarchies.coverage import reserved_values
-from sequester.hierarchies.finding import in_report_order, refuse_errors
+from sequester.hierarchies.finding import refuse_errors
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import MISSING, ROOT, counted, listed
 from sequester.hierarchies.outline import Outline, Source
@@ -75,9 +76,9 @@ class Kind(ABC):
         occurring = _counts(values)
         outline = self._examine(occurring, column)
         has_missing = missing or MISSING in occurring
+        refuse_errors(outline.findings)
         if not outline.parents and not has_missing:
-            nothing = self.source(column).say("error", "empty", "the column has no values")
-            refuse_errors([*outline.findings, nothing])
+            refuse_errors([self.source(column).say("error", "empty", "the column has no values")])
         return Hierarchy.from_outline(outline, missing=has_missing)
 
     def _examine(self, occurring: Mapping[str, int], column: str) -> Outline:
@@ -85,8 +86,7 @@ class Kind(ABC):
         refused = {label for finding in reserved for label in finding.labels}
         values = {value: n for value, n in occurring.items() if value != MISSING and value not in refused}
         outline = self.outline(values, self.source(column))
-        findings = in_report_order([*reserved, *outline.findings])
-        return Outline(outline.parents, tuple(findings), outline.sizes, outline.rows)
+        return replace(outline, findings=(*reserved, *outline.findings))
 
 
 def _counts(values: Iterable[str]) -> Mapping[str, int]:
@@ -117,7 +117,7 @@ def outline_of_chains(
     parents: dict[str, str] = {}
     groups: set[str] = set()
     for value, chain in chains.items():
-        groups.update(chain)
+        groups.update(label for label in chain if label != value)
         parents.update(
             (child, parent) for child, parent in pairwise([value, *chain, ROOT]) if child != parent
         )

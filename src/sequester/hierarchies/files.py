@@ -26,8 +26,8 @@ class _File(Kind):
     """Where the file is."""
 
     def source(self, column: str) -> Source:
-        """Name the file for the messages."""
-        return Source(Path(self.path).name, column)
+        """Name the file for the messages, control characters escaped."""
+        return Source(repr(Path(self.path).name)[1:-1], column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,10 @@ class ArxFile(_File):
             )
             return Outline({}, (*text.findings, comma))
         outline = examine_paths(text.rows, source)
-        covered = coverage(values.keys(), outline.leaves, outline.groups, source)
+        both = {
+            label for found in outline.findings if found.kind == "leaf-and-group" for label in found.labels
+        }
+        covered = coverage(values.keys() - both, outline.leaves, outline.groups, source)
         return replace(outline, findings=(*text.findings, *outline.findings, *covered))
 
 

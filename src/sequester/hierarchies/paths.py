@@ -98,7 +98,7 @@ def _problem_in_row(path: Sequence[str], row: int, source: Source) -> Finding | 
 
 def _level_findings(rows: Sequence[tuple[int, Sequence[str]]], source: Source) -> Iterator[Finding]:
     """Say where the file's columns are not the tree's levels, which are counted from the root."""
-    width = max((len(path) for _, path in rows), default=0)
+    width = max((len(path) for _, path in rows), default=1)
     short = [row for row, path in rows if len(path) < width]
     if short:
         text = (
@@ -106,27 +106,20 @@ def _level_findings(rows: Sequence[tuple[int, Sequence[str]]], source: Source) -
             "the missing levels repeat the leaf"
         )
         yield source.say("info", "short-rows", text, rows=short, count=len(short))
-    repeating = [
-        (row, path) for row, path in rows if len(path) == width and list(path) != _filled(path, width)
-    ]
-    if repeating:
-        row, path = repeating[0]
-        level = next(
-            level for level, (a, b) in enumerate(zip(path, _filled(path, width), strict=True)) if a != b
-        )
+    height = max((len(set(path)) for _, path in rows), default=1) - 1
+    repeating = [row for row, path in rows if len(path) == width and list(path) != _filled(path, width)]
+    if height + 1 < width:
+        text = f"{width} columns make a tree of {height + 1} levels: a column that changes nothing is none"
+        yield source.say("warning", "idle-level", text, count=width - height - 1)
+    elif repeating:
+        path = next(path for row, path in rows if row == repeating[0])
+        level = next(level for level, label in enumerate(path) if label != _filled(path, width)[level])
         leaf, what = quoted(path[0]), counted(len(repeating), "row repeats", "rows repeat")
         text = (
             f"{what} a label above the leaf: levels are counted from the root, "
-            f"so {leaf} (row {row}) is {leaf} at level {level}, not {quoted(path[level])}"
+            f"so {leaf} (row {repeating[0]}) is {leaf} at level {level}, not {quoted(path[level])}"
         )
-        numbers = [row for row, _ in repeating]
-        yield source.say("warning", "repeated-label", text, rows=numbers, count=len(numbers))
-    height = max((len(set(path)) for _, path in rows), default=1) - 1
-    if rows and height + 1 < width:
-        text = (
-            f"{width} columns make a tree of {height + 1} levels: a column that changes no label is no level"
-        )
-        yield source.say("warning", "idle-level", text, count=width - height - 1)
+        yield source.say("warning", "repeated-label", text, rows=repeating, count=len(repeating))
 
 
 def _filled(path: Sequence[str], width: int) -> list[str]:

@@ -25,8 +25,9 @@ class Quantiles(Kind):
 
     An edge that is learned would be somebody's value, so it is rounded, and the outer bins are open: ``<20``,
     ``>=65``. Inner bins print ``[20:64]`` where all values are whole numbers, otherwise ``[20:65)``. Edges
-    that become equal by rounding count once, so there may be fewer bins than asked for, and a bin that two
-    levels share is one node. The leaves are the values that occur.
+    that become equal by rounding count once, and a bin that would be no coarser than one a level below is
+    joined with its neighbour, so there may be fewer bins than asked for; a level without edges is no level.
+    The leaves are the values that occur.
 
     Examples
     --------
@@ -70,14 +71,19 @@ class Quantiles(Kind):
             return Outline({}, tuple(findings))
         whole = all(number.denominator == 1 for number in numbers.values())
         chains: dict[str, list[str]] = {value: [] for value in numbers}
+        finer: list[Fraction] | None = None
         for n_bins in several(self.bins):
             edges = _edges(numbers, values, n_bins)
+            edges = edges if finer is None else _coarser(edges, finer)
+            if len(edges) + 1 < n_bins:
+                text = f"rounding leaves {len(edges) + 1} of {n_bins} bins"
+                findings.append(source.say("warning", "fewer-bins", text, count=n_bins - len(edges) - 1))
+            if not edges:
+                break
             labels = _bin_labels(edges, whole=whole)
             for value, number in numbers.items():
                 chains[value].append(labels[bisect_right(edges, number)])
-            if len(labels) < n_bins:
-                text = f"rounding leaves {len(labels)} of {n_bins} bins"
-                findings.append(source.say("warning", "fewer-bins", text, count=n_bins - len(labels)))
+            finer = edges
         return outline_of_chains(chains, source, findings=findings)
 
 
@@ -87,6 +93,21 @@ def _edges(numbers: Mapping[str, int | Fraction], counts: Mapping[str, int], n_b
     ends = list(accumulate(counts[value] for value in ordered))
     places = (bisect_right(ends, i * ends[-1] // n_bins) for i in range(1, n_bins))
     return sorted({two_digits(numbers[ordered[place]]) for place in places})
+
+
+def _coarser(edges: Sequence[Fraction], finer: Sequence[Fraction]) -> list[Fraction]:
+    """The edges that leave two or more of the finer bins between them.
+
+    Levels are counted from the root, so a bin that is the same on two levels would push its values to the
+    level of the bins, and they would be published as they are.
+    """
+    kept = [-1]
+    for place, edge in enumerate(finer):
+        if edge in edges and place - kept[-1] >= 2:
+            kept.append(place)
+    if len(kept) > 1 and len(finer) - kept[-1] < 2:
+        kept.pop()
+    return [finer[place] for place in kept[1:]]
 
 
 def _bin_labels(edges: Sequence[Fraction], *, whole: bool) -> list[str]:
