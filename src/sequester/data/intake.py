@@ -68,9 +68,9 @@ def as_polars(frame: object) -> pl.DataFrame:
 def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
     """Check, sort and complete the events of `source`; all errors come in one report."""
     problems = [*check_roles(schema, source.columns), *_check_types(source, schema)]
-    frame = source.select(
-        column for column, dtype in source.schema.items() if is_plain(dtype) and column not in schema.drop
-    )
+    # Series by series: as an expression, a column of the name * or ^x$ would mean others as well.
+    plain = [column for column, dtype in source.schema.items() if is_plain(dtype)]
+    frame = pl.DataFrame([source[column] for column in plain if column not in schema.drop])
     rows = np.arange(1, frame.height + 1, dtype=np.int64)
     person, when = _read_person(frame, schema, problems), _read_when(frame, schema, problems)
     if schema.invalid == "drop":
@@ -238,7 +238,7 @@ def _look_for_repeats(
     what = f"column {quoted(name)}: events of a person at the same time stay in {by}file order"
     problems = [Problem.at(what, name, shared, rows, "note")]
     suspects = np.flatnonzero(shared)
-    plain = source.select(column for column, dtype in source.schema.items() if is_plain(dtype))
+    plain = pl.DataFrame([source[column] for column, dtype in source.schema.items() if is_plain(dtype)])
     frame = plain[rows[suspects] - 1]
     # Equal rows have equal hashes, and only those are compared in full.
     alike = frame.hash_rows().is_duplicated().to_numpy()
