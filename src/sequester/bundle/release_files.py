@@ -42,9 +42,9 @@ def rebuild_columns(frame: pl.DataFrame) -> pl.DataFrame:
     >>> rebuild_columns(pl.DataFrame([pages])).dtypes
     [String]
     """
-    return frame.select(
-        pl.col(column).cast(pl.Int64 if column == ORDER else pl.String) for column in frame.columns
-    ).rechunk()
+    # Series by series: in an expression, a column of the name * or ^x$ would mean others as well.
+    kinds = {column: pl.Int64 if column == ORDER else pl.String for column in frame.columns}
+    return pl.DataFrame([frame[column].cast(kind) for column, kind in kinds.items()]).rechunk()
 
 
 def write_hierarchies(release: Release, folder: Path) -> None:
