@@ -86,11 +86,9 @@ def test_time_format(text, time_format, expected):
 def test_a_format_that_cannot_be_used_is_refused_beside_the_other_problems():
     with pytest.raises(SchemaError) as caught:
         events(["12/31/10 11"], time_format="%m/%d/%y %H", keep=["ward"])
-    assert caught.value.lines == (
-        "column 'ward' is named as keep, and the table has no such column",
-        "time_format '%m/%d/%y %H' cannot be used: Invalid format string: "
-        + "Please either specify both hour and minute, or neither.",
-    )
+    assert caught.value.lines[0] == "column 'ward' is named as keep, and the table has no such column"
+    assert caught.value.lines[1].startswith("time_format '%m/%d/%y %H' cannot be used: Invalid format string")
+    assert len(caught.value.lines) == 2
 
 
 def events(at, **roles):
