@@ -27,6 +27,13 @@ def at_least(name: str, value: float, least: float) -> None:
         raise ParameterError(msg)
 
 
+def share(name: str, value: float) -> None:
+    """Refuse a parameter that is no share of a whole."""
+    if not 0 <= value <= 1:
+        msg = f"{name} must be between 0 and 1, got {value}"
+        raise ParameterError(msg)
+
+
 def offsets_of(lengths: Counts) -> Offsets:
     """Delimit persons who have `lengths` events."""
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

@@ -1,0 +1,258 @@
+"""Baskets that customers fill from a pool of patterns, as the IBM Quest generator does, and visits so made.
+
+As read in the sequence mode of zakimjz/IBMGenerator, with two departures: a customer's baskets depend on no
+other customer (there, a pattern that did not fit waits for the next one), and a customer who ends up with
+nothing gets one item (there, the customer is drawn again).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from sequester import kernels
+from sequester.datasets import SEED
+from sequester.datasets.draws import at_least, generator, offsets_of, repeat_keys, share
+from sequester.datasets.hospital import ORDINARY, PROTECTED, YEARS
+from sequester.errors import ParameterError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from sequester._typing import Codes, Counts, Offsets
+
+    Shares = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """The patterns that customers share: frequent sequences, whose elements are frequent itemsets."""
+
+    items: int = 10_000
+    """Different items."""
+    itemsets: int = 25_000
+    """Itemsets in the pool."""
+    itemset_size: float = 1.25
+    """Items in an itemset, on average."""
+    sequences: int = 5_000
+    """Sequences in the pool."""
+    sequence_size: float = 4.0
+    """Itemsets in a sequence, on average."""
+    correlation: float = 0.25
+    """Share of a pattern that is taken from the one before, on average."""
+    confidence: float = 0.75
+    """How likely a pattern, or an element of a corrupted one, is kept, on average over the patterns."""
+    deviation: float = 0.1
+    """Standard deviation of the confidence over the patterns."""
+
+    def __post_init__(self) -> None:
+        for name in ("items", "itemsets", "itemset_size", "sequences", "sequence_size"):
+            at_least(name, getattr(self, name), 1)
+        at_least("deviation", self.deviation, 0)
+        share("correlation", self.correlation)
+        share("confidence", self.confidence)
+
+
+def make(
+    *,
+    persons: int = 10_000,
+    seed: str = SEED,
+    mean_baskets: float = 10.0,
+    mean_items: float = 2.5,
+    pool: Pool | None = None,
+) -> pl.DataFrame:
+    """Make purchases: ``customer``, ``basket`` (numbered in order) and ``item``; no item twice in a basket.
+
+    Baskets that stay empty are left out, and patterns overlap, so the table holds somewhat fewer baskets and
+    items than asked for.
+
+    Parameters
+    ----------
+    persons
+        Number of customers, each with at least one item.
+    seed
+        The same text gives the same purchases.
+    mean_baskets
+        Baskets per customer, on average (``slen``).
+    mean_items
+        Items per basket, on average over the customers (``tlen``).
+    pool
+        What customers share; the defaults are the generator's own.
+
+    Examples
+    --------
+    >>> purchases = make(persons=50, pool=Pool(items=20, itemsets=10, sequences=5))
+    >>> purchases.columns, purchases["customer"].n_unique()
+    (['customer', 'basket', 'item'], 50)
+    """
+    at_least("persons", persons, 1)
+    at_least("mean_baskets", mean_baskets, 1)
+    at_least("mean_items", mean_items, 1)
+    pool = pool or Pool()
+    chance = generator("quest", seed)
+    n_baskets = 1 + chance.poisson(mean_baskets - 1, persons)
+    n_items = 1 + chance.poisson(mean_items - 1, persons)
+    customers, baskets, items = _fill(chance, pool, n_baskets, n_items, _weights(chance, pool.items))
+    is_next = np.ones(len(customers), np.bool_)
+    is_next[1:] = (customers[1:] != customers[:-1]) | (baskets[1:] != baskets[:-1])
+    lengths = np.bincount(customers, minlength=persons)
+    number = np.cumsum(is_next, dtype=np.int64)
+    number -= np.repeat(number[offsets_of(lengths)[:-1]] - 1, lengths)
+    width = len(str(pool.items))
+    labels = "i" + pl.Series(np.arange(1, pool.items + 1)).cast(pl.String).str.zfill(width)
+    return pl.DataFrame(
+        {"customer": repeat_keys("c", lengths), "basket": number, "item": labels.gather(items)}
+    )
+
+
+def longitudinal(
+    *,
+    persons: int = 1_000,
+    seed: str = SEED,
+    mean_events: float = 5.0,
+    n_quasi: int = 3,
+    protected_share: float | None = None,
+) -> pl.DataFrame:
+    """Make visits whose values come from shared patterns: the thesis' ``Data_X_Y_Z``.
+
+    The items of the generator are pairs of a quasi-identifier and a value, one for each quasi-identifier and
+    visit; what no pattern fills is drawn by weight. Then ``AdmYr`` is put in order, ``DSFC`` counts from the
+    first visit of the year, and nine in ten persons keep their ``ZIP``.
+
+    Parameters
+    ----------
+    persons
+        Number of persons (X).
+    seed
+        The same text gives the same visits.
+    mean_events
+        Visits per person, on average (Y).
+    n_quasi
+        Quasi-identifiers (Z): the first so many of ``AdmYr``, ``LOS``, ``DSFC``, ``ZIP``; at least 2.
+    protected_share
+        Share of persons with a protected disease that is expected; without it, what the thesis has at this
+        mean: 0.35, 0.45 and 0.67 at 3, 5 and 10, and in proportion between them.
+
+    Examples
+    --------
+    >>> longitudinal(persons=10, mean_events=3, n_quasi=2).columns
+    ['PID', 'VID', 'AdmYr', 'LOS', 'Disease']
+    """
+    at_least("persons", persons, 1)
+    at_least("mean_events", mean_events, 1)
+    if n_quasi not in (2, 3, 4):
+        msg = f"n_quasi must be 2, 3 or 4, got {n_quasi}"
+        raise ParameterError(msg)
+    if protected_share is None:
+        protected_share = float(np.interp(mean_events, (3, 5, 10), (0.35, 0.45, 0.67)))
+    share("protected_share", protected_share)
+    chance = generator("quest.longitudinal", seed)
+    lengths = 1 + chance.poisson(mean_events - 1, persons)
+    person = np.repeat(np.arange(persons), lengths)
+    offsets = offsets_of(lengths)
+    values = _visit_values(chance, lengths, [len(YEARS), 61, 365, 40])
+    year, stay, day, area = values[:, 0], values[:, 1], values[:, 2], values[:, 3]
+    year = year[np.lexsort((year, person))]
+    day = day[np.lexsort((day, year, person))]
+    is_first = np.ones(len(person), np.bool_)
+    is_first[1:] = (person[1:] != person[:-1]) | (year[1:] != year[:-1])
+    visit = np.arange(len(person)) - offsets[person]
+    moved_after = np.where(chance.random(persons) < 0.1, chance.integers(1, 1 + lengths), lengths)
+    lives_at = np.where(visit < moved_after[person], area[offsets[person]], area[offsets[person + 1] - 1])
+    zips = pl.Series(10_000 + np.sort(chance.choice(90_000, 40, replace=False))).cast(pl.String)
+    is_protected = chance.random(len(person)) < _rate(protected_share, mean_events)
+    disease = np.where(
+        is_protected,
+        len(ORDINARY) + chance.integers(0, len(PROTECTED), len(person)),
+        chance.integers(0, len(ORDINARY), len(person)),
+    )
+    quasi = {
+        "AdmYr": pl.Series(np.array(YEARS)[year]),
+        "LOS": pl.Series(stay),
+        "DSFC": pl.Series(day - day[is_first][np.cumsum(is_first) - 1]),
+        "ZIP": zips.gather(lives_at),
+    }
+    return pl.DataFrame(
+        {
+            "PID": repeat_keys("p", lengths),
+            "VID": visit + 1,
+            **{name: quasi[name] for name in list(quasi)[:n_quasi]},
+            "Disease": pl.Series(ORDINARY + PROTECTED).gather(disease),
+        }
+    )
+
+
+def _weights(chance: np.random.Generator, n: int) -> Shares:
+    """Draw how likely each of `n` things is picked."""
+    weights = chance.exponential(size=n)
+    shares: Shares = weights / weights.sum()
+    return shares
+
+
+def _cumulated(weights: Shares) -> Shares:
+    cumulated = np.cumsum(weights)
+    cumulated[-1] = 1.0  # rounding must not leave a gap at the end
+    return cumulated
+
+
+def _patterns(
+    chance: np.random.Generator, pool: Pool, n: int, mean_size: float, weights: Shares
+) -> tuple[Codes, Offsets, Shares, Shares]:
+    """Draw `n` patterns: elements, offsets, confidence, and cumulated weights."""
+    sizes = 1 + chance.poisson(mean_size - 1, n)
+    offsets = offsets_of(sizes)
+    n_same = (sizes * pool.correlation * chance.exponential(size=n) + 0.5).astype(np.int64)
+    n_same = np.minimum(n_same, np.minimum(sizes, np.concatenate([[0], sizes[:-1]])))
+    elements = kernels.quest.draw_patterns(chance, offsets, n_same, _cumulated(weights))
+    confidence = np.clip(chance.normal(pool.confidence, pool.deviation, n), 0, 1)
+    return elements, offsets, confidence, _cumulated(_weights(chance, n))
+
+
+def _fill(
+    chance: np.random.Generator, pool: Pool, n_baskets: Counts, n_items: Counts, weights: Shares
+) -> tuple[Codes, Codes, Codes]:
+    """Draw the pool and fill every customer's baskets from it: customer, basket and item of each row."""
+    itemsets = _patterns(chance, pool, pool.itemsets, pool.itemset_size, weights)
+    alike = np.full(pool.itemsets, 1 / pool.itemsets)
+    sequences = _patterns(chance, pool, pool.sequences, pool.sequence_size, alike)
+    filled: tuple[Codes, Codes, Codes] = kernels.quest.fill_baskets(
+        chance, n_baskets, n_items, sequences, itemsets
+    )
+    return filled
+
+
+def _visit_values(chance: np.random.Generator, lengths: Counts, domains: list[int]) -> Counts:
+    """Give each visit one value of each domain, from patterns where they say so, otherwise by weight."""
+    starts = offsets_of(np.array(domains))
+    weights = _weights(chance, int(starts[-1]))
+    values = np.empty((int(lengths.sum()), len(domains)), np.int64)
+    for quasi, size in enumerate(domains):
+        own = _cumulated(
+            weights[starts[quasi] : starts[quasi + 1]] / weights[starts[quasi] : starts[quasi + 1]].sum()
+        )
+        values[:, quasi] = np.minimum(
+            np.searchsorted(own, chance.random(len(values)), side="right"), size - 1
+        )
+    pool = Pool(items=int(starts[-1]), itemsets=2_000, itemset_size=2.0, sequences=500, sequence_size=3.0)
+    width = np.full(len(lengths), len(domains))
+    person, visit, item = _fill(chance, pool, lengths, width, weights)
+    quasi_of = np.searchsorted(starts, item, side="right") - 1
+    values[offsets_of(lengths)[person] + visit, quasi_of] = item - starts[quasi_of]
+    return values
+
+
+def _rate(protected_share: float, mean_events: float) -> float:
+    """Solve for the rate per visit at which a share of persons has at least one protected visit.
+
+    With ``1 + Poisson(m - 1)`` visits and rate r, a person has none with chance ``(1 - r) exp(-(m - 1) r)``,
+    which falls in r.
+    """
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        rate = (low + high) / 2
+        without = (1 - rate) * np.exp(-(mean_events - 1) * rate)
+        low, high = (rate, high) if without > 1 - protected_share else (low, rate)
+    return (low + high) / 2
