@@ -7,24 +7,26 @@ import typer
 
 from sequester._version import __version__
 from sequester.cli import datasets, demo, hierarchy, methods, protect, schema, verify
+from sequester.cli.commands import Command, Group
 from sequester.cli.exits import DONE, WRONG
 from sequester.errors import InputError
 
 app = typer.Typer(
     name="sequester",
+    cls=Group,
     help="Publish data about people over time without giving the people away.",
     add_completion=False,
     rich_markup_mode=None,  # plain help needs no rich, and answers at once
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("demo")(demo.demo)
-app.command("methods")(methods.methods)
-app.command("protect")(protect.protect)
-app.command("verify")(verify.verify)
+app.command("demo", cls=Command)(demo.demo)
+app.command("methods", cls=Command)(methods.methods)
+app.command("protect", cls=Command)(protect.protect)
+app.command("verify", cls=Command)(verify.verify)
 app.add_typer(hierarchy.app, name="hierarchy")
 app.add_typer(datasets.app, name="datasets")
-app.command("schema")(schema.schema)
+app.command("schema", cls=Command)(schema.schema)
 
 _Usage: type[Exception] = typer.BadParameter.__mro__[1]
 """What typer raises when a command is not used as it must be; it moved between versions."""

@@ -5,11 +5,20 @@ from typing import Annotated
 
 import typer
 
+from sequester.cli.commands import Command, Group
 from sequester.cli.options import Force, Json, Quiet
 from sequester.cli.terminal import Terminal
 from sequester.datasets import DATASETS, SEED
 
-app = typer.Typer(help="Make invented data to try things on.", rich_markup_mode=None)
+app = typer.Typer(cls=Group, help="Make invented data to try things on.", rich_markup_mode=None)
+
+
+def _whole_number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        msg = f"must be a whole number, got {text!r}"
+        raise typer.BadParameter(msg) from None
 
 
 @app.callback(invoke_without_command=True)
@@ -25,13 +34,15 @@ def datasets(context: typer.Context, json: Json = False, quiet: Quiet = False) -
     Terminal(json, quiet).answer({"datasets": document}, lines)
 
 
-@app.command()
+@app.command(cls=Command)
 def make(
     name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(DATASETS)}.")],
     out: Annotated[
         Path, typer.Option(metavar="FILE", help="Where to: .csv, .tsv, .csv.gz, .tsv.gz or .parquet.")
     ],
-    persons: Annotated[int | None, typer.Option(metavar="N", help="How many persons.")] = None,
+    persons: Annotated[
+        int | None, typer.Option(metavar="N", parser=_whole_number, help="How many persons.")
+    ] = None,
     seed: Annotated[str, typer.Option(metavar="TEXT", help="The same text gives the same file.")] = SEED,
     force: Force = False,
     json: Json = False,

@@ -2,11 +2,12 @@
 
 import typer
 
+from sequester.cli.commands import Command, Group
 from sequester.cli.exits import DONE, UNMET
 from sequester.cli.options import ConfigPath, Json, Quiet
 from sequester.cli.terminal import Terminal
 
-app = typer.Typer(help="Look after hierarchies.", rich_markup_mode=None)
+app = typer.Typer(cls=Group, help="Look after hierarchies.", rich_markup_mode=None)
 
 
 @app.callback()
@@ -14,7 +15,7 @@ def hierarchy() -> None:
     """Look after hierarchies."""
 
 
-@app.command()
+@app.command(cls=Command)
 def lint(config: ConfigPath, json: Json = False, quiet: Quiet = False) -> int:
     """Check hierarchies against their columns.
 

@@ -55,13 +55,13 @@ def _tell(done: "Protected") -> Iterator[str]:
     verified = written.verification
     yield f"{verified.model} holds, verified from the files: {levels(verified.achieved)}"
     yield (
-        f"{len(release.pseudonyms):,} of {release.n_input_persons:,} persons are in the release, and "
-        f"{release.n_input_events - release.n_lost_events:,} of {release.n_input_events:,} events"
+        f"{len(release.pseudonyms):,} of {release.n_input_persons:,} persons are in the release; "
+        f"{release.n_lost_events:,} of {release.n_input_events:,} events are lost"
     )
     yield f"to hand out      {written.path}"
     yield f"to read          {written.path / 'report.html'}"
     yield f"stays in house   {written.internal}"
-    yield f"certificate      sha256:{written.certificate_sha256} (send it by another way)"
+    yield f"certificate      {written.certificate_sha256} (send it by another way)"
 
 
 def _foretell(forecast: "Forecast") -> Iterator[str]:

@@ -15,7 +15,7 @@ from sequester.errors import InputError
 from sequester.io import read_frame
 from sequester.workflow.method_settings import build_method
 from sequester.workflow.refusals import refusals
-from sequester.workflow.roles import schema_of
+from sequester.workflow.roles import missing_person, schema_of
 from sequester.workflow.settings import Settings
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Config:
         """Read a configuration, or refuse it with one line per problem."""
         path = Path(path)
         table = _read_toml(path)
-        lines: list[str] = []
+        lines = missing_person(table.get("data"))
         settings = None
         try:
             settings = Settings.model_validate(table)
@@ -60,7 +60,7 @@ class Config:
     @property
     def folder(self) -> Path:
         """What paths in the file are relative to."""
-        return self.path.resolve().parent
+        return self.path.parent
 
     @property
     def data_path(self) -> Path:

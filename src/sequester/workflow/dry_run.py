@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sequester.bundle.notes import check_suppressed
 from sequester.data.table import EventTable
 from sequester.engine import part, silent
 from sequester.errors import SequesterWarning, UnattainableError
@@ -84,7 +85,7 @@ def dry_run(
     """Check what `protect` would check, and try the method on the table or on a part of it.
 
     More persons only add supporters, so a promise that can be kept for a part can as a rule be kept for the
-    whole; where the part is too small for it, the whole is tried.
+    whole; where the part is too small for it, or loses too much, the whole is tried.
 
     Raises
     ------
@@ -140,7 +141,10 @@ def _try(
 def _timed(job: Job, table: EventTable, engine: Engine | None, progress: Progress) -> tuple[Release, float]:
     started = time.monotonic()
     release = job.method.apply(table, seed=job.seed, engine=engine, progress=progress)
-    return release, time.monotonic() - started
+    seconds = time.monotonic() - started
+    for note in check_suppressed(release, job.config.settings.release.max_suppressed):
+        warnings.warn(note, SequesterWarning, stacklevel=2)
+    return release, seconds
 
 
 def _part_of(table: EventTable, frame: pl.DataFrame, share: float) -> EventTable:

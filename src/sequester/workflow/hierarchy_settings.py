@@ -134,6 +134,6 @@ HierarchySettings = Annotated[
     | Annotated[Tree, Tag("<tree>")]
     | Annotated[File, Tag("<path>")],
     Discriminator(_tag),
-    Field(description=f"A table with kind = one of {', '.join(KINDS)}, or with path = a file."),
+    Field(description=f"kind = one of {', '.join(KINDS)}, or path = a file."),
 ]
 """One of the kinds, told apart by ``kind``, or by ``path`` where there is none."""

@@ -10,7 +10,7 @@ from sequester.data.sequences import SYMBOL
 from sequester.errors import InputError
 from sequester.workflow.method_settings import name_key
 from sequester.workflow.refusals import key
-from sequester.workflow.settings import ProtectSettings, SymbolSettings
+from sequester.workflow.settings import DataSettings, ProtectSettings, SymbolSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sequester.hierarchies.builder import HierarchyBuilder
     from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.workflow.hierarchy_settings import HierarchySettings
-    from sequester.workflow.settings import DataSettings, QuasiSettings, SensitiveSettings
+    from sequester.workflow.settings import QuasiSettings, SensitiveSettings
 
 T = TypeVar("T")
 
@@ -28,9 +28,6 @@ def schema_of(data: DataSettings, folder: Path) -> Schema:
     """Give every column its role, or refuse with one line per problem."""
     data = complete(data)
     making = _Making(folder)
-    if data.person is None:
-        about = type(data).model_fields["person"].description or ""
-        making.lines.append(f"data.person is missing; it must be text: {about.rstrip('.')}")
     quasi = {name: making.quasi(name, each) for name, each in data.quasi.items()}
     sensitive = {name: making.sensitive(name, each) for name, each in data.sensitive.items()}
     symbol = None if data.symbol is None else making.symbol(data.symbol)
@@ -59,8 +56,7 @@ def schema_of(data: DataSettings, folder: Path) -> Schema:
 
 def complete(data: DataSettings) -> DataSettings:
     """Fill in what a format implies: in seq files the line is the person and the place in it the order."""
-    name = data.path.lower().removesuffix(".gz")
-    if data.format != "seq" and not (data.format is None and name.endswith(".seq")):
+    if not _is_seq(data.format, data.path):
         return data
     implied: dict[str, object] = {}
     if data.person in (None, ROW):
@@ -72,6 +68,18 @@ def complete(data: DataSettings) -> DataSettings:
     return data.model_copy(update=implied)
 
 
+def missing_person(data: object) -> list[str]:
+    """Say that ``person`` is missing, which is an error except where the format implies it."""
+    if not isinstance(data, dict) or "person" in data or _is_seq(data.get("format"), data.get("path")):
+        return []
+    about = (DataSettings.model_fields["person"].description or "").rstrip(".")
+    return [f"data.person is missing; it must be text: {about}"]
+
+
+def _is_seq(form: object, path: object) -> bool:
+    return form == "seq" or (form is None and str(path).lower().removesuffix(".gz").endswith(".seq"))
+
+
 class _Making:
     """Makes what it can, and keeps a line for what it cannot."""
 
@@ -79,18 +87,25 @@ class _Making:
         self.folder = folder
         self.lines: list[str] = []
 
-    def attempt(self, make: Callable[[], T], place: tuple[str, ...], names: Iterable[str]) -> T | None:
+    def attempt(
+        self, make: Callable[[], T], place: tuple[str, ...], names: Iterable[str], kind: str = ""
+    ) -> T | None:
         try:
             return make()
         except InputError as error:
-            self.lines += [name_key(line, key(place), names) for line in error.lines]
+            # Hierarchies begin with their kind, which the key says as well.
+            lines = (line.removeprefix(f"{kind}: ") for line in error.lines)
+            self.lines += [name_key(line, key(place), names) for line in lines]
             return None
 
     def hierarchy(
         self, settings: HierarchySettings, place: tuple[str, ...]
     ) -> Hierarchy | HierarchyBuilder | None:
         return self.attempt(
-            lambda: settings.builder(self.folder), (*place, "hierarchy"), type(settings).model_fields
+            lambda: settings.builder(self.folder),
+            (*place, "hierarchy"),
+            type(settings).model_fields,
+            getattr(settings, "kind", ""),
         )
 
     def quasi(self, name: str, settings: QuasiSettings) -> Quasi | None:

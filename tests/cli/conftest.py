@@ -1,0 +1,97 @@
+"""Runs commands in this process, in a folder of their own."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from refusal_cases import GOOD, TOML
+from sequester.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from refusal_cases import Case
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        """The one JSON document on stdout."""
+        return json.loads(self.out)
+
+    @property
+    def errors(self) -> list[str]:
+        """The lines that say what is wrong."""
+        return [line.removeprefix("error: ") for line in self.err.splitlines() if line.startswith("error: ")]
+
+    @property
+    def warnings(self) -> list[str]:
+        """The lines that say what must be known."""
+        return [
+            line.removeprefix("warning: ") for line in self.err.splitlines() if line.startswith("warning: ")
+        ]
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., Ran]:
+    """Run ``sequester ARGV`` in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*argv: object) -> Ran:
+        capfd.readouterr()
+        code = main([str(each) for each in argv])
+        return Ran(code, *capfd.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def listing(tmp_path: Path) -> Callable[[], dict[str, bytes | None]]:
+    """List everything in the folder: files with their content, folders without."""
+
+    def listing() -> dict[str, bytes | None]:
+        return {
+            path.relative_to(tmp_path).as_posix(): path.read_bytes() if path.is_file() else None
+            for path in tmp_path.rglob("*")
+        }
+
+    return listing
+
+
+@pytest.fixture
+def refused(
+    run: Callable[..., Ran], listing: Callable[[], dict[str, bytes | None]], tmp_path: Path
+) -> Callable[..., None]:
+    """Run a bad case: code and lines as it says, no traceback, nothing left behind."""
+
+    def refused(case: Case, *options: str) -> None:
+        for name, content in {"clicks.csv": GOOD, "release.toml": TOML, **case.files}.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        before = listing()
+        ran = run(*case.argv, "--quiet", *options)
+        assert ran.code == case.code
+        errors = "\n".join(ran.errors)
+        for line in case.lines:
+            assert line in errors
+        assert all(line.startswith(("error: ", "warning: ", "info: ")) for line in ran.err.splitlines())
+        assert "Traceback" not in ran.err + ran.out
+        assert "\x1b" not in ran.err
+        assert listing() == before
+
+    return refused

@@ -1,0 +1,189 @@
+"""Bad configurations and wrong use: exit 2, one clear line per problem, nothing left behind."""
+
+from __future__ import annotations
+
+import pytest
+
+from refusal_cases import TOML, Case, data, hierarchy, more, toml
+
+CASES = [
+    Case(
+        "no configuration",
+        2,
+        ("cannot read nowhere.toml: No such file or directory",),
+        argv=("protect", "nowhere.toml"),
+    ),
+    Case(
+        "a folder as configuration", 2, (". is a folder; a configuration is a file",), argv=("protect", ".")
+    ),
+    Case(
+        "no TOML",
+        2,
+        ("release.toml is not TOML: Expected '=' after a key", "at line 1, column 6"),
+        {"release.toml": "just words"},
+    ),
+    Case("not UTF-8", 2, ("release.toml is not UTF-8 text (byte 1)",), {"release.toml": b"\xff\xfe"}),
+    Case("empty", 2, ("release.toml: data is missing; it must be a table",), {"release.toml": ""}),
+    Case(
+        "an unknown key",
+        2,
+        (
+            'release.toml: data.pearson = "user" is not a key',
+            "did you mean person?",
+            "data.person is missing; it must be text",
+        ),
+        toml(("person", "pearson")),
+    ),
+    Case(
+        "an unknown table",
+        2,
+        ("release.toml: extra = {} is not a key; here may be data, method, release",),
+        {"release.toml": TOML + "[extra]"},
+    ),
+    Case("text for a number", 2, ('method.k must be a whole number, got "x"',), toml(("k = 2", 'k = "x"'))),
+    Case("true for a number", 2, ("method.k must be a whole number, got true",), toml(("k = 2", "k = true"))),
+    Case("a number for a column", 2, ("data.person must be text, got 5",), toml(('"user"', "5"))),
+    Case("a number in a list", 2, ("data.drop[1] must be text, got 5",), more('drop = ["a", 5]')),
+    Case("text for a list", 2, ('data.keep must be a list of texts, got "a"',), more('keep = "a"')),
+    Case(
+        "no such choice",
+        2,
+        ('data.invalid must be "refuse" or "drop", got "keep"',),
+        more('invalid = "keep"'),
+    ),
+    Case("three columns of time", 2, ("data.time must be",), toml(('order = "n"', 'time = ["a", "b", "c"]'))),
+    Case(
+        "several problems",
+        2,
+        (
+            "data.order must be text, got 1",
+            "method.k must be a whole number, got 0.5",
+            "release.max_suppressed must be a number of at least 0 and at most 1, got 2",
+        ),
+        toml(('"n"', "1"), ("k = 2", "k = 0.5"), ('"out"', '"out"\nmax_suppressed = 2')),
+    ),
+    Case("k = 1", 2, ("release.toml: method.k must be at least 2, got 1",), toml(("k = 2", "k = 1"))),
+    Case("no k", 2, ("method.k is missing; it must be a whole number",), toml(("k = 2", ""))),
+    Case(
+        "another method's parameter",
+        2,
+        ("method.c = 0.5 is not a key; here may be name, k, strict",),
+        toml(("k = 2", "k = 2\nc = 0.5")),
+    ),
+    Case(
+        "an unknown method", 2, ("method.name must be one of p2ka,", 'got "magic"'), toml(("p2ka", "magic"))
+    ),
+    Case("no name of a method", 2, ("method.name must be one of", "missing"), toml(('name = "p2ka"', ""))),
+    Case(
+        "no method",
+        2,
+        ("release.toml: method is missing; it must be a table",),
+        toml(('[method]\nname = "p2ka"\nk = 2', "")),
+    ),
+    Case(
+        "a method that is no table",
+        2,
+        ("method must be a table",),
+        {"release.toml": "method = 5" + TOML.replace('[method]\nname = "p2ka"\nk = 2', "")},
+    ),
+    Case(
+        "no output",
+        2,
+        ("release.path is missing; it must be text", "unless --out names it"),
+        toml(('path = "out"', "")),
+    ),
+    Case("trips", 2, ("data.trip is not available in this version",), more('trip = "tid"')),
+    Case(
+        "places",
+        2,
+        ("data.place is not available in this version",),
+        {"release.toml": TOML + '[data.place]\nlat = "y"\n'},
+    ),
+    Case(
+        "a later format",
+        2,
+        ('data.format = "xes" is not available in this version; it may be "csv", "seq" or "parquet"',),
+        more('format = "xes"'),
+    ),
+    Case("a later ending", 2, ("clicks.spmf", "csv, seq, parquet"), data("1 -1 -2\n", "clicks.spmf")),
+    Case(
+        "a later hierarchy",
+        2,
+        ('data.symbol.hierarchy.kind = "h3" is not available in this version; it may be mask,',),
+        hierarchy("", 'kind = "h3"'),
+    ),
+    Case(
+        "an unknown hierarchy",
+        2,
+        ("data.symbol.hierarchy.kind must be one of mask, intervals, dates,", 'got "oak"'),
+        hierarchy("", 'kind = "oak"'),
+    ),
+    Case(
+        "a hierarchy without a kind",
+        2,
+        ("data.symbol.hierarchy must be a table with kind = one of mask",),
+        hierarchy("", "levels = [3]"),
+    ),
+    Case(
+        "a hierarchy with a wrong parameter",
+        2,
+        ('data.symbol.hierarchy.levels[0] must be a whole number, got "3"',),
+        hierarchy("", 'kind = "mask", levels = ["3"]'),
+    ),
+    Case(
+        "a hierarchy with a parameter out of range",
+        2,
+        ("release.toml: data.symbol.hierarchy.levels must keep fewer and fewer characters",),
+        hierarchy("", 'kind = "mask", levels = [1, 3]'),
+    ),
+    Case("an unknown command", 2, ("no such command 'protct'", "see sequester --help"), argv=("protct", ".")),
+    Case(
+        "an unknown option",
+        2,
+        ("no such option: --sed", "see sequester protect --help"),
+        argv=("protect", "release.toml", "--sed", "x"),
+    ),
+    Case("no argument", 2, ("missing argument 'CONFIG'; see sequester protect --help",), argv=("protect",)),
+    Case(
+        "an unknown data set",
+        2,
+        ("NAME must be one of clicks, ", "got 'cats'"),
+        argv=("datasets", "make", "cats", "--out", "c.csv"),
+    ),
+    Case(
+        "no persons",
+        2,
+        ("persons must be at least 1, got 0",),
+        argv=("datasets", "make", "clicks", "--out", "c.csv", "--persons", "0"),
+    ),
+    Case(
+        "many persons",
+        2,
+        ("invalid value for '--persons': must be a whole number, got 'many'",),
+        argv=("datasets", "make", "clicks", "--out", "c.csv", "--persons", "many"),
+    ),
+    Case(
+        "an unknown ending",
+        2,
+        ("--out must end in one of .csv, .tsv, .csv.gz, .tsv.gz, .parquet, got 'c.xlsx'",),
+        argv=("datasets", "make", "clicks", "--out", "c.xlsx"),
+    ),
+    Case(
+        "an existing file",
+        2,
+        ("clicks.csv exists already; --force replaces it",),
+        argv=("datasets", "make", "clicks", "--out", "clicks.csv"),
+    ),
+    Case(
+        "a demo in somebody's folder",
+        2,
+        (". exists already and was not made by a demo",),
+        argv=("demo", "--out", "."),
+    ),
+    Case("a demo in a file", 2, ("clicks.csv is no folder",), argv=("demo", "--out", "clicks.csv")),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_bad_configuration_is_refused(case, refused):
+    refused(case)
