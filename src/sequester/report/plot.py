@@ -51,25 +51,33 @@ def _render(tally: Tally) -> str:
 
     names = list(tally.series)
     labels = short_labels(tally.labels)
-    margin = round(_LETTER * max(map(columns_of, labels))) + 2 * _GAP
+    margin = round(_LETTER * max(map(columns_of, labels), default=0)) + 2 * _GAP
     rows = [
-        {"label": label, "series": name, "count": count, "text": _brief(count)}
+        {"place": place, "label": label, "series": name, "count": count, "text": _brief(count)}
         for name, counts in tally.series.items()
-        for label, count in zip(labels, counts, strict=True)
+        for place, (label, count) in enumerate(zip(labels, counts, strict=True))
     ]
-    # The numbers stand to the right of the longest bar, inside the fixed frame. Sizes are given rather than
-    # measured, so that the page does not depend on the fonts of the machine that makes it.
+    # Labels are data and never part of the specification: the renderer turns what it finds there (an order of
+    # values, say) into expressions that it runs. Its own cut of long labels is not used either; it splits
+    # letters beyond the first 65,536 in two and fails on the halves. Sizes are given rather than measured, so
+    # that the page does not depend on the fonts of the machine that makes it.
     base = alt.Chart(alt.InlineData(values=rows)).encode(
-        y=alt.Y("label:N", sort=labels, title=None, axis=alt.Axis(labelLimit=margin - _GAP)),
+        y=alt.Y("place:O", title=None, axis=alt.Axis(labels=False, ticks=False, domainColor=RULE, aria=False))
+    )
+    counts = base.encode(
         x=alt.X("count:Q", title=None, axis=None, scale=alt.Scale(domain=[0, _largest(tally)], nice=False)),
         yOffset=alt.YOffset("series:N", sort=names),
     )
     color = alt.Color("series:N", scale=alt.Scale(domain=names, range=SERIES[: len(names)]), legend=None)
+    first = alt.datum.series == names[0]
     chart = alt.layer(
-        base.mark_bar(aria=False).encode(color=color),
-        base.mark_text(aria=False, align="left", baseline="middle", dx=5, color=INK, fontSize=11).encode(
+        counts.mark_bar(aria=False).encode(color=color),
+        counts.mark_text(aria=False, baseline="middle", color=INK, align="left", dx=5, fontSize=11).encode(
             text="text:N"
         ),
+        base.transform_filter(first)
+        .mark_text(aria=False, baseline="middle", color=INK, align="right", fontSize=12)
+        .encode(text="label:N", x=alt.value(-_GAP)),
         width=_WIDTH - margin - _NUMBERS,
         height=len(labels) * (_ROW if len(names) == 1 else _PAIR),
     ).configure(
@@ -78,9 +86,6 @@ def _render(tally: Tally) -> str:
         background="transparent",
         font="sans-serif",
         view=alt.ViewConfig(stroke=None),
-        axis=alt.AxisConfig(
-            labelColor=INK, labelFontSize=12, domainColor=RULE, ticks=False, labelPadding=_GAP, aria=False
-        ),
         aria=False,
     )
     return str(vl_convert.vegalite_to_svg(chart.to_dict()))

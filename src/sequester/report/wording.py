@@ -48,10 +48,12 @@ def columns_of(text: str) -> int:
 
     Examples
     --------
-    >>> columns_of("news"), columns_of("新聞")
-    (4, 4)
+    >>> columns_of("news"), columns_of("新聞"), columns_of("WWW")
+    (5, 4, 6)
     """
-    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+    return sum(
+        2 if letter in "mwMW@%" or unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text
+    )
 
 
 def short_labels(labels: Iterable[str], width: int = LABEL_WIDTH) -> list[str]:
@@ -65,7 +67,9 @@ def short_labels(labels: Iterable[str], width: int = LABEL_WIDTH) -> list[str]:
     taken: set[str] = set()
     short = []
     for label in labels:
-        candidate = shown(label, width) or "(empty)"
+        candidate = shown(label, width)
+        if not candidate.strip():
+            candidate = "(blank)" if candidate else "(empty)"
         number = 1
         while candidate in taken:
             number += 1
