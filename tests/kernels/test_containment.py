@@ -18,8 +18,8 @@ from sequester.kernels.containment import (
 
 pytestmark = pytest.mark.kernel
 
-# 0, 64 and 128 share a bit; 1 does not.
-codes = st.sampled_from([0, 1, 64, 128])
+# 0 and 64 share a bit of a word, 1 and 33 would share one of half a word.
+codes = st.sampled_from([0, 1, 33, 64])
 N_SYMBOLS = 130
 some_rows = st.lists(st.lists(codes, max_size=6), max_size=7)
 some_patterns = st.lists(st.lists(codes | st.just(129), max_size=4), max_size=7)
@@ -69,7 +69,7 @@ def test_one_shard_of_patterns_equals_many(rows, patterns, data):
     assert counted(patterns, rows, last=cut) + counted(patterns, rows, first=cut) == counted(patterns, rows)
 
 
-@given(st.lists(st.lists(codes, max_size=3), max_size=4), st.integers(9, 12))
+@given(st.lists(st.lists(codes, max_size=3), max_size=4), st.integers(20, 25))
 def test_a_rare_symbol_is_looked_up_in_long_lists(rare, n_common):
     # Symbol 2 is in so few rows that the list of those with 0 and 1 is searched instead of scanned.
     rows = [[0, 1]] * n_common + [[*row, 2, *row] for row in rare[:1]] + [[1, 0]] * n_common + [[0, 1, 2]]
