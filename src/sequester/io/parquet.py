@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from sequester.errors import InputError
 from sequester.hierarchies.labels import quoted
+from sequester.io import parquet_probe
 from sequester.io.contents import in_words
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 MOST_ROWS = 2**31 - 1
@@ -19,27 +25,8 @@ MOST_ROWS = 2**31 - 1
 
 def read_parquet(path: Path) -> pl.DataFrame:
     """Read one Parquet file, types as they are."""
-    try:
-        with path.open("rb") as file:
-            start = file.read(4)
-        if start != b"PAR1":
-            msg = f"{path}: is empty" if not start else f"{path}: is no Parquet file"
-            raise InputError(msg)
-        scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
-        n_rows = scan.select(pl.len()).collect().item()
-        if n_rows > MOST_ROWS:
-            msg = f"{path}: claims {n_rows:,} rows, at most {MOST_ROWS:,} are read"
-            raise InputError(msg)
-        frame = scan.collect()
-    except OSError as error:
-        raise InputError(in_words(path, error)) from None
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        msg = f"{path}: the Parquet file is damaged ({str(error).splitlines()[0]})"
-        raise InputError(msg) from None
-    if not frame.height:
-        msg = f"{path}: has no rows"
-        raise InputError(msg)
-    return frame
+    check_parquet([path])
+    return _read(path)
 
 
 def read_parquet_folder(folder: Path) -> pl.DataFrame:
@@ -53,7 +40,8 @@ def read_parquet_folder(folder: Path) -> pl.DataFrame:
     if not paths:
         msg = f"{folder}: is a folder without .parquet files"
         raise InputError(msg)
-    frames = [read_parquet(path) for path in paths]
+    check_parquet(paths)
+    frames = [_read(path) for path in paths]
     first = frames[0].schema
     lines = [
         f"{path}: {difference}, unlike {paths[0].name}"
@@ -63,6 +51,51 @@ def read_parquet_folder(folder: Path) -> pl.DataFrame:
     if lines:
         raise InputError(*lines)
     return pl.concat([frame.select(first.names()) for frame in frames])
+
+
+def check_parquet(paths: Sequence[Path]) -> None:
+    """Refuse files that are no Parquet or are damaged, one line each; another process decodes them first."""
+    lines = [line for path in paths if (line := _look(path))]
+    if lines:
+        raise InputError(*lines)
+    command = [sys.executable, "-P", parquet_probe.__file__, str(MOST_ROWS)]
+    names = b"\0".join(os.fsencode(path) for path in paths)
+    try:
+        tried = subprocess.run(command, input=names, capture_output=True, check=False)
+    except OSError:
+        # Where no process can be started, the files are read without a trial.
+        return
+    answers = [json.loads(line) for line in tried.stdout.splitlines()]
+    if len(answers) < len(paths) and (answers or tried.returncode < 0):
+        answers.append("the Parquet file is damaged (reading it ends the process)")
+    lines = [f"{path}: {answer}" for path, answer in zip(paths, answers, strict=False) if answer]
+    if lines:
+        raise InputError(*lines)
+
+
+def _look(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            start = file.read(4)
+    except OSError as error:
+        return in_words(path, error)
+    if start == b"PAR1":
+        return None
+    return f"{path}: is no Parquet file" if start else f"{path}: is empty"
+
+
+def _read(path: Path) -> pl.DataFrame:
+    try:
+        frame = pl.scan_parquet(path, glob=False, hive_partitioning=False).collect()
+    except OSError as error:
+        raise InputError(in_words(path, error)) from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        msg = f"{path}: the Parquet file is damaged ({str(error).splitlines()[0]})"
+        raise InputError(msg) from None
+    if not frame.height:
+        msg = f"{path}: has no rows"
+        raise InputError(msg)
+    return frame
 
 
 def _differences(schema: pl.Schema, first: pl.Schema) -> list[str]:

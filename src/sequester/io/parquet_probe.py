@@ -1,0 +1,32 @@
+"""Run as a program: decode Parquet files to see whether that can be done, one line of JSON per file.
+
+polars trusts the numbers inside a Parquet file. Some kinds of damage make it panic, which prints a trace, or
+ask for more memory than there is, which ends the process. So a process that nobody needs tries first.
+"""
+
+import json
+import os
+import sys
+
+import polars as pl
+
+
+def probe(path: str, most_rows: int) -> str | None:
+    """Decode a file and throw the result away; say in one line what was wrong."""
+    try:
+        scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+        n_rows = int(scan.select(pl.len()).collect().item())
+        if n_rows > most_rows:
+            return f"claims {n_rows:,} rows, at most {most_rows:,} are read"
+        for column in scan.collect_schema().names():
+            scan.select(column).collect()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        return f"the Parquet file is damaged ({str(error).splitlines()[0]})"
+    return None
+
+
+if __name__ == "__main__":
+    for name in sys.stdin.buffer.read().split(b"\0"):
+        answer = probe(os.fsdecode(name), int(sys.argv[1]))
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
