@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sequester.errors import ParameterError
 from sequester.methods.p2ka.prefix_method import PrefixMethod
 
 UNTRUE = (
@@ -62,6 +63,13 @@ class BFP2kA(PrefixMethod):
 
     strict: bool = True
     """Count supporters in the release, too; without it only those in the original, as the paper does."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        strict: object = self.strict  # A configuration may hold anything.
+        if not isinstance(strict, bool):
+            msg = f"strict must be true or false, got {strict!r}"
+            raise ParameterError(msg)
 
     @property
     def counts_released(self) -> bool:
