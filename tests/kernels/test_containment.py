@@ -18,8 +18,8 @@ from sequester.kernels.containment import (
 
 pytestmark = pytest.mark.kernel
 
-# 0 and 64 share a bit of a word, 1 and 33 would share one of half a word.
-codes = st.sampled_from([0, 1, 33, 64])
+# 0 and 64 share a bit of a word; 33 has one in its upper half.
+codes = st.sampled_from([0, 33, 64])
 N_SYMBOLS = 130
 some_rows = st.lists(st.lists(codes, max_size=6), max_size=7)
 some_patterns = st.lists(st.lists(codes | st.just(129), max_size=4), max_size=7)
