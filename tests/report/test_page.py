@@ -192,6 +192,13 @@ def test_the_inner_page_says_what_was_changed(make_release):
         assert outline.has(words), words
 
 
+def test_changes_are_counted_by_person_where_they_name_persons(make_release):
+    frame = pl.DataFrame({"person": ["a", "a", "b"], "what": ["moved", "moved", "left out"]})
+    outline = Outline(internal_page(make_release(changes=frame, n_input_persons=10)))
+    assert outline.has("Value Persons unchanged 8 left out 1 moved 1")
+    assert outline.has("Value Changes moved 2 left out 1")
+
+
 def test_pseudonyms_and_seed_are_on_no_page(make_release):
     release = make_release()
     for page in (external_page(release), internal_page(release)):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from sequester.release.release import ORDER, PERSON
 from sequester.report.counts import (
@@ -69,8 +70,8 @@ class Changes:
 
     total: int
     """Changed cells or events."""
-    figure: Figure | None
-    """Changes by kind, where the method tells kinds apart."""
+    figures: tuple[Figure, ...]
+    """Persons and changes by kind, where the method tells kinds apart."""
     header: tuple[str, ...]
     """Columns of the sample."""
     sample: tuple[tuple[str, ...], ...]
@@ -154,12 +155,23 @@ def _plotted(release: Release) -> list[str]:
 def changes(release: Release) -> Changes:
     """Sum up the changes by the column ``what``, and take the first of them as a sample."""
     frame = release.changes
-    figure = None
+    figures = []
     if "what" in frame.columns and frame.height:
-        figure = Figure("Changes by kind", "changes", per_value({"changes": values_of(frame["what"])}))
+        if "person" in frame.columns:
+            figures.append(_persons_by_kind(frame, release.n_input_persons))
+        by_kind = per_value({"changes": values_of(frame["what"])})
+        figures.append(Figure("Changes by kind", "cells or events", by_kind))
     head = frame.head(_SAMPLE)
     sample = tuple(tuple(_cell(value) for value in row) for row in head.iter_rows())
-    return Changes(frame.height, figure, tuple(frame.columns), sample)
+    return Changes(frame.height, tuple(figures), tuple(frame.columns), sample)
+
+
+def _persons_by_kind(frame: pl.DataFrame, n_input_persons: int) -> Figure:
+    """Count the persons that each kind of change befell, and those it left alone."""
+    counted = frame.group_by("what").agg(pl.col("person").n_unique())
+    persons = {str(what): int(number) for what, number in counted.iter_rows()}
+    persons["unchanged"] = n_input_persons - frame["person"].n_unique()
+    return Figure("Persons by what happened to their data", "persons", per_value({"persons": persons}))
 
 
 def _cell(value: object) -> str:
