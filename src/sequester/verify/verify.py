@@ -65,7 +65,7 @@ def verify(
     certificate, own_hash = read_certificate(folder)
     model = claimed_model(certificate)
     if model.needs_original and original is None:
-        msg = f"the claim {certificate.model} compares with the original, which is needed to verify it"
+        msg = f"the claim {certificate.model} compares with the original; give it with --original"
         raise InputError(msg)
 
     def answer(findings: Sequence[object], verdict: Verdict | None = None) -> Verification:
