@@ -80,9 +80,9 @@ def table(source: str | Path | Iterable[str | Path], *, seed: str = SEED) -> pl.
     """Build the events of the thesis: one row per claim, in order of admission per person.
 
     Columns: ``PID``, ``claim``, ``sample``, ``admission``, ``discharge``, ``LOS``, ``payment`` (in whole
-    dollars), ``DSFC`` (days since the person's first admission of the year) and ``diagnosis``: a code of Table
-    6.2 if the claim has one, otherwise one of its codes, chosen by the seed; missing where it has none at all.
-    Second segments of a claim, which have no claim dates, are dropped.
+    dollars), ``DSFC`` (days since the person's first admission of the year) and ``diagnosis``: a code of
+    Table 6.2 if the claim has one, otherwise one of its codes, chosen by the seed; missing where it has none
+    at all. Second segments of a claim, which have no claim dates, are dropped.
 
     Parameters
     ----------

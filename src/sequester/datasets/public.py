@@ -1,0 +1,220 @@
+"""The public data sets, by name, from the folder where they lie: every value as text, their traps handled.
+
+None of them belongs to this project, and nothing of them is kept here. What a source has lost stays lost: the
+click order of BMSWebView1, the leading zeros of the ICD codes of the MIMIC demo.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from sequester.errors import InputError
+from sequester.io import read_frame
+from sequester.io.contents import check_there, read_contents
+from sequester.io.csv import read_csv
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Reader = Callable[[Path], pl.DataFrame]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Public:
+    """A data set: where its persons are, and how it is read."""
+
+    person: str | None
+    """The column of persons, or of what stands for them; None where each row is one, or all are of one."""
+    read: Reader
+    """Takes the folder that holds all data sets."""
+
+
+def load(name: str, folder: str | Path) -> pl.DataFrame:
+    """Read a public data set; `folder` is the one that holds all of them, each in a folder of its own.
+
+    Every column is text, as written in the file but for the traps: padded names of columns, lines below the
+    header, runs of tabs, numbers that stand for labels, years of two digits.
+    """
+    if name not in PUBLIC:
+        msg = f"the data set must be one of {', '.join(PUBLIC)}, got {name!r}"
+        raise InputError(msg)
+    return PUBLIC[name].read(Path(folder)).cast(pl.String)
+
+
+def _file(path: str, *, format: str | None = None, delimiter: str | None = None) -> Reader:  # noqa: A002
+    """Read one file as it is, blanks around the names of columns aside."""
+
+    def read(folder: Path) -> pl.DataFrame:
+        found = _find(folder / path)
+        return read_frame(found, format=format, delimiter=delimiter).rename(str.strip)
+
+    return read
+
+
+def _find(path: Path) -> Path:
+    """Give the path, or the one without ``.gz`` where that is the one that exists."""
+    unpacked = path.with_suffix("") if path.suffix == ".gz" else path
+    return unpacked if not path.exists() and unpacked.exists() else path
+
+
+def _files(home: str, pattern: str) -> Reader:
+    """Read all files of a folder whose names match, one below the other; named groups become columns."""
+    wanted = re.compile(pattern + r"(?:\.gz)?")
+
+    def read(folder: Path) -> pl.DataFrame:
+        check_there(folder / home)
+        found = [
+            ([text.zfill(4) for text in match.groups()], path, match.groupdict())
+            for path in (folder / home).iterdir()
+            if (match := wanted.fullmatch(path.name))
+        ]
+        if not found:
+            msg = f"{folder / home}: has no file called {pattern}"
+            raise InputError(msg)
+        return pl.concat(
+            read_frame(path).select(*(pl.lit(text).alias(name) for name, text in said.items()), pl.all())
+            for _, path, said in sorted(found)
+        )
+
+    return read
+
+
+def _lines(path: Path) -> tuple[str, list[bytes]]:
+    """Give the file's name and its lines, whatever ends them: LF, CR LF, or a bare CR as in one of Kasteren's."""
+    path = _find(path)
+    check_there(path)
+    return str(path), read_contents(path).splitlines()
+
+
+def _kasteren(house: str, kind: str, labels: str) -> Reader:
+    """Read one house, and write beside each number of an activity or sensor what it stands for."""
+
+    def read(folder: Path) -> pl.DataFrame:
+        events = _file(f"kasteren/K{house}_{kind}.csv.gz", delimiter="\t")(folder)
+        name, lines = _lines(folder / f"kasteren/K{house}_{labels}.csv.gz")
+        names = read_csv(b"\n".join(lines), name, delimiter="\t")
+        names = names.with_columns(pl.col("label").str.strip_chars(" '"))
+        return events.join(names, on="ID", how="left", maintain_order="left")
+
+    return read
+
+
+def _ordonez(kind: str) -> Reader:
+    """Read a table with runs of tabs between its cells and a line of dashes below its header."""
+
+    def read(folder: Path) -> pl.DataFrame:
+        name, (header, _, *rows) = _lines(folder / f"uci_adl/OrdonezA_{kind}.txt.gz")
+        lines = [re.sub(rb" *\t+ *", b"\t", line.strip()) for line in (header, *rows)]
+        return read_csv(b"\n".join(lines), name, delimiter="\t")
+
+    return read
+
+
+def _diabetes(folder: Path) -> pl.DataFrame:
+    """Read the events of the diabetes patients; 33 rows lack their last cell, which is missing then."""
+    name, lines = _lines(folder / "uci_diabetes70/diabetes70.tsv.gz")
+    n_tabs = lines[0].count(b"\t")
+    whole = [line + b"\t" * (n_tabs - line.count(b"\t")) for line in lines]
+    return read_csv(b"\n".join(whole), name, delimiter="\t")
+
+
+def _mimic(table: str, *columns: str) -> Reader:
+    """Read a table of the MIMIC demo, and give its dates back the century that a spreadsheet cut off.
+
+    All dates of a patient lie within decades of the patient's anchor year, so the nearest century is the one.
+    """
+
+    def read(folder: Path) -> pl.DataFrame:
+        frame, patients = (_file(f"mimic4demo/{name}.csv.gz")(folder) for name in (table, "patients"))
+        anchor = frame.select("subject_id").join(patients, on="subject_id", how="left", maintain_order="left")
+        year = anchor["anchor_year"].cast(pl.Int64)
+        return frame.with_columns(_whole_date(frame[column], year) for column in columns)
+
+    return read
+
+
+def _whole_date(text: pl.Series, near: pl.Series) -> pl.Series:
+    """Write ``2/24/96 14:38`` as ``2196-02-24 14:38``, the year being the nearest to `near`."""
+    parts = text.str.extract_groups(
+        r"^(?<month>\d+)/(?<day>\d+)/(?<year>\d\d)(?: (?<hour>\d+):(?<minute>\d\d))?$"
+    )
+    cells = parts.struct.unnest()
+    year = near - 50 + (cells["year"].cast(pl.Int64) - near + 50) % 100
+    day = year.cast(pl.String) + "-" + cells["month"].str.zfill(2) + "-" + cells["day"].str.zfill(2)
+    clock = " " + cells["hour"].str.zfill(2) + ":" + cells["minute"]
+    return (day + clock.fill_null("")).alias(text.name)
+
+
+def _spmf(name: str) -> Public:
+    return Public(person="person", read=_file(f"spmf/{name}.txt.gz", format="spmf"))
+
+
+def _xes(name: str) -> Public:
+    return Public(person="case:concept:name", read=_file(f"eventlogs/{name}.xes.gz"))
+
+
+def _csv(path: str, person: str | None, *, delimiter: str | None = None) -> Public:
+    return Public(person=person, read=_file(f"{path}.csv.gz", delimiter=delimiter))
+
+
+PUBLIC = {
+    "msnbc": Public(person="person", read=_file("msnbc/msnbc990928.seq.gz")),
+    "spmf-msnbc": _spmf("MSNBC"),
+    "spmf-bms": _spmf("BMSWebView1"),
+    "spmf-sign": _spmf("SIGN"),
+    "spmf-leviathan": _spmf("LEVIATHAN"),
+    "spmf-bike": _spmf("BIKE"),
+    "desynpuf-claims": Public(
+        person="DESYNPUF_ID",
+        read=_files("desynpuf", r"DE1_0_2008_to_2010_Inpatient_Claims_Sample_(?P<sample>\d+)\.csv"),
+    ),
+    "desynpuf-beneficiaries": Public(
+        person="DESYNPUF_ID",
+        read=_files(
+            "desynpuf", r"DE1_0_(?P<year>\d{4})_Beneficiary_Summary_File_Sample_(?P<sample>\d+)\.csv"
+        ),
+    ),
+    "sepsis": _csv("sepsis/Sepsis", "case_id"),
+    "bpic2013-incidents": _xes("07_bpic2013_incidents"),
+    "receipt": _xes("08_receipt"),
+    "helpdesk": _xes("helpdesk"),
+    "running-example": _xes("running-example"),
+    "traffic-fines": _csv("eventlogs/traffic_fines", "case_id"),
+    "hospital-billing": _csv("eventlogs/hospital_billing", "case_id"),
+    "diabetes70": Public(person="patient", read=_diabetes),
+    "mimic4demo-patients": Public(person="subject_id", read=_mimic("patients", "dod")),
+    "mimic4demo-admissions": Public(
+        person="subject_id",
+        read=_mimic("admissions", "admittime", "dischtime", "deathtime", "edregtime", "edouttime"),
+    ),
+    "mimic4demo-diagnoses": _csv("mimic4demo/diagnoses_icd", "subject_id"),
+    "synthea-patients": _csv("synthea/patients", "ID"),
+    "synthea-conditions": _csv("synthea/conditions", "PATIENT"),
+    "synthea-medications": _csv("synthea/medications", "PATIENT"),
+    "foursquare-nyc": Public(
+        person="label", read=_files("foursquare_nyc_week", r"(?P<part>train|test)_latlon\.csv")
+    ),
+    "geolife11": _csv("geolife11/geolife11", "user"),
+    "aruba": _csv("casas_aruba/activity_dataset", None),
+    "aruba-marks": _csv("casas_aruba/dataset", None),
+    "hh101": _csv("casas_hh101/dataset", None),
+    "kasteren-a": Public(person=None, read=_kasteren("A", "as", "activity_labels")),
+    "kasteren-b": Public(person=None, read=_kasteren("B", "as", "activity_labels")),
+    "kasteren-c": Public(person=None, read=_kasteren("C", "as", "activity_labels")),
+    "kasteren-a-sensors": Public(person=None, read=_kasteren("A", "ss", "sensor_labels")),
+    "kasteren-b-sensors": Public(person=None, read=_kasteren("B", "ss", "sensor_labels")),
+    "kasteren-c-sensors": Public(person=None, read=_kasteren("C", "ss", "sensor_labels")),
+    "ordonez-a": Public(person=None, read=_ordonez("ADLs")),
+    "ordonez-a-sensors": Public(person=None, read=_ordonez("Sensors")),
+    "mvad": _csv("lifecourse/mvad", "id"),
+    "biofam": _csv("lifecourse/biofam", None),
+    "fitbit": _csv("fitbit/hourlySteps_merged", "Id"),
+    "houston-crime": _csv("houston_crime/crime", None),
+    "hk-covid": _csv("hk_covid/enhanced_sur_covid_19_eng", "Case no."),
+}
+"""Name to data set."""
