@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Progress
     from sequester.release.release import Release
+
+
+_OS_ERROR = re.compile(r"([^:\s][^:]*?) \(os error \d+\)")
 
 
 class Pages(Protocol):
@@ -114,6 +118,8 @@ def write(
     if not release.verdict:
         msg = f"the release does not keep its promise: {release.verdict.witnesses[:1]}"
         raise UnattainableError(msg, achieved=release.verdict.achieved)
+    for note in notes:
+        warnings.warn(note, SequesterWarning, stacklevel=2)
     pages = _usual_pages() if report is None else report
     try:
         with staging(target, force=force) as stage:
@@ -132,15 +138,13 @@ def write(
             verification = _verify(aside, original, part(progress, 0.6, 1.0))
             stage.commit()
     except OSError as error:
-        raise _unwritable(target, error.strerror or str(error)) from error
+        raise _unwritable(target, error) from error
     except pl.exceptions.ComputeError as error:
         # So polars says that the disk is full.
-        if "os error" not in str(error):
+        if not _OS_ERROR.search(str(error)):
             raise
-        raise _unwritable(target, str(error)) from error
+        raise _unwritable(target, error) from error
     progress(1.0, "written")
-    for note in notes:
-        warnings.warn(note, SequesterWarning, stacklevel=2)
     return Written(
         target.release,
         target.internal,
@@ -182,5 +186,9 @@ def _sync(folder: Path) -> None:
     sync_folder(folder)
 
 
-def _unwritable(target: Target, reason: str) -> InputError:
+def _unwritable(target: Target, error: Exception) -> InputError:
+    reason = error.strerror if isinstance(error, OSError) else None
+    # Errors of polars carry the system's words in their text only: "...: File too large (os error 27)".
+    words = _OS_ERROR.search(str(error))
+    reason = reason or (words[1] if words else str(error))
     return InputError(f"cannot write {target.release.parent}: {reason}")

@@ -7,6 +7,7 @@ whole process, without an error that could be caught.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-_FIXED = 4 * 2**30
-_PER_BYTE = 20
-"""Memory that reading may take: generous for honest files, and far from what a doctored one can ask for."""
+_FIXED = 8 * 2**30
+_PER_BYTE = 40
+"""Memory that reading may reserve: generous for honest files, far from what a doctored one can ask for."""
 
 _READ = """
 import json, sys
@@ -48,9 +49,10 @@ def trial(parquet: Path, *, plain_size: int) -> Iterator[Callable[[], bool]]:
         return
     memory = _FIXED + _PER_BYTE * plain_size
     command = [sys.executable, "-I", "-c", _READ, json.dumps(sys.path), str(memory), str(parquet)]
-    with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as process:
+    quiet = subprocess.DEVNULL
+    # Every thread reserves memory of its own, which must not depend on the machine.
+    environment = {**os.environ, "POLARS_MAX_THREADS": "2"}
+    with subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, env=environment) as process:
         try:
             yield lambda: process.wait() == 0
         finally:
