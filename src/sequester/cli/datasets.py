@@ -23,14 +23,15 @@ def _whole_number(text: str) -> int:
 
 @app.callback(invoke_without_command=True)
 def datasets(context: typer.Context, json: Json = False, quiet: Quiet = False) -> None:
-    """List the generators."""
+    """List the generators and the papers' tables."""
     if context.invoked_subcommand is not None:
         return
     document = [
         {"name": each.name, "about": each.about, "columns": list(each.columns), "persons": each.persons}
         for each in DATASETS.values()
     ]
-    lines = [f"{each.name:<10}{each.about} ({', '.join(each.columns)})" for each in DATASETS.values()]
+    width = 2 + max(map(len, DATASETS))
+    lines = [f"{each.name:<{width}}{each.about} ({', '.join(each.columns)})" for each in DATASETS.values()]
     Terminal(json, quiet).answer({"datasets": document}, lines)
 
 
@@ -53,4 +54,8 @@ def make(
 
     made = make_dataset(name, out, persons=persons, seed=seed, force=force)
     document = {"dataset": name, "path": str(out), "persons": made.persons, "events": made.events}
-    Terminal(json, quiet).answer(document, [f"{out}: {made.persons:,} persons, {made.events:,} events"])
+    lines = [f"{out}: {made.persons:,} persons, {made.events:,} events"]
+    if made.hierarchies:
+        document |= {"hierarchies": [str(path) for path in made.hierarchies]}
+        lines += [f"{path}: a hierarchy of it" for path in made.hierarchies]
+    Terminal(json, quiet).answer(document, lines)

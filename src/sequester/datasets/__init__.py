@@ -1,4 +1,4 @@
-"""Invented data for demonstrations, tests and benchmarks: one file per generator, repeatable by a seed."""
+"""Data for demonstrations, tests and benchmarks: generators that repeat by a seed, and the papers' tables."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sequester.errors import InputError
+from sequester.datasets.papers import PAPERS
+from sequester.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from sequester.hierarchies import Hierarchy
 
 __all__ = ["DATASETS", "SEED", "Dataset", "make"]
 
@@ -19,7 +22,7 @@ SEED = "sequester"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
-    """A generator, and what a person who chooses one wants to know."""
+    """A generator or a printed table, and what a person who chooses one wants to know."""
 
     name: str
     """As in ``sequester datasets make NAME``."""
@@ -29,13 +32,35 @@ class Dataset:
     """What the table has."""
     persons: int
     """How many persons it makes unless told."""
+    trees: tuple[str, ...] = ()
+    """Columns that come with a hierarchy."""
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether it is a paper's table, which neither a number of persons nor a seed changes."""
+        return self.name in PAPERS
 
     def make(self, *, persons: int | None = None, seed: str = SEED) -> pl.DataFrame:
         """Make the table."""
+        if self.is_printed:
+            if persons not in (None, self.persons):
+                msg = f"persons must be {self.persons} for the printed table {self.name}, got {persons}"
+                raise ParameterError(msg)
+            return PAPERS[self.name].frame()
         # The generators load polars, which a list of their names does not need.
         module = importlib.import_module(f"sequester.datasets.{self.name}")
         made: pl.DataFrame = module.make(persons=self.persons if persons is None else persons, seed=seed)
         return made
+
+    def hierarchies(self) -> dict[str, Hierarchy]:
+        """Give the trees that come with it, by column."""
+        if self.is_printed:
+            return PAPERS[self.name].hierarchies()
+        if not self.trees:
+            return {}
+        module = importlib.import_module(f"sequester.datasets.{self.name}")
+        trees: dict[str, Hierarchy] = module.hierarchies()
+        return trees
 
 
 DATASETS = {
@@ -53,9 +78,44 @@ DATASETS = {
             columns=("PID", "VID", "AdmYr", "ZIP", "DSFC", "LOS", "Disease"),
             persons=1_000,
         ),
+        Dataset(
+            name="quest",
+            about="baskets of customers who share patterns of purchases, as IBM Quest makes them",
+            columns=("customer", "basket", "item"),
+            persons=10_000,
+        ),
+        Dataset(
+            name="trips",
+            about="GPS points of drives between home, work and shops on a grid of streets",
+            columns=("user", "trip", "lat", "lon", "at"),
+            persons=1_000,
+        ),
+        Dataset(
+            name="days",
+            about="records of patients that arrive day by day, some days with one diagnosis far too common",
+            columns=("patient", "date", "sex", "age", "district", "diagnosis"),
+            persons=10_000,
+        ),
+        Dataset(
+            name="activities",
+            about="one person's log of daily activities over half a year, with a taxonomy",
+            columns=("user", "at", "activity"),
+            persons=1,
+            trees=("activity",),
+        ),
+        *(
+            Dataset(
+                name=paper.name,
+                about=paper.about,
+                columns=paper.columns,
+                persons=paper.persons,
+                trees=tuple(paper.trees),
+            )
+            for paper in PAPERS.values()
+        ),
     )
 }
-"""Name to generator."""
+"""Name to generator or printed table."""
 
 
 def make(name: str, *, persons: int | None = None, seed: str = SEED) -> pl.DataFrame:

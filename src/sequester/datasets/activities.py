@@ -94,6 +94,11 @@ def taxonomy() -> Hierarchy:
     return Hierarchy.from_tree(TAXONOMY)
 
 
+def hierarchies() -> dict[str, Hierarchy]:
+    """Give the tree of each column that has one."""
+    return {"activity": taxonomy()}
+
+
 def make(*, persons: int = 1, seed: str = SEED, days: int = 180, regularity: float = 0.85) -> pl.DataFrame:
     """Make a log: ``user``, ``at`` (when it begins) and ``activity``, in order of time.
 

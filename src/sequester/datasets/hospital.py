@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 
 from sequester.datasets import SEED
-from sequester.datasets.draws import at_least, generator, offsets_of, repeat_keys
-from sequester.errors import ParameterError
+from sequester.datasets.draws import at_least, generator, offsets_of, repeat_keys, share
 
 if TYPE_CHECKING:
     from sequester._typing import Counts, Mask
@@ -54,9 +53,7 @@ def make(
     """
     at_least("persons", persons, 1)
     at_least("mean_events", mean_events, 1)
-    if not 0 <= protected_share <= 1:
-        msg = f"protected_share must be between 0 and 1, got {protected_share}"
-        raise ParameterError(msg)
+    share("protected_share", protected_share)
     chance = generator("hospital", seed)
     lengths = 1 + chance.poisson(mean_events - 1, persons)
     offsets = offsets_of(lengths)

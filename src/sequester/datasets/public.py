@@ -85,7 +85,7 @@ def _files(home: str, pattern: str) -> Reader:
 
 
 def _lines(path: Path) -> tuple[str, list[bytes]]:
-    """Give the file's name and its lines, whatever ends them: LF, CR LF, or a bare CR as in one of Kasteren's."""
+    """Give the file's name and its lines, whatever ends them; in one of Kasteren's it is a bare CR."""
     path = _find(path)
     check_there(path)
     return str(path), read_contents(path).splitlines()

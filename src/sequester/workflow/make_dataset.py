@@ -26,22 +26,33 @@ class Made:
 
     persons: int
     events: int
+    hierarchies: tuple[Path, ...] = ()
 
 
 def make_dataset(
     name: str, out: str | Path, *, persons: int | None = None, seed: str = SEED, force: bool = False
 ) -> Made:
-    """Write the data set `name` to the file `out`; a run that dies leaves no file."""
+    """Write the data set `name` to the file `out`; a run that dies leaves no file.
+
+    Hierarchies that come with it are put beside: ``log.csv`` gets ``log.activity.csv``.
+    """
     out = Path(out)
     if not out.name.endswith(ENDINGS):
         msg = f"--out must end in one of {', '.join(ENDINGS)}, got {out.name!r}"
         raise InputError(msg)
-    if os.path.lexists(out) and not force:
-        msg = f"{out} exists already; --force replaces it"
-        raise InputError(msg)
+    trees = DATASETS[name].hierarchies() if name in DATASETS else {}
+    stem = next(out.name.removesuffix(ending) for ending in ENDINGS if out.name.endswith(ending))
+    beside = {out.with_name(f"{stem}.{column}.csv"): tree for column, tree in trees.items()}
+    for path in (out, *beside):
+        if os.path.lexists(path) and not force:
+            msg = f"{path} exists already; --force replaces it"
+            raise InputError(msg)
     frame = make(name, persons=persons, seed=seed)
     _put(_encode(frame, out.name), out)
-    return Made(persons=frame[DATASETS[name].columns[0]].n_unique(), events=len(frame))
+    for path, tree in beside.items():
+        tree.write_arx(path)
+    persons = frame[DATASETS[name].columns[0]].n_unique()
+    return Made(persons=persons, events=len(frame), hierarchies=tuple(beside))
 
 
 def _encode(frame: pl.DataFrame, name: str) -> bytes:
@@ -71,5 +82,6 @@ def _put(content: bytes, out: Path) -> None:
             Path(aside).unlink(missing_ok=True)
             raise
     except OSError as error:
-        msg = f"cannot write {out}: {error.strerror}"
+        reason = f"{out.parent} is no folder" if isinstance(error, FileExistsError) else error.strerror
+        msg = f"cannot write {out}: {reason}"
         raise InputError(msg) from None
