@@ -20,6 +20,9 @@ from sequester.report.counts import (
 from sequester.report.wording import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sequester._typing import Counts
     from sequester.data.table import EventTable
     from sequester.release.release import Release
 
@@ -89,7 +92,44 @@ def files(release: Release) -> list[str]:
     return [f"{table}.{ending}" for table in release.tables for ending in ("csv", "parquet")]
 
 
-def columns(release: Release) -> list[Column]:
+@dataclass(frozen=True, slots=True)
+class Released:
+    """The released rows, counted once for everything a page says about them."""
+
+    lengths: Counts | None
+    """Events of each person; None where the release has no persons."""
+    n_rows: int
+    """Events, or records where there are no persons."""
+    values: Mapping[str, pl.DataFrame]
+    """Column to its values with their counts; without the person and the order."""
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame) -> Released:
+        """Count the main table of a release."""
+        return cls(
+            lengths_of(frame[PERSON]) if PERSON in frame.columns else None,
+            frame.height,
+            {name: values_of(frame[name]) for name in frame.columns if name not in (PERSON, ORDER)},
+        )
+
+    @property
+    def n_persons(self) -> int | None:
+        """Persons, where the release has any notion of them."""
+        return None if self.lengths is None else len(self.lengths)
+
+    def n_values(self, column: str) -> int:
+        """Different values of a column."""
+        if self.lengths is not None and column in (PERSON, ORDER):
+            return len(self.lengths) if column == PERSON else int(self.lengths.max(initial=0))
+        return self.values[column].height
+
+    @property
+    def plotted(self) -> list[str]:
+        """Columns worth a plot: those with a value that occurs twice; a few, for the size of the page."""
+        return [name for name, each in self.values.items() if each.height < self.n_rows][:_PLOTTED_COLUMNS]
+
+
+def columns(release: Release, rows: Released) -> list[Column]:
     """Explain the columns of the main table, in their order."""
     schema = release.schema
     meanings = {
@@ -106,50 +146,35 @@ def columns(release: Release) -> list[Column]:
             meanings[column] = f"{known}; sensitive" if known else "sensitive; as in the source"
     for name in schema.keep:
         meanings[name] = "released as it was in the source"
-    frame = release.frame
-    return [Column(name, meanings.get(name, ""), frame[name].n_unique()) for name in frame.columns]
+    return [Column(name, meanings.get(name, ""), rows.n_values(name)) for name in release.frame.columns]
 
 
-def released(release: Release) -> list[Figure]:
-    """Count the released data: events per person, and the values of each column."""
-    frame = release.frame
+def released(rows: Released) -> list[Figure]:
+    """Plot the released data: events per person, and the values of each column."""
     figures = []
-    if PERSON in frame.columns:
-        figures.append(
-            Figure("Events per person", "persons", per_person({"released": lengths_of(frame, PERSON)}))
-        )
-    figures += [
-        Figure(f"Most frequent values of {name}", "events", per_value({"released": values_of(frame[name])}))
-        for name in _plotted(release)
+    if rows.lengths is not None:
+        figures.append(Figure("Events per person", "persons", per_person({"released": rows.lengths})))
+    return figures + [
+        Figure(f"Most frequent values of {name}", "events", per_value({"released": rows.values[name]}))
+        for name in rows.plotted
     ]
-    return figures
 
 
-def comparison(release: Release, original: EventTable) -> list[Figure]:
-    """Count the same things before and after."""
-    frame = release.frame
+def comparison(rows: Released, original: EventTable) -> list[Figure]:
+    """Plot the same things before and after."""
     figures = []
-    if PERSON in frame.columns:
-        before = np.diff(original.person_offsets)
-        tally = per_person({"before": before, "after": lengths_of(frame, PERSON)})
+    if rows.lengths is not None:
+        tally = per_person({"before": np.diff(original.person_offsets), "after": rows.lengths})
         figures.append(Figure("Events per person", "persons", tally))
-    figures += [
+    return figures + [
         Figure(
             f"Most frequent values of {name}",
             "events",
-            per_value({"before": original_values(original, name), "after": values_of(frame[name])}),
+            per_value({"before": original_values(original, name), "after": rows.values[name]}),
         )
-        for name in _plotted(release)
+        for name in rows.plotted
         if name in original.sequences.columns
     ]
-    return figures
-
-
-def _plotted(release: Release) -> list[str]:
-    """Columns worth a plot: those with a value that occurs twice; the first few, for the size of the page."""
-    frame = release.frame
-    candidates = [name for name in frame.columns if name not in (PERSON, ORDER)]
-    return [name for name in candidates if frame[name].n_unique() < frame.height][:_PLOTTED_COLUMNS]
 
 
 def changes(release: Release) -> Changes:
@@ -168,9 +193,11 @@ def changes(release: Release) -> Changes:
 
 def _persons_by_kind(frame: pl.DataFrame, n_input_persons: int) -> Figure:
     """Count the persons that each kind of change befell, and those it left alone."""
-    counted = frame.group_by("what").agg(pl.col("person").n_unique())
-    persons = {str(what): int(number) for what, number in counted.iter_rows()}
-    persons["unchanged"] = n_input_persons - frame["person"].n_unique()
+    pairs = frame.select("person", "what").unique()
+    unchanged = pl.DataFrame(
+        {"value": ["unchanged"], "count": [n_input_persons - pairs["person"].n_unique()]}
+    )
+    persons = pl.concat([values_of(pairs["what"]), unchanged])
     return Figure("Persons by what happened to their data", "persons", per_value({"persons": persons}))
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from sequester.data.codebook import in_label_order
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from sequester._typing import Counts
     from sequester.data.table import EventTable
@@ -71,40 +71,51 @@ def _edges(largest: int) -> list[int]:
     return [1, 2, 3, 4, 5, *steps[: above + 1]]
 
 
-def per_value(counts: Mapping[str, Mapping[str, int]], top: int = TOP) -> Tally:
+def per_value(counts: Mapping[str, pl.DataFrame], top: int = TOP) -> Tally:
     """Order values by how often they occur in all series together, and keep the first.
 
     Examples
     --------
-    >>> tally = per_value({"before": {"a": 3, "b": 1, "c": 4}, "after": {"a": 3, "c": 1}}, top=2)
+    >>> before = values_of(pl.Series(["a", "a", "b", "c", "c", "c"]))
+    >>> after = values_of(pl.Series(["a", "a", "c"]))
+    >>> tally = per_value({"before": before, "after": after}, top=2)
     >>> tally.labels, tally.series["after"], tally.hidden
-    (('a', 'c'), (3, 1), 1)
+    (('a', 'c'), (2, 1), 1)
     """
-    labels = in_label_order(label for each in counts.values() for label in each)
-    labels.sort(key=lambda label: -sum(each.get(label, 0) for each in counts.values()))
-    kept = tuple(labels[:top])
+    together = pl.concat(counts.values()).group_by("value").agg(pl.col("count").sum())
+    # Polars takes the first by text, however many there are; those few are then put in label order.
+    first = together.sort("count", "value", descending=[True, False]).head(top)
+    totals = dict(first.iter_rows())
+    labels = sorted(in_label_order(totals), key=totals.__getitem__, reverse=True)
     return Tally(
-        kept,
-        {name: tuple(each.get(label, 0) for label in kept) for name, each in counts.items()},
-        len(labels) - len(kept),
+        tuple(labels),
+        {name: tuple(_look_up(each, labels)) for name, each in counts.items()},
+        together.height - len(labels),
     )
 
 
-def values_of(column: pl.Series) -> dict[str, int]:
-    """Count the values of a released column, missing ones under their own name."""
-    counted = column.cast(pl.String).fill_null("(missing)").alias("value").value_counts(name="events")
-    return dict(zip(counted["value"].to_list(), counted["events"].to_list(), strict=True))
+def _look_up(counts: pl.DataFrame, labels: list[str]) -> list[int]:
+    found = dict(counts.filter(pl.col("value").is_in(labels)).iter_rows())
+    return [found.get(label, 0) for label in labels]
 
 
-def original_values(table: EventTable, column: str) -> dict[str, int]:
+def values_of(column: pl.Series) -> pl.DataFrame:
+    """Count the values of a released column, missing ones under their own name: ``value``, ``count``."""
+    return (
+        column.alias("value")
+        .value_counts()
+        .select(pl.col("value").cast(pl.String).fill_null("(missing)"), pl.col("count").cast(pl.Int64))
+    )
+
+
+def original_values(table: EventTable, column: str) -> pl.DataFrame:
     """Count the values of a column of the original, which are at hand as codes."""
-    sequences = table.sequences
-    labels: Sequence[str] = sequences.codebooks[column].labels
-    counted = np.bincount(sequences.columns[column], minlength=len(labels)).tolist()
-    return {label: events for label, events in zip(labels, counted, strict=True) if events}
+    labels = table.sequences.codebooks[column].labels
+    counted = np.bincount(table.sequences.columns[column], minlength=len(labels))
+    frame = pl.DataFrame({"value": labels, "count": counted}, schema={"value": pl.String, "count": pl.Int64})
+    return frame.filter(pl.col("count") > 0)
 
 
-def lengths_of(frame: pl.DataFrame, person: str) -> Counts:
-    """Give the number of events of each person."""
-    counted = frame.group_by(person).len(name="events")["events"]
-    return counted.to_numpy().astype(np.int64)
+def lengths_of(persons: pl.Series) -> Counts:
+    """Give the number of events of each person, whose events stand together."""
+    return persons.rle().struct.field("len").to_numpy().astype(np.int64)

@@ -9,7 +9,7 @@ import jinja2
 
 from sequester._version import __version__
 from sequester.report import wording
-from sequester.report.content import changes, columns, comparison, files, levels, released
+from sequester.report.content import Released, changes, columns, comparison, files, levels, released
 from sequester.report.plot import SERIES, bars
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ def external_page(release: Release) -> str:
     It says nothing that the released rows and the certificate do not say: no number about what was changed
     but the rounded information loss, no value but released ones.
     """
-    return _template("external.html").render(**_shared(release), figures=released(release))
+    rows = Released.of(release.frame)
+    return _template("external.html").render(**_shared(release, rows), figures=released(rows))
 
 
 def internal_page(release: Release, *, original: EventTable | None = None) -> str:
@@ -31,9 +32,10 @@ def internal_page(release: Release, *, original: EventTable | None = None) -> st
 
     With the `original` at hand it also shows how the data looked before.
     """
+    rows = Released.of(release.frame)
     return _template("internal.html").render(
-        **_shared(release),
-        figures=released(release) if original is None else comparison(release, original),
+        **_shared(release, rows),
+        figures=released(rows) if original is None else comparison(rows, original),
         compared=original is not None,
         changes=changes(release),
         utility=release.utility,
@@ -44,8 +46,7 @@ def internal_page(release: Release, *, original: EventTable | None = None) -> st
     )
 
 
-def _shared(release: Release) -> dict[str, object]:
-    frame = release.frame
+def _shared(release: Release, rows: Released) -> dict[str, object]:
     loss = release.utility.get("information_loss")
     return {
         "promise": release.model.in_words(),
@@ -58,10 +59,10 @@ def _shared(release: Release) -> dict[str, object]:
         "parameters": release.parameters,
         "information_loss": None if loss is None else round(loss.value, 2),
         "information_loss_means": "" if loss is None else loss.means,
-        "n_persons": frame["person"].n_unique() if "person" in frame.columns else None,
-        "n_events": frame.height,
+        "n_persons": rows.n_persons,
+        "n_events": rows.n_rows,
         "files": files(release),
-        "columns": columns(release),
+        "columns": columns(release, rows),
         "has_hierarchies": bool(release.hierarchies),
     }
 
