@@ -34,6 +34,12 @@ def test_a_tree_prints_itself(ill):
     assert repr(ill) == "Hierarchy(nodes=7, leaves=4, height=3)"
 
 
+def test_a_large_tree_prints_its_beginning():
+    lines = str(Hierarchy.flat().build(map(str, range(1000)), column="n")).splitlines()
+    assert lines[0] == "* (1,000 leaves)"
+    assert lines[-2:] == ["  198", "... and 801 more nodes"]
+
+
 def test_unknown_labels_are_refused_by_name(ill):
     with pytest.raises(HierarchyError, match="'mumps' is no node of the hierarchy"):
         ill.node("mumps")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sequester.errors import HierarchyError
-from sequester.hierarchies import Hierarchy
+from sequester.hierarchies import Hierarchy, lint
 from sequester.hierarchies.numbers import plain, two_digits
 
 
@@ -81,8 +81,12 @@ def test_gigantic_numbers_cost_no_memory():
 
 
 def test_ranges_too_wide_to_count_are_refused():
-    with pytest.raises(HierarchyError, match="2\\^63 leaves or more, which cannot be counted"):
-        Hierarchy.intervals(10**30).build(["0"], column="charge")
+    line = "column 'charge': intervals: the ranges hold 2^63 whole numbers or more: choose smaller widths"
+    assert [str(finding) for finding in lint(Hierarchy.intervals(10**30), ["0"], "charge")] == [line]
+    with pytest.raises(HierarchyError) as caught:
+        Hierarchy.intervals([1, 2**62]).build(["0", str(2**62)], column="charge")
+    assert caught.value.lines == (line,)
+    assert Hierarchy.intervals(2**62).build(["0"], column="charge").leaves[0] == 2**62
 
 
 def test_values_that_are_no_numbers_are_named():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester.errors import HierarchyError
-from sequester.hierarchies.labels import ROOT, in_label_order, quoted
+from sequester.hierarchies.labels import ROOT, in_label_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,7 +66,8 @@ def number_nodes(parents: Mapping[str, str], sizes: Mapping[str, int]) -> TreeAr
         labels.append(label)
         parent.append(above_node)
         depth.append(steps)
-        todo.extend((child, node, steps + 1) for child in reversed(in_label_order(children.get(label, ()))))
+        if label in children:
+            todo.extend((child, node, steps + 1) for child in reversed(in_label_order(children[label])))
     end = list(range(1, len(labels) + 1))
     leaves = [0] * len(labels)
     for node in range(len(labels) - 1, -1, -1):
@@ -77,7 +78,9 @@ def number_nodes(parents: Mapping[str, str], sizes: Mapping[str, int]) -> TreeAr
     if len(labels) == 1 and ROOT not in sizes:
         msg = "a hierarchy needs at least one leaf"
         raise HierarchyError(msg)
-    _refuse_extremes(labels, depth, leaves)
+    if leaves[0] > MOST_LEAVES:
+        msg = "the hierarchy stands for 2^63 leaves or more, which cannot be counted"
+        raise HierarchyError(msg)
     return TreeArrays(
         tuple(labels),
         np.array(parent, np.int32),
@@ -85,19 +88,6 @@ def number_nodes(parents: Mapping[str, str], sizes: Mapping[str, int]) -> TreeAr
         np.array(end, np.int32),
         np.array(leaves, np.int64),
     )
-
-
-def _refuse_extremes(labels: list[str], depth: list[int], leaves: list[int]) -> None:
-    problems = []
-    if max(depth) > HIGHEST:
-        deepest = labels[depth.index(max(depth))]
-        problems.append(f"{quoted(deepest)} is {max(depth)} levels below the root, at most {HIGHEST}")
-    if max(leaves) > MOST_LEAVES:
-        problems.append(
-            "the hierarchy stands for 2^63 leaves or more, which cannot be counted: choose smaller ranges"
-        )
-    if problems:
-        raise HierarchyError(*problems)
 
 
 def level_table(parent: Codes, depth: Codes) -> Codes:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, cast
 from sequester.hierarchies.coverage import reserved_values
 from sequester.hierarchies.finding import refuse_errors
 from sequester.hierarchies.hierarchy import Hierarchy
-from sequester.hierarchies.labels import MISSING, ROOT, counted, listed
+from sequester.hierarchies.labels import MISSING, ROOT, counted, in_label_order, listed
 from sequester.hierarchies.outline import Outline, Source
 
 if TYPE_CHECKING:
@@ -99,29 +99,35 @@ def several(parameter: T | Sequence[T]) -> tuple[T, ...]:
 
 
 def outline_of_chains(
-    chains: Mapping[str, Sequence[str]],
+    chains: Mapping[str, tuple[str, ...]],
     source: Source,
     *,
     sizes: Mapping[str, int] | None = None,
     findings: Iterable[Finding] = (),
 ) -> Outline:
-    """Put each value under its groups, finest first; a group named twice in a row is one level.
+    """Put each value under its groups, finest first; a group that is named like the value is the value.
 
-    Groups that nest by their definition need no further check, but a value may look like a group.
+    Groups that nest by their definition need no further check, but a value may look like a group of others.
 
     Examples
     --------
-    >>> outline_of_chains({"56001": ["560**", "5****"]}, Source("mask")).parents
-    {'56001': '560**', '560**': '5****', '5****': '*'}
+    >>> outline_of_chains({"56001": ("560**", "5****")}, Source("mask")).parents
+    {'560**': '5****', '5****': '*', '56001': '560**'}
     """
     parents: dict[str, str] = {}
     groups: set[str] = set()
+    for chain in dict.fromkeys(chains.values()):
+        groups.update(chain)
+        parents.update(pairwise((*chain, ROOT)))
+    shared: set[str] = set()
     for value, chain in chains.items():
-        groups.update(label for label in chain if label != value)
-        parents.update(
-            (child, parent) for child, parent in pairwise([value, *chain, ROOT]) if child != parent
-        )
-    clash = tuple(sorted(groups & chains.keys()))
+        own = bool(chain) and chain[0] == value
+        if not own:
+            parents[value] = (*chain, ROOT)[0]
+            shared.update(chain)
+        elif len(chain) > 1:
+            shared.update(chain[1:])
+    clash = tuple(in_label_order(groups & shared & chains.keys()))
     found = list(findings)
     if clash:
         what = counted(len(clash), "value is", "values are")
@@ -130,7 +136,7 @@ def outline_of_chains(
     return Outline(parents, tuple(found), sizes or {})
 
 
-def spellings(keys: Mapping[str, object], chains: Mapping[str, Sequence[str]]) -> Counter[str]:
+def spellings(keys: Mapping[str, object], chains: Mapping[str, tuple[str, ...]]) -> Counter[str]:
     """Count, per group, the values that only spell another one differently (``07`` beside ``7``).
 
     A group that stands for seven numbers has one leaf more for each of them.
@@ -139,6 +145,6 @@ def spellings(keys: Mapping[str, object], chains: Mapping[str, Sequence[str]]) -
     more: Counter[str] = Counter()
     for value, key in keys.items():
         if key in seen:
-            more.update(set(chains[value]))
+            more.update(chains[value])
         seen.add(key)
     return more

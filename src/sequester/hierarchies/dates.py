@@ -90,7 +90,7 @@ class Dates(Kind):
             text = f"{what} (such as 2009-03-14): {listed(other)}"
             findings.append(source.say("error", "not-a-date", text, labels=labels, count=len(other)))
         levels = several(self.levels)
-        chains = {value: [_shortened(day, level) for level in levels] for value, day in days.items()}
+        chains = {value: tuple(_shortened(day, level) for level in levels) for value, day in days.items()}
         sizes: dict[str, int] = {}
         if plain:
             for value, day in days.items():

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from sequester.hierarchies.builder import HierarchyBuilder
     from sequester.hierarchies.finding import Finding
 
+_SHOWN_NODES = 200
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Hierarchy:
@@ -377,8 +379,11 @@ class Hierarchy:
 
     def __str__(self) -> str:
         lines = []
-        for node, label in enumerate(self.labels):
+        for node, label in enumerate(self.labels[:_SHOWN_NODES]):
             size = counted(int(self.leaves[node]), "leaf", "leaves")
             known = self.is_leaf[node] and self.leaves[node] == 1
             lines.append(f"{'  ' * int(self.depth[node])}{label}" + ("" if known else f" ({size})"))
-        return "\n".join(lines)
+        rest = len(self) - _SHOWN_NODES
+        return "\n".join(
+            [*lines, f"... and {counted(rest, 'more node', 'more nodes')}"] if rest > 0 else lines
+        )

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 from sequester.errors import HierarchyError
+from sequester.hierarchies.arrays import MOST_LEAVES
 from sequester.hierarchies.builder import Kind, outline_of_chains, several, spellings
 from sequester.hierarchies.numbers import as_numbers, exact, plain
 
@@ -81,20 +82,31 @@ class Intervals(Kind):
         widths = [Fraction(str(width)) for width in several(self.width)]
         origin = Fraction(str(self.origin))
         whole = all(number.denominator == 1 for number in (*numbers.values(), *widths, origin))
-        chains: dict[str, list[str]] = {}
-        sizes: dict[str, int] = {}
+        if whole:  # Python's own integers are faster than fractions
+            numbers = {value: int(number) for value, number in numbers.items()}
+        narrowest, first = (int(widths[0]), int(origin)) if whole else (widths[0], origin)
+        known: dict[int, tuple[str, ...]] = {}
+        chains: dict[str, tuple[str, ...]] = {}
         for value, number in numbers.items():
-            chains[value] = []
-            for width in widths:
-                low = (number - origin) // width * width + origin
-                label = (
-                    f"[{plain(low)}:{plain(low + width - 1)}]"
-                    if whole
-                    else f"[{plain(low)}:{plain(low + width)})"
+            place = int((number - first) // narrowest)
+            if place not in known:
+                known[place] = tuple(
+                    _range(origin + place * narrowest, origin, width, whole=whole) for width in widths
                 )
-                chains[value].append(label)
-                if whole:
-                    sizes[label] = int(width)
-        for label, more in spellings(numbers, chains).items() if whole else ():
-            sizes[label] += more
+            chains[value] = known[place]
+        sizes: dict[str, int] = {}
+        if whole:
+            for labels in known.values():
+                sizes.update(zip(labels, map(int, widths), strict=True))
+            for label, more in spellings(numbers, chains).items():
+                sizes[label] += more
+        if whole and sum(sizes[label] for label in {chain[-1] for chain in known.values()}) > MOST_LEAVES:
+            text = "the ranges hold 2^63 whole numbers or more: choose smaller widths"
+            findings.append(source.say("error", "too-many-leaves", text))
         return outline_of_chains(chains, source, sizes=sizes, findings=findings)
+
+
+def _range(number: Fraction, origin: Fraction, width: Fraction, *, whole: bool) -> str:
+    """Name the range of one width that a number lies in."""
+    low = (number - origin) // width * width + origin
+    return f"[{plain(low)}:{plain(low + width - 1)}]" if whole else f"[{plain(low)}:{plain(low + width)})"

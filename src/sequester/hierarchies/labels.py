@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -32,11 +33,14 @@ def as_number(label: str) -> int | Fraction | None:
     >>> as_number("-7"), as_number("2.50"), as_number("1e3"), as_number("NA")
     (-7, Fraction(5, 2), Fraction(1000, 1), None)
     """
-    if len(label) > _LONGEST_NUMBER:
+    if not is_number(label):
         return None
-    if _WHOLE.fullmatch(label):
-        return int(label)
-    return Fraction(label) if _NUMBER.fullmatch(label) else None
+    return int(label) if _WHOLE.fullmatch(label) else Fraction(label)
+
+
+def is_number(label: str) -> bool:
+    """Tell whether a label is ordered as a number: digits, at most one point, an exponent of three digits."""
+    return len(label) <= _LONGEST_NUMBER and _NUMBER.fullmatch(label) is not None
 
 
 def in_label_order(labels: Iterable[str]) -> list[str]:
@@ -55,10 +59,14 @@ def in_label_order(labels: Iterable[str]) -> list[str]:
     """
     distinct = set(labels)
     ordered = sorted(distinct - {MISSING})
-    numbers = {label: number for label in ordered if (number := as_number(label)) is not None}
-    if len(numbers) == len(ordered):
-        ordered.sort(key=numbers.__getitem__)
+    if all(is_number(label) for label in ordered):
+        ordered.sort(key=numeric_key)
     return [*ordered, MISSING] if MISSING in distinct else ordered
+
+
+def numeric_key(label: str) -> tuple[float, Decimal]:
+    """Order labels that are numbers exactly: the slower exact value decides where the quick one ties."""
+    return float(label), Decimal(label)
 
 
 def quoted(label: str) -> str:

@@ -79,7 +79,7 @@ class Mask(Kind):
         width = max(map(len, values), default=0)
         keeps = [keep for keep in several(self.levels) if keep < width]
         chains = {
-            value: [value[:keep] + "*" * (width - keep) for keep in keeps if keep <= len(value)]
+            value: tuple(value[:keep] + "*" * (width - keep) for keep in keeps if keep <= len(value))
             for value in values
         }
         return outline_of_chains(chains, source)

@@ -53,12 +53,14 @@ def plain(number: int | Fraction) -> str:
     >>> plain(7), plain(Fraction(-5, 2)), plain(Fraction(1, 1000))
     ('7', '-2.5', '0.001')
     """
+    if number.denominator == 1:
+        return str(number)
     decimals = 0
     while number.denominator != 1:
         number *= 10
         decimals += 1
     digits = f"{abs(number.numerator):0{decimals + 1}d}"
-    text = digits if not decimals else f"{digits[:-decimals]}.{digits[-decimals:]}"
+    text = f"{digits[:-decimals]}.{digits[-decimals:]}"
     return f"-{text}" if number < 0 else text
 
 

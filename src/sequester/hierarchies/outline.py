@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from sequester.hierarchies.arrays import HIGHEST
 from sequester.hierarchies.finding import SHOWN_ROWS, Finding
 from sequester.hierarchies.labels import LONGEST, MISSING, ROOT, quoted
 
@@ -109,7 +110,8 @@ def examine(statements: Iterable[Statement], source: Source, *, each_once: bool 
             findings.append(_repeated(source, above[statement.parent], statement))
         above.setdefault(statement.parent, statement)
     findings += [_two_parents(source, first, other) for first, other in _conflicts(said)]
-    findings += [_cycle(source, loop, said) for loop in _cycles(said)]
+    loops = _cycles(said)
+    findings += [_cycle(source, loop, said) for loop in loops]
     parents = {child: next(iter(above)) for child, above in said.items()}
     groups = frozenset(parent for above in said.values() for parent in above if parent != ROOT)
     parents.update(dict.fromkeys(sorted(groups - parents.keys()), ROOT))
@@ -117,7 +119,26 @@ def examine(statements: Iterable[Statement], source: Source, *, each_once: bool 
         text = f"{quoted(MISSING)} stands for missing values and must be a leaf directly under {quoted(ROOT)}"
         where = _about(source, "missing-leaf", text, next(iter(said.get(MISSING, {}).values()), None))
         findings.append(where)
+    deepest, depth = _deepest(parents) if parents and not loops else (ROOT, 0)
+    if depth > HIGHEST:
+        text = f"{quoted(deepest)} is {depth} levels below the root, at most {HIGHEST}"
+        findings.append(source.say("error", "too-deep", text, labels=(deepest,)))
     return Outline(parents, tuple(findings), groups=groups)
+
+
+def _deepest(parents: Mapping[str, str]) -> tuple[str, int]:
+    """The first label of the largest depth, and that depth."""
+    depths = {ROOT: 0}
+    for start in parents:
+        way = []
+        label = start
+        while label not in depths:
+            way.append(label)
+            label = parents[label]
+        for label in reversed(way):
+            depths[label] = depths[parents[label]] + 1
+    deepest = max(depths, key=depths.__getitem__)
+    return deepest, depths[deepest]
 
 
 def _about(source: Source, kind: str, text: str, statement: Statement | None) -> Finding:

@@ -33,7 +33,7 @@ def examine_paths(rows: Iterable[tuple[int, Sequence[str]]], source: Source) -> 
     """
     leaves: dict[str, int] = {}
     kept: list[tuple[int, list[str]]] = []
-    statements: list[Statement] = []
+    statements: dict[tuple[str, str], Statement] = {}
     findings: list[Finding] = []
     for row, cells in rows:
         path = _without_end(cells)
@@ -45,23 +45,21 @@ def examine_paths(rows: Iterable[tuple[int, Sequence[str]]], source: Source) -> 
             continue
         if path[-1] != ROOT:
             path.append(ROOT)
-        steps = [
-            Statement(child, parent, row, path.index(child))
-            for child, parent in pairwise(path)
-            if child != parent
-        ]
-        if path[0] in leaves:
+        is_known = path[0] in leaves
+        if is_known:
             text = f"leaf {quoted(path[0])} is already in row {leaves[path[0]]}"
             findings.append(source.say("error", "duplicate-leaf", text, row=row, labels=(path[0],)))
-            steps = steps[1:]
         else:
             leaves[path[0]] = row
             kept.append((row, path))
-        statements += steps
-    outline = examine(statements, source)
+        for step in pairwise(path):
+            child, parent = step
+            if step not in statements and child != parent and not (is_known and child == path[0]):
+                statements[step] = Statement(child, parent, row, path.index(child))
+    outline = examine(statements.values(), source)
     findings += outline.findings
     first_inside: dict[str, int] = {}
-    for statement in statements:
+    for statement in statements.values():
         first_inside.setdefault(statement.parent, statement.row)
     for leaf, row in leaves.items():
         if leaf in first_inside:
@@ -86,6 +84,8 @@ def _problem_in_row(path: Sequence[str], row: int, source: Source) -> Finding | 
     if path[0] == ROOT:
         text = f"{quoted(ROOT)} is the root and cannot be a value"
         return source.say("error", "root", text, row=row, labels=(ROOT,))
+    if len(set(path)) == len(path) and ROOT not in path[:-1]:
+        return None
     steps = [path[0], *(here for before, here in pairwise([*path, ROOT]) if here != before)]
     if len(set(steps)) < len(steps):
         twice = next(label for label in steps if steps.count(label) > 1)
@@ -107,7 +107,11 @@ def _level_findings(rows: Sequence[tuple[int, Sequence[str]]], source: Source) -
         )
         yield source.say("info", "short-rows", text, rows=short, count=len(short))
     height = max((len(set(path)) for _, path in rows), default=1) - 1
-    repeating = [row for row, path in rows if len(path) == width and list(path) != _filled(path, width)]
+    repeating = [
+        row
+        for row, path in rows
+        if len(path) == width > len(set(path)) and list(path) != _filled(path, width)
+    ]
     if height + 1 < width:
         text = f"{width} columns make a tree of {height + 1} levels: a column that changes nothing is none"
         yield source.say("warning", "idle-level", text, count=width - height - 1)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 from sequester.errors import HierarchyError
 from sequester.hierarchies.builder import Kind, outline_of_chains, several
+from sequester.hierarchies.labels import numeric_key
 from sequester.hierarchies.numbers import as_numbers, plain, two_digits
 from sequester.hierarchies.outline import Outline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from fractions import Fraction
 
     from sequester.hierarchies.outline import Source
 
@@ -70,26 +71,31 @@ class Quantiles(Kind):
         if not numbers:
             return Outline({}, tuple(findings))
         whole = all(number.denominator == 1 for number in numbers.values())
-        chains: dict[str, list[str]] = {value: [] for value in numbers}
+        ordered = sorted(numbers, key=lambda value: (numeric_key(value), value))
+        chains: dict[str, tuple[str, ...]] = dict.fromkeys(ordered, ())
         finer: list[Fraction] | None = None
         for n_bins in several(self.bins):
-            edges = _edges(numbers, values, n_bins)
+            edges = _edges(ordered, numbers, values, n_bins)
             edges = edges if finer is None else _coarser(edges, finer)
             if len(edges) + 1 < n_bins:
                 text = f"rounding leaves {len(edges) + 1} of {n_bins} bins"
                 findings.append(source.say("warning", "fewer-bins", text, count=n_bins - len(edges) - 1))
             if not edges:
                 break
-            labels = _bin_labels(edges, whole=whole)
-            for value, number in numbers.items():
-                chains[value].append(labels[bisect_right(edges, number)])
+            ends = [bisect_left(ordered, edge, key=lambda value: Fraction(numbers[value])) for edge in edges]
+            for label, (first, end) in zip(
+                _bin_labels(edges, whole=whole), pairwise([0, *ends, len(ordered)]), strict=True
+            ):
+                for value in ordered[first:end]:
+                    chains[value] += (label,)
             finer = edges
         return outline_of_chains(chains, source, findings=findings)
 
 
-def _edges(numbers: Mapping[str, int | Fraction], counts: Mapping[str, int], n_bins: int) -> list[Fraction]:
+def _edges(
+    ordered: Sequence[str], numbers: Mapping[str, int | Fraction], counts: Mapping[str, int], n_bins: int
+) -> list[Fraction]:
     """The values that a share of i / n_bins lies below, rounded, each once."""
-    ordered = sorted(numbers, key=lambda value: (numbers[value], value))
     ends = list(accumulate(counts[value] for value in ordered))
     places = (bisect_right(ends, i * ends[-1] // n_bins) for i in range(1, n_bins))
     return sorted({two_digits(numbers[ordered[place]]) for place in places})
