@@ -1,0 +1,166 @@
+"""Interrupts, full disks, closed pipes and our own faults: the right code, one line, nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from refusal_cases import GOOD, TOML
+from sequester.datasets import clicks
+from sequester.methods.p2ka.bf_p2ka import BFP2kA
+
+# Runs a command with a place in it where the run waits; it says so on stdout.
+WAITING = """
+import importlib, sys, time
+from sequester.cli import main
+module, _, name = sys.argv[1].rpartition(".")
+owner = importlib.import_module(module.partition(":")[0])
+for part in filter(None, module.partition(":")[2].split(".")):
+    owner = getattr(owner, part)
+def wait(*args, **keywords):
+    print("waiting", flush=True)
+    time.sleep(60)
+setattr(owner, name, wait)
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.fixture
+def clicks_here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "clicks.csv").write_text(GOOD)
+    (tmp_path / "release.toml").write_text(TOML)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("place", "sent", "existing"),
+    [
+        ("sequester.workflow.config:Config.table", signal.SIGINT, False),
+        ("sequester.methods.p2ka.bf_p2ka:BFP2kA.transform", signal.SIGTERM, False),
+        ("sequester.bundle.write._verify", signal.SIGTERM, False),
+        ("sequester.bundle.write._verify", signal.SIGINT, True),
+    ],
+)
+def test_an_interrupt_leaves_what_was_there(clicks_here, run, listing, place, sent, existing):
+    if existing:
+        assert run("protect", "release.toml").code == 0
+    before = listing()
+    argv = [sys.executable, "-c", WAITING, place, "protect", "release.toml", "--force"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "waiting\n"
+        process.send_signal(sent)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "error: interrupted; nothing was written"
+    assert "Traceback" not in err
+    assert listing() == before
+
+
+def test_an_interrupted_demo_leaves_nothing(tmp_path, listing, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    argv = [sys.executable, "-c", WAITING, "sequester.bundle.write._verify", "demo", "--out", "demo"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "waiting\n"
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert listing() == {}
+
+
+def test_a_full_disk_is_said_and_leaves_nothing(clicks_here, run, listing):
+    clicks.make(persons=3_000).write_csv("clicks.csv")
+    (clicks_here / "release.toml").write_text(TOML.replace("order", "time").replace('"n"', '"at"'))
+    # Kernels are compiled before, because their cache would meet the limit, too.
+    assert run("protect", "release.toml", "--dry-run").code == 0
+    before = listing()
+    done = subprocess.run(
+        [sys.executable, "-m", "sequester", "protect", "release.toml", "--quiet"],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),
+    )
+    assert done.returncode == 2
+    assert done.stderr == "error: cannot write out: File too large\n"
+    assert listing() == before
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder in which nothing can be made")
+def test_an_output_that_cannot_be_made_is_said(clicks_here, run, listing):
+    before = listing()
+    ran = run("protect", "release.toml", "--out", "/proc/sequester")
+    assert ran.code == 2
+    assert ran.errors[0].startswith("cannot write /proc/sequester")
+    assert run("demo", "--out", "/proc/sequester").code == 2
+    assert run("datasets", "make", "clicks", "--out", "/proc/sequester.csv").code == 2
+    assert listing() == before
+
+
+def test_a_read_only_output_is_said_before_anything_runs(clicks_here, run, listing, monkeypatch):
+    before = listing()
+    monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)
+    ran = run("protect", "release.toml")
+    assert (ran.code, ran.errors) == (2, ["cannot write out/release: . is not writable"])
+    assert listing() == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_an_answer_that_finds_no_place_is_an_error():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "sequester", "methods"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr == "error: cannot go on: No space left on device\n"
+
+
+def test_a_reader_who_has_seen_enough_is_no_error():
+    done = subprocess.run(
+        f"{sys.executable} -m sequester schema | head -1; echo ${{PIPESTATUS[0]}}",
+        shell=True,
+        executable="/bin/bash",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "{\n0\n"
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "error", [KeyError("u0 has HIV"), AssertionError("u0 has HIV"), RecursionError("u0")]
+)
+def test_a_fault_of_ours_names_its_place_and_no_data(clicks_here, run, listing, monkeypatch, error):
+    def fail(*args, **keywords):
+        raise error
+
+    before = listing()
+    monkeypatch.setattr(BFP2kA, "measure", fail)
+    ran = run("protect", "release.toml", "--quiet")
+    assert ran.code == 3
+    assert len(ran.errors) == 1
+    assert f"this is our fault: {type(error).__name__} at sequester/methods/method.py:" in ran.errors[0]
+    assert "Please report" in ran.errors[0]
+    assert "u0" not in ran.err
+    assert "Traceback" not in ran.err
+    assert listing() == before
+
+
+def test_too_little_memory_is_said(clicks_here, run, monkeypatch):
+    def fail(*args, **keywords):
+        raise MemoryError
+
+    monkeypatch.setattr(BFP2kA, "measure", fail)
+    ran = run("protect", "release.toml")
+    assert (ran.code, ran.errors) == (2, ["there is not enough memory for this"])
