@@ -80,6 +80,8 @@ class Certificate:
     def of(cls, release: Release, files: Mapping[str, str]) -> Certificate:
         """Certify a release whose files, other than the certificate, have the hashes `files`."""
         frame = release.frame
+        # The events of a person stand together in a release, which verification makes sure of.
+        runs = frame[PERSON].rle_id()
         return cls(
             method=release.method,
             parameters=plain_table(release.parameters),
@@ -87,7 +89,7 @@ class Certificate:
             claim=plain_table(release.model.claim()),
             holds=bool(release.verdict.holds),
             achieved={name: _plain_number(value) for name, value in release.verdict.achieved.items()},
-            persons=frame[PERSON].n_unique(),
+            persons=0 if runs.is_empty() else runs[-1] + 1,
             events=frame.height,
             utility={
                 name: replace(score, value=round(float(score.value), 2))

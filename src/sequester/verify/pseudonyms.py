@@ -9,6 +9,7 @@ import polars as pl
 from sequester.errors import InputError
 from sequester.release.fields import shown
 from sequester.release.release import PERSON
+from sequester.verify.tables import person_starts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,16 +32,17 @@ def check_pseudonyms(path: Path, frame: pl.DataFrame, original: EventTable) -> l
     if known.null_count().sum_horizontal().item():
         msg = f"{path} has missing cells"
         raise InputError(msg)
-    if known[PSEUDONYM].is_duplicated().any():
+    if known[PSEUDONYM].n_unique() < known.height:
         return [f"{path.name}: a pseudonym stands for two persons"]
     findings = []
-    nameless = frame.select(pl.col(PERSON).unique()).filter(~pl.col(PERSON).is_in(known[PSEUDONYM].implode()))
+    released = pl.DataFrame({PERSON: frame[PERSON].gather(person_starts(frame[PERSON]))})
+    nameless = released.join(known, left_on=PERSON, right_on=PSEUDONYM, how="anti")
     if nameless.height:
         findings.append(
             f"{path.name}: {nameless.height:,} released persons are not in it, for example "
             f"{shown(nameless[PERSON].min())}"
         )
-    strangers = known.filter(~pl.col(PERSON).is_in(original.persons.implode()))
+    strangers = known.join(pl.DataFrame({PERSON: original.persons}), on=PERSON, how="anti")
     if strangers.height:
         findings.append(f"{path.name}: {strangers.height:,} of its persons are not in the original")
     return findings

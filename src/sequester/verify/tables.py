@@ -50,10 +50,8 @@ def read_events(
         frame = pl.read_parquet(parquet, use_statistics=False, memory_map=False, glob=False)
     except _UNREADABLE as error:
         raise _unreadable(parquet, error) from None
-    findings = _check_cells(frame) or _compare(frame, plain) or _check_order(frame)
-    if findings:
-        return None, findings
-    return frame, _check_counts(frame, certificate)
+    findings = _check_cells(frame) or _compare(frame, plain) or _check_persons(frame, certificate)
+    return (None, findings) if findings else (frame, [])
 
 
 def read_text_csv(path: Path, separator: str = ",") -> pl.DataFrame:
@@ -145,12 +143,12 @@ def _compare(frame: pl.DataFrame, csv: pl.DataFrame) -> list[str]:
     return findings
 
 
-def _check_order(frame: pl.DataFrame) -> list[str]:
-    """Find persons whose events are apart, and events that are not numbered from 1."""
+def _check_persons(frame: pl.DataFrame, certificate: Certificate) -> list[str]:
+    """Find persons whose events are apart, events that are not numbered from 1, and a wrong count."""
     starts = person_starts(frame[PERSON])
     heads = frame[PERSON].gather(starts)
-    twice = heads.filter(heads.is_duplicated())
-    if not twice.is_empty():
+    if heads.n_unique() < len(heads):
+        twice = heads.filter(heads.is_duplicated())
         return [f"{EVENTS}.parquet: the events of person {shown(twice[0])} do not stand together"]
     lengths = np.diff(np.append(starts, frame.height))
     expected = np.arange(1, frame.height + 1) - np.repeat(starts, lengths)
@@ -159,11 +157,7 @@ def _check_order(frame: pl.DataFrame) -> list[str]:
         row = int(wrong[0])
         event = f"event {expected[row]:,} of person {shown(frame[PERSON][row])}"
         return [f"{EVENTS}.parquet: row {row + 1:,} is {event}, its {ORDER} is {frame[ORDER][row]:,}"]
-    return []
-
-
-def _check_counts(frame: pl.DataFrame, certificate: Certificate) -> list[str]:
-    persons = len(person_starts(frame[PERSON]))
-    if persons != certificate.persons:
-        return [f"{EVENTS}.parquet: has {persons:,} persons, the certificate says {certificate.persons:,}"]
+    if len(starts) != certificate.persons:
+        counted = f"has {len(starts):,} persons, the certificate says {certificate.persons:,}"
+        return [f"{EVENTS}.parquet: {counted}"]
     return []
