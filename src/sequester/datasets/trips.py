@@ -195,20 +195,20 @@ def _points(
     rank = np.arange(len(trip)) - np.repeat(offsets_of(n_points[part])[:-1], n_points[part])
     duration = trips.seconds[part][trip]
     passed = np.minimum(rank * every, duration)
-    along = passed / np.maximum(duration, 1) * reached[trip, -1]
-    leg = (along[:, None] > reached[trip, 1:4]).sum(axis=1)
-    done = (along - reached[trip, leg]) / np.maximum(needed[trip, leg], 1e-9)
-    begin = corners[trip, leg]
-    place = begin + done[:, None] * (corners[trip, leg + 1] - begin)
-    off_centre = place - size / 2 + chance.normal(0, noise, place.shape)
+    along = passed * (reached[:, -1] / np.maximum(trips.seconds[part], 1))[trip]
+    corner = 5 * trip
+    for turn in (1, 2, 3):
+        corner += along > reached[:, turn][trip]
+    begun = reached.ravel()[corner]
+    done = (along - begun) / np.maximum(reached.ravel()[corner + 1] - begun, 1e-9)
+    x, y = (line[corner] + done * (line[corner + 1] - line[corner]) for line in corners.reshape(-1, 2).T)
+    east, north = np.stack([x, y]) - size / 2 + chance.normal(0, noise, (len(trip), 2)).T
     at = _FIRST_DAY + (trips.depart[part][trip] + passed).astype("timedelta64[s]")
     return pl.DataFrame(
         {
             "trip": number[part][trip],
-            "lat": np.round(CENTRE[0] + off_centre[:, 1] / METRES_PER_DEGREE, 6),
-            "lon": np.round(
-                CENTRE[1] + off_centre[:, 0] / (METRES_PER_DEGREE * np.cos(np.radians(CENTRE[0]))), 6
-            ),
+            "lat": np.round(CENTRE[0] + north / METRES_PER_DEGREE, 6),
+            "lon": np.round(CENTRE[1] + east / (METRES_PER_DEGREE * np.cos(np.radians(CENTRE[0]))), 6),
             "at": at.astype("datetime64[us]"),
         }
     )
