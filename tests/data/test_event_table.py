@@ -17,6 +17,7 @@ from sequester.data.schema import Schema
 from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
 from sequester.errors import SchemaError
+from sequester.hierarchies.hierarchy import Hierarchy
 
 CLICKS = Schema(person="user", order="n", symbol="page")
 
@@ -203,6 +204,25 @@ def test_columns_keep_what_they_hold_and_dropped_ones_are_gone():
     assert table.frame.columns == ["user", "n", "page", "ward"]
     assert table.frame["ward"].to_list() == [3]
     assert table.symbol == "page"
+
+
+NAMES = ["*", "^.*$", "rows", "value", "owner", "row", "key 0", "literal", "a b", "len", "person"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_columns_may_have_any_name(name):
+    frame = pl.DataFrame({"u": ["b", "a", "b"], "n": [2, 1, 1], name: ["x", "y", "z"], "d": [1, 2, 3]})
+    roles = {"person": "u", "order": "n", "drop": ["d"]}
+    if name != "person":
+        table = EventTable(frame, Schema(**roles, quasi={name: Hierarchy.flat()}))
+        assert table.sequences.to_rows(name) == [("z", "x"), ("y",)]
+        assert table.frame.columns == ["u", "n", name]
+        assert set(table.hierarchies[name].labels) == {"*", "x", "y", "z"}
+    as_order = EventTable(frame, Schema(person="u", order=name, symbol="d", drop=["n"]))
+    assert as_order.sequences.to_rows() == [("1", "3"), ("2",)]
+    if name != "row":
+        as_person = EventTable(frame, Schema(person=name, order="n", symbol="d", drop=["u"]))
+        assert as_person.persons.to_list() == ["x", "y", "z"]
 
 
 def test_several_attributes_share_the_offsets():

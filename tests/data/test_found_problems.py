@@ -67,6 +67,10 @@ def test_roles(roles, line):
     assert line in refused(VISITS, **roles)
 
 
+def test_a_column_without_a_name():
+    assert refused(VISITS.rename({"name": ""}), drop=[]) == ["column 5 of the table has no name"]
+
+
 def test_order_or_time_is_needed():
     lines = refused(VISITS, order=None, drop=["name", "VID"])
     assert lines == ["order or time is needed: the column that says which event comes first"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from sequester.data.problems import SHOWN_ROWS, Problem
 from sequester.errors import HierarchyError
@@ -14,6 +13,8 @@ from sequester.hierarchies.labels import MISSING, ROOT, listed, quoted
 from sequester.hierarchies.lint import lint
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from sequester._typing import Counts
     from sequester.data.problems import Severity
     from sequester.data.schema import Quasi, Schema
@@ -59,10 +60,10 @@ def _bind_values(
     problems: list[Problem],
 ) -> Hierarchy | None:
     column = text.name
-    counts = text.value_counts(name="rows").filter(pl.col(column).is_not_null() & (pl.col(column) != ROOT))
+    counts = text.alias("value").value_counts(name="rows")
     # Quantiles learn from how often a value occurs; label order keeps what they learn repeatable.
     often = dict(counts.iter_rows())
-    values = {label: often[label] for label in labels if label in often}
+    values = {label: often[label] for label in labels if label in often and label != ROOT}
     findings = lint(source, values, column)
     problems += [_problem(finding, text, rows) for finding in findings]
     if any(finding.severity == "error" for finding in findings):

@@ -70,7 +70,7 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
     problems = [*check_roles(schema, source.columns), *_check_types(source, schema)]
     # Series by series: as an expression, a column of the name * or ^x$ would mean others as well.
     plain = [column for column, dtype in source.schema.items() if is_plain(dtype)]
-    frame = pl.DataFrame([source[column] for column in plain if column not in schema.drop])
+    frame = pl.DataFrame({column: source[column] for column in plain if column not in schema.drop}).rechunk()
     rows = np.arange(1, frame.height + 1, dtype=np.int64)
     person, when = _read_person(frame, schema, problems), _read_when(frame, schema, problems)
     if schema.invalid == "drop":
@@ -238,7 +238,7 @@ def _look_for_repeats(
     what = f"column {quoted(name)}: events of a person at the same time stay in {by}file order"
     problems = [Problem.at(what, name, shared, rows, "note")]
     suspects = np.flatnonzero(shared)
-    plain = pl.DataFrame([source[column] for column, dtype in source.schema.items() if is_plain(dtype)])
+    plain = pl.DataFrame({name: source[name] for name, dtype in source.schema.items() if is_plain(dtype)})
     frame = plain[rows[suspects] - 1]
     # Equal rows have equal hashes, and only those are compared in full.
     alike = frame.hash_rows().is_duplicated().to_numpy()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Keys = npt.NDArray[np.int64] | npt.NDArray[np.float64] | npt.NDArray[np.int32]
 """One number per event that says when it was; equal numbers are ties."""
 
+_FIRST = 20_000
 _EXACT_DIGITS = 15
 """Decimal numbers of at most so many characters are told apart by a 64-bit float."""
 
@@ -49,7 +50,8 @@ def group_persons(person: pl.Series) -> Grouping:
         return Grouping(person, np.zeros(1, np.int64), None)
     starts = np.flatnonzero((person != person.shift(1)).fill_null(True).to_numpy()).astype(np.int64)
     persons = person.gather(starts)
-    if persons.n_unique() == len(starts):
+    # Where persons are scattered, some of the first come back soon, and the rest need not be compared.
+    if persons.head(_FIRST).is_unique().all() and persons.n_unique() == len(starts):
         return Grouping(persons, np.append(starts, size), None)
     frame = pl.DataFrame({"person": person, "row": pl.int_range(size, eager=True)})
     groups = frame.group_by("person", maintain_order=True).agg("row")

@@ -83,7 +83,12 @@ def check_roles(schema: Schema, columns: Sequence[str]) -> list[Problem]:
         *(
             Problem(f"column {column!r} has no role: give it one, or name it in drop", column)
             for column in columns
-            if column not in roles
+            if column not in roles and column
+        ),
+        *(
+            Problem(f"column {place} of the table has no name", column)
+            for place, column in enumerate(columns, start=1)
+            if not column
         ),
         *(
             Problem(

@@ -92,9 +92,10 @@ class Sequences:
         [('news', 'local'), ('(missing)',)]
         """
         grouping = group_persons(as_text(frame[person]))
-        columns = list(columns)
-        taken = frame.select(columns) if grouping.order is None else frame.select(columns)[grouping.order]
-        return cls.encoded(grouping.offsets, {column: as_text(taken[column]) for column in columns})
+        texts = {column: as_text(frame[column]) for column in columns}
+        if grouping.order is not None:
+            texts = {column: text.rechunk().gather(grouping.order) for column, text in texts.items()}
+        return cls.encoded(grouping.offsets, texts)
 
     @classmethod
     def encoded(
