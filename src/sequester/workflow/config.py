@@ -47,7 +47,7 @@ class Config:
         try:
             settings = Settings.model_validate(table)
         except ValidationError as error:
-            lines += refusals(error, Settings)
+            lines += refusals(error, table, Settings)
         if isinstance(table.get("method"), dict):
             try:
                 build_method(table["method"])

@@ -42,7 +42,7 @@ def build_method(table: Mapping[str, Any]) -> Method:
         # As JSON, so that a list may become a tuple or a set, and nothing else is converted.
         given = model.model_validate_json(json.dumps(dict(table), default=str))
     except ValidationError as error:
-        raise InputError(*refusals(error, model, under=("method",))) from None
+        raise InputError(*refusals(error, table, model, under=("method",))) from None
     values = {each.name: getattr(given, each.name) for each in parameters_of(method)}
     try:
         return method(**values)

@@ -98,32 +98,34 @@ def in_words(annotation: Any, metadata: Iterable[object] = ()) -> str:
     >>> in_words(Literal["greedy", "full"])
     '"greedy" or "full"'
     """
-    if get_origin(annotation) is Annotated:
-        annotation, *more = get_args(annotation)
-        return in_words(annotation, (*metadata, *more))
-    origin = get_origin(annotation)
-    if origin in (Union, UnionType):
-        parts = [in_words(each, metadata) for each in get_args(annotation) if each is not NoneType]
-        parts = [
-            part for part in dict.fromkeys(parts) if not (part == "a whole number" and "a number" in parts)
-        ]
-        return _either(parts)
-    if origin is Literal:
-        return _either(
-            [f'"{each}"' if isinstance(each, str) else str(each).lower() for each in get_args(annotation)]
-        )
-    if origin in (list, tuple, set, frozenset):
-        inner = [each for each in get_args(annotation) if each is not Ellipsis]
-        return f"a list of {_plural(inner)}"
-    return _PLAIN.get(annotation, "a table") + _bounds(metadata)
-
-
-def _either(parts: list[str]) -> str:
+    parts = _choices(annotation, tuple(metadata))
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} or {parts[-1]}"
 
 
-def _plural(inner: list[Any]) -> str:
-    words = {_PLURAL.get(part, "lists") for each in inner for part in (get_args(each) or (each,))}
+def _choices(annotation: Any, metadata: tuple[object, ...]) -> list[str]:
+    if get_origin(annotation) is Annotated:
+        annotation, *more = get_args(annotation)
+        return _choices(annotation, (*metadata, *more))
+    origin = get_origin(annotation)
+    if origin in (Union, UnionType):
+        members = [each for each in get_args(annotation) if each is not NoneType]
+        parts = [part for each in members for part in _choices(each, metadata)]
+        # Where any number will do, whole ones need no mention.
+        return [each for each in dict.fromkeys(parts) if each != "a whole number" or "a number" not in parts]
+    if origin is Literal:
+        return [f'"{each}"' if isinstance(each, str) else str(each).lower() for each in get_args(annotation)]
+    if origin in (list, tuple, set, frozenset):
+        return [f"a list of {_plural([each for each in get_args(annotation) if each is not Ellipsis])}"]
+    return [_PLAIN.get(annotation, "a table") + _bounds(metadata)]
+
+
+def _plural(members: list[Any]) -> str:
+    kinds = [
+        kind
+        for each in members
+        for kind in (get_args(each) if get_origin(each) in (Union, UnionType) else (each,))
+    ]
+    words = {_PLURAL.get(kind, "lists") for kind in kinds}
     return "numbers" if "numbers" in words else " or ".join(sorted(words))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from types import UnionType
+from dataclasses import dataclass
+from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, Tag
@@ -15,27 +16,34 @@ from sequester.workflow.parameters import in_words
 from sequester.workflow.settings import LATER_FORMATS, LATER_KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from pydantic import ValidationError
-    from pydantic_core import ErrorDetails
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _SHOWN = 60
 
 Place = tuple[int | str, ...]
+"""Keys and list positions, from the top of the file."""
 
 
-def refusals(error: ValidationError, model: type[BaseModel], *, under: Place = ()) -> list[str]:
-    """Give one line per key that is unknown, missing or wrong; `under` is the place of `model` there."""
+def refusals(
+    error: ValidationError, given: Mapping[str, Any], model: type[BaseModel], *, under: Place = ()
+) -> list[str]:
+    """Give one line per key of `given` that is unknown, missing or wrong.
+
+    `model` is what refused it, and `under` the place in the file where it stands.
+    """
     lines: dict[str, str] = {}
-    for each in error.errors(include_url=False, include_context=False):
-        place, annotation, metadata = _find(model, each["loc"])
-        lines.setdefault(key(under + place), _line(each, model, under, place, in_words(annotation, metadata)))
+    for each in error.errors(include_url=False, include_context=False, include_input=False):
+        found = _find(model, each["loc"])
+        name = key(under + found.place)
+        if name not in lines:
+            lines[name] = _line("wrong" if found.is_choice else each["type"], name, found, given)
     return list(lines.values())
 
 
-def key(place: Sequence[int | str]) -> str:
+def key(place: Place) -> str:
     """Write a place as TOML writes it.
 
     Examples
@@ -48,9 +56,8 @@ def key(place: Sequence[int | str]) -> str:
         if isinstance(part, int):
             text += f"[{part}]"
         else:
-            text += ("." if text else "") + (
-                part if _BARE.fullmatch(part) else json.dumps(part, ensure_ascii=False)
-            )
+            name = part if _BARE.fullmatch(part) else json.dumps(part, ensure_ascii=False)
+            text += f".{name}" if text else name
     return text
 
 
@@ -66,92 +73,104 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 
-def _line(error: ErrorDetails, model: type[BaseModel], under: Place, place: Place, expected: str) -> str:
-    name = key(under + place)
-    value = error.get("input")
-    if error["type"] == "extra_forbidden":
-        return _unknown(name, value, _fields(model, error["loc"][:-1]), str(error["loc"][-1]))
-    if error["type"] == "missing":
-        about = _about(model, error["loc"])
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Where an error is, and what may stand there."""
+
+    place: Place
+    annotation: Any
+    metadata: tuple[object, ...]
+    table: type[BaseModel]
+    """The table that the last key stands in."""
+
+    @property
+    def is_choice(self) -> bool:
+        """Several types may stand here, so nothing below has a key of its own: the whole value is wrong."""
+        members = get_args(self.annotation)
+        return get_origin(self.annotation) in (Union, UnionType) and all(
+            _tag(each) is None for each in members
+        )
+
+
+def _find(model: type[BaseModel], loc: Place) -> _Found:
+    """Follow an error's location through the models; tags of unions are no keys."""
+    annotation: Any = model
+    metadata: tuple[object, ...] = ()
+    place: Place = ()
+    table = model
+    for step in loc:
+        annotation, metadata = _plain(annotation, metadata)
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            table, place = annotation, (*place, step)
+            field = table.model_fields.get(str(step))
+            annotation, metadata = (field.annotation, tuple(field.metadata)) if field else (Any, ())
+        elif get_origin(annotation) in (dict, list, tuple):
+            place = (*place, step)
+            annotation, metadata = (
+                next(each for each in reversed(get_args(annotation)) if each is not ...),
+                (),
+            )
+        else:
+            tagged = [each for each in get_args(annotation) if _tag(each) == step]
+            if not tagged:
+                break
+            annotation = tagged[0]
+    return _Found(place, *_plain(annotation, metadata), table)
+
+
+def _plain(annotation: Any, metadata: tuple[object, ...]) -> tuple[Any, tuple[object, ...]]:
+    """Take ``Annotated`` and ``| None`` off."""
+    while True:
+        members = get_args(annotation)
+        if get_origin(annotation) is Annotated:
+            annotation, metadata = members[0], (*metadata, *members[1:])
+        elif get_origin(annotation) in (Union, UnionType) and NoneType in members:
+            annotation = Union[tuple(each for each in members if each is not NoneType)]  # noqa: UP007
+        else:
+            return annotation, metadata
+
+
+def _tag(annotation: Any) -> str | None:
+    return next((each.tag for each in get_args(annotation)[1:] if isinstance(each, Tag)), None)
+
+
+def _line(kind: str, name: str, found: _Found, given: Mapping[str, Any]) -> str:
+    value = _value_at(given, found.place)
+    expected = in_words(found.annotation, found.metadata)
+    if kind == "extra_forbidden":
+        return _unknown(name, value, list(found.table.model_fields), str(found.place[-1]))
+    if kind == "missing":
+        about = (found.table.model_fields[str(found.place[-1])].description or "").rstrip(".")
         return f"{name} is missing; it must be {expected}" + (f": {about}" if about else "")
-    if error["type"] in ("union_tag_not_found", "union_tag_invalid"):
+    if kind in ("union_tag_not_found", "union_tag_invalid"):
         return _wrong_hierarchy(name, value)
     if name == "data.format" and value in LATER_FORMATS:
         return f"{name} = {shown(value)} is not available in this version; it may be {expected}"
     return f"{name} must be {expected}, got {shown(value)}"
 
 
+def _value_at(given: Any, place: Place) -> Any:
+    for step in place:
+        try:
+            given = given[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return given
+
+
 def _unknown(name: str, value: object, known: list[str], wrong: str) -> str:
     if name in LATER_KEYS:
         return f"{name} is not available in this version"
-    close = difflib.get_close_matches(wrong, known, n=1)
+    close = difflib.get_close_matches(wrong.lower(), known, n=1)
     hint = f"; did you mean {close[0]}?" if close else ""
     return f"{name} = {shown(value)} is not a key; here may be {', '.join(known)}{hint}"
 
 
 def _wrong_hierarchy(name: str, value: object) -> str:
     kind = value.get("kind") if isinstance(value, dict) else None
-    if kind in LATER_KINDS:
-        return f"{name}.kind = {shown(kind)} is not available in this version; it may be {', '.join(KINDS)}"
-    if kind is not None:
-        return f"{name}.kind must be one of {', '.join(KINDS)}, got {shown(kind)}"
     kinds = ", ".join(KINDS)
+    if kind in LATER_KINDS:
+        return f"{name}.kind = {shown(kind)} is not available in this version; it may be {kinds}"
+    if kind is not None:
+        return f"{name}.kind must be one of {kinds}, got {shown(kind)}"
     return f"{name} must be a table with kind = one of {kinds}, or with path = a file, got {shown(value)}"
-
-
-def _find(model: type[BaseModel], loc: Place) -> tuple[Place, Any, tuple[object, ...]]:
-    """Follow an error's location through the models: the key in the file, and what may stand there.
-
-    Tags of unions are no keys. A union without tags is one thing to a reader, so the way ends there.
-    """
-    annotation: Any = model
-    metadata: tuple[object, ...] = ()
-    place: Place = ()
-    for step in loc:
-        annotation, metadata = _plain(annotation, metadata)
-        if get_origin(annotation) in (Union, UnionType):
-            tagged = {_tag(each): each for each in get_args(annotation)}
-            if step not in tagged:
-                break
-            annotation = tagged[step]
-            continue
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            place = (*place, step)
-            if step not in annotation.model_fields:
-                return place, Any, ()
-            field = annotation.model_fields[str(step)]
-            annotation, metadata = field.annotation, tuple(field.metadata)
-        elif get_origin(annotation) in (dict, list, tuple):
-            place = (*place, step)
-            annotation, metadata = get_args(annotation)[-1], ()
-        else:
-            break
-    return place, *_plain(annotation, metadata)
-
-
-def _plain(annotation: Any, metadata: tuple[object, ...]) -> tuple[Any, tuple[object, ...]]:
-    """Take ``Annotated`` and ``| None`` off."""
-    while True:
-        if get_origin(annotation) is Annotated:
-            annotation, *more = get_args(annotation)
-            metadata = (*metadata, *more)
-        elif get_origin(annotation) in (Union, UnionType) and type(None) in get_args(annotation):
-            annotation = Union[tuple(each for each in get_args(annotation) if each is not type(None))]  # noqa: UP007
-        else:
-            return annotation, metadata
-
-
-def _tag(annotation: Any) -> str | None:
-    tags = [each.tag for each in get_args(annotation)[1:] if isinstance(each, Tag)]
-    return tags[0] if tags else None
-
-
-def _fields(model: type[BaseModel], loc: Place) -> list[str]:
-    """The keys that may stand in the table at `loc`."""
-    _, annotation, _ = _find(model, loc)
-    return list(annotation.model_fields)
-
-
-def _about(model: type[BaseModel], loc: Place) -> str:
-    _, annotation, _ = _find(model, loc[:-1])
-    return (annotation.model_fields[str(loc[-1])].description or "").rstrip(".")

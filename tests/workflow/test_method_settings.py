@@ -1,0 +1,114 @@
+"""A method's dataclass is all that ``[method]`` needs to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import pytest
+
+from sequester.errors import InputError, ParameterError
+from sequester.methods import METHODS
+from sequester.methods.method import Method
+from sequester.workflow.config_schema import config_schema
+from sequester.workflow.method_settings import build_method
+from sequester.workflow.parameters import in_words, parameters_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Magic(Method):
+    """A method that somebody adds."""
+
+    k: int
+    """Persons who look alike."""
+    c: float | Literal["1/3"] = 0.5
+    """How sure an adversary may be."""
+    patterns: tuple[tuple[str, ...], ...] = ()
+    search: Literal["greedy", "full"] = "greedy"
+    """How hard it looks."""
+    block: int | Literal["auto", False] = "auto"
+
+    name = "magic"
+    paper = "nowhere"
+    promise = "Nobody finds anybody."
+    changes = "Everything."
+    use_when = "Never."
+
+    def __post_init__(self):
+        if self.k < 2:
+            msg = f"k must be at least 2, got {self.k}"
+            raise ParameterError(msg)
+        if self.search == "full":
+            msg = "a full search takes for ever"
+            raise ParameterError(msg)
+
+    def model(self): ...
+    def accept(self, table): ...
+    def transform(self, table, *, randomness, engine, progress): ...
+    def measure(self, outcome, table, *, progress): ...
+
+
+@pytest.fixture
+def magic(monkeypatch):
+    monkeypatch.setitem(METHODS, "magic", Magic)
+
+
+def test_a_new_method_is_built_from_its_table(magic):
+    table = {"name": "magic", "k": 3, "c": "1/3", "patterns": [["a", "b"], ["c"]], "block": False}
+    built = build_method(table)
+    assert built == Magic(k=3, c="1/3", patterns=(("a", "b"), ("c",)), block=False)
+    assert build_method({"name": "magic", "k": 3, "c": 1}) == Magic(k=3, c=1.0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "line"),
+    [
+        ({"k": 3.5}, "method.k must be a whole number, got 3.5"),
+        ({"k": "3"}, 'method.k must be a whole number, got "3"'),
+        ({"c": "half"}, 'method.c must be a number or "1/3", got "half"'),
+        ({"search": "x"}, 'method.search must be "greedy" or "full", got "x"'),
+        ({"patterns": ["ab"]}, 'method.patterns[0] must be a list of texts, got "ab"'),
+        ({"patterns": [["a", 1]]}, "method.patterns[0][1] must be text, got 1"),
+        ({"block": True}, 'method.block must be a whole number, "auto" or false, got true'),
+        (
+            {"K": 3},
+            "method.K = 3 is not a key; here may be name, k, c, patterns, search, block; did you mean k?",
+        ),
+        ({"k": 1}, "method.k must be at least 2, got 1"),
+        ({"search": "full"}, "method: a full search takes for ever"),
+    ],
+)
+def test_a_wrong_parameter_is_refused_in_its_own_words(magic, wrong, line):
+    with pytest.raises(InputError) as refused:
+        build_method({"name": "magic", "k": 3, **wrong})
+    assert refused.value.lines == (line,)
+
+
+def test_the_schema_has_it_too(magic):
+    described = config_schema()["$defs"]["Magic"]
+    assert described["properties"]["search"]["enum"] == ["greedy", "full"]
+    assert described["properties"]["k"]["description"] == "Persons who look alike."
+
+
+def test_parameters_are_listed_with_their_defaults():
+    found = {each.name: each for each in parameters_of(Magic)}
+    assert list(found) == ["k", "c", "patterns", "search", "block"]
+    assert found["k"].required
+    assert (found["c"].required, found["c"].default) == (False, 0.5)
+    assert found["search"].about == "How hard it looks."
+    assert found["patterns"].about == ""
+
+
+@pytest.mark.parametrize(
+    ("annotation", "words"),
+    [
+        (int | float, "a number"),
+        (list[int | float], "a list of numbers"),
+        (list[str] | Literal["all"] | dict, 'a list of texts, "all" or a table'),
+        (tuple[tuple[str, ...], ...], "a list of lists"),
+        (bool | None, "true or false"),
+        (int | Literal["auto", False], 'a whole number, "auto" or false'),
+    ],
+)
+def test_types_are_said_in_words(annotation, words):
+    assert in_words(annotation) == words
