@@ -1,0 +1,127 @@
+"""What the pages show is what happens: every example of README, tutorial and pages is run."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ENVIRONMENT = os.environ | {
+    "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    "COLUMNS": "100",
+    "NO_COLOR": "1",
+}
+SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
+
+
+def blocks(page):
+    """The fenced blocks of a page, with the language they name."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def run(command, folder):
+    """What a terminal would show, the answer first and the messages after it."""
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False
+    )
+    return done.stdout + "".join(
+        line for line in done.stderr.splitlines(keepends=True) if line.startswith(("error:", "warning:"))
+    )
+
+
+def shown_commands(block):
+    """The commands of a console block, each with the output that is shown below it."""
+    return re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory):
+    return tmp_path_factory.mktemp("a folder of my own")
+
+
+def test_tutorial_from_top_to_bottom(workplace, monkeypatch):
+    if shutil.which("sh") is None:
+        pytest.skip("the commands of the tutorial are for a shell")
+    monkeypatch.chdir(workplace)
+    names, checker, n_run = {}, doctest.OutputChecker(), 0
+    for language, block in blocks("docs/tutorial.md"):
+        if language == "toml":
+            name = re.match(r"# (\S+\.toml)\n", block)[1]
+            (workplace / name).write_text(block, encoding="utf-8")
+        elif language == "console":
+            for command, expected in shown_commands(block):
+                got = run(command, workplace)
+                assert checker.check_output(expected, got, SAME), f"{command}\n{got}"
+                n_run += 1
+        elif language == "python":
+            n_run += attempt(block, names, "tutorial")
+    assert n_run > 15
+
+
+def attempt(block, names, page):
+    """Run the examples of a block, and give their number."""
+    test = doctest.DocTestParser().get_doctest(block, names, page, page, 0)
+    report = []
+    runner = doctest.DocTestRunner(optionflags=SAME, verbose=False)
+    failed, attempted = runner.run(test, out=report.append, clear_globs=False)
+    names.update(test.globs)
+    assert not failed, "".join(report)
+    return attempted
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "docs/tutorial.md"])
+def test_python_sessions_on_pages(page, tmp_path, monkeypatch):
+    sessions = [block for language, block in blocks(page) if language == "python" and ">>>" in block]
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    assert sum(attempt(block, names, page) for block in sessions) >= len(sessions)
+
+
+def test_readme_example(tmp_path):
+    (example,) = [block for language, block in blocks("README.md") if language == "python"]
+    assert len(example.splitlines()) <= 10
+    script = tmp_path / "example.py"
+    script.write_text(example, encoding="utf-8")
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("Verdict(holds=True")
+    assert done.stdout.endswith("True\n")
+    assert (tmp_path / "out/release/report.html").is_file()
+    assert (tmp_path / "out/internal/report.html").is_file()
+
+
+@pytest.mark.parametrize("script", sorted(path.name for path in (ROOT / "examples").glob("*.py")))
+def test_example_scripts(script, tmp_path):
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / script, "made"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "verified from the files: True" in done.stdout
+    assert (tmp_path / "made/release/certificate.json").is_file()
+
+
+def test_commands_in_readme_exist():
+    commands = re.findall(r"^sequester (\w+)", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {"protect", "verify", "methods"} <= set(commands)
+    for command in commands:
+        shown = [sys.executable, "-m", "sequester", command, "--help"]
+        assert subprocess.run(shown, capture_output=True, check=False).returncode == 0, command
+
+
+def test_targets_in_readme_exist():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = re.findall(r"^make (\w+)$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert targets == ["demo", "test"]
+    for target in targets:
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)

@@ -1,0 +1,120 @@
+"""The pages build without network, point nowhere outside for what they need, and cover every method."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sequester._version import __version__
+from sequester.methods import METHODS
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAPERS = {
+    "Bonomi": (2016, 3),
+    "Sehatkar": (2014, 1),
+    "Gwadera": (2013, 3),
+    "Wang": (2010, 4),
+    "Pensa": (2008, 4),
+}
+"""First author to year and number of authors."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    # A proxy that nobody answers at: whatever asks the network fails.
+    nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
+        cwd=ROOT,
+        env=os.environ | nowhere,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    return folder
+
+
+def test_the_site_has_every_page(site):
+    pages = {path.relative_to(ROOT / "docs").with_suffix(".html") for path in (ROOT / "docs").rglob("*.md")}
+    assert {path.relative_to(site) for path in site.rglob("*.html")} >= pages
+    assert Path("tutorial.html") in pages
+
+
+def test_the_site_loads_nothing_from_elsewhere(site):
+    outside = re.compile(
+        r"""<(?:link|script|img|iframe|source)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//|url\(["']?(?:https?:)?//|@import""",
+        re.IGNORECASE,
+    )
+    for path in [*site.rglob("*.html"), *site.rglob("*.css")]:
+        assert not outside.search(path.read_text(encoding="utf-8")), path.name
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_has_a_page_and_a_row(name):
+    (row,) = re.findall(
+        rf"^\| \[`{re.escape(name)}`\]\((docs/methods/[\w-]+\.md)\) \|(.*)\|$", README, re.MULTILINE
+    )
+    page, cells = row
+    assert f"`{name}`" in (ROOT / page).read_text(encoding="utf-8")
+    assert all(cell.strip() for cell in cells.split("|"))
+    assert Path(page).relative_to("docs").as_posix() in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+
+
+def test_readme_has_no_row_for_what_is_not_built():
+    assert set(re.findall(r"^\| \[`([\w-]+)`\]", README, re.MULTILINE)) == set(METHODS)
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_of_the_first_pages_lead_somewhere(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (ROOT / target).exists(), target
+
+
+def test_paths_in_contributing_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = [each for each in re.findall(r"`((?:src|tests|docs|benchmarks)/[^`]*)`", text) if "<" not in each]
+    assert len(named) > 5
+    for each in named:
+        assert (ROOT / each).exists(), each
+
+
+def test_the_picture_is_small():
+    assert 10_000 < (ROOT / "docs/images/report.png").stat().st_size < 300_000
+
+
+def test_citation_names_the_five_papers():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["title"] == "sequester"
+    assert citation["license"] == "Apache-2.0"
+    assert citation["message"]
+    assert citation["authors"]
+    found = {each["authors"][0]["family-names"]: each for each in citation["references"]}
+    assert {name: (each["year"], len(each["authors"])) for name, each in found.items()} == PAPERS
+    assert len(citation["references"]) == 5
+    assert all(each["title"] and each["type"] for each in citation["references"])
+
+
+def test_the_change_log_knows_this_version():
+    assert f"## {__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_licence_is_whole():
+    text = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    for words in (
+        "Apache License",
+        "Version 2.0, January 2004",
+        "END OF TERMS AND CONDITIONS",
+        "9. Accepting",
+    ):
+        assert words in text
