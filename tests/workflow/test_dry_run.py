@@ -1,0 +1,71 @@
+"""A dry run of a part foretells the whole, and turns to the whole where a part cannot tell."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from sequester.datasets import clicks
+from sequester.errors import UnattainableError
+from sequester.workflow import dry_run as module
+from sequester.workflow.dry_run import dry_run
+
+TOML = """
+[data]
+path = "clicks.parquet"
+person = "user"
+time = "at"
+symbol.column = "page"
+[method]
+name = "p2ka"
+k = {k}
+[release]
+path = "out"
+{more}
+"""
+
+
+def write(folder, frame, k, more=""):
+    frame.write_parquet(folder / "clicks.parquet")
+    (folder / "release.toml").write_text(TOML.format(k=k, more=more))
+    return folder / "release.toml"
+
+
+def test_a_large_table_is_tried_on_some_persons(tmp_path, monkeypatch):
+    config = write(tmp_path, clicks.make(persons=2_000), 5)
+    monkeypatch.setattr(module, "TRIAL_EVENTS", 4_000)
+    forecast = dry_run(config)
+    assert forecast.n_persons == 2_000
+    assert 200 < forecast.trial.n_input_persons < 1_000
+    assert not forecast.is_whole
+    assert forecast.trial.verdict.holds
+    assert forecast.seconds > 0
+    assert forecast.warnings == ()
+    assert {path.name for path in tmp_path.iterdir()} == {"clicks.parquet", "release.toml"}
+
+
+def test_a_part_that_is_too_small_for_the_promise_decides_nothing(tmp_path, monkeypatch):
+    config = write(tmp_path, clicks.make(persons=600), 150)
+    monkeypatch.setattr(module, "TRIAL_EVENTS", 300)
+    forecast = dry_run(config)
+    assert forecast.is_whole
+    assert forecast.trial.verdict.achieved["k"] >= 150
+
+
+def test_what_the_whole_cannot_keep_is_unattainable(tmp_path, monkeypatch):
+    config = write(tmp_path, clicks.make(persons=600), 590)
+    monkeypatch.setattr(module, "TRIAL_EVENTS", 300)
+    with pytest.raises(UnattainableError, match="k = 590 releases nothing"):
+        dry_run(config)
+
+
+def test_a_part_that_loses_too_much_decides_nothing(tmp_path, monkeypatch):
+    # Of twelve persons of each kind a part has too few, and so loses them; the whole loses nobody.
+    pages = pl.Series([f"page{i % 40}" for i in range(480)])
+    users = pl.Series([f"u{i}" for i in range(480)])
+    frame = pl.DataFrame({"user": users, "at": ["2024-01-01"] * 480, "page": pages})
+    config = write(tmp_path, frame, 12, "max_suppressed = 0.01")
+    monkeypatch.setattr(module, "TRIAL_EVENTS", 240)
+    forecast = dry_run(config)
+    assert forecast.is_whole
+    assert forecast.trial.lost_share == 0
