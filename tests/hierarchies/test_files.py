@@ -270,3 +270,23 @@ def test_commas_instead_of_semicolons_are_recognized(write):
     assert lines(path, ["flu"]) == [
         "error: column 'ill': ill.csv: cells must be separated by ';', and no row has one, but ','",
     ]
+
+
+soup = st.text('ab;,*"\n\r \0(missing)', max_size=40).map(str.encode) | st.binary(max_size=40)
+
+
+@given(soup, st.sampled_from(["arx", "edges"]), st.sets(st.sampled_from(["a", "b", "*", "", "(missing)"])))
+def test_whatever_is_in_the_file_the_linter_and_the_builder_agree(tmp_path_factory, content, kind, values):
+    path = tmp_path_factory.mktemp("soup") / "ill.csv"
+    path.write_bytes(content)
+    source = Hierarchy.read(path, kind)
+    errors = [str(finding) for finding in lint(source, values, "ill") if finding.severity == "error"]
+    if errors:
+        with pytest.raises(HierarchyError) as caught:
+            source.build(values, column="ill")
+        assert list(caught.value.lines) == errors
+    else:
+        tree = source.build(values, column="ill")
+        assert tree.build(values, column="ill") is tree
+        tree.write_arx(path)
+        assert Hierarchy.read(path).build(values, column="ill") == tree
