@@ -115,19 +115,15 @@ def outline_of_chains(
     {'560**': '5****', '5****': '*', '56001': '560**'}
     """
     parents: dict[str, str] = {}
-    groups: set[str] = set()
     for chain in dict.fromkeys(chains.values()):
-        groups.update(chain)
         parents.update(pairwise((*chain, ROOT)))
-    shared: set[str] = set()
+    groups: set[str] = set()
     for value, chain in chains.items():
-        own = bool(chain) and chain[0] == value
-        if not own:
-            parents[value] = (*chain, ROOT)[0]
-            shared.update(chain)
-        elif len(chain) > 1:
-            shared.update(chain[1:])
-    clash = tuple(in_label_order(groups & shared & chains.keys()))
+        is_own_group = chain[:1] == (value,)
+        groups.update(chain[is_own_group:])
+        if not is_own_group:
+            parents[value] = chain[0] if chain else ROOT
+    clash = tuple(in_label_order(groups & chains.keys()))
     found = list(findings)
     if clash:
         what = counted(len(clash), "value is", "values are")
