@@ -100,7 +100,7 @@ def peak_memory(which: str, path: Path) -> float:
 
 
 def own_peak() -> int:
-    """Bytes; from /proc where there is one, because getrusage also counts the process that started this one."""
+    """Bytes; from /proc where there is one, because getrusage also counts the process that started it."""
     status = Path("/proc/self/status")
     if status.exists():
         return next(

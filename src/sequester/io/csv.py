@@ -92,8 +92,14 @@ def _as_utf8(contents: bytes, name: str, encoding: str) -> bytes:
         line = contents.count(b"\n", 0, place) + 1
         msg = f"{name}: line {line:,} has a NUL byte; this is no text, or another encoding (UTF-16?)"
         raise InputError(msg)
-    if b"\n" not in contents and b"\r" in contents:
-        contents = contents.replace(b"\r", b"\n")
+    return _with_line_feeds(contents)
+
+
+def _with_line_feeds(contents: bytes) -> bytes:
+    """Turn carriage returns into line feeds where lines end with them alone, as on old Macintoshes."""
+    n_returns = contents.count(b"\r")
+    if n_returns and n_returns - contents.count(b"\r\n") > contents.count(b"\n"):
+        return contents.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return contents
 
 
