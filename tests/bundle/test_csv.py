@@ -7,7 +7,7 @@ import io
 import warnings
 
 import polars as pl
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bundle.samples import Pages, release_of
@@ -39,11 +39,15 @@ labels = letters | st.sampled_from(STRANGE)
 columns = labels.filter(lambda name: name not in ("", "person", "order", "time", "group", "count"))
 rows = st.lists(st.lists(labels, min_size=1, max_size=4), max_size=4)
 
+# Each example writes and syncs files, which is slow: a few hundred will do in any profile.
+few = settings(max_examples=min(settings().max_examples, 200))
+
 
 def cells(frame: pl.DataFrame) -> list[list[str]]:
     return [frame.columns, *(list(map(str, row)) for row in frame.iter_rows())]
 
 
+@few
 @given(rows, columns)
 def test_csv_and_parquet_are_the_same_table_for_any_label(tmp_path_factory, rows, column):
     release = release_of([row for row in rows for _ in range(2)], column=column)

@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bundle.samples import Pages, frame_of, release_of
@@ -24,6 +24,9 @@ from sequester.methods.p2ka.bf_p2ka import BFP2kA
 
 SEED = "a sentence that nobody guesses"
 GONE = ["gone-label-one", "gone-label-two"]
+
+# Each example writes and syncs files, which is slow: a few hundred will do in any profile.
+few = settings(max_examples=min(settings().max_examples, 200))
 
 
 def table_of(persons: int = 12) -> EventTable:
@@ -98,6 +101,7 @@ def test_parquet_metadata_statistics_and_dictionaries_hold_rows_only(tmp_path):
             assert set(chunk.dictionary.to_pylist()) == set(frame[column].to_list())
 
 
+@few
 @given(
     rows=st.lists(st.text("abc", min_size=1, max_size=4), min_size=1, max_size=6), seed=st.text(max_size=3)
 )

@@ -51,6 +51,20 @@ def test_folders_made_for_nothing_are_removed_and_others_stay(tmp_path):
     assert [path.name for path in tmp_path.rglob("*")] == ["there"]
 
 
+def test_a_folder_that_somebody_else_uses_meanwhile_stays(tmp_path):
+    class StopError(Exception):
+        pass
+
+    def stopped() -> None:
+        with staging(Target.of(tmp_path / "made" / "out"), force=False):
+            fill(tmp_path / "made" / "theirs", "theirs")
+            raise StopError
+
+    with pytest.raises(StopError):
+        stopped()
+    assert seen(tmp_path / "made") == {"theirs": "theirs"}
+
+
 # What lies in the output when a run is killed, and what the next run finds there after its sweep.
 LEFT = {
     "while writing": (

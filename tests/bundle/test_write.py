@@ -287,6 +287,17 @@ def test_a_formula_like_column_name_is_named_too(tmp_path):
         write(release_of(column="=page"), tmp_path, report=Pages())
 
 
+def test_a_report_that_leaves_a_link_is_not_certified(tmp_path):
+    class Linking(Pages):
+        def external_page(self, release):
+            next((tmp_path / "out").glob(".release.*")).joinpath("link").symlink_to("/etc/passwd")
+            return super().external_page(release)
+
+    with pytest.raises(InputError, match="link: is a link, and a release has none"):
+        write(release_of(), tmp_path / "out", report=Linking())
+    assert not (tmp_path / "out").exists()
+
+
 class TestCheckTarget:
     def test_leaves_no_trace(self, tmp_path):
         check_target(tmp_path / "a" / "b", internal=tmp_path / "c" / "d")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sequester.verify
@@ -361,9 +361,12 @@ class TestOriginal:
             verify(folder, original=table_of(["abc"] * 4), pseudonyms=named)
 
 
+# Each example writes and syncs files, which is slow: a few hundred will do in any profile.
+few = settings(max_examples=min(settings().max_examples, 200))
 rows = st.lists(st.text("abc", min_size=1, max_size=4), max_size=7)
 
 
+@few
 @given(rows, st.integers(2, 3))
 def test_any_table_behind_fitting_hashes_is_judged_by_the_definition(tmp_path_factory, rows, k):
     folder = write(release_of(["a"] * k, k=k), tmp_path_factory.mktemp("out"), report=Pages()).path
