@@ -46,33 +46,36 @@ def closest_paths(
     common. Requires the preorder arrays of `kernels.trie`, codes below `n_symbols`, and in `guesses` for each
     of `rows` a node whose path is a prefix of it: the first bound.
     """
-    nodes = np.empty(rows.size, np.int32)
-    is_short = np.empty(rows.size, np.bool_)
-    for i in range(rows.size):
-        is_short[i] = offsets[rows[i] + 1] - offsets[rows[i]] <= WORD
-    short = np.nonzero(is_short)[0]
+    nodes = guesses.copy()
     masks = np.zeros((n_symbols, LANES), np.int64)
     states = np.zeros((heights[0] + 1, LANES), np.int64)
     common = np.zeros((heights[0] + 1, LANES), np.int64)
-    for first in range(0, short.size, LANES):
-        together = short[first : first + LANES]
-        nodes[together] = _walk_together(
-            items,
-            offsets,
-            rows[together],
-            guesses[together],
-            symbols,
-            depths,
-            ends,
-            heights,
-            masks,
-            states,
-            common,
-        )
     places = np.zeros(n_symbols, np.int64)
-    for long in np.nonzero(~is_short)[0]:
-        row = items[offsets[rows[long]] : offsets[rows[long] + 1]]
-        nodes[long] = _walk_alone(row, guesses[long], symbols, depths, ends, heights, places)
+    together = np.empty(LANES, np.int64)
+    n_together = 0
+    for i in range(rows.size):
+        row = items[offsets[rows[i]] : offsets[rows[i] + 1]]
+        if row.size <= WORD:
+            together[n_together] = i
+            n_together += 1
+        else:
+            nodes[i] = _walk_alone(row, guesses[i], symbols, depths, ends, heights, places)
+        if n_together == LANES or (i == rows.size - 1 and n_together > 0):
+            _walk_together(
+                items,
+                offsets,
+                rows,
+                together[:n_together],
+                symbols,
+                depths,
+                ends,
+                heights,
+                masks,
+                states,
+                common,
+                nodes,
+            )
+            n_together = 0
     return nodes
 
 
@@ -81,7 +84,7 @@ def _walk_together(
     items: Codes,
     offsets: Offsets,
     rows: Counts,
-    guesses: Codes,
+    together: Counts,
     symbols: Codes,
     depths: Codes,
     ends: Codes,
@@ -89,22 +92,26 @@ def _walk_together(
     masks: Counts,
     states: Counts,
     common: Counts,
-) -> Codes:
-    """Walk the tree once for at most `LANES` rows of at most `WORD` items; `masks` comes and leaves zero."""
-    nodes = guesses.copy()
+    nodes: Codes,
+) -> None:
+    """Walk the tree once for the rows ``rows[together]``, at most `LANES`, of at most `WORD` items each.
+
+    ``nodes[together]`` comes with guesses and leaves with the closest nodes; `masks` comes and leaves zero.
+    """
     # A lane without a row has no positions and a key that nothing beats.
     sizes = np.zeros(LANES, np.int64)
     best = np.full(LANES, 1 << (_UNIT + 16), np.int64)
     states[0] = 0
-    for lane in range(rows.size):
-        start, stop = offsets[rows[lane]], offsets[rows[lane] + 1]
+    for lane in range(together.size):
+        row = rows[together[lane]]
+        start, stop = offsets[row], offsets[row + 1]
         unused = WORD - (stop - start)
         for i in range(start, stop):
             masks[items[i], lane] |= 1 << (unused + i - start)
         states[0, lane] = (_ONES >> unused) << unused
         sizes[lane] = stop - start
         # One below the key of the guess: the first node in preorder that is as good takes it.
-        guess = np.int64(depths[guesses[lane]])
+        guess = np.int64(depths[nodes[together[lane]]])
         best[lane] = (guess << _UNIT) - guess - 1
 
     node = 1
@@ -122,11 +129,11 @@ def _walk_together(
             length[lane] = grown
             ahead |= best[lane] - ((grown << _UNIT) - depth)
         if ahead < 0:
-            for lane in range(rows.size):
+            for lane in range(together.size):
                 key = (length[lane] << _UNIT) - depth
                 if key > best[lane]:
                     best[lane] = key
-                    nodes[lane] = node
+                    nodes[together[lane]] = node
         # Each level below adds at most one, and no path has more in common with a row than the row has items.
         hope = 0
         for lane in range(LANES):
@@ -134,10 +141,10 @@ def _walk_together(
             hope |= best[lane] - ((reach << _UNIT) - (depth + reach - length[lane]))
         node = node + 1 if hope < 0 else ends[node]
 
-    for lane in range(rows.size):
-        for i in range(offsets[rows[lane]], offsets[rows[lane] + 1]):
+    for lane in range(together.size):
+        row = rows[together[lane]]
+        for i in range(offsets[row], offsets[row + 1]):
             masks[items[i], lane] = 0
-    return nodes
 
 
 @njit(cache=True, nogil=True)
@@ -146,25 +153,20 @@ def _walk_alone(
 ) -> int:
     """Walk the tree for one row of any length. `places` comes and leaves all zero."""
     masks = _mask_positions(row, places)
-    n_words = masks.shape[1]
-    states = np.empty((heights[0] + 1, n_words), np.int64)
+    states = np.empty((heights[0] + 1, masks.shape[1]), np.int64)
     common = np.zeros(heights[0] + 1, np.int64)
-    states[0] = masks[0]
+    _read(masks[-1], masks[0], states[0])
     best = (np.int64(depths[guess]) << _UNIT) - depths[guess] - 1
     best_node = guess
     node = 1
     while node < symbols.size:
         depth = depths[node]
-        place = places[symbols[node]]
-        if place == 0:
-            states[depth] = states[depth - 1]
-            length = common[depth - 1]
-        else:
-            length = common[depth - 1] + _read(states[depth - 1], masks[place], states[depth])
-            if (length << _UNIT) - depth > best:
-                best = (length << _UNIT) - depth
-                best_node = node
+        mask = masks[places[symbols[node]]]
+        length = common[depth - 1] + _read(states[depth - 1], mask, states[depth])
         common[depth] = length
+        if (length << _UNIT) - depth > best:
+            best = (length << _UNIT) - depth
+            best_node = node
         reach = min(row.size, length + heights[node])
         hope = (reach << _UNIT) - (depth + reach - length)
         node = node + 1 if hope > best else ends[node]
@@ -177,7 +179,8 @@ def _walk_alone(
 def _mask_positions(row: Codes, places: Counts) -> Counts:
     """Note where each symbol stands in `row`; the mask of symbol ``s`` is line ``places[s]``.
 
-    Line 0 has all positions. Only the symbols of `row` get a line, so large alphabets cost nothing.
+    Line 0 has no position, for symbols that are not in `row`; the last line has all of them. Only the symbols
+    of `row` get a line, so a large alphabet costs nothing. `places` comes all zero.
     """
     n_lines = 1
     for i in range(row.size):
@@ -186,17 +189,20 @@ def _mask_positions(row: Codes, places: Counts) -> Counts:
             n_lines += 1
     n_words = max(1, -(-row.size // WORD))
     unused = n_words * WORD - row.size
-    masks = np.zeros((n_lines, n_words), np.int64)
+    masks = np.zeros((n_lines + 1, n_words), np.int64)
     for i in range(row.size):
         word, bit = divmod(unused + i, WORD)
         masks[places[row[i]], word] |= 1 << bit
-        masks[0, word] |= 1 << bit
+        masks[n_lines, word] |= 1 << bit
     return masks
 
 
 @njit(cache=True, nogil=True)
 def _read(above: Counts, mask: Counts, here: Counts) -> int:
-    """Write the state after one more symbol into `here`; return by how much the length has grown."""
+    """Write the state after one more symbol into `here`; return by how much the length has grown.
+
+    An empty mask copies the state.
+    """
     carry = 0
     for word in range(above.size):
         read = above[word] & mask[word]
@@ -222,14 +228,11 @@ def align_rows(
         row = items[offsets[r] : offsets[r + 1]]
         path = path_items[path_offsets[r] : path_offsets[r + 1]]
         masks = _mask_positions(row, places)
-        n_words = masks.shape[1]
-        unused = n_words * WORD - row.size
-        states = np.empty((path.size + 1, n_words), np.int64)
-        states[0] = masks[0]
-        nothing = np.zeros(n_words, np.int64)
+        unused = masks.shape[1] * WORD - row.size
+        states = np.empty((path.size + 1, masks.shape[1]), np.int64)
+        _read(masks[-1], masks[0], states[0])
         for depth in range(1, path.size + 1):
-            place = places[path[depth - 1]]
-            _read(states[depth - 1], masks[place] if place > 0 else nothing, states[depth])
+            _read(states[depth - 1], masks[places[path[depth - 1]]], states[depth])
         # Backwards: a zero says that this item of the row is needed, the first state that has it with whom.
         position, depth = row.size, path.size
         while position > 0 and depth > 0:
