@@ -26,7 +26,6 @@ _ISO = (
     "%Y-%m-%d %H:%M:%S%.f%#z",
     "%Y-%m-%d %H:%M%#z",
 )
-_OFFSET = r"(?i):[0-9.]+\s*(?:Z|[+-]\d\d(?::?\d\d)?)$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +62,28 @@ def read_times(columns: Sequence[pl.Series], time_format: str | None) -> Times:
     for other in columns[1:]:
         text = text + " " + as_text(other)
     missing = text.is_null().to_numpy()
-    values = _parse_iso(text) if time_format is None else _parse_as(text, time_format)
+    values, mixed = _parse_iso(text) if time_format is None else (_parse_as(text, time_format), False)
     unreadable = values.is_null().to_numpy() & ~missing
-    return Times(values, missing, unreadable, mixed=time_format is None and _is_mixed(text))
+    return Times(values, missing, unreadable, mixed)
 
 
-def _parse_iso(text: pl.Series) -> pl.Series:
-    text = text.str.replace(r"^(\d{4}-\d\d-\d\d)[Tt]", "${1} ")
+def _parse_iso(text: pl.Series) -> tuple[pl.Series, bool]:
+    """Read ISO 8601, and tell whether only some of the times have an offset."""
+    if text.str.contains("T", literal=True).any():
+        text = text.str.replace(r"^(\d{4}-\d\d-\d\d)T", "${1} ")
     values = pl.Series([None], dtype=UTC).new_from_index(0, len(text))
     sample = text.drop_nulls().head(1)
+    with_offset = set()
     # The form of the first time is tried first: most columns have one form only.
     for form in sorted(_ISO, key=lambda form: _parse(sample, form).null_count()):
         waiting = values.is_null() & text.is_not_null()
         if not waiting.any():
             break
-        values = values.zip_with(~waiting, _parse(text, form))
-    return values
+        parsed = _parse(text, form)
+        if (waiting & parsed.is_not_null()).any():
+            with_offset.add(form.endswith("%#z"))
+        values = values.zip_with(~waiting, parsed)
+    return values, len(with_offset) == 2
 
 
 def _parse_as(text: pl.Series, time_format: str) -> pl.Series:
@@ -100,8 +105,3 @@ def _to_utc(values: pl.Series) -> pl.Series:
     if values.dtype.time_zone is None:  # type: ignore[attr-defined]
         return values.dt.replace_time_zone("UTC")
     return values.dt.convert_time_zone("UTC")
-
-
-def _is_mixed(text: pl.Series) -> bool:
-    with_offset = text.str.contains(_OFFSET)
-    return bool(with_offset.any()) and not bool(with_offset.all())
