@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 2.0
 """Seconds before anything is shown."""
-COMPILING = "compiling kernels, once per installation and version: about 30 seconds"
+COMPILING = "compiling kernels, once per installation and version: about 20 seconds"
 """Said when the first kernel has to be compiled."""
 _EVERY = 10.0
 _KNOWN = 0.02

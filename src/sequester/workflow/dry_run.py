@@ -132,8 +132,8 @@ def _try(
         except UnattainableError:
             pass
         else:
-            # Between no growth at all and that of comparing everybody with everybody.
-            growth = min(max(math.log2(longer / shorter), 0.0), 2.0)
+            # Between once around everybody and comparing everybody with everybody.
+            growth = min(max(math.log2(longer / shorter), 1.0), 2.0)
             return trial, longer * (1 / share) ** growth
     return _timed(job, table, engine, progress)
 
