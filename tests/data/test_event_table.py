@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,9 @@ from sequester.hierarchies.hierarchy import Hierarchy
 CLICKS = Schema(person="user", order="n", symbol="page")
 
 people = st.sampled_from(["a", "b", "007", "7", "NA"])
-orders = st.sampled_from(["1", "2", "9", "10", "1.0", "1.5", "-3"])
+orders = st.sampled_from(["1", "2", "9", "10", "1.0", "1.5", "-3"]) | st.sampled_from(
+    ["1", "9007199254740993", "9007199254740992", "9007199254740992.0", "1.00000000000000000"]
+)
 words = st.sampled_from(["news", "10", "9", "NA", "ö", "(x)"])
 gaps = st.none()
 
@@ -106,9 +109,16 @@ def test_ten_comes_after_nine():
 
 
 def test_numbers_too_long_for_a_float_are_still_told_apart():
-    order = ["12345678901234567891", "12345678901234567890", "12345678901234567890.5"]
+    order = [
+        "12345678901234567891",
+        "12345678901234567890",
+        "12345678901234567890.5",
+        "12345678901234567890.0",
+    ]
     events = [{"user": "a", "n": n, "page": str(place)} for place, n in enumerate(order)]
-    assert table_of(events).sequences.to_rows() == [("1", "2", "0")]
+    table = table_of(events)
+    assert table.sequences.to_rows() == [("1", "3", "2", "0")]
+    assert [(problem.count, problem.rows) for problem in table.problems] == [(2, (2, 4))]
 
 
 def test_empty_table():
@@ -241,3 +251,11 @@ def test_several_attributes_share_the_offsets():
     assert table.protected == {"D": frozenset({"x"})}
     with pytest.raises(SchemaError, match="one attribute is needed, there are 2: D1, D2"):
         table.sequences.to_rows()
+
+
+def test_a_table_travels_to_another_process():
+    frame = pl.DataFrame({"u": ["a", "a"], "n": [2, 1], "q": ["x", "y"]})
+    table = EventTable(frame, Schema(person="u", order="n", quasi={"q": Hierarchy.flat()}))
+    copy = pickle.loads(pickle.dumps(table))
+    assert copy.schema == table.schema
+    assert copy.sequences.to_rows() == table.sequences.to_rows() == [("y", "x")]

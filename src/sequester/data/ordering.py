@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from sequester.data.text import all_numbers, as_text, encode
+from sequester.hierarchies.labels import as_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +69,7 @@ def order_keys(values: pl.Series) -> Keys:
     >>> order_keys(pl.Series(["10", "9"])).tolist()
     [10, 9]
     >>> order_keys(pl.Series(["10", "9", "x"])).tolist()
-    [0, 1, 2]
+    [1, 2, 3]
     """
     if values.dtype.is_temporal():
         values = values.to_physical()
@@ -79,9 +80,19 @@ def order_keys(values: pl.Series) -> Keys:
     if not numbers.null_count():
         return numbers.to_numpy()
     text = as_text(text)
-    if all_numbers(text) and (text.str.len_bytes().max() or 0) <= _EXACT_DIGITS:  # type: ignore[operator]
+    if not all_numbers(text):
+        return text.rank("dense").cast(pl.Int64).to_numpy()
+    if (text.str.len_bytes() <= _EXACT_DIGITS).all():
         return text.cast(pl.Float64).to_numpy()
-    return encode(text)[0]
+    return _exact_ranks(text)
+
+
+def _exact_ranks(numbers: pl.Series) -> Keys:
+    """Rank numbers that a float cannot tell apart; equal numbers have equal ranks, however written."""
+    codes, book = encode(numbers)
+    values = [as_number(label) for label in book.labels]
+    starts = [place == 0 or value != values[place - 1] for place, value in enumerate(values)]
+    return np.cumsum(starts)[codes]
 
 
 def sort_events(offsets: Offsets, keys: Sequence[Keys]) -> Counts | None:
