@@ -70,7 +70,6 @@ def trips(n_trips: int, *, seed: int = 7) -> Sequences:
 def attacher(sequences: Sequences, *, strict: bool = True, reattach: bool = True) -> Attacher:
     return Attacher(
         distinct=sequences.distinct(),
-        n_symbols=len(sequences.codebooks["symbol"]),
         strict=strict,
         reattach=reattach,
         engine=LocalEngine(),
@@ -152,7 +151,7 @@ def closest() -> bool:
     ours_best = theirs_best = theirs_max_best = np.inf
     for _ in range(ROUNDS):
         start = time.perf_counter()
-        nodes = tree.closest(distinct, cut, deepest[cut], n_symbols=one.n_symbols, engine=engine)
+        nodes = tree.closest(distinct, cut, deepest[cut], engine=engine)
         ours_best = min(ours_best, time.perf_counter() - start)
         matrix_seconds = max_seconds = 0.0
         longest = []

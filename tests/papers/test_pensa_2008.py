@@ -56,7 +56,7 @@ def test_fig_2_trees():
     distinct = symbol_table(FIG_1A).sequences.distinct()
     full, ends = PrefixTree.grow(distinct, 1)
     assert full.passing(ends, distinct.weights).tolist() == [10, 6, *[3] * 5, *[3] * 3, 3, 3, 1, *[1] * 4]
-    attacher = Attacher(distinct=distinct, n_symbols=9, strict=True, reattach=True, engine=LocalEngine())
+    attacher = Attacher(distinct=distinct, strict=True, reattach=True, engine=LocalEngine())
     after = attacher.run(2)
     assert after.tree.passing(after.targets, distinct.weights).tolist() == [10, 7, *[3] * 5, *[4] * 3, 3, 3]
 
@@ -122,10 +122,7 @@ def spmf(path):
 
 def run(sequences, k, *, strict):
     distinct = sequences.distinct()
-    n_symbols = len(sequences.codebooks["symbol"])
-    attacher = Attacher(
-        distinct=distinct, n_symbols=n_symbols, strict=strict, reattach=True, engine=LocalEngine()
-    )
+    attacher = Attacher(distinct=distinct, strict=strict, reattach=True, engine=LocalEngine())
     return distinct, attacher.run(k)
 
 

@@ -27,7 +27,6 @@ def advice(rows, *, strict=True, reattach=True):
     sequences = Sequences.from_rows(rows)
     attacher = Attacher(
         distinct=sequences.distinct(),
-        n_symbols=len(sequences.codebooks["symbol"]),
         strict=strict,
         reattach=reattach,
         engine=LocalEngine(),

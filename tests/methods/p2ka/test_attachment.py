@@ -21,7 +21,6 @@ def attacher(rows, *, strict=True, reattach=True, engine=None):
     sequences = Sequences.from_rows(rows)
     return Attacher(
         distinct=sequences.distinct(),
-        n_symbols=len(sequences.codebooks["symbol"]),
         strict=strict,
         reattach=reattach,
         engine=engine or LocalEngine(),

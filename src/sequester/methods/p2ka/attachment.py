@@ -55,9 +55,7 @@ class Attacher:
     >>> from sequester.engine import LocalEngine
     >>> distinct = Sequences.from_rows(["AB", "ABXYZ", "CXYZ", "CXYZ"]).distinct()
     >>> for strict in (False, True):
-    ...     attacher = Attacher(
-    ...         distinct=distinct, n_symbols=6, strict=strict, reattach=True, engine=LocalEngine()
-    ...     )
+    ...     attacher = Attacher(distinct=distinct, strict=strict, reattach=True, engine=LocalEngine())
     ...     attachment = attacher.run(2)
     ...     print(attachment.tree.depths[attachment.targets].tolist())  # of AB, ABXYZ and CXYZ
     [2, 4, 4]
@@ -66,8 +64,6 @@ class Attacher:
 
     distinct: Distinct
     """The sequences and how many persons have each."""
-    n_symbols: int
-    """Codes are below this."""
     strict: bool
     """Count those who pass a node in the release, too."""
     reattach: bool
@@ -95,7 +91,6 @@ class Attacher:
                     self.distinct,
                     homeless,
                     deepest[homeless],
-                    n_symbols=self.n_symbols,
                     engine=self.engine,
                     # Rounds get shorter, and nobody knows how many there are.
                     progress=part(progress, 1 - 0.5 ** (n_rounds - 1), 1 - 0.5**n_rounds),

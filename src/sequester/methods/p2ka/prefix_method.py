@@ -92,10 +92,8 @@ class PrefixMethod(Method):
 
         del randomness
         progress(0.0, "folding equal sequences")
-        sequences = table.sequences
         attacher = Attacher(
-            distinct=sequences.distinct(),
-            n_symbols=len(sequences.codebooks[sequences.symbol]),
+            distinct=table.sequences.distinct(),
             strict=self.counts_released,
             reattach=self.reattaches,
             engine=engine,

@@ -66,7 +66,6 @@ class PrefixTree:
         rows: Counts,
         guesses: Codes,
         *,
-        n_symbols: int,
         engine: Engine,
         progress: Progress = silent,
     ) -> Codes:
@@ -76,12 +75,25 @@ class PrefixTree:
         that contains a longest common subsequence. The root where nothing is common. `guesses` are nodes
         whose paths are prefixes of the rows.
         """
-        tree = (self.symbols, self.depths, self.ends, self.heights)
+        # Only the symbols of the tree can be common. Numbered among themselves, with one number for all
+        # others, they need small tables whatever the alphabet.
+        known = np.unique(self.symbols[1:])
+        numbers = np.full(int(distinct.items.max(initial=0)) + 1, len(known), np.int32)
+        numbers[known] = np.arange(len(known), dtype=np.int32)
+        items, symbols = numbers[distinct.items], numbers[self.symbols]
 
         def search(shard: range) -> Codes:
             part = slice(shard.start, shard.stop)
             found: Codes = kernels.lcs.closest_paths(
-                distinct.items, distinct.offsets, rows[part], guesses[part], *tree, n_symbols
+                items,
+                distinct.offsets,
+                rows[part],
+                guesses[part],
+                symbols,
+                self.depths,
+                self.ends,
+                self.heights,
+                len(known) + 1,
             )
             return found
 
