@@ -1,0 +1,72 @@
+"""How long the command line takes to answer, in processes of their own, against its bars.
+
+Prints, per command, the best and the median of several runs, the bar, and what it loads.
+The demonstration comes last. Exits 1 where a bar is missed.
+
+    python benchmarks/bench_cli.py
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+RUNS = 7
+BAR = 0.7
+DEMO_BAR = 20.0
+QUICK = ("--version", "--help", "methods", "datasets", "protect --help")
+SLOWER = ("schema",)
+HEAVY = ("numpy", "polars", "numba", "pydantic", "scipy", "altair", "rich")
+LOADED = (
+    "import sys; from sequester.cli import main; main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+)
+
+
+def seconds(argv: list[str]) -> float:
+    """One run of a fresh process, until it has ended."""
+    started = time.perf_counter()
+    subprocess.run([sys.executable, "-m", "sequester", *argv], check=True, capture_output=True)
+    return time.perf_counter() - started
+
+
+def heavy_modules(argv: list[str]) -> str:
+    """Which of the slow packages a command loads."""
+    done = subprocess.run([sys.executable, "-c", LOADED, *argv], check=True, capture_output=True, text=True)
+    loaded = set(done.stderr.split())
+    return ", ".join(name for name in HEAVY if name in loaded) or "nothing heavy"
+
+
+def main() -> int:
+    """Print the table and say whether every bar is kept."""
+    missed = []
+    bare = [sys.executable, "-c", "pass"]
+    started = time.perf_counter()
+    subprocess.run(bare, check=True)
+    print(f"python alone: {time.perf_counter() - started:.2f} s")
+    print(f"{'command':<16}{'best':>8}{'median':>8}{'bar':>8}  loads")
+    for command in (*QUICK, *SLOWER):
+        argv = command.split()
+        times = [seconds(argv) for _ in range(RUNS)]
+        bar = BAR if command in QUICK else None
+        shown = f"{bar:>7.1f}s" if bar else f"{'-':>8}"
+        print(
+            f"{command:<16}{min(times):>7.2f}s{statistics.median(times):>7.2f}s{shown}  {heavy_modules(argv)}"
+        )
+        if bar and statistics.median(times) > bar:
+            missed.append(command)
+    with tempfile.TemporaryDirectory() as folder:
+        argv = ["demo", "--out", str(Path(folder) / "demo")]
+        first, warm = seconds(argv), seconds(argv)
+    print(f"{'demo':<16}{warm:>7.2f}s{'':>8}{DEMO_BAR:>7.1f}s  (first run here: {first:.2f} s)")
+    if warm > DEMO_BAR:
+        missed.append("demo")
+    print("every bar is kept" if not missed else f"missed: {', '.join(missed)}")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
