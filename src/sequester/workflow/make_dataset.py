@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sequester.datasets import DATASETS, SEED, make
 from sequester.errors import InputError
+from sequester.workflow.output_file import put, refuse_existing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,12 +42,9 @@ def make_dataset(
     trees = DATASETS[name].hierarchies() if name in DATASETS else {}
     stem = next(out.name.removesuffix(ending) for ending in ENDINGS if out.name.endswith(ending))
     beside = {out.with_name(f"{stem}.{column}.csv"): tree for column, tree in trees.items()}
-    for path in (out, *beside):
-        if os.path.lexists(path) and not force:
-            msg = f"{path} exists already; --force replaces it"
-            raise InputError(msg)
+    refuse_existing(out, *beside, force=force)
     frame = make(name, persons=persons, seed=seed)
-    _put(_encode(frame, out.name), out)
+    put(_encode(frame, out.name), out)
     for path, tree in beside.items():
         tree.write_arx(path)
     persons = frame[DATASETS[name].columns[0]].n_unique()
@@ -64,24 +60,3 @@ def _encode(frame: pl.DataFrame, name: str) -> bytes:
     frame.write_csv(buffer, separator=separator, datetime_format="%Y-%m-%dT%H:%M:%S")
     # Without a time in the header, the same data is the same file.
     return gzip.compress(buffer.getvalue(), 6, mtime=0) if name.endswith(".gz") else buffer.getvalue()
-
-
-def _put(content: bytes, out: Path) -> None:
-    """Write aside and rename."""
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        number, aside = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.", suffix=".partial")
-        try:
-            with os.fdopen(number, "wb") as file:
-                file.write(content)
-            mask = os.umask(0)
-            os.umask(mask)
-            Path(aside).chmod(0o666 & ~mask)
-            Path(aside).replace(out)
-        except BaseException:
-            Path(aside).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        reason = f"{out.parent} is no folder" if isinstance(error, FileExistsError) else error.strerror
-        msg = f"cannot write {out}: {reason}"
-        raise InputError(msg) from None
