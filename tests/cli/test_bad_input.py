@@ -19,7 +19,7 @@ CASES = [
     Case("a folder of nothing", 2, (".: is a folder without .parquet files",), toml(("clicks.csv", "."))),
     Case("an empty file", 2, ("clicks.csv: is empty",), data("")),
     Case("a header only", 2, ("clicks.csv: has a header and no rows",), data(HEAD)),
-    Case("one person", 1, ("k = 2 is more than the 1 persons", "no k of 2"), data(HEAD + "a,1,news\n")),
+    Case("one person", 1, ("k = 2 is more than the 1 person;", "no k of 2"), data(HEAD + "a,1,news\n")),
     Case(
         "k above the persons",
         1,

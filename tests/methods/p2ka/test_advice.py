@@ -64,20 +64,28 @@ def test_the_bounds_hold_and_grow_with_k(rows, k):
         ),
         (["ab", "ab", "b"], 3, "k = 3 releases nothing; the largest k that releases anything here is 2"),
         (["ab", "ba"], 2, "k = 2 releases nothing; no k of 2 or more releases anything here"),
-        (["ab"], 2, "k = 2 is more than the 1 persons; no k of 2 or more releases anything here"),
+        (["ab"], 2, "k = 2 is more than the 1 person; no k of 2 or more releases anything here"),
         ([], 2, "k = 2 is more than the 0 persons; no k of 2 or more releases anything here"),
     ],
 )
 def test_a_k_that_releases_nothing_is_refused_with_one_that_does(method, rows, k, message):
     with pytest.raises(UnattainableError) as refused:
         method(k=k).apply(symbol_table(rows))
-    assert str(refused.value).startswith(message)
+    assert str(refused.value).removesuffix(", because no two persons begin alike") == message
     named = re.search(r"here is (\d+)$", str(refused.value))
     if named:
         assert refused.value.achieved == {"k": int(named[1])}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SequesterWarning)
             assert method(k=int(named[1])).apply(symbol_table(rows)).verdict
+
+
+def test_pruning_may_release_nothing_although_persons_begin_alike():
+    rows = ["ab", "ac"]
+    with pytest.warns(SequesterWarning):
+        assert BFP2kA(k=2).apply(symbol_table(rows)).frame["symbol"].to_list() == ["a", "a"]
+    with pytest.raises(UnattainableError, match=r"releases anything here$"):
+        PrefixPruning(k=2).apply(symbol_table(rows))
 
 
 @pytest.mark.parametrize("method", METHODS)

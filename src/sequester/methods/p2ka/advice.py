@@ -55,12 +55,14 @@ class Advice:
     def nothing_released(self, k: int) -> UnattainableError:
         """Say that `k` releases nothing, and which k would."""
         n_persons = int(self.attacher.distinct.weights.sum())
-        problem = f"is more than the {n_persons} persons" if k > n_persons else "releases nothing"
+        persons = "person" if n_persons == 1 else "persons"
+        problem = f"is more than the {n_persons} {persons}" if k > n_persons else "releases nothing"
+        why = ", because no two persons begin alike" if self.attacher.reattach else ""
         best = self.largest_k
         hint = (
             f"the largest k that releases anything here is {best}"
             if best >= 2
-            else "no k of 2 or more releases anything here, because no two persons begin alike"
+            else f"no k of 2 or more releases anything here{why}"
         )
         return UnattainableError(f"k = {k} {problem}; {hint}", achieved={"k": best})
 
