@@ -87,6 +87,9 @@ class Advice:
 
     def cut_between(self, k: int) -> tuple[float, float]:
         """Find the share of sequences that `k` cuts by running it; bounds where that takes too long."""
+        if not self.attacher.strict:
+            # The first round is the only one, and what it cuts does not depend on where it goes.
+            return self.least_cut(k), self.least_cut(k)
         tree, deepest = PrefixTree.grow(self.attacher.distinct, k)
         n_cut = int((tree.depths[deepest] < self.attacher.distinct.lengths).sum())
         if self.attacher.reattach and n_cut * tree.n_nodes > AFFORDABLE:
