@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from sequester.kernels import containment as containment
     from sequester.kernels import distinct as distinct
+    from sequester.kernels import knowledge as knowledge
+    from sequester.kernels import knowledge_rows as knowledge_rows
+    from sequester.kernels import knowledge_search as knowledge_search
     from sequester.kernels import lcs as lcs
     from sequester.kernels import number_lines as number_lines
     from sequester.kernels import prefixspan as prefixspan

@@ -40,7 +40,7 @@ def drop_symbols(items: Codes, offsets: Offsets, is_kept: Mask) -> tuple[Codes, 
 
 
 @njit(cache=True, nogil=True)
-def _count_ahead(items: Codes, offsets: Offsets, n_symbols: int) -> Codes:
+def count_ahead(items: Codes, offsets: Offsets, n_symbols: int) -> Codes:
     """Count, for each place of a row, the different symbols that occur there or later."""
     seen_in = np.full(n_symbols, -1, np.int64)
     n_ahead = np.zeros(items.size, np.int32)
@@ -55,7 +55,7 @@ def _count_ahead(items: Codes, offsets: Offsets, n_symbols: int) -> Codes:
 
 
 @njit(cache=True, nogil=True)
-def _wider(values: Codes, n_used: int, n_needed: int) -> Codes:
+def wider(values: Codes, n_used: int, n_needed: int) -> Codes:
     """Give a buffer with room for `n_needed` values that begins with the first `n_used` of `values`."""
     if n_needed <= values.size:
         return values
@@ -84,7 +84,7 @@ def mine_frequent(
     The last answer is false where there were more than `max_patterns`; the lists are then cut off. Requires
     codes below `n_symbols`, ``min_support > 0`` and ``max_length > 0``.
     """
-    n_ahead = _count_ahead(items, offsets, n_symbols)
+    n_ahead = count_ahead(items, offsets, n_symbols)
     n_rows = offsets.size - 1
     # Projections.
     rows = np.empty(max(2 * n_rows, 1024), np.int32)
@@ -140,10 +140,10 @@ def mine_frequent(
                     i += 1
             top = high if depth == 0 else highs[first - 1]
             met[:n_met].sort()
-            symbols = _wider(symbols, first, first + n_met)
-            supports = _wider(supports, first, first + n_met)
-            lows = _wider(lows, first, first + n_met)
-            highs = _wider(highs, first, first + n_met)
+            symbols = wider(symbols, first, first + n_met)
+            supports = wider(supports, first, first + n_met)
+            lows = wider(lows, first, first + n_met)
+            highs = wider(highs, first, first + n_met)
             for j in range(n_met):
                 symbol = met[j]
                 if weight_of[symbol] >= min_support:
@@ -160,8 +160,8 @@ def mine_frequent(
                 weight_of[symbol] = 0
                 size_of[symbol] = 0
             if n_frequent > 0 and depth + 1 < max_length:
-                rows = _wider(rows, lows[first], top)
-                after = _wider(after, lows[first], top)
+                rows = wider(rows, lows[first], top)
+                after = wider(after, lows[first], top)
                 for entry in range(low, high):
                     row = rows[entry]
                     clock += 1
@@ -178,8 +178,8 @@ def mine_frequent(
                                 after[at] = i + 1
                                 fill_of[symbol] = at + 1
                         i += 1
-        turns = _wider(turns, depth, depth + 1)
-        stops = _wider(stops, depth, depth + 1)
+        turns = wider(turns, depth, depth + 1)
+        stops = wider(stops, depth, depth + 1)
         turns[depth] = first
         stops[depth] = first + n_frequent
         # Go on with the next extension that waits, here or further up.
@@ -201,15 +201,15 @@ def mine_frequent(
                 False,
             )
         turn = turns[depth]
-        path = _wider(path, depth, depth + 1)
+        path = wider(path, depth, depth + 1)
         path[depth] = symbols[turn]
         depth += 1
         low, high = lows[turn], highs[turn]
         n_items = found_offsets[n_found]
-        found = _wider(found, n_items, n_items + depth)
+        found = wider(found, n_items, n_items + depth)
         found[n_items : n_items + depth] = path[:depth]
-        found_supports = _wider(found_supports, n_found, n_found + 1)
+        found_supports = wider(found_supports, n_found, n_found + 1)
         found_supports[n_found] = supports[turn]
         n_found += 1
-        found_offsets = _wider(found_offsets, n_found, n_found + 1)
+        found_offsets = wider(found_offsets, n_found, n_found + 1)
         found_offsets[n_found] = n_items + depth
