@@ -6,7 +6,7 @@ import csv
 import io
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oracles import events as oracles
@@ -31,6 +31,7 @@ texts = st.text(
     st.booleans(),
     st.booleans(),
 )
+@example([["\ufeff"]], ",", "\n", False, True)
 def test_cells_come_back_as_written(rows, delimiter, end, all_quoted, with_mark):
     header = [f"c{place}" for place in range(len(rows[0]))]
     stream = io.StringIO(newline="")
@@ -40,6 +41,16 @@ def test_cells_come_back_as_written(rows, delimiter, end, all_quoted, with_mark)
     frame = read_csv(contents, "x.csv", delimiter=delimiter)
     assert (frame.columns, frame.rows()) == oracles.read_csv(stream.getvalue(), delimiter)
     assert frame.rows() == [tuple(cell or None for cell in row) for row in rows]
+
+
+@given(st.lists(texts.filter(bool), min_size=1, max_size=4, unique=True), st.sampled_from(["\n", "\r\n"]))
+@example(["a\u2028b", "c\x0bd", "e\x85"], "\n")
+def test_columns_are_called_as_written(header, end):
+    stream = io.StringIO(newline="")
+    csv.writer(stream, lineterminator=end).writerows([header, ["x"] * len(header)])
+    frame = read_csv(("\ufeff" + stream.getvalue()).encode(), "x.csv", delimiter=",")
+    assert frame.columns == header
+    assert frame.rows() == [("x",) * len(header)]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
@@ -102,6 +113,8 @@ REFUSED = [
     (b"a,b\xff\n1,2\n", ["x.csv: line 1 is not UTF-8 (byte 4 of the file); set encoding"]),
     (b"a,b\n1,2\n3,\x00\n", ["x.csv: line 3 has a NUL byte; this is no text, or another encoding (UTF-16?)"]),
     ("a,b\n1,2\n".encode("utf-16"), ["x.csv: is not UTF-8 but utf-16; set encoding"]),
+    (b"a\rb,c\n1,2\n", ["x.csv: header: a carriage return stands inside a cell without quotes"]),
+    (b'a,"b\n1,2\n', ["x.csv: header: a quoted cell never ends"]),
     (b"a,b\n", ["x.csv: has a header and no rows"]),
     (b"a,b", ["x.csv: has a header and no rows"]),
     (b"\n\n\n", ["x.csv: has no header"]),
@@ -152,6 +165,7 @@ def test_any_bytes_are_a_table_or_refused_in_plain_lines(contents):
 
 
 @given(st.text(st.sampled_from('a,"\n\r;'), max_size=12))
+@example(";\r;\n;")
 def test_any_text_is_read_as_the_standard_library_reads_it_or_refused(text):
     frame, lines = attempt(text.encode(), delimiter=",")
     # A file that has more bare returns than line feeds is read with those.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,9 @@ def read_csv(
         delimiter = _sniff(header, body[:_SNIFFED_BYTES])
     columns = _read_header(header, name, delimiter)
     records, n_records = _check_records(body, name, delimiter, len(columns))
+    if records.startswith(codecs.BOM_UTF8):
+        # A first cell may begin with this character; polars takes one for a mark and drops it.
+        records = codecs.BOM_UTF8 + records
     try:
         frame = pl.read_csv(
             records,
@@ -124,19 +128,21 @@ def _end_of_header(contents: bytes) -> int:
 
 def _sniff(header: str, body: bytes) -> str:
     """Choose the delimiter that cuts the header and the first rows into the same, largest number of cells."""
-    rows = body[: body.rfind(b"\n") + 1].decode(errors="replace").splitlines(keepends=True)
+    rows = body[: body.rfind(b"\n") + 1].decode(errors="replace")
 
     def fitness(delimiter: str) -> tuple[bool, bool, int]:
-        cells = len(next(_records(header.splitlines(keepends=True), delimiter), []))
+        cells = len(next(_records(header, delimiter), []))
         agrees = all(len(row) == cells for row in _records(rows, delimiter) if row)
         return cells > 1, agrees, cells
 
     return max(DELIMITERS, key=fitness)
 
 
-def _records(lines: list[str], delimiter: str) -> Iterator[list[str]]:
+def _records(text: str, delimiter: str) -> Iterator[list[str]]:
     try:
-        yield from (record for record in csv.reader(lines, delimiter=delimiter) if record)
+        yield from (
+            record for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if record
+        )
     except csv.Error:
         return
 
@@ -145,7 +151,11 @@ def _read_header(header: str, name: str, delimiter: str) -> list[str]:
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
         msg = f"delimiter must be one character and no quote or line end, got {delimiter!r}"
         raise InputError(msg)
-    columns = next(_records(header.splitlines(keepends=True), delimiter), [])
+    fault = kernels.records.scan_records(np.frombuffer(header.encode(), np.uint8), ord(delimiter), 1, 0)[2]
+    if fault:
+        msg = f"{name}: header: {_in_words(fault)}"
+        raise InputError(msg)
+    columns = next(_records(header, delimiter), [])
     if not columns:
         msg = f"{name}: has no header"
         raise InputError(msg)
@@ -167,12 +177,7 @@ def _check_records(body: bytes, name: str, delimiter: str, n_cells: int) -> tupl
         data, ord(delimiter), n_cells, _SHOWN_ROWS
     )
     if fault:
-        rule = {
-            kernels.records.STRAY_QUOTE: "a quote stands inside a cell; quote the cell and double the quote",
-            kernels.records.OPEN_QUOTE: "a quoted cell never ends",
-            kernels.records.BARE_RETURN: "a carriage return stands inside a cell without quotes",
-        }[fault]
-        msg = f"{name}: row {n_records:,}: {rule}"
+        msg = f"{name}: row {n_records:,}: {_in_words(fault)}"
         raise InputError(msg)
     if n_ragged:
         lines = [
@@ -186,3 +191,11 @@ def _check_records(body: bytes, name: str, delimiter: str, n_cells: int) -> tupl
         msg = f"{name}: has a header and no rows"
         raise InputError(msg)
     return (kernels.records.drop_blank_lines(data).tobytes() if n_blank else body), n_records
+
+
+def _in_words(fault: int) -> str:
+    return {
+        kernels.records.STRAY_QUOTE: "a quote stands inside a cell; quote the cell and double the quote",
+        kernels.records.OPEN_QUOTE: "a quoted cell never ends",
+        kernels.records.BARE_RETURN: "a carriage return stands inside a cell without quotes",
+    }[fault]
