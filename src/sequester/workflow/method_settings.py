@@ -32,7 +32,7 @@ def method_model(method: type[Method]) -> type[BaseModel]:
 def build_method(table: Mapping[str, Any]) -> Method:
     """Make the method that ``[method]`` describes, or refuse with one line per key."""
     name = table.get("name")
-    if name not in METHODS:
+    if not isinstance(name, str) or name not in METHODS:
         got = "but it is missing" if name is None else f"got {shown(name)}"
         msg = f"method.name must be one of {', '.join(METHODS)}, {got}"
         raise InputError(msg)
