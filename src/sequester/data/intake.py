@@ -11,7 +11,7 @@ import polars as pl
 from sequester.data.binding import bind
 from sequester.data.derive import count_events, derive
 from sequester.data.ordering import Grouping, group_persons, order_keys, repeats, sort_events
-from sequester.data.problems import Problem
+from sequester.data.problems import Problem, first_line
 from sequester.data.roles import check_roles, roles_of
 from sequester.data.schema import ROW
 from sequester.data.text import as_text, is_plain
@@ -59,7 +59,7 @@ def as_polars(frame: object) -> pl.DataFrame:
     try:
         taken = pl.DataFrame(frame)
     except Exception as error:  # noqa: BLE001 - whatever a foreign object raises, it is no table
-        msg = f"the {type(frame).__name__} cannot be read as a table: {str(error).splitlines()[0]}"
+        msg = f"the {type(frame).__name__} cannot be read as a table: {first_line(error)}"
         raise SchemaError(msg) from None
     # pandas hands over an index without a name as a column of this name.
     return taken.drop(pl.selectors.matches(r"^__index_level_\d+__$"))

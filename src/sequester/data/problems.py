@@ -18,6 +18,17 @@ SHOWN_ROWS = 5
 Severity = Literal["error", "warning", "note"]
 
 
+def first_line(error: BaseException) -> str:
+    """Give the first line of what another library says, or the name of its error where it says nothing.
+
+    Examples
+    --------
+    >>> first_line(ValueError("no such thing\\nand a long story")), first_line(MemoryError())
+    ('no such thing', 'MemoryError')
+    """
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing that a steward must know about the data, in one line.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from sequester.data.problems import first_line
 from sequester.data.text import as_text
 from sequester.errors import ParameterError
 
@@ -92,7 +93,7 @@ def _parse_as(text: pl.Series, time_format: str) -> pl.Series:
     try:
         return _parse(text, form)
     except pl.exceptions.PolarsError as error:
-        msg = f"time_format {time_format!r} cannot be used: {str(error).splitlines()[0]}"
+        msg = f"time_format {time_format!r} cannot be used: {first_line(error)}"
         raise ParameterError(msg) from None
 
 

@@ -7,6 +7,7 @@ import stat
 import zlib
 from typing import TYPE_CHECKING
 
+from sequester.data.problems import first_line
 from sequester.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,8 +50,8 @@ def in_words(path: Path, error: Exception) -> str:
     >>> in_words(Path("a.csv"), FileNotFoundError(2, "No such file or directory"))
     'a.csv: no such file or directory'
     """
-    reason = getattr(error, "strerror", None) or str(error)
-    return f"{path}: {reason.splitlines()[0].lower()}"
+    reason = getattr(error, "strerror", None) or first_line(error)
+    return f"{path}: {reason.lower()}"
 
 
 def read_contents(path: Path) -> bytes:

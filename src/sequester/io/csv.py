@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from sequester import kernels
+from sequester.data.problems import first_line
 from sequester.data.text import as_text
 from sequester.errors import InputError, InternalError
 from sequester.hierarchies.labels import quoted
@@ -64,7 +65,7 @@ def read_csv(
         ).rechunk()  # rows in one piece are sorted ten times as fast
     except pl.exceptions.PolarsError as error:
         _decode(contents, name)
-        msg = f"{name}: cannot be read as CSV ({str(error).splitlines()[0]})"
+        msg = f"{name}: cannot be read as CSV ({first_line(error)})"
         raise InputError(msg) from None
     if frame.height != n_records:
         msg = f"{name}: {n_records:,} rows were counted and {frame.height:,} were read"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from sequester.data.problems import first_line
 from sequester.errors import InputError
 from sequester.hierarchies.labels import quoted
 from sequester.io import parquet_probe
@@ -93,7 +94,7 @@ def _read(path: Path) -> pl.DataFrame:
     except OSError as error:
         raise InputError(in_words(path, error)) from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        msg = f"{path}: the Parquet file is damaged ({str(error).splitlines()[0]})"
+        msg = f"{path}: the Parquet file is damaged ({first_line(error)})"
         raise InputError(msg) from None
     if not frame.height:
         msg = f"{path}: has no rows"

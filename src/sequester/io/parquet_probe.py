@@ -21,7 +21,8 @@ def probe(path: str, most_rows: int) -> str | None:
         for place in range(len(scan.collect_schema())):
             scan.select(pl.nth(place)).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        return f"the Parquet file is damaged ({str(error).splitlines()[0]})"
+        said = next(iter(str(error).splitlines()), type(error).__name__)
+        return f"the Parquet file is damaged ({said})"
     return None
 
 
