@@ -19,11 +19,11 @@ Severity = Literal["error", "warning", "note"]
 
 
 def first_line(error: BaseException) -> str:
-    """Give the first line of what another library says, or the name of its error where it says nothing.
+    r"""Give the first line of what another library says, or the name of its error where it says nothing.
 
     Examples
     --------
-    >>> first_line(ValueError("no such thing\\nand a long story")), first_line(MemoryError())
+    >>> first_line(ValueError("no such thing\nand a long story")), first_line(MemoryError())
     ('no such thing', 'MemoryError')
     """
     return next(iter(str(error).splitlines()), type(error).__name__)
