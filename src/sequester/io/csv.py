@@ -16,6 +16,7 @@ from sequester.data.problems import first_line
 from sequester.data.text import as_text
 from sequester.errors import InputError, InternalError
 from sequester.hierarchies.labels import quoted
+from sequester.io.encoding import as_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,12 +26,6 @@ DELIMITERS = (",", ";", "\t", "|")
 
 _SHOWN_ROWS = 5
 _SNIFFED_BYTES = 2**16
-_BOMS = {
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
 
 
 def read_csv(
@@ -45,7 +40,7 @@ def read_csv(
     >>> read_csv(b'who;what\n007;"a;b"\nNA;\n', "example.csv").rows()
     [('007', 'a;b'), ('NA', None)]
     """
-    contents = _as_utf8(contents, name, encoding)
+    contents = as_utf8(contents, name, encoding)
     end = _end_of_header(contents)
     header, body = _decode(contents, name, end), contents[end:]
     if delimiter is None:
@@ -71,41 +66,6 @@ def read_csv(
         msg = f"{name}: {n_records:,} rows were counted and {frame.height:,} were read"
         raise InternalError(msg)
     return frame.with_columns(as_text(column) for column in frame.iter_columns())
-
-
-def _as_utf8(contents: bytes, name: str, encoding: str) -> bytes:
-    try:
-        codec = codecs.lookup(encoding).name
-    except LookupError:
-        msg = f"encoding must be one that Python knows, such as utf-8 or latin-1, got {encoding!r}"
-        raise InputError(msg) from None
-    if codec in ("utf-8", "utf-8-sig", "ascii"):
-        for mark, other in _BOMS.items():
-            if contents.startswith(mark):
-                msg = f"{name}: is not UTF-8 but {other}; set encoding"
-                raise InputError(msg)
-        contents = contents.removeprefix(codecs.BOM_UTF8)
-    else:
-        try:
-            contents = contents.decode(codec).removeprefix("\ufeff").encode()
-        except UnicodeError as error:
-            start = getattr(error, "start", 0)
-            msg = f"{name}: byte {start + 1:,} is not {codec}"
-            raise InputError(msg) from None
-    place = contents.find(b"\0")
-    if place >= 0:
-        line = contents.count(b"\n", 0, place) + 1
-        msg = f"{name}: line {line:,} has a NUL byte; this is no text, or another encoding (UTF-16?)"
-        raise InputError(msg)
-    return _with_line_feeds(contents)
-
-
-def _with_line_feeds(contents: bytes) -> bytes:
-    """Turn carriage returns into line feeds where lines end with them alone, as on old Macintoshes."""
-    n_returns = contents.count(b"\r")
-    if n_returns and n_returns - contents.count(b"\r\n") > contents.count(b"\n"):
-        return contents.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return contents
 
 
 def _decode(contents: bytes, name: str, end: int | None = None) -> str:
