@@ -6,19 +6,11 @@ from typing import Annotated
 import typer
 
 from sequester.cli.commands import Command, Group
-from sequester.cli.options import Force, Json, Quiet
+from sequester.cli.options import Force, Json, Quiet, whole_number
 from sequester.cli.terminal import Terminal
 from sequester.datasets import DATASETS, SEED
 
 app = typer.Typer(cls=Group, help="Make invented data to try things on.", rich_markup_mode=None)
-
-
-def _whole_number(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        msg = f"must be a whole number, got {text!r}"
-        raise typer.BadParameter(msg) from None
 
 
 @app.callback(invoke_without_command=True)
@@ -42,7 +34,7 @@ def make(
         Path, typer.Option(metavar="FILE", help="Where to: .csv, .tsv, .csv.gz, .tsv.gz or .parquet.")
     ],
     persons: Annotated[
-        int | None, typer.Option(metavar="N", parser=_whole_number, help="How many persons.")
+        int | None, typer.Option(metavar="N", parser=whole_number(), help="How many persons.")
     ] = None,
     seed: Annotated[str, typer.Option(metavar="TEXT", help="The same text gives the same file.")] = SEED,
     force: Force = False,

@@ -1,11 +1,17 @@
 """``sequester hierarchy``: look after hierarchies."""
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
 from sequester.cli.commands import Command, Group
 from sequester.cli.exits import DONE, UNMET
-from sequester.cli.options import ConfigPath, Json, Quiet
+from sequester.cli.options import ConfigPath, Force, Json, Quiet, whole_number
 from sequester.cli.terminal import Terminal
+
+Attribute = Annotated[str, typer.Argument(metavar="ATTRIBUTE", help="A column that has a hierarchy.")]
+_DEPTH, _CHILDREN = 2, 10
 
 app = typer.Typer(cls=Group, help="Look after hierarchies.", rich_markup_mode=None)
 
@@ -34,3 +40,61 @@ def lint(config: ConfigPath, json: Json = False, quiet: Quiet = False) -> int:
     document = {"holds": not n_errors, "errors": n_errors, "hierarchies": [each.to_json() for each in linted]}
     terminal.answer(document, [each.summary() for each in linted] or ["no column has a hierarchy"])
     return UNMET if n_errors else DONE
+
+
+@app.command(cls=Command)
+def build(
+    config: ConfigPath,
+    attribute: Attribute,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where to; one row per leaf, as ARX has it.")],
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a hierarchy as a file.
+
+    Binds the hierarchy of one attribute to its column and writes every leaf with what lies above it, to be
+    looked at, edited, and named in the configuration: hierarchy = { path = "FILE" }.
+    """
+    from sequester.workflow.hierarchy_build import build_hierarchy  # noqa: PLC0415  (--help need not wait)
+
+    terminal = Terminal(json, quiet)
+    with terminal.progress() as progress:
+        built = build_hierarchy(config, attribute, out, force=force, progress=progress, warn=terminal.warn)
+    leaves, levels = len(built.tree.leaf_nodes), built.tree.height
+    line = f"{out}: {leaves:,} lea{'f' if leaves == 1 else 'ves'}, {levels} level{'s' * (levels != 1)}"
+    terminal.answer(built.to_json(), [line])
+
+
+@app.command(cls=Command)
+def show(
+    config: ConfigPath,
+    attribute: Attribute,
+    depth: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=whole_number(0),
+            help=f"Fold what lies deeper than this below the root (default {_DEPTH}; --json: nothing).",
+        ),
+    ] = None,
+    children: Annotated[
+        int,
+        typer.Option(
+            metavar="N", parser=whole_number(1), help="Show at most so many nodes under one (not --json)."
+        ),
+    ] = _CHILDREN,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show a hierarchy as a tree.
+
+    Beside each node: the events and the persons that have a value there, and how many of its leaves occur.
+    """
+    from sequester.workflow.hierarchy_show import show_hierarchy  # noqa: PLC0415  (--help need not wait)
+
+    terminal = Terminal(json, quiet)
+    with terminal.progress() as progress:
+        shown = show_hierarchy(config, attribute, progress=progress)
+    lines = shown.lines(depth=_DEPTH if depth is None else depth, children=children)
+    terminal.answer(shown.to_json(depth=depth), lines)

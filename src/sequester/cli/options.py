@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -17,3 +18,20 @@ Seed = Annotated[
 ConfigPath = Annotated[
     Path, typer.Argument(metavar="CONFIG", help="The configuration, such as release.toml.")
 ]
+
+
+def whole_number(least: int | None = None) -> Callable[[str], int]:
+    """Make what reads an option that is a whole number, of at least `least`."""
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            msg = f"must be a whole number, got {text!r}"
+            raise typer.BadParameter(msg) from None
+        if least is not None and number < least:
+            msg = f"must be at least {least}, got {number}"
+            raise typer.BadParameter(msg)
+        return number
+
+    return read

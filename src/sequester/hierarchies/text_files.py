@@ -67,7 +67,20 @@ def write_rows(path: str | Path, rows: Iterable[Sequence[str]]) -> None:
     """Write rows with ``;`` between the cells, as ARX does, quotes only where they are needed."""
     try:
         with Path(path).open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, delimiter=";", lineterminator="\n").writerows(rows)
+            file.write(rows_as_text(rows))
     except OSError as error:
         msg = f"{Path(path).name}: cannot be written: {error.strerror or type(error).__name__}"
         raise HierarchyError(msg) from None
+
+
+def rows_as_text(rows: Iterable[Sequence[str]]) -> str:
+    r"""Give the content of an ARX file.
+
+    Examples
+    --------
+    >>> rows_as_text([("flu", "acute", "*"), ("a;b", "acute", "*")])
+    'flu;acute;*\n"a;b";acute;*\n'
+    """
+    text = io.StringIO()
+    csv.writer(text, delimiter=";", lineterminator="\n").writerows(rows)
+    return text.getvalue()
