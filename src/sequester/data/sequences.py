@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -70,6 +70,8 @@ class Sequences:
     """The codes of every attribute, over the same events."""
     codebooks: Mapping[str, Codebook]
     """What the codes of an attribute mean."""
+    # Method, model and measures all ask for the same folds.
+    _folded: dict[str, Distinct] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[str]], *, column: str = SYMBOL) -> Sequences:
@@ -138,8 +140,13 @@ class Sequences:
         return [tuple(labels[a:b]) for a, b in pairwise(bounds)]
 
     def distinct(self, column: str | None = None) -> Distinct:
-        """Fold equal sequences of an attribute into weighted ones, sorted."""
-        items = self.columns[column or self.symbol]
+        """Fold equal sequences of an attribute into weighted ones, sorted; the answer is kept."""
+        column = column or self.symbol
+        if column not in self._folded:
+            self._folded[column] = self._fold(self.columns[column])
+        return self._folded[column]
+
+    def _fold(self, items: Codes) -> Distinct:
         group_of_row, first_rows = kernels.distinct.fold_rows(items, self.person_offsets)
         order = kernels.distinct.sort_rows(items, self.person_offsets, first_rows)
         group_of_first = group_of_row[order]

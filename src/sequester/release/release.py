@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sequester.data.table import EventTable
+from sequester.release.glance import glance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +23,7 @@ ORDER = "order"
 """The column that numbers the events of a person from 1 in a release."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Release:
     """A release in memory, verified by its model, ready to be written."""
 
@@ -73,3 +74,9 @@ class Release:
     def lost_share(self) -> float:
         """Share of the input's events that are lost."""
         return self.n_lost_events / max(self.n_input_events, 1)
+
+    def __repr__(self) -> str:
+        return str(glance(self))
+
+    def _repr_html_(self) -> str:
+        return glance(self).html()

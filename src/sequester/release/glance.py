@@ -1,0 +1,42 @@
+"""A release at a glance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sequester.display.card import Card
+from sequester.hierarchies.labels import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sequester.release.release import Release
+
+_SHOWN_ROWS = 5
+
+
+def glance(release: Release) -> Card:
+    """Show the promise, whether it holds, what is left of the data, and the first released rows."""
+    first = release.frame.head(_SHOWN_ROWS)
+    state = "holds" if release.verdict else "does not hold"
+    return Card(
+        title=f"Release by {release.method}: {type(release.model).__name__} {state}",
+        facts=tuple(_facts(release)),
+        remarks=(
+            *(f"warning: {line}" for line in release.warnings),
+            *(f"limit: {line}" for line in release.limits),
+        ),
+        header=tuple(first.columns),
+        rows=tuple(tuple(str(cell) for cell in row) for row in first.iter_rows()),
+    )
+
+
+def _facts(release: Release) -> Iterator[tuple[str, str]]:
+    yield "asked", ", ".join(f"{name} = {value}" for name, value in release.model.claim().items())
+    yield "achieved", ", ".join(f"{name} = {value}" for name, value in release.verdict.achieved.items())
+    yield "persons", f"{len(release.pseudonyms):,} of {release.n_input_persons:,}"
+    yield "events", f"{release.frame.height:,} of {release.n_input_events:,}"
+    lost = counted(release.n_lost_events, "event", "events")
+    yield "lost", f"{lost} ({release.lost_share:.1%})"
+    for name, score in release.utility.items():
+        yield name, f"{score.value:.3g}"
