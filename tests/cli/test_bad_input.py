@@ -27,6 +27,12 @@ CASES = [
         toml(("k = 2", "k = 7")),
     ),
     Case(
+        "k beyond all counting",
+        1,
+        ("is more than the 6 persons; the largest k that releases anything here is 6",),
+        toml(("k = 2", f"k = {10**30}")),
+    ),
+    Case(
         "nobody alike",
         1,
         ("k = 2 releases nothing", "no k of 2 or more releases anything here"),

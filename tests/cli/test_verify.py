@@ -151,12 +151,13 @@ def test_a_certificate_that_is_none_is_refused(release, run, content):
     ("change", "code"),
     [
         (lambda certificate: certificate["claim"]["parameters"].update(k=60), 1),
+        (lambda certificate: certificate["claim"]["parameters"].update(k=10**30), 1),
         (lambda certificate: certificate["claim"]["parameters"].update(k="many"), 2),
         (lambda certificate: certificate["claim"].update(model="Magic"), 2),
         (lambda certificate: certificate["verdict"].update(holds=False), 1),
         (lambda certificate: certificate["verdict"].update(achieved={"k": 60}), 1),
     ],
-    ids=["promises more", "no number", "unknown model", "says no", "boasts"],
+    ids=["promises more", "promises the world", "no number", "unknown model", "says no", "boasts"],
 )
 def test_a_doctored_certificate_is_found_out(release, run, change, code):
     doctor(release, change)

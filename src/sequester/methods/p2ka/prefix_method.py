@@ -98,6 +98,9 @@ class PrefixMethod(Method):
             reattach=self.reattaches,
             engine=engine,
         )
+        if self.k > table.n_persons:
+            # Said here, because kernels count in 64 bits and k may be any whole number.
+            raise Advice(attacher).nothing_released(self.k)
         attachment = attacher.run(self.k, progress=part(progress, 0.1, 0.7))
         if attachment.releases_nothing:
             raise Advice(attacher).nothing_released(self.k)
