@@ -44,10 +44,12 @@ def make(
     """Make one of them into a file."""
     from sequester.workflow.make_dataset import make_dataset  # noqa: PLC0415  (--help need not wait for polars)
 
-    made = make_dataset(name, out, persons=persons, seed=seed, force=force)
+    terminal = Terminal(json, quiet)
+    with terminal.progress() as progress:
+        made = make_dataset(name, out, persons=persons, seed=seed, force=force, progress=progress)
     document = {"dataset": name, "path": str(out), "persons": made.persons, "events": made.events}
     lines = [f"{out}: {made.persons:,} persons, {made.events:,} events"]
     if made.hierarchies:
         document |= {"hierarchies": [str(path) for path in made.hierarchies]}
         lines += [f"{path}: a hierarchy of it" for path in made.hierarchies]
-    Terminal(json, quiet).answer(document, lines)
+    terminal.answer(document, lines)

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sequester.datasets import DATASETS, SEED, make
+from sequester.engine import silent
 from sequester.errors import InputError
 from sequester.workflow.output_file import put, refuse_existing
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from sequester.engine import Progress
 
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 """How a file may be called, which says how it is written."""
@@ -29,7 +32,13 @@ class Made:
 
 
 def make_dataset(
-    name: str, out: str | Path, *, persons: int | None = None, seed: str = SEED, force: bool = False
+    name: str,
+    out: str | Path,
+    *,
+    persons: int | None = None,
+    seed: str = SEED,
+    force: bool = False,
+    progress: Progress = silent,
 ) -> Made:
     """Write the data set `name` to the file `out`; a run that dies leaves no file.
 
@@ -43,7 +52,9 @@ def make_dataset(
     stem = next(out.name.removesuffix(ending) for ending in ENDINGS if out.name.endswith(ending))
     beside = {out.with_name(f"{stem}.{column}.csv"): tree for column, tree in trees.items()}
     refuse_existing(out, *beside, force=force)
+    progress(0.0, "inventing events")
     frame = make(name, persons=persons, seed=seed)
+    progress(0.5, "writing")
     put(_encode(frame, out.name), out)
     for path, tree in beside.items():
         tree.write_arx(path)
