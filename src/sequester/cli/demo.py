@@ -48,10 +48,15 @@ def _story(shown: "Demo") -> Iterator[str]:
     yield ""
     yield "What was done to keep that promise:"
     yield f"  {shown.unchanged:,} visitors are released as they are,"
-    yield f"  {released - shown.unchanged:,} on the closest way that enough others share,"
+    yield f"  {released - shown.unchanged:,} on the closest way that enough others share, often a part of their own,"
     yield f"  {persons - released:,} had nothing in common with any such way and are left out."
+    yield f"  That costs {release.n_lost_events:,} of the {release.n_input_events:,} clicks."
     if shown.example is not None:
         yield f"  {_outcome(shown.example)}"
+    yield (
+        f"  The price: {release.n_lost_events:,} clicks ({release.lost_share:.0%}) are lost, most of them at the "
+        "ends of long ways."
+    )
     yield ""
     yield "What a recipient finds when they check the files:"
     verdict = "holds" if shown.verification else "does not hold"
@@ -68,5 +73,5 @@ def _way(items: tuple[str, ...]) -> str:
 
 def _outcome(hidden: "Hidden") -> str:
     if not hidden.after:
-        return f"{hidden.person} is one of those."
+        return f"{hidden.person} is left out."
     return f"{hidden.person} now went {_way(hidden.after)}, like {hidden.crowd - 1:,} others."
