@@ -48,15 +48,12 @@ def _story(shown: "Demo") -> Iterator[str]:
     yield ""
     yield "What was done to keep that promise:"
     yield f"  {shown.unchanged:,} visitors are released as they are,"
-    yield f"  {released - shown.unchanged:,} on the closest way that enough others share, often a part of their own,"
+    yield f"  {released - shown.unchanged:,} on the closest way that enough share, often a part of their own,"
     yield f"  {persons - released:,} had nothing in common with any such way and are left out."
-    yield f"  That costs {release.n_lost_events:,} of the {release.n_input_events:,} clicks."
     if shown.example is not None:
         yield f"  {_outcome(shown.example)}"
-    yield (
-        f"  The price: {release.n_lost_events:,} clicks ({release.lost_share:.0%}) are lost, most of them at the "
-        "ends of long ways."
-    )
+    lost = f"{release.n_lost_events:,} clicks ({release.lost_share:.0%})"
+    yield f"  The price: {lost} are lost, most of them at the ends of long ways."
     yield ""
     yield "What a recipient finds when they check the files:"
     verdict = "holds" if shown.verification else "does not hold"
