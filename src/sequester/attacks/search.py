@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from sequester.engine import Engine, Progress
     from sequester.kernels.knowledge import Found, Rows
 
-MOST_ITEMS = 64
-"""Of a target's row with more different items, the rarest so many are combined with each other."""
+MOST_COMBINATIONS = 50_000
+"""Where the different items of a target's row make more sets of a size, only the rarest of them are combined."""
 _ROUNDS = 6
 _PARTS = 8
 """Rounds and parts do not depend on the machine, so neither does what is found."""
@@ -127,7 +128,7 @@ class Search:
         groups, _ = kernels.distinct.gather_rows(units.groups, units.offsets, chosen)
         items, offsets = kernels.distinct.gather_rows(units.items, units.offsets, chosen)
         if size > 1:
-            is_kept, is_cut = kernels.knowledge_rows.mark_lowest(items, offsets, MOST_ITEMS)
+            is_kept, is_cut = kernels.knowledge_rows.mark_lowest(items, offsets, most_items(size))
             self.is_cut[owners[is_cut]] = True
             before = np.concatenate([[0], np.cumsum(is_kept)])
             items, groups, offsets = items[is_kept], groups[is_kept], before[offsets]
@@ -136,6 +137,20 @@ class Search:
             items, groups, offsets, owners, codes, size
         )
         return kept
+
+
+def most_items(size: int) -> int:
+    """Give the number of items that make as many sets of `size` as are looked at, and not more.
+
+    Examples
+    --------
+    >>> [most_items(size) for size in (2, 3, 4)]
+    [316, 67, 34]
+    """
+    most = size
+    while math.comb(most + 1, size) <= MOST_COMBINATIONS:
+        most += 1
+    return most
 
 
 def _rows(items: Codes, groups: Codes, offsets: Offsets, owners: Codes, *, n_items: int) -> Rows:
