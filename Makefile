@@ -12,6 +12,7 @@ help:  ## list what can be made
 
 demo: $(VENV)/.runs  ## make a data set, publish it, verify it
 	@$(RUN) -m sequester demo --out out/demo
+	@echo "        (sequester is $(BIN)/sequester here)"
 
 test: $(VENV)/.tests lint kernels  ## everything that must be green: style, types, layers, kernels, suite
 	@SEQUESTER_TEST_PROFILE=quick $(RUN) -m pytest -n 2 --cov --cov-report=term:skip-covered src tests

@@ -55,8 +55,9 @@ def _tell(done: "Protected") -> Iterator[str]:
     verified = written.verification
     yield f"{verified.model} holds, verified from the files: {levels(verified.achieved)}"
     yield (
-        f"{len(release.pseudonyms):,} of {release.n_input_persons:,} persons are in the release; "
-        f"{release.n_lost_events:,} of {release.n_input_events:,} events are lost"
+        f"{len(release.pseudonyms):,} of {release.n_input_persons:,} persons are in the release, with "
+        f"{release.frame.height:,} events; {release.n_lost_events:,} of {release.n_input_events:,} events "
+        "are lost"
     )
     yield f"to hand out      {written.path}"
     yield f"to read          {written.path / 'report.html'}"

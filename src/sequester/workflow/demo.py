@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from sequester.workflow.hearing import Warn
     from sequester.workflow.protect import Protected
 
-PERSONS = 5_000
+PERSONS = 20_000
 """Visitors of the invented news site."""
-K = 10
+K = 5
 """Nobody shares what the release says about them with fewer than this many persons, themselves included."""
 _DATA = "clicks.csv"
 _CONFIG = "release.toml"

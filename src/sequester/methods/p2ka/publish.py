@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from sequester import kernels
 from sequester.data.ordering import order_keys, repeats
 from sequester.data.schema import ROW, Schema
 from sequester.data.sequences import Sequences
-from sequester.methods.p2ka.changes import list_changes
-from sequester.methods.p2ka.prefix_tree import ROOT
+from sequester.methods.p2ka.changes import KINDS, REATTACHED, list_changes
 from sequester.release.outcome import Outcome
 from sequester.release.release import ORDER, PERSON
 
@@ -38,12 +38,14 @@ def publish(
     source = table.sequences
     nodes = attachment.targets[distinct.row_of_person].astype(np.int64)
     codes, offsets = kernels.distinct.gather_rows(*attachment.tree.paths(), nodes)
-    is_dropped = attachment.targets == ROOT
+    changes = list_changes(table, distinct, attachment)
+    # What was taken from a person who got nothing instead is absent; a re-attached one is changed, not lost.
+    is_lost = pl.col("from").is_not_null() & (pl.col("what") != KINDS[REATTACHED])
     return Outcome(
         sequences=Sequences(offsets, {source.symbol: codes}, source.codebooks),
         schema=Schema(person=PERSON, order=ORDER, symbol=source.symbol),
-        changes=list_changes(table, distinct, attachment),
-        n_lost_events=int(distinct.weights[is_dropped] @ distinct.lengths[is_dropped]),
+        changes=changes,
+        n_lost_events=changes.select(is_lost.sum()).item(),
         limits=(*limits, TIES) if has_ties(table) else limits,
         warnings=warnings,
     )
