@@ -100,12 +100,13 @@ CASES = [
         {"release.toml": TOML + '[data.place]\nlat = "y"\n'},
     ),
     Case(
-        "a later format",
+        "an unknown format",
         2,
-        ('data.format = "xes" is not available in this version; it may be "csv", "seq" or "parquet"',),
-        more('format = "xes"'),
+        ('data.format must be "csv", "spmf", "seq", "xes", "parquet" or "arrow", got "excel"',),
+        more('format = "excel"'),
     ),
-    Case("a later ending", 2, ("clicks.spmf", "csv, seq, parquet"), data("1 -1 -2\n", "clicks.spmf")),
+    Case("a wrong format", 2, ("clicks.csv: line 1: something is no whole number",), more('format = "spmf"')),
+    Case("an unknown ending", 2, ("clicks.xlsx: the name does not tell",), data("PK", "clicks.xlsx")),
     Case(
         "a later hierarchy",
         2,

@@ -10,7 +10,6 @@ import pytest
 
 from sequester.datasets.public import PUBLIC, load
 from sequester.errors import InputError
-from sequester.io.read import FORMATS
 
 # Rows, and persons (or what stands for them) where a column holds them.
 STATED = {
@@ -84,7 +83,6 @@ def test_rows_and_persons(shared_data, name, stated):
 
 
 @pytest.mark.real
-@pytest.mark.skipif("spmf" not in FORMATS, reason="there is no reader of SPMF text yet")
 @pytest.mark.parametrize(("name", "persons"), STATED_SPMF.items())
 def test_sequences_of_spmf(shared_data, name, persons):
     frame = loaded(name, shared_data)
@@ -93,7 +91,6 @@ def test_sequences_of_spmf(shared_data, name, persons):
 
 
 @pytest.mark.real
-@pytest.mark.skipif("xes" not in FORMATS, reason="there is no reader of XES yet")
 @pytest.mark.parametrize(("name", "stated"), STATED_XES.items())
 def test_event_logs_in_xes(shared_data, name, stated):
     frame = loaded(name, shared_data)

@@ -60,7 +60,12 @@ def check_parquet(paths: Sequence[Path]) -> None:
     lines = [line for path in paths if (line := _look(path))]
     if lines:
         raise InputError(*lines)
-    command = [sys.executable, "-P", parquet_probe.__file__, str(MOST_ROWS)]
+    try_elsewhere(paths, "Parquet", MOST_ROWS)
+
+
+def try_elsewhere(paths: Sequence[Path], kind: str, most_rows: int) -> None:
+    """Have another process decode files of a kind first, and refuse those that it cannot, one line each."""
+    command = [sys.executable, "-P", parquet_probe.__file__, str(most_rows), kind]
     names = b"\0".join(os.fsencode(path) for path in paths)
     try:
         # Finding the names of a panic's trace, which nobody will see, would take longer than reading.
@@ -71,7 +76,7 @@ def check_parquet(paths: Sequence[Path]) -> None:
         return
     answers = [json.loads(line) for line in tried.stdout.splitlines()]
     if len(answers) < len(paths) and (answers or tried.returncode < 0):
-        answers.append("the Parquet file is damaged (reading it ends the process)")
+        answers.append(f"the {kind} file is damaged (reading it ends the process)")
     lines = [f"{path}: {answer}" for path, answer in zip(paths, answers, strict=False) if answer]
     if lines:
         raise InputError(*lines)

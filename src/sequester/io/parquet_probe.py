@@ -1,6 +1,6 @@
-"""Run as a program: decode Parquet files to see whether that can be done, one line of JSON per file.
+"""Run as a program: decode Parquet or Arrow files to see whether that can be done, one line of JSON per file.
 
-polars trusts the numbers inside a Parquet file. Some kinds of damage make it panic, which prints a trace, or
+polars trusts the numbers inside such a file. Some kinds of damage make it panic, which prints a trace, or
 ask for more memory than there is, which ends the process. So a process that nobody needs tries first.
 """
 
@@ -10,11 +10,18 @@ import sys
 
 import polars as pl
 
+SCANS = {
+    "Parquet": lambda path: pl.scan_parquet(path, glob=False, hive_partitioning=False),
+    "Arrow": lambda path: pl.scan_ipc(path, glob=False, hive_partitioning=False),
+    "Arrow stream": lambda path: pl.read_ipc_stream(path).lazy(),
+}
+"""How each kind of file is read."""
 
-def probe(path: str, most_rows: int) -> str | None:
+
+def probe(path: str, most_rows: int, kind: str) -> str | None:
     """Decode a file and throw the result away; say in one line what was wrong."""
     try:
-        scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+        scan = SCANS[kind](path)
         n_rows = int(scan.select(pl.len()).collect().item())
         if n_rows > most_rows:
             return f"claims {n_rows:,} rows, at most {most_rows:,} are read"
@@ -22,12 +29,12 @@ def probe(path: str, most_rows: int) -> str | None:
             scan.select(pl.nth(place)).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         said = next(iter(str(error).splitlines()), type(error).__name__)
-        return f"the Parquet file is damaged ({said})"
+        return f"the {kind} file is damaged ({said})"
     return None
 
 
 if __name__ == "__main__":
     for name in sys.stdin.buffer.read().split(b"\0"):
-        answer = probe(os.fsdecode(name), int(sys.argv[1]))
+        answer = probe(os.fsdecode(name), int(sys.argv[1]), sys.argv[2])
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()

@@ -8,19 +8,23 @@ from typing import TYPE_CHECKING
 
 from sequester.data.intake import as_polars
 from sequester.errors import InputError
+from sequester.io.arrow import read_arrow
 from sequester.io.cells import check_cells
 from sequester.io.contents import check_there, read_contents
 from sequester.io.csv import read_csv
 from sequester.io.parquet import read_parquet, read_parquet_folder
 from sequester.io.seq import read_seq
+from sequester.io.spmf import read_spmf
+from sequester.io.xes import read_xes
 
 if TYPE_CHECKING:
     import polars as pl
 
-FORMATS = ("csv", "seq", "parquet")
+FORMATS = ("csv", "spmf", "seq", "xes", "parquet", "arrow")
 """Formats that can be read."""
+PACKED = {"parquet": "Parquet", "arrow": "Arrow"}
+"""Formats that are compressed inside, and what they are called."""
 
-_LATER = ("spmf", "xes", "arrow")
 _ENDINGS = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -46,7 +50,7 @@ def read_frame(
     source
         A file, a folder of Parquet files, or anything with an Arrow stream (a polars or pandas frame).
     format
-        ``csv``, ``seq`` or ``parquet``, where the name does not tell.
+        ``csv``, ``spmf``, ``seq``, ``xes``, ``parquet`` or ``arrow``, where the name does not tell.
     delimiter
         Of a CSV file; otherwise found among comma, semicolon, tab and bar.
     encoding
@@ -69,9 +73,15 @@ def read_frame(
     kind = format_of(path, format)
     if kind == "parquet":
         return check_cells(read_parquet(path), str(path))
+    if kind == "arrow":
+        return check_cells(read_arrow(path), str(path))
     contents = read_contents(path)
     if kind == "seq":
         return read_seq(contents, str(path))
+    if kind == "spmf":
+        return check_cells(read_spmf(contents, str(path), encoding=encoding), str(path))
+    if kind == "xes":
+        return check_cells(read_xes(contents, str(path), encoding=encoding), str(path))
     if delimiter is None and path.name.lower().removesuffix(".gz").endswith(".tsv"):
         delimiter = "\t"
     return check_cells(read_csv(contents, str(path), delimiter=delimiter, encoding=encoding), str(path))
@@ -84,21 +94,17 @@ def format_of(path: Path, given: str | None = None) -> str:
     --------
     >>> format_of(Path("visits.CSV.gz"))
     'csv'
-    >>> format_of(Path("visits.xes"))
-    Traceback (most recent call last):
-    sequester.errors.InputError: visits.xes: format xes is not supported yet; supported are csv, seq, parquet
+    >>> format_of(Path("visits.txt"), "spmf")
+    'spmf'
     """
     kind = given if given is not None else _ENDINGS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
     if kind is None:
         msg = f"{path}: the name does not tell the format; set format to one of {', '.join(FORMATS)}"
         raise InputError(msg)
-    if kind in _LATER:
-        msg = f"{path}: format {kind} is not supported yet; supported are {', '.join(FORMATS)}"
-        raise InputError(msg)
     if kind not in FORMATS:
         msg = f"format must be one of {', '.join(FORMATS)}, got {kind!r}"
         raise InputError(msg)
-    if kind == "parquet" and path.name.lower().endswith(".gz"):
-        msg = f"{path}: Parquet is compressed inside; unpack the file first"
+    if kind in PACKED and path.name.lower().endswith(".gz"):
+        msg = f"{path}: {PACKED[kind]} is compressed inside; unpack the file first"
         raise InputError(msg)
     return kind

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Tag
 
 from sequester.workflow.hierarchy_settings import KINDS, LATER_KINDS
 from sequester.workflow.parameters import in_words
-from sequester.workflow.settings import LATER_FORMATS, LATER_KEYS
+from sequester.workflow.settings import LATER_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -144,8 +144,6 @@ def _line(kind: str, name: str, found: _Found, given: Mapping[str, Any]) -> str:
         return f"{name} is missing; it must be {expected}" + (f": {about}" if about else "")
     if kind in ("union_tag_not_found", "union_tag_invalid"):
         return _wrong_hierarchy(name, value)
-    if name == "data.format" and value in LATER_FORMATS:
-        return f"{name} = {shown(value)} is not available in this version; it may be {expected}"
     return f"{name} must be {expected}, got {shown(value)}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from sequester.data.protect import Protect
@@ -14,7 +15,6 @@ from sequester.workflow.settings import DataSettings, ProtectSettings, SymbolSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
     from sequester.hierarchies.builder import HierarchyBuilder
     from sequester.hierarchies.hierarchy import Hierarchy
@@ -55,8 +55,8 @@ def schema_of(data: DataSettings, folder: Path) -> Schema:
 
 
 def complete(data: DataSettings) -> DataSettings:
-    """Fill in what a format implies: in seq files the line is the person and the place in it the order."""
-    if not _is_seq(data.format, data.path):
+    """Fill in what a format implies: in spmf and seq the line is the person and the place in it the order."""
+    if not _has_lines(data.format, data.path):
         return data
     implied: dict[str, object] = {}
     if data.person in (None, ROW):
@@ -70,14 +70,16 @@ def complete(data: DataSettings) -> DataSettings:
 
 def missing_person(data: object) -> list[str]:
     """Say that ``person`` is missing, which is an error except where the format implies it."""
-    if not isinstance(data, dict) or "person" in data or _is_seq(data.get("format"), data.get("path")):
+    if not isinstance(data, dict) or "person" in data or _has_lines(data.get("format"), data.get("path")):
         return []
     about = (DataSettings.model_fields["person"].description or "").rstrip(".")
     return [f"data.person is missing; it must be text: {about}"]
 
 
-def _is_seq(form: object, path: object) -> bool:
-    return form == "seq" or (form is None and str(path).lower().removesuffix(".gz").endswith(".seq"))
+def _has_lines(form: object, path: object) -> bool:
+    """Tell whether the format is one of sequences, one per line."""
+    ending = Path(str(path).lower().removesuffix(".gz")).suffix.removeprefix(".")
+    return (ending if form is None else form) in ("spmf", "seq")
 
 
 class _Making:

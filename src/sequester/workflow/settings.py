@@ -9,8 +9,6 @@ from sequester.workflow.hierarchy_settings import HierarchySettings, Table
 
 LATER_KEYS = ("data.trip", "data.place")
 """Keys that this version does not have yet."""
-LATER_FORMATS = ("spmf", "xes", "arrow")
-"""Formats that this version does not read yet."""
 
 
 class QuasiSettings(Table):
@@ -55,15 +53,15 @@ class DataSettings(Table):
     """Which table is published, and the role of each column."""
 
     path: str
-    """The data, relative to this file: .csv .tsv .txt .seq (also .gz) .parquet, or a folder of Parquet."""
-    format: Literal["csv", "seq", "parquet"] | None = None
+    """The data, relative to this file: .csv .tsv .txt .spmf .seq .xes .parquet .arrow, or a folder."""
+    format: Literal["csv", "spmf", "seq", "xes", "parquet", "arrow"] | None = None
     """Only where the name of the file does not tell; seq is the UCI format of MSNBC."""
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     """What separates the cells of a CSV file; default: found among , ; tab |."""
     encoding: str = "utf-8"
     """How text is written."""
     person: str | None = None
-    """The column of person keys, or "row" where each line is a person (seq implies it)."""
+    """The column of person keys, or "row" where each line is a person (spmf and seq imply it)."""
     order: str | None = None
     """The column that orders a person's events: as numbers if all are numbers, otherwise as text."""
     time: str | list[str] | None = None

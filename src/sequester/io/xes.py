@@ -1,0 +1,116 @@
+"""Read XES event logs: one row per event, every attribute as text, times in UTC."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from sequester.data.text import as_text
+from sequester.data.times import read_times
+from sequester.errors import InputError
+from sequester.io import xes_expat, xes_r4pm
+from sequester.io.encoding import as_utf8
+from sequester.io.xes_expat import local_name
+
+if TYPE_CHECKING:
+    from sequester.io.xes_expat import Attributes, Parsed
+
+CASE = "case:concept:name"
+"""The column of cases, which are the persons."""
+ACTIVITY = "concept:name"
+"""The column that says what happened."""
+TIME = "time:timestamp"
+"""The column that says when."""
+OF_TRACE = "case:"
+"""How the names of columns begin that come from attributes of traces."""
+MOST_NAMES = 10_000
+"""Names of attributes that a log may have; more are values that were taken for names."""
+
+
+def read_xes(contents: bytes, name: str, *, encoding: str = "utf-8") -> pl.DataFrame:
+    """Read the contents of a file called `name`; r4pm takes it apart where it is installed.
+
+    The columns ``case:concept:name``, ``concept:name`` and ``time:timestamp`` come first, other attributes
+    follow by name, those of traces with ``case:`` before it. Numbers and truth values are as written; a time
+    is ISO 8601 in UTC, one that cannot be read stays as it is. The first of two attributes of one name
+    counts. Attributes inside attributes, of the log, and such without a value are left out.
+
+    Examples
+    --------
+    >>> event = '<event><string key="concept:name" value="pay"/></event>'
+    >>> log = f'<log><trace><string key="concept:name" value="7"/>{event}</trace></log>'
+    >>> read_xes(log.encode(), "example.xes").to_dicts()
+    [{'case:concept:name': '7', 'concept:name': 'pay'}]
+    """
+    # What the file says about its encoding counts, unless another one than the usual is asked for.
+    if encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
+        found = xes_r4pm.parse(contents, most_names=MOST_NAMES)
+        if found is not None:
+            return _arrange(_in_utc(*found), name)
+        parsed = xes_expat.parse(contents, name)
+    else:
+        parsed = xes_expat.parse(as_utf8(contents, name, encoding), name, encoding="utf-8")
+    return _arrange(_as_frame(parsed, name), name)
+
+
+def _in_utc(frame: pl.DataFrame, dates: set[str]) -> pl.DataFrame:
+    return frame.with_columns(_write_times(frame[column]) for column in dates)
+
+
+def _as_frame(parsed: Parsed, name: str) -> pl.DataFrame:
+    """Spread attributes over columns, one row per event."""
+    if len(parsed.traces.names) + len(parsed.events.names) > MOST_NAMES:
+        msg = f"{name}: has more than {MOST_NAMES:,} names of attributes, as no honest log has"
+        raise InputError(msg)
+    trace = parsed.trace_of_event
+    of_traces = {OF_TRACE + key: values.gather(trace) for key, values in _columns(parsed.traces).items()}
+    columns = _columns(parsed.events)
+    for column, values in of_traces.items():
+        columns[column] = (
+            pl.select(pl.coalesce(values, columns[column])).to_series() if column in columns else values
+        )
+    return pl.DataFrame(columns)
+
+
+def _columns(attributes: Attributes) -> dict[str, pl.Series]:
+    """Give the values of each key, one per trace or event; the first of several counts."""
+    codes = np.array(attributes.codes, np.int32)
+    values = pl.Series(attributes.values, dtype=pl.String)
+    is_date = np.array([local_name(element) == "date" for element, _ in attributes.names], np.bool_)
+    dates = np.flatnonzero(is_date[codes])
+    if len(dates):
+        values = values.scatter(dates, _write_times(values.gather(dates)))
+    owners = np.repeat(np.arange(len(attributes.starts)), np.diff(attributes.offsets))
+    codes_of_key: dict[str, list[int]] = {}
+    for code, (_, key) in enumerate(attributes.names):
+        codes_of_key.setdefault(key, []).append(code)
+    columns = {}
+    for key, own in codes_of_key.items():
+        # Backwards, so that the first of several is written last.
+        where = np.flatnonzero(np.isin(codes, own))[::-1]
+        places = np.full(len(attributes.starts), -1, np.int64)
+        places[owners[where]] = where
+        columns[key] = values.gather(pl.Series(places).replace(-1, None))
+    return columns
+
+
+def _write_times(text: pl.Series) -> pl.Series:
+    """Write times as ISO 8601 in UTC; what is no time stays as it is."""
+    written = read_times([text], None).values.dt.to_string("%Y-%m-%dT%H:%M:%S%.f%:z")
+    return written.zip_with(written.is_not_null(), text).rename(text.name)
+
+
+def _arrange(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Put columns in their order, and leave out those without any value."""
+    if not frame.height:
+        msg = f"{name}: has no events"
+        raise InputError(msg)
+    texts = {column: as_text(frame[column]) for column in frame.columns}
+    filled = sorted(column for column, text in texts.items() if text.null_count() < frame.height)
+    if not filled:
+        msg = f"{name}: its events have no attributes"
+        raise InputError(msg)
+    first = [column for column in (CASE, ACTIVITY, TIME) if column in filled]
+    return pl.DataFrame({column: texts[column] for column in dict.fromkeys((*first, *filled))})
