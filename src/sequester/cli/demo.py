@@ -53,7 +53,7 @@ def _story(shown: "Demo") -> Iterator[str]:
     if shown.example is not None:
         yield f"  {_outcome(shown.example)}"
     lost = f"{release.n_lost_events:,} clicks ({release.lost_share:.0%})"
-    yield f"  The price: {lost} are lost, most of them at the ends of long ways."
+    yield f"  The price: {lost} are lost, taken from ways that too few share."
     yield ""
     yield "What a recipient finds when they check the files:"
     verdict = "holds" if shown.verification else "does not hold"
