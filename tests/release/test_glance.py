@@ -30,7 +30,7 @@ def test_text_names_promise_counts_and_limits(release: Release) -> None:
     assert "asked k = 2, strict = True" in text
     assert "persons 3 of 4" in text
     assert "events 6 of 10" in text
-    assert "lost 3 events (30.0%)" in text
+    assert "lost 4 events (40.0%)" in text
     assert "limit: Records are not truthful" in text
 
 

@@ -67,9 +67,14 @@ class Method(ABC):
         """Return a release of `table` whose promise has been checked, or raise."""
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.release.assemble import assemble  # noqa: PLC0415
-        from sequester.release.randomness import Randomness  # noqa: PLC0415
+        from sequester.release.randomness import SHORT_SEED, Randomness  # noqa: PLC0415
 
         self.accept(table)
+        if seed is not None and len(seed) < SHORT_SEED:
+            line = (
+                f"the seed has {len(seed)} characters, fewer than {SHORT_SEED}: whoever guesses it can undo "
+            )
+            warnings.warn(f"{line}the shuffle of persons", SequesterWarning, stacklevel=2)
         randomness = Randomness.of(seed)
         outcome = self.transform(
             table, randomness=randomness, engine=engine or LocalEngine(), progress=part(progress, 0.0, 0.6)

@@ -98,7 +98,6 @@ def dry_run(
         job = Job.of(
             config if isinstance(config, Config) else Config.load(config), out=out, seed=seed, force=force
         )
-        job.warn_of_seed()
         progress(0.0, "reading")
         started = time.monotonic()
         frame = job.config.frame()

@@ -12,7 +12,6 @@ import tomli_w
 from sequester._version import __version__
 from sequester.bundle.target import check_target
 from sequester.errors import InputError, SequesterWarning
-from sequester.release.randomness import SHORT_SEED
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
@@ -66,15 +65,6 @@ class Job:
         )
         check_target(job.out, internal=job.internal, force=force)
         return job
-
-    def warn_of_seed(self) -> None:
-        """A seed that can be guessed undoes the shuffle."""
-        if self.seed is not None and len(self.seed) < SHORT_SEED:
-            line = (
-                f"the seed has {len(self.seed)} characters, fewer than {SHORT_SEED}: whoever guesses it can "
-                "undo the shuffle of persons"
-            )
-            warnings.warn(line, SequesterWarning, stacklevel=2)
 
     def to_toml(self, seed: str) -> str:
         """Write the configuration that repeats this run: absolute paths, every parameter, and the seed."""

@@ -65,7 +65,6 @@ def protect(
         job = Job.of(
             config if isinstance(config, Config) else Config.load(config), out=out, seed=seed, force=force
         )
-        job.warn_of_seed()
         progress(0.0, "reading")
         table = job.config.table()
         tell_problems(table)

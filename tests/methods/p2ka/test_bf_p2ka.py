@@ -149,3 +149,12 @@ def test_a_person_per_row_has_no_ties():
     assert sorted(release.frame["page"]) == ["a", "a", "b", "b"]
     assert release.frame["person"].n_unique() == 4
     assert not any("at the same time" in line for line in release.limits)
+
+
+def test_a_seed_that_can_be_guessed_draws_a_warning():
+    table = symbol_table(["ab", "ab"])
+    with pytest.warns(SequesterWarning, match="the seed has 15 characters, fewer than 16"):
+        BFP2kA(k=2).apply(table, seed="a" * 15)
+    with warnings.catch_warnings(record=True) as heard:
+        BFP2kA(k=2).apply(table, seed="a" * 16)
+    assert heard == []
