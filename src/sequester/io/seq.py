@@ -1,4 +1,4 @@
-"""Read the UCI format of MSNBC: a line of category names, then one line of category numbers per person."""
+"""The UCI format of MSNBC: a line of category names, then one line of category numbers per person."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import polars as pl
 from sequester import kernels
 from sequester.data.sequences import SYMBOL
 from sequester.errors import InputError
+from sequester.hierarchies.labels import in_label_order, quoted
+from sequester.io.spmf import is_item
 
 if TYPE_CHECKING:
-    from sequester._typing import Codes, Counts
+    from sequester._typing import Codes, Counts, Mask
 
 
 def read_seq(contents: bytes, name: str) -> pl.DataFrame:
@@ -46,6 +48,46 @@ def read_seq(contents: bytes, name: str) -> pl.DataFrame:
         symbol = pl.Series(numbers).cast(pl.String)
     order = np.arange(1, len(numbers) + 1, dtype=np.int64) - np.repeat(offsets[:-1], lengths)
     return pl.DataFrame({"person": person, "order": order, SYMBOL: symbol})
+
+
+def write_seq(symbols: pl.Series, sequence_starts: Mask) -> bytes:
+    r"""Write symbols as sequences; the mask marks where they begin.
+
+    Symbols that are all numbers stay numbers. Otherwise they are categories, numbered from 1.
+
+    Examples
+    --------
+    >>> print(write_seq(pl.Series(["7", "8", "7"]), np.array([True, False, True])).decode().rstrip())
+    7 8
+    7
+    """
+    labels = in_label_order(symbols.unique().to_list())
+    header = ""
+    if not all(map(is_item, labels)):
+        labels = _in_line(labels)
+        header = f"% Different categories found in input file:\n\n{' '.join(labels)}\n\n\n% Sequences:\n\n"
+        symbols = symbols.replace_strict(labels, [str(number) for number in range(1, len(labels) + 1)])
+    ends = pl.Series([" ", "\n"]).gather(np.append(sequence_starts[1:], True).astype(np.uint8))
+    sequences: str = (symbols + ends).str.join("").item()
+    return (header + sequences).encode()
+
+
+def _in_line(labels: list[str]) -> list[str]:
+    """Put the labels in an order in which they are read as a line of categories."""
+    for label in labels:
+        if label.split() != [label] or "\0" in label:
+            msg = f"the seq format cannot hold the symbol {quoted(label)}: it has a blank"
+            raise InputError(msg)
+    ordered = sorted(labels, key=_looks_unlike_one)
+    if _looks_unlike_one(ordered[0]):
+        msg = f"the seq format cannot hold the symbol {quoted(ordered[0])}: categories begin with a letter"
+        raise InputError(msg)
+    return ordered
+
+
+def _looks_unlike_one(label: str) -> bool:
+    """Tell whether a line that begins so is no line of categories: it is a sequence, or a remark."""
+    return label[:1] == "%" or label[:1].encode().isdigit()
 
 
 def _read_header(contents: bytes, name: str) -> tuple[list[str], int]:

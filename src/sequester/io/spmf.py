@@ -74,7 +74,7 @@ def write_spmf(symbols: pl.Series, sequence_starts: Mask, itemset_starts: Mask) 
     """
     labels = in_label_order(symbols.unique().to_list())
     header = ""
-    if not all(map(_is_item, labels)):
+    if not all(map(is_item, labels)):
         _check_names(labels)
         header = "".join(f"@ITEM={number}={label}\n" for number, label in enumerate(labels, start=1))
         header = f"{_HEADER}\n{header}"
@@ -86,7 +86,8 @@ def write_spmf(symbols: pl.Series, sequence_starts: Mask, itemset_starts: Mask) 
     return (header + sequences).encode()
 
 
-def _is_item(label: str) -> bool:
+def is_item(label: str) -> bool:
+    """Tell whether a label is a number as items are written: ``7``, and not ``07``."""
     return _NUMBER.fullmatch(label) is not None and int(label) <= kernels.itemsets.LARGEST
 
 

@@ -56,7 +56,7 @@ def read_xes(contents: bytes, name: str, *, encoding: str = "utf-8") -> pl.DataF
 
 
 def _in_utc(frame: pl.DataFrame, dates: set[str]) -> pl.DataFrame:
-    return frame.with_columns(_write_times(frame[column]) for column in dates)
+    return frame.with_columns(write_times(frame[column]) for column in dates)
 
 
 def _as_frame(parsed: Parsed, name: str) -> pl.DataFrame:
@@ -81,7 +81,7 @@ def _columns(attributes: Attributes) -> dict[str, pl.Series]:
     is_date = np.array([local_name(element) == "date" for element, _ in attributes.names], np.bool_)
     dates = np.flatnonzero(is_date[codes])
     if len(dates):
-        values = values.scatter(dates, _write_times(values.gather(dates)))
+        values = values.scatter(dates, write_times(values.gather(dates)))
     owners = np.repeat(np.arange(len(attributes.starts)), np.diff(attributes.offsets))
     codes_of_key: dict[str, list[int]] = {}
     for code, (_, key) in enumerate(attributes.names):
@@ -96,10 +96,16 @@ def _columns(attributes: Attributes) -> dict[str, pl.Series]:
     return columns
 
 
-def _write_times(text: pl.Series) -> pl.Series:
-    """Write times as ISO 8601 in UTC; what is no time stays as it is."""
-    written = read_times([text], None).values.dt.to_string("%Y-%m-%dT%H:%M:%S%.f%:z")
-    return written.zip_with(written.is_not_null(), text).rename(text.name)
+def write_times(values: pl.Series) -> pl.Series:
+    """Write times as ISO 8601 in UTC; a text that is no time stays as it is.
+
+    Examples
+    --------
+    >>> write_times(pl.Series(["2010-12-30T14:32:00.5+01:00", "soon"])).to_list()
+    ['2010-12-30T13:32:00.500+00:00', 'soon']
+    """
+    written = read_times([values], None).values.dt.to_string("%Y-%m-%dT%H:%M:%S%.f%:z").rename(values.name)
+    return written.zip_with(written.is_not_null(), values) if values.dtype == pl.String else written
 
 
 def _arrange(frame: pl.DataFrame, name: str) -> pl.DataFrame:
