@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from sequester._version import __version__
-from sequester.cli import datasets, demo, hierarchy, methods, protect, schema, verify
+from sequester.cli import convert, datasets, demo, hierarchy, methods, protect, schema, verify
 from sequester.cli.commands import Command, Group
 from sequester.cli.exits import DONE, WRONG
 from sequester.errors import InputError
@@ -26,6 +26,7 @@ app.command("protect", cls=Command)(protect.protect)
 app.command("verify", cls=Command)(verify.verify)
 app.add_typer(hierarchy.app, name="hierarchy")
 app.add_typer(datasets.app, name="datasets")
+app.command("convert", cls=Command)(convert.convert)
 app.command("schema", cls=Command)(schema.schema)
 
 _Usage: type[Exception] = typer.BadParameter.__mro__[1]

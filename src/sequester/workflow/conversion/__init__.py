@@ -1,0 +1,1 @@
+"""From a table to each format, and what the format has no place for."""
