@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from sequester.privacy.sequence_k import SequenceKAnonymity
     from sequester.release.release import Release
     from sequester.workflow.config import read
+    from sequester.workflow.inspect import inspect
 
     # Not from `sequester.verify`: to mypy that would bind the package, which cannot be called.
     from sequester.workflow.verify import verify
@@ -72,6 +73,7 @@ __all__ = [
     "UnattainableError",
     "Verdict",
     "__version__",
+    "inspect",
     "open",
     "read",
     "verify",
@@ -101,6 +103,7 @@ _PLACES = {
     "Symbol": "data.schema",
     "UnattainableError": "errors",
     "Verdict": "privacy.model",
+    "inspect": "workflow.inspect",
     "open": "bundle.open",
     "read": "workflow.config",
     "write": "bundle.write",

@@ -89,14 +89,21 @@ def test_worst_patterns_are_what_they_say(persons, data):
                 piece if exposure.kind == "ordered" else frozenset(piece), persons, exposure.kind
             )
             assert len(crowd) == pattern.persons
-            assert len(piece) <= exposure.known
+            assert len(piece) == exposure.known
             if pattern.value:
                 assert pattern.confidence == pytest.approx(
                     float(oracles.confidence(pattern.value, crowd, protected))
                 )
-        smallest = min(oracles.fewest(person, persons, exposure.kind, exposure.known) for person in persons)
-        if smallest < 2 <= len(persons):
-            assert exposure.worst[0].persons == smallest
+        alone = [
+            oracles.fewest(person, persons, exposure.kind, exposure.known) == 1
+            and (
+                exposure.known == 1 or oracles.fewest(person, persons, exposure.kind, exposure.known - 1) > 1
+            )
+            for person in persons
+        ]
+        # Whoever is found alone with so many items, and not with fewer, is found by exactly so many.
+        if any(alone) and len(persons) > 1:
+            assert exposure.worst[0].persons == 1
 
 
 @given(some_rows, st.permutations("abc"))

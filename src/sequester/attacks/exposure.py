@@ -42,7 +42,7 @@ class Confidence:
     above_80: Share
     """Of the persons with a protected value, those for whom it rises above 80 %."""
     worst: tuple[Pattern, ...]
-    """Some of the items that lead to the largest confidence, in the largest crowds."""
+    """Some of the items, exactly so many, that tell more than fewer do; the largest confidence first."""
 
     def to_json(self) -> dict[str, Any]:
         """Give the part of the document that ``inspect --json`` prints."""
@@ -72,7 +72,7 @@ class Exposure:
     confidence: Confidence | None
     """None where nobody has a protected value."""
     worst: tuple[Pattern, ...]
-    """Some of the items that lead to the smallest crowds, the fewest items first."""
+    """Some of the items, exactly so many, that leave smaller crowds than fewer do; the smallest first."""
     targets: int
     """Persons who were looked at: everybody, or as many as were drawn."""
     cut: int

@@ -128,15 +128,15 @@ def _sum_up(search: Search, items: Items, kind: Kind, size: int, share: Callable
         unique=unique,
         below_5=below_5,
         below_10=below_10,
-        confidence=_confidence(search, items, count, share) if search.has_value.any() else None,
-        worst=_rarest(search, items),
+        confidence=_confidence(search, items, size, count, share) if search.has_value.any() else None,
+        worst=_rarest(search, items, size),
         targets=targets,
         cut=count(search.is_cut & search.is_open),
     )
 
 
 def _confidence(
-    search: Search, items: Items, count: Callable[[Mask], int], share: Callable[..., Share]
+    search: Search, items: Items, size: int, count: Callable[[Mask], int], share: Callable[..., Share]
 ) -> Confidence:
     has, surest = search.has_value, search.found.surest
     concerned = count(has)
@@ -149,26 +149,26 @@ def _confidence(
         largest=float(surest[has].max()),
         above_half=above_half,
         above_80=above_80,
-        worst=_most_telling(search, items),
+        worst=_most_telling(search, items, size),
     )
 
 
-def _rarest(search: Search, items: Items) -> tuple[Pattern, ...]:
-    """Take the smallest crowds below the last bound, of the fewest items, then in the order of items."""
+def _rarest(search: Search, items: Items, size: int) -> tuple[Pattern, ...]:
+    """Take the smallest crowds that `size` items lead to and fewer do not, then the rarest items first."""
     found = search.found
-    where = np.flatnonzero((found.fewest < BOUNDS[-1]) & (found.rare[:, 0] >= 0))
+    where = np.flatnonzero((found.fewest < BOUNDS[-1]) & _has(found.rare, size))
     codes, persons = found.rare[where], found.fewest[where]
-    order = np.lexsort((*codes.T[::-1], (codes >= 0).sum(axis=1), persons))
+    order = np.lexsort((*codes.T[::-1], persons))
     return tuple(
         Pattern(items=_labels(codes[place], items), persons=int(persons[place]))
         for place in _first_different(codes[order], order)
     )
 
 
-def _most_telling(search: Search, items: Items) -> tuple[Pattern, ...]:
-    """Take the largest confidences, in the largest crowds, then in the order of items."""
+def _most_telling(search: Search, items: Items, size: int) -> tuple[Pattern, ...]:
+    """Take the largest confidences that `size` items lead to and fewer do not, then the largest crowds."""
     found = search.found
-    where = np.flatnonzero(search.has_value)
+    where = np.flatnonzero(search.has_value & _has(found.telling, size))
     codes = np.column_stack([found.told[where], found.telling[where]])
     order = np.lexsort((*codes.T[::-1], -found.among[where], -found.surest[where]))
     return tuple(
@@ -180,6 +180,12 @@ def _most_telling(search: Search, items: Items) -> tuple[Pattern, ...]:
         )
         for place in _first_different(codes[order], order)
     )
+
+
+def _has(codes: Codes, size: int) -> Mask:
+    """Mark the rows of so many items."""
+    mask: Mask = (codes >= 0).sum(axis=1) == size
+    return mask
 
 
 def _first_different(codes: Codes, order: Counts) -> list[int]:

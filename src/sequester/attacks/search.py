@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sequester.kernels.knowledge import Found, Rows
 
 MOST_COMBINATIONS = 50_000
-"""Where the different items of a target's row make more sets of a size, only the rarest of them are combined."""
+"""Where the items of a target's row make more sets of a size than this, only the rarest are combined."""
 _ROUNDS = 6
 _PARTS = 8
 """Rounds and parts do not depend on the machine, so neither does what is found."""

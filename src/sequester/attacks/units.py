@@ -54,6 +54,7 @@ class Units:
             # Whoever has the same items in other events does not look the same.
             starts = np.ones(len(codes), np.bool_)
             starts[1:] = groups[1:] != groups[:-1]
+            starts[offsets[:-1][np.diff(offsets) > 0]] = True
             looks = codes + len(items.names) * starts.astype(np.int32)
         looks, look_offsets = _append(
             looks, offsets, items.values + 2 * len(items.names), items.value_offsets

@@ -41,7 +41,7 @@ class Dependence:
     """
 
     kind: Literal["determines", "adds up"]
-    """Equal values of the first come with equal values of the second; or the first two add up to the third."""
+    """Equal values of the first have equal values of the second; or the first two add up to the third."""
     columns: tuple[str, ...]
     """Two names, or three."""
 

@@ -24,7 +24,7 @@ def external_page(release: Release) -> str:
     but the rounded information loss, no value but released ones.
     """
     rows = Released.of(release.frame)
-    return _template("external.html").render(**_shared(release, rows), figures=released(rows))
+    return template("external.html").render(**_shared(release, rows), figures=released(rows))
 
 
 def internal_page(release: Release, *, original: EventTable | None = None) -> str:
@@ -33,7 +33,7 @@ def internal_page(release: Release, *, original: EventTable | None = None) -> st
     With the `original` at hand it also shows how the data looked before.
     """
     rows = Released.of(release.frame)
-    return _template("internal.html").render(
+    return template("internal.html").render(
         **_shared(release, rows),
         figures=released(rows) if original is None else comparison(rows, original),
         compared=original is not None,
@@ -89,5 +89,6 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def _template(name: str) -> jinja2.Template:
+def template(name: str) -> jinja2.Template:
+    """Load a page's template, which escapes whatever it is given."""
     return _environment().get_template(name)

@@ -1,0 +1,101 @@
+"""Looks at a table as it stands: its shape, its problems, and what it gives away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sequester.attacks import expose
+from sequester.datasets import SEED
+from sequester.engine import part, silent
+from sequester.mining.dependence import dependent
+from sequester.workflow.config import Config
+from sequester.workflow.hearing import hearing, keep_quiet
+from sequester.workflow.inspection.frequent import Frequent
+from sequester.workflow.inspection.inspection import Inspection
+from sequester.workflow.inspection.shape import Shape
+from sequester.workflow.output_file import put, refuse_existing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sequester.data.table import EventTable
+    from sequester.engine import Engine, Progress
+    from sequester.workflow.hearing import Warn
+
+KNOWN = 3
+"""Items that somebody may know, at most."""
+
+
+def inspect(
+    table: EventTable,
+    *,
+    patterns: bool = False,
+    seed: str | None = None,
+    engine: Engine | None = None,
+    progress: Progress = silent,
+) -> Inspection:
+    """Say what a table looks like, what is wrong with it, and what somebody who knows 1 to 3 items could do.
+
+    Up to 100,000 persons everything is exact. Of more persons 10,000 are drawn by the seed, and what could be
+    known of each of them is counted among everybody; shares then come with an interval.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> frame = pl.DataFrame({"user": list("112233"), "n": [1, 2] * 3, "page": list("ababba")})
+    >>> found = inspect(EventTable(frame, Schema(person="user", order="n", symbol="page")))
+    >>> found.shape.persons, found.problems, found.dependent
+    (3, (), ())
+    >>> [(each.known, round(each.unique.value, 2)) for each in found.exposures if each.kind == "ordered"]
+    [(1, 0.0), (2, 0.33), (3, 0.33)]
+    """
+    progress(0.0, "measuring")
+    shape = Shape.of(table)
+    follows = dependent(table)
+    frequent = None
+    if patterns:
+        progress(0.05, "mining patterns")
+        frequent = Frequent.of(table)
+    exposures = expose(
+        table,
+        known=KNOWN,
+        seed=SEED if seed is None else seed,
+        engine=engine,
+        progress=part(progress, 0.1, 1.0),
+    )
+    return Inspection(
+        shape=shape, problems=table.problems, dependent=follows, exposures=exposures, frequent=frequent
+    )
+
+
+def inspect_config(
+    config: str | Path | Config,
+    *,
+    out: Path | None = None,
+    force: bool = False,
+    patterns: bool = False,
+    seed: str | None = None,
+    engine: Engine | None = None,
+    progress: Progress = silent,
+    warn: Warn = keep_quiet,
+) -> Inspection:
+    """Inspect the data of a configuration, which need not name a method, and write the page to `out`.
+
+    Raises
+    ------
+    InputError
+        Where the configuration or the data is at fault, all problems together, or the page cannot be written.
+    """
+    with hearing(warn):
+        if out is not None:
+            refuse_existing(out, force=force)
+        progress(0.0, "reading")
+        table = (config if isinstance(config, Config) else Config.load(config)).table()
+        found = inspect(
+            table, patterns=patterns, seed=seed, engine=engine, progress=part(progress, 0.15, 1.0)
+        )
+        if out is not None:
+            put(found.to_html().encode(), out)
+        return found

@@ -1,0 +1,1 @@
+"""What `inspect` finds in a table, as a value that shows itself."""

@@ -1,0 +1,68 @@
+"""What `inspect` finds in a table as it stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sequester.report.wording import shown
+from sequester.workflow.inspection.lines import lines
+
+if TYPE_CHECKING:
+    from sequester.attacks import Exposure
+    from sequester.data.problems import Problem
+    from sequester.mining.dependence import Dependence
+    from sequester.workflow.inspection.frequent import Frequent
+    from sequester.workflow.inspection.shape import Shape
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Inspection:
+    """The shape of a table, what is wrong with it, and what it gives away; names no person."""
+
+    shape: Shape
+    """How many, how often, how far apart."""
+    problems: tuple[Problem, ...]
+    """Warnings and notes, with counts and rows."""
+    dependent: tuple[Dependence, ...]
+    """Quasi-identifiers that follow from others."""
+    exposures: tuple[Exposure, ...]
+    """What somebody who knows a few items of a person finds, kind by kind."""
+    frequent: Frequent | None
+    """Frequent patterns, where they were asked for."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the document that ``inspect --json`` prints."""
+        document = {
+            "persons": self.shape.persons,
+            "events": self.shape.events,
+            "problems": [
+                {
+                    "what": each.what,
+                    "count": each.count,
+                    "rows": list(each.rows),
+                    "column": each.column,
+                    "severity": each.severity,
+                }
+                for each in self.problems
+            ],
+            "dependent": [list(each.columns) for each in self.dependent],
+            "risk": [each.to_json() for each in self.exposures],
+            "shape": self.shape.to_json(),
+        }
+        return document | ({} if self.frequent is None else {"patterns": self.frequent.to_json()})
+
+    def to_html(self) -> str:
+        """Write everything as a page of its own, which needs no network and runs no script."""
+        # The renderer of plots takes most of a second to load, and only pages need it.
+        from sequester.workflow.inspection.page import page  # noqa: PLC0415
+
+        return page(self)
+
+    def __repr__(self) -> str:
+        return "\n".join(map(shown, lines(self)))
+
+    def _repr_html_(self) -> str:
+        from sequester.workflow.inspection.page import fragment  # noqa: PLC0415  (as above)
+
+        return fragment(self)

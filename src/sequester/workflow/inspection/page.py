@@ -1,0 +1,200 @@
+"""An inspection as a page of its own, and as what a notebook shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sequester.display.card import Card
+from sequester.report.content import Figure
+from sequester.report.counts import Tally
+from sequester.report.plot import bars
+from sequester.report.sections import Number, Section, section_page
+from sequester.workflow.inspection import words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sequester.attacks import Exposure
+    from sequester.workflow.inspection.inspection import Inspection
+
+_RISK = ("knows", "kind", "fits nobody else", "fewer than 5", "fewer than 10")
+
+
+def page(inspection: Inspection) -> str:
+    """Write everything as one HTML file."""
+    return section_page(
+        kind="Inspection",
+        title="What this data gives away as it stands",
+        lead="Its shape, its problems, and what somebody could do who knows a few items of a person.",
+        notice=(
+            "Keep this page in the house",
+            "It names combinations of values that few persons have, and is as sensitive as the data.",
+        ),
+        numbers=tuple(_numbers(inspection)),
+        sections=tuple(_sections(inspection)),
+    )
+
+
+def fragment(inspection: Inspection) -> str:
+    """Write a card and the plots as a fragment of HTML without scripts, classes or links."""
+    shape = inspection.shape
+    gaps = () if shape.gaps is None else (("between events", words.between_events(shape.gaps)),)
+    card = Card(
+        title=f"{shape.persons:,} persons, {shape.events:,} events, {shape.alphabet:,} different items",
+        facts=(("events per person", words.events_per_person(shape.per_person)), *gaps),
+        remarks=(
+            *(f"{each.severity}: {each}" for each in inspection.problems),
+            *(str(each) for each in inspection.dependent),
+            *_remarks(inspection),
+        ),
+        header=_RISK,
+        rows=tuple(_risk_rows(inspection.exposures)),
+    )
+    plots = "".join(
+        f'<figure style="margin:0.8em 0"><figcaption>{figure.title} ({figure.unit})</figcaption>'
+        f"{bars(figure.tally, title=figure.title)}</figure>"
+        for figure in _crowd_figures(inspection.exposures)
+    )
+    return f'<div style="background:#fff;color:#20262e;padding:0.5em">{card.html()}{plots}</div>'
+
+
+def _remarks(inspection: Inspection) -> Iterator[str]:
+    yield words.WORST_CASE
+    yield from filter(
+        None, (words.drawn(inspection.exposures, inspection.shape.persons), words.cut(inspection.exposures))
+    )
+
+
+def _numbers(inspection: Inspection) -> Iterator[Number]:
+    shape = inspection.shape
+    yield Number(name="Persons", value=f"{shape.persons:,}")
+    yield Number(name="Events", value=f"{shape.events:,}")
+    yield Number(name="Different items", value=f"{shape.alphabet:,}")
+    if inspection.exposures:
+        last = max(inspection.exposures, key=lambda each: each.unique.value)
+        about = f"worst case, {words.items(last.known)} known ({last.kind})"
+        yield Number(name="Unique persons", value=words.percent(last.unique.value), about=about)
+
+
+def _sections(inspection: Inspection) -> Iterator[Section]:
+    exposures = inspection.exposures
+    yield Section(
+        title="What somebody could do today who knows a few items of a person",
+        text=tuple(_remarks(inspection)),
+        remarks=tuple(
+            f"{kind}: {words.KINDS[kind]}" for kind in dict.fromkeys(each.kind for each in exposures)
+        ),
+        figures=tuple(_crowd_figures(exposures)),
+        header=_RISK,
+        rows=tuple(_risk_rows(exposures)),
+    )
+    worst = [(each, pattern) for each in exposures for pattern in each.worst]
+    if worst:
+        yield Section(
+            title="Items that fit the fewest persons",
+            header=("items", "kind", "persons"),
+            rows=tuple(
+                (words.knowledge(pattern, each.kind), each.kind, f"{pattern.persons:,}")
+                for each, pattern in worst
+            ),
+        )
+    yield from _guess_sections(exposures)
+    yield Section(
+        title="Quasi-identifiers that follow from others",
+        text=(
+            "What is made coarse in one column is undone by a finer one that says the same."
+            if inspection.dependent
+            else "No quasi-identifier follows from another, and none is the sum or difference of two others.",
+        ),
+        remarks=tuple(map(str, inspection.dependent)),
+    )
+    yield Section(
+        title="Problems in the data",
+        text=() if inspection.problems else ("None.",),
+        remarks=tuple(f"{each.severity}: {each}" for each in inspection.problems),
+    )
+    yield _shape_section(inspection)
+    if inspection.frequent is not None:
+        yield Section(
+            title="Frequent patterns",
+            text=(
+                f"Each is contained in the events of at least {inspection.frequent.min_support:,} persons.",
+            ),
+            header=("items", "persons"),
+            rows=tuple(
+                (" > ".join(items), f"{persons:,}") for items, persons in inspection.frequent.patterns
+            ),
+        )
+
+
+def _guess_sections(exposures: Sequence[Exposure]) -> Iterator[Section]:
+    found = [(each, each.confidence) for each in exposures if each.confidence is not None]
+    if not found:
+        return
+    yield Section(
+        title="How sure somebody can become of a protected value",
+        text=(words.sure_case(found[0][1].base_rate),),
+        header=("knows", "kind", "above 50%", "above 80%", "largest"),
+        rows=tuple(
+            (
+                words.items(each.known),
+                each.kind,
+                words.with_interval(confidence.above_half),
+                words.with_interval(confidence.above_80),
+                words.percent(confidence.largest),
+            )
+            for each, confidence in found
+        ),
+    )
+    yield Section(
+        title="Items that tell the most",
+        header=("items", "kind", "persons", "of whom have", "share"),
+        rows=tuple(
+            (
+                words.knowledge(pattern, each.kind),
+                each.kind,
+                f"{pattern.persons:,}",
+                pattern.value,
+                words.percent(pattern.confidence),
+            )
+            for each, confidence in found
+            for pattern in confidence.worst
+        ),
+    )
+
+
+def _shape_section(inspection: Inspection) -> Section:
+    shape = inspection.shape
+    gaps = () if shape.gaps is None else (f"Between events: {words.between_events(shape.gaps)}.",)
+    return Section(
+        title="Shape",
+        text=(f"Events per person: {words.events_per_person(shape.per_person)}.", *gaps),
+        header=("column", "role", "different values", "missing"),
+        rows=tuple(
+            (each.name, each.role, "" if each.labels is None else f"{each.labels:,}", f"{each.missing:,}")
+            for each in shape.columns
+        ),
+    )
+
+
+def _risk_rows(exposures: Sequence[Exposure]) -> Iterator[tuple[str, ...]]:
+    for each in exposures:
+        shares = (each.unique, each.below_5, each.below_10)
+        yield (words.items(each.known), each.kind, *map(words.with_interval, shares))
+
+
+def _crowd_figures(exposures: Sequence[Exposure]) -> Iterator[Figure]:
+    """Plot, kind by kind, how many of the targets are in small crowds."""
+    for kind in dict.fromkeys(each.kind for each in exposures):
+        labels, counts = [], []
+        for each in exposures:
+            if each.kind == kind:
+                for name, share in (
+                    ("unique", each.unique),
+                    ("below 5", each.below_5),
+                    ("below 10", each.below_10),
+                ):
+                    labels.append(f"{words.items(each.known)}, {name}")
+                    counts.append(round(share.value * each.targets))
+        unit = f"persons of {exposures[0].targets:,}"
+        yield Figure(f"{kind}: {words.KINDS[kind]}", unit, Tally(tuple(labels), {"persons": tuple(counts)}))

@@ -1,0 +1,129 @@
+"""How numbers and patterns of an inspection are spelled, on a terminal as on a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sequester.hierarchies.labels import counted
+
+if TYPE_CHECKING:
+    from sequester.attacks import Exposure, Pattern, Share
+    from sequester.workflow.inspection.shape import Spread
+
+KINDS = {
+    "ordered": "items of different events, in their order, with gaps",
+    "event": "items of one event",
+    "anywhere": "items of any events, in no order",
+}
+"""What somebody knows, in words."""
+WORST_CASE = (
+    "The worst case over what could be known: a person counts if some of their own items, at most as many as "
+    "stated, fit so few persons, themselves included."
+)
+
+
+def sure_case(base_rate: float) -> str:
+    """Say what is counted about protected values."""
+    return (
+        "Confidence: of the persons with a protected value, those of whom some of their own items fit a "
+        "crowd in which a value of theirs is more common than stated. Without any knowledge the most common "
+        f"protected value has a confidence of {percent(base_rate)}, its share of everybody."
+    )
+
+
+def items(number: int) -> str:
+    """Write how many items are known."""
+    return counted(number, "item", "items")
+
+
+def percent(value: float) -> str:
+    """Write a share, and never nobody or everybody where that is not so.
+
+    Examples
+    --------
+    >>> percent(0), percent(0.0004), percent(0.1587), percent(0.9996), percent(1)
+    ('0%', '<0.1%', '15.9%', '>99.9%', '100%')
+    """
+    if value in (0, 1):
+        return f"{100 * value:.0f}%"
+    if value < 0.001:
+        return "<0.1%"
+    return ">99.9%" if value > 0.999 else f"{100 * value:.1f}%"
+
+
+def with_interval(share: Share) -> str:
+    """Write a share with its interval, where it has one."""
+    if share.is_exact:
+        return percent(share.value)
+    low, high = share.interval
+    return f"{percent(share.value)} ({percent(low)} to {percent(high)})"
+
+
+def span(days: float) -> str:
+    """Write a time in the unit that suits it.
+
+    Examples
+    --------
+    >>> span(0), span(25 / 86400), span(0.5), span(1), span(454.0)
+    ('0 s', '25 s', '12 h', '1 day', '454 days')
+    """
+    if days >= 1:
+        return counted(round(days), "day", "days")
+    for unit, per_day in (("h", 24), ("min", 1_440)):
+        if days * per_day >= 1:
+            return f"{days * per_day:.0f} {unit}"
+    return f"{days * 86_400:.0f} s"
+
+
+def events_per_person(spread: Spread | None) -> str:
+    """Say how many events persons have."""
+    if spread is None:
+        return "nobody has any"
+    if spread.least == spread.most:
+        return f"everybody has {spread.least:,.0f}"
+    return (
+        f"{spread.least:,.0f} to {spread.most:,.0f}; half have at most {spread.median:,.0f}, "
+        f"nine in ten at most {spread.nine_tenths:,.0f}"
+    )
+
+
+def between_events(spread: Spread) -> str:
+    """Say how much time lies between events."""
+    if spread.least == spread.most:
+        return f"always {span(spread.least)}"
+    return (
+        f"{span(spread.least)} to {span(spread.most)}; half are at most {span(spread.median)}, "
+        f"nine in ten at most {span(spread.nine_tenths)}"
+    )
+
+
+def persons(number: int) -> str:
+    """Write how many persons."""
+    return counted(number, "person", "persons")
+
+
+def knowledge(pattern: Pattern, kind: str) -> str:
+    """Write what is known: items in order, or side by side."""
+    return (" > " if kind == "ordered" else " + ").join(pattern.items) or "nothing"
+
+
+def drawn(exposures: tuple[Exposure, ...], n_persons: int) -> str:
+    """Say whether everybody was looked at; empty where they were."""
+    targets = exposures[0].targets if exposures else n_persons
+    if targets == n_persons:
+        return ""
+    return (
+        f"{targets:,} persons were drawn at random, and their items compared with those of everybody; in "
+        f"parentheses, where the share of all {n_persons:,} lies with a confidence of 95%."
+    )
+
+
+def cut(exposures: tuple[Exposure, ...]) -> str:
+    """Say whether some items were left out; empty where none were."""
+    most = max((each.cut for each in exposures), default=0)
+    if not most:
+        return ""
+    return (
+        f"{counted(most, 'person has', 'persons have')} too many items to combine all of them: only the "
+        "rarest were combined, and the shares may be larger, up to the upper end in parentheses."
+    )

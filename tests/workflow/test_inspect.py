@@ -1,0 +1,255 @@
+"""What an inspection says about a table, in Python, as text, as a document and as a page."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sequester as sq
+from sequester.attacks import knowledge
+from sequester.errors import InputError
+from sequester.workflow.inspection.frequent import Frequent
+from sequester.workflow.inspection.shape import Spread
+
+FLAT = sq.Hierarchy.flat()
+
+
+def clicks(*rows, **schema):
+    frame = pl.DataFrame(
+        [(f"u{number}", place, page) for number, row in enumerate(rows) for place, page in enumerate(row)],
+        schema=["user", "n", "page"],
+        orient="row",
+    )
+    return sq.EventTable(frame, sq.Schema("user", "n", symbol="page", **schema))
+
+
+@pytest.fixture(scope="module")
+def visits():
+    frame = pl.DataFrame(
+        {
+            "who": ["SECRET-1", "SECRET-1", "SECRET-2", "SECRET-3", "SECRET-3"],
+            "in": ["2010-01-30", "2010-03-01", "2010-01-30", "2010-03-01", "2010-03-01"],
+            "out": ["2010-02-02", "2010-03-01", "2010-01-31", "2010-03-02", "2010-03-02"],
+            "days": [3, 0, 1, 1, 1],
+            "job": ["nurse", None, "nurse", "smith", "smith"],
+            "disease": ["flu", "HIV", "flu", "HIV", "flu"],
+        }
+    )
+    dates = sq.Hierarchy.dates(["month"])
+    quasi = {"in": dates, "out": dates, "days": FLAT, "job": FLAT}
+    schema = sq.Schema("who", time="in", quasi=quasi, sensitive={"disease": ["HIV"]})
+    return sq.EventTable(frame, schema)
+
+
+def test_everything_about_a_small_table(visits):
+    found = sq.inspect(visits)
+    shape = found.shape
+    assert (shape.persons, shape.events, shape.alphabet) == (3, 5, 2 + 4 + 3 + 3)
+    assert (shape.per_person.least, shape.per_person.median, shape.per_person.most) == (1, 2, 2)
+    assert (shape.gaps.least, shape.gaps.most) == (0, 30)
+    columns = {each.name: each for each in shape.columns}
+    assert (columns["job"].labels, columns["job"].missing, columns["job"].role) == (2, 1, "quasi")
+    assert columns["in"].role == "time and quasi"
+    assert columns["who"].labels is None
+    assert ["in", "days", "out"] in found.to_json()["dependent"]
+    assert ["out", "in"] in found.to_json()["dependent"]
+    assert [(each.severity, each.rows) for each in found.problems] == [("note", (4, 5))]
+    assert {each.kind for each in found.exposures} == {"ordered", "event", "anywhere"}
+    assert found.exposures[0].confidence.base_rate == pytest.approx(2 / 3)
+
+
+def test_document_has_the_agreed_shape(visits):
+    document = json.loads(json.dumps(sq.inspect(visits).to_json()))
+    assert (document["persons"], document["events"]) == (3, 5)
+    assert all({"what", "count", "rows"} <= set(each) for each in document["problems"])
+    assert [(each["kind"], each["known"]) for each in document["risk"]] == [
+        (kind, known) for kind in ("ordered", "event", "anywhere") for known in (1, 2, 3)
+    ]
+    for each in document["risk"]:
+        for share in (each["unique"], each["below_5"], each["below_10"]):
+            low, high = share["interval"]
+            assert 0 <= low <= share["value"] <= high <= 1
+    assert "patterns" not in document
+
+
+@pytest.mark.parametrize(
+    "show",
+    [
+        repr,
+        lambda found: found._repr_html_(),
+        lambda found: found.to_html(),
+        lambda found: json.dumps(found.to_json()),
+    ],
+)
+def test_no_person_is_named(visits, show):
+    shown = show(sq.inspect(visits))
+    assert "SECRET" not in shown
+    assert "anywhere" in shown
+
+
+def test_text_tells_everything(visits):
+    text = repr(sq.inspect(visits))
+    assert text.startswith("3 persons, 5 events, 12 different items")
+    for line in (
+        "  events per person  1 to 2; half have at most 2, nine in ten at most 2",
+        "  between events     0 s to 30 days; half are at most 0 s, nine in ten at most 30 days",
+        "  job                quasi, 2 labels, 1 missing",
+        "  'in' and 'days' add up to 'out'",
+        "  ordered: items of different events, in their order, with gaps",
+        "  event: items of one event",
+        "  anywhere: items of any events, in no order",
+        "    1 person: out=2010-01-31",
+    ):
+        assert line in text.splitlines()
+    assert "has a confidence of 66.7%" in " ".join(text.split())
+
+
+def test_nothing_is_wrong_is_said_too():
+    lines = repr(sq.inspect(clicks("ab", "ab"))).splitlines()
+    assert lines[lines.index("Problems") + 1] == "  none"
+    assert not any("Quasi-identifiers" in line for line in lines)
+    assert not any("confidence" in line for line in lines)
+
+
+def test_page_stands_alone_and_stays_in_the_house(visits):
+    page = sq.inspect(visits).to_html()
+    assert page.lstrip().startswith("<!doctype html>")
+    assert "Keep this page in the house" in page
+    assert page.count('<svg role="img"') == 3
+    assert not re.search(r"<script|https?://(?!www\.w3\.org)", page)
+    assert "How sure somebody can become of a protected value" in page
+    text = html.unescape(re.sub(r"<[^>]+>", " ", page))
+    assert "'in' and 'days' add up to 'out'" in text
+
+
+def test_labels_are_data_everywhere():
+    found = sq.inspect(clicks(["<script>alert(1)</script>", "x\x1b[2J"], ["y"]))
+    for shown in (found.to_html(), found._repr_html_()):
+        assert "<script>" not in shown
+        assert "\x1b" not in shown
+    assert "\x1b" not in repr(found)
+
+
+def test_notebook_shows_the_shares_and_the_plots(visits):
+    shown = sq.inspect(visits)._repr_html_()
+    assert shown.count("<svg") == 3
+    assert "fits nobody else" in shown
+    assert "3 persons, 5 events" in shown
+
+
+def test_drawn_shares_say_so(monkeypatch):
+    monkeypatch.setattr(knowledge, "EXACT", 3)
+    found = sq.inspect(clicks("ab", "ab", "ba"))
+    assert "drawn" not in repr(found)
+    rows = ["ab", "ab", "ba", "abc", "c"] * 4
+    exposures = knowledge.expose(clicks(*rows), exact=5, targets=6)
+    from dataclasses import replace
+
+    text = " ".join(repr(replace(found, shape=replace(found.shape, persons=20), exposures=exposures)).split())
+    assert "6 persons were drawn at random" in text
+    assert "the share of all 20 lies with a confidence of 95%" in text
+    assert re.search(r"0% \(0% to 4[0-9.]+%\)", text)
+
+
+def test_cut_persons_are_counted_aloud(monkeypatch):
+    from sequester.attacks import search
+
+    monkeypatch.setattr(search, "MOST_COMBINATIONS", 1)
+    text = " ".join(repr(sq.inspect(clicks("abc", "ca", "cb", "ba"))).split())
+    assert "too many items to combine all of them: only the rarest were combined" in text
+
+
+def test_same_seed_same_answer_other_seed_other_targets():
+    table = clicks(
+        *([label] * (1 + place % 2) for place, label in enumerate(map(str, range(60)))), *["x"] * 60
+    )
+    one, again, other = (knowledge.expose(table, exact=9, targets=9, seed=seed) for seed in ("x", "x", "y"))
+    assert one == again
+    assert one != other
+
+
+def test_patterns_come_most_frequent_first():
+    found = sq.inspect(clicks("ab", "ab", "ba", "abc"), patterns=True)
+    assert found.frequent.patterns == ((("a", "b"), 3),)
+    assert found.to_json()["patterns"] == {
+        "min_support": 2,
+        "max_length": 5,
+        "total": 1,
+        "first": [{"items": ["a", "b"], "persons": 3}],
+    }
+    assert "            3  a > b" in repr(found).splitlines()
+    assert "a &gt; b" in found.to_html()
+
+
+def test_no_pattern_is_an_answer():
+    assert repr(sq.inspect(clicks("a", "b"), patterns=True)).splitlines()[-1] == "  none"
+
+
+def test_patterns_that_are_too_many_are_made_fewer(monkeypatch):
+    from sequester.workflow.inspection import frequent
+
+    monkeypatch.setattr(frequent, "_MOST", 5)
+    found = Frequent.of(clicks(*["abcd"] * 4, *["ab"] * 4))
+    assert (found.min_support, found.total) == (8, 1)
+
+
+def test_more_patterns_than_are_shown_are_counted():
+    found = sq.inspect(clicks("abcdef", "abcdef"), patterns=True)
+    assert len(found.frequent.patterns) == 20
+    assert f"  and {found.frequent.total - 20} more" in repr(found).splitlines()
+
+
+def test_patterns_of_quasi_identifiers_are_refused(visits):
+    with pytest.raises(InputError, match="--patterns lists patterns of symbols"):
+        sq.inspect(visits, patterns=True)
+
+
+def test_empty_table_has_nothing_to_give_away():
+    frame = pl.DataFrame(schema={"user": pl.String, "n": pl.Int64, "page": pl.String})
+    found = sq.inspect(sq.EventTable(frame, sq.Schema("user", "n", symbol="page")))
+    assert (found.shape.persons, found.shape.per_person) == (0, None)
+    assert all(each.below_10.value == 0 for each in found.exposures)
+    assert "  events per person  nobody has any" in repr(found).splitlines()
+
+
+def test_table_without_anything_to_know():
+    frame = pl.DataFrame({"who": ["a", "b"], "n": [1, 1], "s": ["x", "H"]})
+    found = sq.inspect(sq.EventTable(frame, sq.Schema("who", "n", sensitive={"s": ["H"]})))
+    assert found.shape.alphabet == 0
+    assert all(each.unique.value == 0 for each in found.exposures)
+    assert {each.confidence.largest for each in found.exposures} == {0.5}
+
+
+def test_each_row_a_person():
+    frame = pl.DataFrame({"a": list("xyx"), "b": list("121")})
+    found = sq.inspect(sq.EventTable(frame, sq.Schema("row", quasi={"a": FLAT, "b": FLAT})))
+    assert [str(each) for each in found.dependent] == ["'a' determines 'b'", "'b' determines 'a'"]
+    assert "  events per person  everybody has 1" in repr(found).splitlines()
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=12))
+def test_quantiles_are_the_smallest_numbers_that_so_many_do_not_exceed(numbers):
+    spread = Spread.of(pl.Series(numbers).to_numpy())
+    for share, found in ((0.1, spread.tenth), (0.5, spread.median), (0.9, spread.nine_tenths)):
+        expected = min(
+            number
+            for number in numbers
+            if sum(each <= number for each in numbers) >= share * len(numbers) - 1e-9
+        )
+        assert found == expected
+    assert (spread.least, spread.most) == (min(numbers), max(numbers))
+    assert spread.mean == pytest.approx(sum(numbers) / len(numbers))
+
+
+def test_many_dependences_are_counted():
+    columns = {f"c{i}": list("xyxy") for i in range(6)}
+    frame = pl.DataFrame({"who": list("abcd"), "n": [1] * 4, **columns})
+    found = sq.inspect(sq.EventTable(frame, sq.Schema("who", "n", quasi=dict.fromkeys(columns, FLAT))))
+    assert len(found.dependent) == 30
+    assert "  and 10 more" in repr(found).splitlines()
