@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from sequester._version import __version__
-from sequester.cli import convert, datasets, demo, hierarchy, methods, protect, schema, verify
+from sequester.cli import convert, datasets, demo, hierarchy, init, inspect, methods, protect, schema, verify
 from sequester.cli.commands import Command, Group
 from sequester.cli.exits import DONE, WRONG
 from sequester.errors import InputError
@@ -21,6 +21,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("demo", cls=Command)(demo.demo)
+app.command("init", cls=Command)(init.init)
+app.command("inspect", cls=Command)(inspect.inspect)
 app.command("methods", cls=Command)(methods.methods)
 app.command("protect", cls=Command)(protect.protect)
 app.command("verify", cls=Command)(verify.verify)
