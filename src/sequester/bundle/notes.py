@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from sequester.errors import ParameterError, UnattainableError
+from sequester.release.event_log import misfit
 from sequester.release.fields import shown
 from sequester.release.release import ORDER, PERSON
 
@@ -37,6 +38,13 @@ def check_suppressed(release: Release, max_suppressed: float | None = None) -> l
         )
         raise UnattainableError(msg, achieved={"max_suppressed": lost})
     return []
+
+
+def find_misfit(release: Release) -> list[str]:
+    """Say that the events are not written in the format of the input, where that cannot hold them."""
+    form = release.event_log
+    reason = None if form is None else misfit(release.frame, form)
+    return [] if reason is None else [f"events.{form} is not written: {reason}"]
 
 
 def find_formulas(release: Release) -> list[str]:

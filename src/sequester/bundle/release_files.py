@@ -9,6 +9,7 @@ import polars as pl
 
 from sequester.errors import InternalError
 from sequester.release.certificate import CERTIFICATE, HASH, Certificate
+from sequester.release.event_log import misfit, write_log
 from sequester.release.file_names import HIERARCHIES, hierarchy_files
 from sequester.release.release import ORDER
 from sequester.verify.files import hash_folder
@@ -24,13 +25,16 @@ ROWS_PER_GROUP = 128 * 1024
 
 
 def write_tables(release: Release, folder: Path) -> None:
-    """Write every table as Parquet and as CSV, cell by cell the same."""
+    """Write every table as Parquet and as CSV, cell by cell the same, and the events as a log where asked."""
     for name, frame in release.tables.items():
         rebuilt = rebuild_columns(frame)
         rebuilt.write_parquet(
             folder / f"{name}.parquet", compression="zstd", statistics=True, row_group_size=ROWS_PER_GROUP
         )
         rebuilt.write_csv(folder / f"{name}.csv", line_terminator="\n", quote_style="necessary")
+    if release.event_log is not None and misfit(release.frame, release.event_log) is None:
+        log = write_log(rebuild_columns(release.frame), release.event_log)
+        (folder / f"events.{release.event_log}").write_bytes(log)
 
 
 def rebuild_columns(frame: pl.DataFrame) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import polars as pl
 
 from sequester.bundle.internal_files import write_internal
-from sequester.bundle.notes import check_suppressed, find_formulas
+from sequester.bundle.notes import check_suppressed, find_formulas, find_misfit
 from sequester.bundle.release_files import write_certificate, write_hierarchies, write_tables
 from sequester.bundle.staging import staging, sync_file, sync_folder
 from sequester.bundle.target import Target
@@ -114,7 +114,7 @@ def write(
         Where the promise is not kept, or more is lost than `max_suppressed`.
     """
     target = Target.of(out, internal)
-    notes = [*check_suppressed(release, max_suppressed), *find_formulas(release)]
+    notes = [*check_suppressed(release, max_suppressed), *find_formulas(release), *find_misfit(release)]
     if not release.verdict:
         msg = f"the release does not keep its promise: {release.verdict.witnesses[:1]}"
         raise UnattainableError(msg, achieved=release.verdict.achieved)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from sequester.data.schema import Schema
     from sequester.privacy.model import PrivacyModel, Verdict
+    from sequester.release.event_log import LogFormat
     from sequester.utility.score import Score
 
 PERSON = "person"
@@ -51,6 +52,8 @@ class Release:
     """Every changed cell or event, keyed by input row. Stays in the house."""
     pseudonyms: pl.DataFrame
     """``person`` as in the input and ``pseudonym``. Stays in the house."""
+    event_log: LogFormat | None = None
+    """The events are also written in this format, which the input had."""
     seed: str
     """Repeats the run. Stays in the house."""
     n_input_persons: int

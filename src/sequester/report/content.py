@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from sequester.release.event_log import misfit
 from sequester.release.release import ORDER, PERSON
 from sequester.report.counts import (
     Tally,
@@ -89,7 +90,10 @@ def levels(release: Release) -> list[Level]:
 
 def files(release: Release) -> list[str]:
     """Name the data files of the release."""
-    return [f"{table}.{ending}" for table in release.tables for ending in ("csv", "parquet")]
+    tables = [f"{table}.{ending}" for table in release.tables for ending in ("csv", "parquet")]
+    if release.event_log is not None and misfit(release.frame, release.event_log) is None:
+        tables.append(f"events.{release.event_log}")
+    return tables
 
 
 @dataclass(frozen=True, slots=True)

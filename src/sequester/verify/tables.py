@@ -10,6 +10,7 @@ import polars as pl
 from sequester.errors import InputError
 from sequester.release.fields import bare, shown
 from sequester.release.release import ORDER, PERSON
+from sequester.verify.event_logs import check_event_logs
 from sequester.verify.trial import trial
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError,
 def read_events(
     folder: Path, certificate: Certificate, *, ours: bool = False
 ) -> tuple[pl.DataFrame | None, list[str]]:
-    """Read ``events.parquet`` and ``events.csv``; the table, or what is wrong with it.
+    """Read ``events.parquet``, ``events.csv`` and the event log if any; the table, or what is wrong with it.
 
     Files that are not `ours`, written by this very process, are read with care.
     """
@@ -51,6 +52,7 @@ def read_events(
     except _UNREADABLE as error:
         raise _unreadable(parquet, error) from None
     findings = _check_cells(frame) or _compare(frame, plain) or _check_persons(frame, certificate)
+    findings = findings or check_event_logs(folder, certificate.files, frame)
     return (None, findings) if findings else (frame, [])
 
 

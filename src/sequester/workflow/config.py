@@ -6,13 +6,15 @@ import tomllib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import ValidationError
 
 from sequester.data.table import EventTable
 from sequester.errors import InputError
 from sequester.io import read_frame
+from sequester.io.read import format_of
+from sequester.release.event_log import LogFormat
 from sequester.workflow.method_settings import build_method
 from sequester.workflow.refusals import refusals
 from sequester.workflow.roles import missing_person, schema_of
@@ -66,6 +68,12 @@ class Config:
     def data_path(self) -> Path:
         """The data."""
         return self.folder / self.settings.data.path
+
+    @property
+    def event_log(self) -> LogFormat | None:
+        """The format of the data, where releases are written in it too."""
+        kind = None if self.data_path.is_dir() else format_of(self.data_path, self.settings.data.format)
+        return next((form for form in get_args(LogFormat) if form == kind), None)
 
     def method(self) -> Method:
         """Make the method; a configuration that names none is refused."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sequester.bundle.write import write
@@ -69,6 +69,7 @@ def protect(
         table = job.config.table()
         tell_problems(table)
         release = job.method.apply(table, seed=job.seed, engine=engine, progress=part(progress, 0.15, 0.7))
+        release = replace(release, event_log=job.config.event_log)
         written = write(
             release,
             job.out,
