@@ -45,9 +45,19 @@ def test_version_and_help(run):
     assert run("--version").out == f"sequester {sequester.__version__}\n"
     ran = run("--help")
     assert ran.code == 0
-    for command in ("demo", "methods", "hierarchy", "protect", "verify", "schema", "datasets"):
+    for command in (
+        "demo",
+        "init",
+        "inspect",
+        "methods",
+        "hierarchy",
+        "protect",
+        "verify",
+        "schema",
+        "datasets",
+    ):
         assert f"\n  {command} " in ran.out
-    for later in ("init", "inspect", "attack", "compare", "advise", "stream", "reproduce", "convert"):
+    for later in ("attack", "compare", "advise", "stream", "reproduce"):
         assert f"\n  {later} " not in ran.out
     for argv in (["protect"], ["verify"], ["hierarchy", "lint"], ["datasets", "make"], ["demo"], ["schema"]):
         assert run(*argv, "--help").code == 0
