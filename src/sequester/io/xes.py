@@ -61,6 +61,9 @@ def _in_utc(frame: pl.DataFrame, dates: set[str]) -> pl.DataFrame:
 
 def _as_frame(parsed: Parsed, name: str) -> pl.DataFrame:
     """Spread attributes over columns, one row per event."""
+    if not parsed.owners:
+        msg = f"{name}: has no events"
+        raise InputError(msg)
     if len(parsed.traces.names) + len(parsed.events.names) > MOST_NAMES:
         msg = f"{name}: has more than {MOST_NAMES:,} names of attributes, as no honest log has"
         raise InputError(msg)
@@ -110,9 +113,6 @@ def write_times(values: pl.Series) -> pl.Series:
 
 def _arrange(frame: pl.DataFrame, name: str) -> pl.DataFrame:
     """Put columns in their order, and leave out those without any value."""
-    if not frame.height:
-        msg = f"{name}: has no events"
-        raise InputError(msg)
     texts = {column: as_text(frame[column]) for column in frame.columns}
     filled = sorted(column for column, text in texts.items() if text.null_count() < frame.height)
     if not filled:

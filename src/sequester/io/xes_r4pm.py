@@ -45,6 +45,8 @@ def parse(contents: bytes, *, most_names: int) -> tuple[pl.DataFrame, set[str]] 
     if traces is None or len(set(_KEY.findall(traces))) > most_names:
         return None
     n_events = traces.count(b"<event>")
+    if not n_events:
+        return None
     traces = traces.replace(b'<date key="', b'<string key="' + _DATE.encode())
     for element in (b"int", b"float", b"boolean", b"id"):
         traces = traces.replace(b"<%b " % element, b"<string ")
@@ -122,7 +124,8 @@ def _read(log: bytes) -> pl.DataFrame | None:
             if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
                 raise
             return None
-    return frame if set(frame.dtypes) <= {pl.String} else None
+    # A column of nothing comes from traces without events.
+    return frame.cast(pl.String) if set(frame.dtypes) <= {pl.String, pl.Null} else None
 
 
 @contextmanager

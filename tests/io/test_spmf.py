@@ -1,0 +1,132 @@
+"""SPMF text comes back item by item, and every broken line is named."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oracles import logs as oracles
+from sequester.errors import InputError
+from sequester.io import read_frame
+from sequester.io.spmf import read_spmf, write_spmf
+
+names = st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0"), min_size=1, max_size=4)
+numbers = st.integers(0, 2**31 - 1).map(str)
+
+
+@st.composite
+def steps(draw, symbols):
+    """Symbols, and where sequences and itemsets begin."""
+    symbols = draw(st.lists(symbols, min_size=1, max_size=10))
+    size = len(symbols)
+    sequences = np.array(draw(st.lists(st.booleans(), min_size=size, max_size=size)))
+    itemsets = np.array(draw(st.lists(st.booleans(), min_size=size, max_size=size)))
+    sequences[0] = True
+    return pl.Series(symbols), sequences, itemsets | sequences
+
+
+def as_rows(symbols, sequences, itemsets):
+    rows = []
+    person = place = 0
+    for symbol, begins, is_next in zip(symbols, sequences, itemsets, strict=True):
+        person += int(begins)
+        place = 1 if begins else place + int(is_next)
+        rows.append((person, place, symbol))
+    return rows
+
+
+@given(steps(names) | steps(numbers) | steps(st.sampled_from("ab1")))
+def test_symbols_come_back(given):
+    contents = write_spmf(*given)
+    assert read_spmf(contents, "x.spmf").rows() == as_rows(*given)
+    assert oracles.read_spmf(contents.decode()) == as_rows(*given)
+
+
+@given(steps(numbers))
+def test_numbers_are_the_items_themselves(given):
+    assert b"@" not in write_spmf(*given)
+
+
+def test_numbers_that_are_written_otherwise_are_names():
+    one = np.array([True])
+    for label in ("07", "+7", "-1", str(2**31), "7.0", "٣"):
+        contents = write_spmf(pl.Series([label]), one, one)
+        assert contents.decode() == f"@CONVERTED_FROM_TEXT\n@ITEM=1={label}\n1 -1 -2\n"
+        assert read_spmf(contents, "x.spmf")["symbol"].to_list() == [label]
+
+
+def test_headers_of_other_programs(tmp_path):
+    path = tmp_path / "market.txt.gz"
+    text = "@CONVERTED_FROM_TEXT\r\n@ITEM=1=apple pie\r\n@ITEM=-1=|\r\n@ITEM=3=\r\n1 2 -1 3 -1 -2\r\n"
+    path.write_bytes(gzip.compress(text.encode()))
+    assert read_frame(path, format="spmf").rows() == [(1, 1, "apple pie"), (1, 1, "2"), (1, 2, "3")]
+
+
+def test_names_in_another_encoding():
+    contents = "@ITEM=1=Käse\n1 -1 -2\n".encode("latin-1")
+    assert read_spmf(contents, "x.spmf", encoding="latin-1")["symbol"].to_list() == ["Käse"]
+
+
+NEGATIVE = "x.spmf: line 1: a number below zero is neither -1 (end of an itemset) nor -2 (end of a sequence)"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            "1 -1 -2\nbread -1 -2",
+            "x.spmf: line 2: something is no whole number; a sequence has numbers, -1 and -2",
+        ),
+        ("1 -1 -2\n1 -1\n", "x.spmf: line 2: the sequence does not end with -2"),
+        ("1 -1 -2 3", "x.spmf: line 1: the line goes on after -2"),
+        ("1 -1 3 -2", "x.spmf: line 1: the last itemset does not end with -1"),
+        ("1 -1 -1 -2", "x.spmf: line 1: an itemset has no items"),
+        ("-2", "x.spmf: line 1: the sequence has no items"),
+        (
+            "5 -3",
+            NEGATIVE,
+        ),
+        ("3000000000 -1 -2", "x.spmf: line 1: an item is above 2,147,483,647"),
+        ("# only remarks\n\n", "x.spmf: has no sequences"),
+        ("@ITEM=1=a\n@ITEM=2=a\n1 -1 2 -1 -2", "x.spmf: items 1 and 2 are both called 'a'"),
+        ("@ITEM=1=2\n1 -1 2 -1 -2", "x.spmf: items 1 and 2 are both called '2'"),
+        ("@ITEM=1=a\n@ITEM=1=b\n1 -1 -2", "x.spmf: line 2: item 1 is called 'a' and 'b'"),
+        ("@ITEM=one=a\n1 -1 -2", "x.spmf: line 1: 'one' is no item"),
+        (
+            "1 -1 -2\n1 \0 -1 -2",
+            "x.spmf: line 2 has a NUL byte; this is no text, or another encoding (UTF-16?)",
+        ),
+    ],
+)
+def test_broken_files_are_refused_with_the_line(text, line):
+    with pytest.raises(InputError) as caught:
+        read_spmf(text.encode(), "x.spmf")
+    assert caught.value.lines == (line,)
+
+
+def test_names_that_are_no_text():
+    with pytest.raises(InputError, match=r"^x\.spmf: line 1 is not UTF-8; set encoding$"):
+        read_spmf(b"@ITEM=1=\xff\n1 -1 -2\n", "x.spmf")
+
+
+@pytest.mark.parametrize("label", ["a\nb", "a\rb", "a\0b"])
+def test_names_that_no_line_can_hold(label):
+    one = np.array([True])
+    with pytest.raises(InputError, match="SPMF cannot hold the symbol"):
+        write_spmf(pl.Series([label]), one, one)
+
+
+@given(st.binary(max_size=40) | st.text(st.sampled_from("12- \n#@=x"), max_size=20).map(str.encode))
+def test_any_bytes_are_sequences_or_refused_in_plain_lines(contents):
+    frame, lines = None, ()
+    try:
+        frame = read_spmf(contents, "x.spmf")
+    except InputError as error:
+        lines = error.lines
+    assert all(line.startswith("x.spmf: ") for line in lines)
+    assert bool(lines) != (frame is not None and frame.height > 0)
