@@ -121,7 +121,7 @@ def test_page_stands_alone_and_stays_in_the_house(visits):
     page = sq.inspect(visits).to_html()
     assert page.lstrip().startswith("<!doctype html>")
     assert "Keep this page in the house" in page
-    assert page.count('<svg role="img"') == 3
+    assert page.count('<svg role="img"') == 6
     assert not re.search(r"<script|https?://(?!www\.w3\.org)", page)
     assert "How sure somebody can become of a protected value" in page
     text = html.unescape(re.sub(r"<[^>]+>", " ", page))

@@ -33,6 +33,8 @@ class Pattern:
 class Confidence:
     """How sure somebody can become of a protected value of a person who has it."""
 
+    targets: int
+    """Targets with a protected value, of whom the shares are."""
     base_rate: float
     """The largest share of all persons with one protected value: the confidence without any knowledge."""
     largest: float
@@ -47,6 +49,7 @@ class Confidence:
     def to_json(self) -> dict[str, Any]:
         """Give the part of the document that ``inspect --json`` prints."""
         return {
+            "targets": self.targets,
             "base_rate": self.base_rate,
             "largest": self.largest,
             "above_half": self.above_half.to_json(),

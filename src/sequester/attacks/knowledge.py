@@ -145,6 +145,7 @@ def _confidence(
         share(count(mask), concerned, undecided=count(has & search.is_cut & ~mask)) for mask in above
     )
     return Confidence(
+        targets=concerned,
         base_rate=search.base_rate,
         largest=float(surest[has].max()),
         above_half=above_half,

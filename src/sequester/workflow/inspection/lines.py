@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sequester.workflow.inspection import words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from sequester.attacks import Exposure, Share
     from sequester.workflow.inspection.inspection import Inspection
@@ -45,7 +45,7 @@ def lines(inspection: Inspection, *, bar: str = "█") -> Iterator[str]:
     guesses = [each.confidence for each in inspection.exposures if each.confidence is not None]
     if guesses:
         yield from _wrapped(words.sure_case(guesses[0].base_rate))
-    for kind, rows in _by_kind(inspection.exposures):
+    for kind, rows in words.by_kind(inspection.exposures):
         yield ""
         yield from _crowds(kind, rows, bar)
         if rows[-1].confidence is not None:
@@ -79,11 +79,6 @@ def _facts(facts: Iterator[tuple[str, str]]) -> Iterator[str]:
 
 def _wrapped(text: str, *, indent: int = 2) -> list[str]:
     return textwrap.wrap(text, _WIDTH, initial_indent=" " * indent, subsequent_indent=" " * indent)
-
-
-def _by_kind(exposures: Sequence[Exposure]) -> list[tuple[str, list[Exposure]]]:
-    kinds = dict.fromkeys(each.kind for each in exposures)
-    return [(kind, [each for each in exposures if each.kind == kind]) for kind in kinds]
 
 
 def _crowds(kind: str, rows: list[Exposure], bar: str) -> Iterator[str]:

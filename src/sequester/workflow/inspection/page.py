@@ -88,7 +88,13 @@ def _sections(inspection: Inspection) -> Iterator[Section]:
         header=_RISK,
         rows=tuple(_risk_rows(exposures)),
     )
-    worst = [(each, pattern) for each in exposures for pattern in each.worst]
+    # What one item leads to is the same for all kinds.
+    worst = [
+        (each, pattern)
+        for each in exposures
+        if each.known > 1 or each.kind == exposures[0].kind
+        for pattern in each.worst
+    ]
     if worst:
         yield Section(
             title="Items that fit the fewest persons",
@@ -134,6 +140,7 @@ def _guess_sections(exposures: Sequence[Exposure]) -> Iterator[Section]:
     yield Section(
         title="How sure somebody can become of a protected value",
         text=(words.sure_case(found[0][1].base_rate),),
+        figures=tuple(_guess_figures(exposures)),
         header=("knows", "kind", "above 50%", "above 80%", "largest"),
         rows=tuple(
             (
@@ -158,6 +165,7 @@ def _guess_sections(exposures: Sequence[Exposure]) -> Iterator[Section]:
                 words.percent(pattern.confidence),
             )
             for each, confidence in found
+            if each.known > 1 or each.kind == exposures[0].kind
             for pattern in confidence.worst
         ),
     )
@@ -185,16 +193,28 @@ def _risk_rows(exposures: Sequence[Exposure]) -> Iterator[tuple[str, ...]]:
 
 def _crowd_figures(exposures: Sequence[Exposure]) -> Iterator[Figure]:
     """Plot, kind by kind, how many of the targets are in small crowds."""
-    for kind in dict.fromkeys(each.kind for each in exposures):
-        labels, counts = [], []
-        for each in exposures:
-            if each.kind == kind:
-                for name, share in (
-                    ("unique", each.unique),
-                    ("below 5", each.below_5),
-                    ("below 10", each.below_10),
-                ):
-                    labels.append(f"{words.items(each.known)}, {name}")
-                    counts.append(round(share.value * each.targets))
-        unit = f"persons of {exposures[0].targets:,}"
-        yield Figure(f"{kind}: {words.KINDS[kind]}", unit, Tally(tuple(labels), {"persons": tuple(counts)}))
+    for kind, rows in words.by_kind(exposures):
+        bars_of = {"everybody": rows[0].targets}
+        for each in rows:
+            for name, share in (
+                ("unique", each.unique),
+                ("below 5", each.below_5),
+                ("below 10", each.below_10),
+            ):
+                bars_of[f"{words.items(each.known)}, {name}"] = round(share.value * each.targets)
+        yield _figure(f"{kind}: {words.KINDS[kind]}", bars_of)
+
+
+def _guess_figures(exposures: Sequence[Exposure]) -> Iterator[Figure]:
+    """Plot, kind by kind, of how many of the targets with a protected value it can be guessed."""
+    for kind, rows in words.by_kind(exposures):
+        found = [(each.known, each.confidence) for each in rows if each.confidence is not None]
+        bars_of = {"with a value": found[0][1].targets}
+        for known, each in found:
+            for name, share in (("above 50%", each.above_half), ("above 80%", each.above_80)):
+                bars_of[f"{words.items(known)}, {name}"] = round(share.value * each.targets)
+        yield _figure(f"{kind}: {words.KINDS[kind]}", bars_of)
+
+
+def _figure(title: str, bars_of: dict[str, int]) -> Figure:
+    return Figure(title, "persons", Tally(tuple(bars_of), {"persons": tuple(bars_of.values())}))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from sequester.hierarchies.labels import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sequester.attacks import Exposure, Pattern, Share
     from sequester.workflow.inspection.shape import Spread
 
@@ -29,6 +31,12 @@ def sure_case(base_rate: float) -> str:
         "crowd in which a value of theirs is more common than stated. Without any knowledge the most common "
         f"protected value has a confidence of {percent(base_rate)}, its share of everybody."
     )
+
+
+def by_kind(exposures: Sequence[Exposure]) -> list[tuple[str, list[Exposure]]]:
+    """Bring together what is known in the same way."""
+    kinds = dict.fromkeys(each.kind for each in exposures)
+    return [(kind, [each for each in exposures if each.kind == kind]) for kind in kinds]
 
 
 def items(number: int) -> str:
