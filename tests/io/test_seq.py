@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 
+import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,7 @@ from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.errors import InputError
 from sequester.io import read_frame
-from sequester.io.seq import read_seq
+from sequester.io.seq import read_seq, write_seq
 
 HEADER = "% Different categories found in input file:\r\n\r\nnews tech local\r\n\r\n\r\n% Sequences:\r\n\r\n"
 
@@ -70,3 +72,28 @@ def test_any_bytes_are_sequences_or_refused(contents):
     except InputError as error:
         answer = error.lines
     assert len(answer) == 1 if isinstance(answer, tuple) else answer.height > 0
+
+
+words = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Z"]), min_size=1, max_size=4)
+labels = words.filter(lambda word: word.split() == [word] and not ("0" <= word[0] <= "9" or word[0] == "%"))
+
+
+@given(
+    st.lists(labels, min_size=1, max_size=8)
+    | st.lists(st.integers(0, 2**31 - 1).map(str), min_size=1, max_size=8),
+    st.lists(st.booleans(), min_size=8, max_size=8),
+)
+def test_symbols_come_back(symbols, begins):
+    starts = np.array([True, *begins[1 : len(symbols)]])
+    frame = read_seq(write_seq(pl.Series(symbols), starts), "x.seq")
+    assert frame["symbol"].to_list() == symbols
+    assert frame["person"].to_list() == np.cumsum(starts).tolist()
+
+
+def test_a_line_of_categories_begins_with_a_letter():
+    starts = np.array([True, False])
+    contents = write_seq(pl.Series(["1st", "other"]), starts)
+    assert read_seq(contents, "x.seq")["symbol"].to_list() == ["1st", "other"]
+    for bad, reason in [(["a b", "c"], "it has a blank"), (["1st", "%2"], "categories begin with a letter")]:
+        with pytest.raises(InputError, match=f"the seq format cannot hold the symbol .*: {reason}"):
+            write_seq(pl.Series(bad), starts)

@@ -26,10 +26,9 @@ def write_csv(frame: pl.DataFrame, delimiter: str = ",") -> bytes:
         buffer,
         separator=delimiter,
         line_terminator="\n",
-        # Another delimiter in the cells could be taken for the one that separates them.
-        quote_style="always" if _may_mislead(text, delimiter) else "necessary",
-        # A line must not be empty, or it is no row.
-        null_value='""' if frame.width == 1 else None,
+        # Another delimiter in the cells could be taken for the one that separates them, and a lone empty cell
+        # without quotes would be an empty line, which is no row.
+        quote_style="always" if frame.width == 1 or _may_mislead(text, delimiter) else "necessary",
     )
     contents = buffer.getvalue()
     # The mark at the start of a file is left out when it is read.

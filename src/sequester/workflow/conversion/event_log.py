@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     from sequester._typing import Mask, Offsets
 
-_PLACE = "place in the file"
-_ANY = "whatever happened"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roles:
@@ -105,24 +102,25 @@ class EventLog:
         """Sort a table by person and time; whatever cannot be sorted is refused with its rows."""
         roles = roles.found_in(frame.columns)
         symbols = as_text(frame[str(roles.symbol)])
-        used = [
-            each for each in (roles.person, roles.order, *roles.time, roles.tie) if each not in (None, ROW)
-        ]
-        order = roles.order or ("" if roles.time else _PLACE)
+        named = (None if roles.person == ROW else roles.person, roles.order, *roles.time, roles.tie)
+        columns = {column: frame[column] for column in named if column is not None}
+        # Where nothing says when, events are in file order; what happened has no say in it.
+        place, anything = "place", "anything"
+        while {place, anything} & {*columns}:
+            place, anything = f"{place}'", f"{anything}'"
+        order = roles.order or ("" if roles.time else place)
         schema = Schema(
             person=str(roles.person),
             order=order or None,
             time=roles.time[0] if len(roles.time) == 1 else roles.time or None,
             time_format=roles.time_format,
             tie=roles.tie,
-            symbol=_ANY,
+            symbol=anything,
         )
-        source = pl.DataFrame({str(column): frame[str(column)] for column in used})
-        # What happened has no say in the order of events.
-        source = source.with_columns(pl.lit("x").alias(_ANY))
-        if order == _PLACE:
-            source = source.with_columns(pl.int_range(frame.height, eager=True).alias(_PLACE))
-        table = EventTable(source, schema)
+        columns[anything] = pl.repeat("x", frame.height, eager=True)
+        if order == place:
+            columns[place] = pl.int_range(frame.height, eager=True)
+        table = EventTable(pl.DataFrame(columns), schema)
         when = table.frame[order] if table.times is None else table.times
         places = table.rows - 1
         return cls(
