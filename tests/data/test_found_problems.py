@@ -283,3 +283,9 @@ def test_limits_of_a_quasi_identifier_are_held_against_its_hierarchy():
         "column 'ZIP': max_level must be at most 3, got 4",
         "column 'ZIP': never_suppress names values without a leaf: '99999'",
     ]
+
+
+def test_a_name_that_is_a_pattern_is_refused_before_it_stands_for_others():
+    frame = pl.DataFrame({"user": ["u"], "^n$": [1], "page": ["a"]})
+    with pytest.raises(SchemaError, match=r"column '\^n\$' has a name from \^ to \$, which is a pattern"):
+        EventTable(frame, Schema(person="user", order="^n$", symbol="page"))

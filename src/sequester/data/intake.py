@@ -12,7 +12,7 @@ from sequester.data.binding import bind
 from sequester.data.derive import count_events, derive
 from sequester.data.ordering import Grouping, group_persons, order_keys, repeats, sort_events
 from sequester.data.problems import Problem, first_line
-from sequester.data.roles import check_roles, roles_of
+from sequester.data.roles import check_roles, refuse_patterns, roles_of
 from sequester.data.schema import ROW
 from sequester.data.text import as_text, is_plain
 from sequester.data.times import read_times
@@ -67,8 +67,9 @@ def as_polars(frame: object) -> pl.DataFrame:
 
 def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
     """Check, sort and complete the events of `source`; all errors come in one report."""
+    refuse_patterns(source.columns)
     problems = [*check_roles(schema, source.columns), *_check_types(source, schema)]
-    # Series by series: as an expression, a column of the name * or ^x$ would mean others as well.
+    # Series by series: as an expression, a column of the name * would mean others as well.
     plain = [column for column, dtype in source.schema.items() if is_plain(dtype)]
     frame = pl.DataFrame({column: source[column] for column in plain if column not in schema.drop}).rechunk()
     rows = np.arange(1, frame.height + 1, dtype=np.int64)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sequester.data.problems import Problem
 from sequester.data.schema import ROW
+from sequester.errors import SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -100,6 +101,24 @@ def check_roles(schema: Schema, columns: Sequence[str]) -> list[Problem]:
         *_check_names(schema),
         *_check_derived(schema, columns, roles),
     ]
+
+
+def refuse_patterns(columns: Sequence[str]) -> None:
+    """Refuse names that polars takes for patterns wherever they stand.
+
+    Examples
+    --------
+    >>> refuse_patterns(["page", "^page$"])
+    Traceback (most recent call last):
+    sequester.errors.SchemaError: column '^page$' has a name from ^ to $, which is a pattern: rename it
+    """
+    lines = [
+        f"column {column!r} has a name from ^ to $, which is a pattern: rename it"
+        for column in columns
+        if column.startswith("^") and column.endswith("$")
+    ]
+    if lines:
+        raise SchemaError(*lines)
 
 
 def _check_shape(schema: Schema) -> Iterator[Problem]:
