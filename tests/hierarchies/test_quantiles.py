@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from sequester.errors import HierarchyError
 from sequester.hierarchies import Hierarchy, lint
+from sequester.hierarchies.numbers import two_digits
 
 
 def bins(tree, level):
@@ -49,9 +50,24 @@ def test_edges_have_two_significant_digits():
     assert set(bins(tree, 1)) == {"<57000", "[57000:989999]", ">=990000"}
 
 
+@pytest.mark.parametrize(
+    ("counts", "labels"),
+    [
+        ({"1234567": 1, "7654321": 1}, set()),
+        (dict.fromkeys(map(str, range(30000, 31480, 37)), 1), {"<31000", ">=31000"}),
+        ({"37": 1000, "41": 1, "99999": 1}, set()),
+        ({"0": 6, "5": 2, "9": 2}, {"<5", ">=5"}),
+    ],
+)
+def test_an_edge_without_values_on_both_sides_is_left_out(counts, labels):
+    tree = Hierarchy.quantiles([4, 2]).build(counts, column="c")
+    assert set(tree.labels) - set(counts) == {"*", *labels}
+
+
 def test_how_often_a_value_occurs_counts():
     often = {"1": 97, "2": 1, "3": 1, "4": 1}
-    assert set(bins(Hierarchy.quantiles(2).build(often, column="n"), 1)) == {">=1"}
+    assert Hierarchy.quantiles(2).build(often, column="n").height == 1
+    assert set(bins(Hierarchy.quantiles(2).build({**often, "4": 99}, column="n"), 1)) == {"<4", ">=4"}
     assert set(bins(Hierarchy.quantiles(2).build(list(often), column="n"), 1)) == {"<3", ">=3"}
     repeated = [value for value, count in often.items() for _ in range(count)]
     assert Hierarchy.quantiles(2).build(repeated, column="n") == Hierarchy.quantiles(2).build(
@@ -63,34 +79,37 @@ def test_edges_that_become_equal_count_once_and_are_announced():
     source = Hierarchy.quantiles([4, 2])
     values = ["1000", "1001", "1002", "1003", "5000"]
     tree = source.build(values, column="charge")
-    assert set(bins(tree, 1)) == {">=1000"}
+    assert tree.height == 1  # 1000 is where the values begin
     assert [str(finding) for finding in lint(source, values, "charge")] == [
-        "column 'charge': quantiles: rounding leaves 2 of 4 bins",
-        "column 'charge': quantiles: rounding leaves 1 of 2 bins",
+        "column 'charge': quantiles: rounding leaves 1 of 4 bins",
     ]
 
 
 def test_a_level_that_would_repeat_bins_is_no_level():
-    values = {"10": 4, "20": 2, "40": 6}  # the edges of four bins are 10, 40, 40, of two bins 40
+    values = {
+        "10": 4,
+        "20": 2,
+        "40": 6,
+    }  # the edges of four bins are 40, 40, of two bins 40
     source = Hierarchy.quantiles([4, 2])
     assert source.build(values, column="n") == Hierarchy.quantiles(4).build(values, column="n")
     assert [str(finding) for finding in lint(source, values, "n")] == [
-        "column 'n': quantiles: rounding leaves 3 of 4 bins",
+        "column 'n': quantiles: rounding leaves 2 of 4 bins",
         "column 'n': quantiles: rounding leaves 1 of 2 bins",
     ]
 
 
 def test_coarser_bins_join_at_least_two():
-    # Six bins have the edges 1, 2, 4, 6, 6; three have 2, 6, and nothing finer lies beyond 6.
-    values = {"1": 4, "2": 1, "3": 1, "4": 1, "5": 1, "6": 4}
+    # Six bins have the edges 1, 1, 3, 5, 6; three have 1, 5, and nothing finer lies below 1.
+    values = {"0": 1, "1": 4, "2": 1, "3": 1, "4": 1, "5": 1, "6": 4}
     tree = Hierarchy.quantiles([6, 3]).build(values, column="n")
-    assert set(bins(tree, 1)) == {"[1:1]", "[2:3]", "[4:5]", ">=6"}
-    assert set(bins(tree, 2)) == {"<2", ">=2"}
+    assert set(bins(tree, 1)) == {"<1", "[1:2]", "[3:4]", "[5:5]", ">=6"}
+    assert set(bins(tree, 2)) == {"<5", ">=5"}
 
 
 def test_one_value():
     tree = Hierarchy.quantiles(2).build(["7"], column="n")
-    assert tree.labels == ("*", ">=7", "7")
+    assert tree.labels == ("*", "7")
 
 
 def test_values_that_are_no_numbers_are_named():
@@ -148,6 +167,25 @@ def test_every_value_lies_in_the_bins_above_it(numbers, asked):
     for label in set(tree.labels) - set(counts) - {"*"}:
         for edge in re.findall(r"\d+(?:\.\d+)?", label.split(":")[0]):
             assert len(edge.replace(".", "").strip("0")) <= 2
+
+
+wide = st.lists(
+    st.one_of(st.integers(-(10**7), 10**7), st.decimals(-9999, 9999, places=3)), min_size=1, max_size=40
+)
+
+
+@given(wide, st.sampled_from([2, 3, [4, 2], [6, 3], [12, 4, 2]]))
+def test_the_lowest_and_the_highest_bin_are_open_and_no_edge_is_a_longer_value(numbers, asked):
+    counts = Counter(map(str, numbers))
+    tree = Hierarchy.quantiles(asked).build(counts, column="n")
+    for level in range(1, tree.height):
+        assert tree.generalize(str(min(numbers)), level).startswith("<")
+        assert tree.generalize(str(max(numbers)), level).startswith(">=")
+    whole = all(number == int(number) for number in numbers)
+    for label in set(tree.labels) - set(counts) - {"*"}:
+        low, _, high = label.strip("<>=[])").partition(":")
+        edges = [Fraction(low)] + ([Fraction(high) + whole] if high else [])
+        assert all(edge == two_digits(edge) for edge in edges)
 
 
 @given(st.sets(st.integers(0, 99), min_size=20))

@@ -26,9 +26,10 @@ class Quantiles(Kind):
 
     An edge that is learned would be somebody's value, so it is rounded, and the outer bins are open: ``<20``,
     ``>=65``. Inner bins print ``[20:64]`` where all values are whole numbers, otherwise ``[20:65)``. Edges
-    that become equal by rounding count once, and a bin that would be no coarser than one a level below is
-    joined with its neighbour, so there may be fewer bins than asked for; a level without edges is no level.
-    The leaves are the values that occur.
+    that become equal by rounding count once, an edge without values on both sides is left out, so that the
+    outer bins always hold somebody, and a bin that would be no coarser than one a level below is joined with
+    its neighbour. So there may be fewer bins than asked for; a level without edges is no level. The leaves
+    are the values that occur.
 
     Examples
     --------
@@ -95,10 +96,15 @@ class Quantiles(Kind):
 def _edges(
     ordered: Sequence[str], numbers: Mapping[str, int | Fraction], counts: Mapping[str, int], n_bins: int
 ) -> list[Fraction]:
-    """The values that a share of i / n_bins lies below, rounded, each once."""
+    """The values that a share of i / n_bins lies below, rounded, each once, where values lie on both sides.
+
+    An edge with nothing below or nothing from it on would leave an open bin empty, and the bin next to it
+    would show where the values begin or end.
+    """
     ends = list(accumulate(counts[value] for value in ordered))
     places = (bisect_right(ends, i * ends[-1] // n_bins) for i in range(1, n_bins))
-    return sorted({two_digits(numbers[ordered[place]]) for place in places})
+    edges = {two_digits(numbers[ordered[place]]) for place in places}
+    return sorted(edge for edge in edges if numbers[ordered[0]] < edge <= numbers[ordered[-1]])
 
 
 def _coarser(edges: Sequence[Fraction], finer: Sequence[Fraction]) -> list[Fraction]:
