@@ -119,9 +119,7 @@ def _compatible(
             yield one[a], other[b], total[c]
 
 
-def _add_up(
-    table: EventTable, columns: tuple[str, str, str], read: tuple[Numbers, Numbers, Numbers]
-) -> bool:
+def _add_up(table: EventTable, columns: tuple[str, str, str], read: tuple[Numbers, Numbers, Numbers]) -> bool:
     codes = [table.sequences.columns[column] for column in columns]
     for part in (slice(_FIRST), slice(None)):
         one, other, total = (numbers[code[part]] for numbers, code in zip(read, codes, strict=True))

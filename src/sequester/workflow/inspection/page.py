@@ -194,7 +194,7 @@ def _risk_rows(exposures: Sequence[Exposure]) -> Iterator[tuple[str, ...]]:
 def _crowd_figures(exposures: Sequence[Exposure]) -> Iterator[Figure]:
     """Plot, kind by kind, how many of the targets are in small crowds."""
     for kind, rows in words.by_kind(exposures):
-        bars_of = {"everybody": rows[0].targets}
+        bars_of = {"looked at": rows[0].targets}
         for each in rows:
             for name, share in (
                 ("unique", each.unique),
