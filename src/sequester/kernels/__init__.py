@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from sequester.kernels import knowledge_search as knowledge_search
     from sequester.kernels import lcs as lcs
     from sequester.kernels import number_lines as number_lines
+    from sequester.kernels import occurrence_rows as occurrence_rows
+    from sequester.kernels import occurrence_verdicts as occurrence_verdicts
+    from sequester.kernels import occurrences as occurrences
     from sequester.kernels import prefixspan as prefixspan
     from sequester.kernels import quest as quest
     from sequester.kernels import records as records

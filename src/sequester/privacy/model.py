@@ -46,6 +46,10 @@ class PrivacyModel(Protocol):
         """The released files alone cannot show that the promise is kept."""
         ...
 
+    def about(self, table: EventTable) -> PrivacyModel:
+        """The promise with what it takes from the table that is protected, such as protected values."""
+        ...
+
     def check(
         self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None
     ) -> Verdict:

@@ -69,6 +69,10 @@ class SequenceKAnonymity:
         """The strict promise can be checked from the released files alone, the other cannot."""
         return not self.strict
 
+    def about(self, table: EventTable) -> SequenceKAnonymity:  # noqa: ARG002
+        """The promise takes nothing from a table."""
+        return self
+
     def check(
         self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None
     ) -> Verdict:

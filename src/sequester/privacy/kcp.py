@@ -1,0 +1,211 @@
+"""(K,C)^P-privacy: a few known items leave k persons, and no protected value is likely among them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from sequester.data.table import EventTable
+from sequester.errors import InputError, ParameterError
+from sequester.hierarchies.labels import in_label_order
+from sequester.privacy.model import Verdict
+from sequester.privacy.occurrences import Bounds, Occurrences
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sequester.data.sequences import Sequences
+
+N_WITNESSES = 5
+"""How many witnesses a verdict shows."""
+LEVELS = ("same", "mixed")
+"""What `levels` may be."""
+STARS = ("counted", "ignored")
+"""What `stars` may be."""
+_FRACTION = re.compile(r"[0-9]{1,9}(/0*[1-9][0-9]{0,8}|\.[0-9]{1,9})?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KCPPrivacy:
+    """Whoever knows at most `p` items of a person finds `k` persons, and no protected value above `c`.
+
+    An item is a value of a quasi-identifier, as it is released or coarser. What is known are items of one
+    event or of several, in their order, with any events in between: a g-sequence. It fits everybody whose
+    events show it. Every g-sequence of at most `p` items that fits anybody in the release fits at least `k`
+    persons, and of those a share of at most `c` has any one protected value, in whatever event. That holds
+    for no item at all, too: at least `k` persons, and no base rate above `c`.
+
+    The root ``*`` says nothing and is no item. A suppressed cell does say something, in a column that shows
+    values elsewhere: with ``stars="counted"`` it is an item of its own, beside items of any level.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.hierarchies import Hierarchy
+    >>> frame = pl.DataFrame(
+    ...     {
+    ...         "person": ["a", "a", "b", "b", "c", "c"],
+    ...         "order": [1, 2, 1, 2, 1, 2],
+    ...         "stay": ["short", "long", "short", "long", "long", "short"],
+    ...         "ill": ["flu", "HIV", "flu", "flu", "flu", "flu"],
+    ...     }
+    ... )
+    >>> roles = {"quasi": {"stay": Hierarchy.flat()}, "sensitive": {"ill": ["HIV"]}}
+    >>> table = EventTable(frame, Schema(person="person", order="order", **roles))
+    >>> KCPPrivacy(k=2, c=0.5, p=1).check(table)
+    Verdict(holds=True, achieved={'k': 3, 'c': 0.3333333333333333}, witnesses=())
+    >>> verdict = KCPPrivacy(k=2, c=0.5, p=2).check(table)
+    >>> verdict.holds, verdict.achieved
+    (False, {'k': 1, 'c': 0.5})
+    >>> print(verdict.witnesses[0])
+    stay = long → stay = short: 1 person
+
+    References
+    ----------
+    Sehatkar (2014), Definitions 4.1 to 4.10. Base rate and stars are ours.
+    """
+
+    k: int
+    """Persons whom whatever is known fits."""
+    c: float | str
+    """Largest share of them with one protected value; a number, or a fraction such as ``"1/3"``."""
+    p: int
+    """Items that somebody may know."""
+    levels: str = "same"
+    """``"same"``: items of one quasi-identifier are known at one level. ``"mixed"``: each at its own."""
+    stars: str = "counted"
+    """``"counted"``: a suppressed cell is an item of its own. ``"ignored"``: it is nothing."""
+    protect: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Sensitive attribute to its protected values; empty: those of the table that is checked."""
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Sensitive attribute to its source columns, where it is not one column of its name."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("k", 2), ("p", 1)):
+            value: object = getattr(self, name)  # A certificate may hold anything.
+            if not isinstance(value, int) or isinstance(value, bool):
+                msg = f"{name} must be a whole number, got {value!r}"
+                raise ParameterError(msg)
+            if value < least:
+                msg = f"{name} must be at least {least}, got {value}"
+                raise ParameterError(msg)
+        if not 0 < _share(self.c) <= 1:
+            msg = f"c must be above 0 and at most 1, got {self.c!r}"
+            raise ParameterError(msg)
+        for name, known in (("levels", LEVELS), ("stars", STARS)):
+            if getattr(self, name) not in known:
+                words = " or ".join(f'"{each}"' for each in known)
+                msg = f"{name} must be {words}, got {getattr(self, name)!r}"
+                raise ParameterError(msg)
+        protect = _lists("protect", self.protect)
+        object.__setattr__(
+            self, "protect", {name: tuple(in_label_order(labels)) for name, labels in protect.items()}
+        )
+        object.__setattr__(self, "columns", _lists("columns", self.columns))
+
+    @property
+    def needs_original(self) -> bool:
+        """The released files alone show whether the promise is kept."""
+        return False
+
+    def about(self, table: EventTable) -> KCPPrivacy:
+        """The promise with what it takes from a table: protected values, and columns they stand in."""
+        protect = self.protect or {name: tuple(labels) for name, labels in table.protected.items()}
+        named = {
+            name: each.columns
+            for name, each in table.schema.sensitive.items()
+            if name in protect and each.columns != (name,)
+        }
+        return replace(self, protect=protect, columns={**named, **self.columns})
+
+    def check(
+        self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None
+    ) -> Verdict:
+        """Count, person by person, every g-sequence that occurs; the original is not looked at.
+
+        ``achieved["k"]`` is the smallest number of persons whom anything fits, ``achieved["c"]`` the largest
+        confidence in a protected value. `violations` counts the g-sequences that break the promise; the
+        witnesses are the first five of them, shortest first, then in label order. In a table without persons
+        there is nobody to find, and it reaches what is asked for.
+        """
+        del original
+        if not isinstance(released, EventTable):
+            msg = "KCPPrivacy is about quasi-identifiers with hierarchies: it needs a table with a schema"
+            raise InputError(msg)
+        if released.schema.symbol is not None:
+            msg = "KCPPrivacy is about quasi-identifiers, and the table has a symbol instead"
+            raise InputError(msg)
+        if not released.n_persons:
+            return Verdict(holds=True, achieved={"k": self.k, "c": 0.0})
+        model = self.about(released)
+        occurrences = Occurrences.of(
+            released,
+            protect=model.protect,
+            columns=model.columns,
+            mixed=self.levels == "mixed",
+            stars=self.stars == "counted",
+        )
+        answer = occurrences.judge(Bounds(k=self.k, c=float(_share(self.c)), most=self.p, shown=N_WITNESSES))
+        return Verdict(
+            holds=not answer.violations,
+            achieved={"k": answer.fewest, "c": float(answer.surest)},
+            witnesses=answer.channels,
+            violations=answer.violations,
+        )
+
+    def claim(self) -> dict[str, object]:
+        """The parameters a recipient needs to check the promise."""
+        claim: dict[str, object] = {
+            "k": self.k,
+            "c": self.c,
+            "p": self.p,
+            "levels": self.levels,
+            "stars": self.stars,
+            "protect": dict(self.protect),
+        }
+        return claim | ({"columns": dict(self.columns)} if self.columns else {})
+
+    def in_words(self) -> str:
+        """The promise in a sentence for people."""
+        known = "a value" if self.p == 1 else f"up to {self.p:,} values"
+        order = "" if self.p == 1 else ", of one event or of several in their order"
+        words = (
+            f"Whoever knows {known} of a person's quasi-identifiers{order}, as precisely as they are "
+            f"released or less, finds at least {self.k:,} persons in the release whom this fits, or none"
+        )
+        if not any(self.protect.values()):
+            return f"{words}."
+        return f"{words}; and at most {_percent(self.c)} of them have any one protected value."
+
+
+def _share(c: object) -> Fraction:
+    """Read `c` exactly: a finite number, or a fraction in text."""
+    if isinstance(c, str) and _FRACTION.fullmatch(c):
+        return Fraction(c)
+    if isinstance(c, int | float) and not isinstance(c, bool) and math.isfinite(c):
+        return Fraction(c)
+    msg = f'c must be a number or a fraction such as "1/3", got {c!r}'
+    raise ParameterError(msg)
+
+
+def _percent(c: float | str) -> str:
+    return f"{c}" if isinstance(c, str) else f"{100 * c:g} %"
+
+
+def _lists(name: str, given: object) -> dict[str, tuple[str, ...]]:
+    """Read a table of lists of text."""
+    if isinstance(given, Mapping) and all(
+        isinstance(key, str)
+        and not isinstance(values, str)
+        and isinstance(values, list | tuple | set | frozenset)
+        and all(isinstance(value, str) for value in values)
+        for key, values in given.items()
+    ):
+        return {key: tuple(values) for key, values in given.items()}
+    msg = f"{name} must lead from attributes to lists of text, got {given!r}"
+    raise ParameterError(msg)

@@ -1,0 +1,114 @@
+"""How much of an event can be known: each quasi-identifier at each level, from the released one upwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sequester.errors import SchemaError
+from sequester.hierarchies.labels import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sequester._typing import Codes, Mask
+    from sequester.data.table import EventTable
+    from sequester.hierarchies.hierarchy import Hierarchy
+
+HIDDEN = -1
+"""Stands for a cell that nothing is known of."""
+ROOT = 0
+"""The node of a suppressed cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A quasi-identifier at one level: which item each cell shows."""
+
+    column: int
+    """Place of the quasi-identifier."""
+    level: int
+    """Steps from the root, 1 or more."""
+    nodes: Codes
+    """Item to node, ascending."""
+    item_of_node: Codes
+    """Node to item, -1 where a cell of that node shows none."""
+    is_exact: Mask
+    """Item to whether it belongs to this level; others are padded, and belong to a coarser one as well."""
+    is_own: bool
+    """Some cell stands at this level as it is, so that the view may be the finest that there is of it."""
+
+
+def read_cells(table: EventTable, protect: Mapping[str, Sequence[str]], *, stars: bool) -> Codes:
+    """Give the node of every cell, events by quasi-identifiers; `HIDDEN` where a cell is no knowledge.
+
+    A protected value in a column that is a quasi-identifier, too, is what somebody wants to learn and not
+    what they know. Suppressed cells are knowledge only if `stars` count and the column shows anything else.
+    """
+    hidden = {
+        column: {*protect.get(name, ())}
+        for name, sensitive in table.schema.sensitive.items()
+        for column in sensitive.columns
+    }
+    sequences, columns = table.sequences, []
+    for quasi in table.schema.quasi:
+        if quasi not in table.hierarchies:
+            msg = f"quasi-identifier {quoted(quasi)} has no hierarchy"
+            raise SchemaError(msg)
+        labels = sequences.codebooks[quasi].labels
+        node_of = table.hierarchies[quasi].nodes(labels)
+        if not stars or (node_of == ROOT).all():
+            node_of[node_of == ROOT] = HIDDEN
+        node_of[[label in hidden.get(quasi, ()) for label in labels]] = HIDDEN
+        columns.append(node_of[sequences.columns[quasi]])
+    return np.stack(columns, axis=1) if columns else np.empty((table.n_events, 0), np.int32)
+
+
+def views_of(column: int, tree: Hierarchy, cells: Codes, *, mixed: bool) -> list[View]:
+    """Give the views of a quasi-identifier whose cells have the nodes `cells`, coarse first.
+
+    A cell shows the node above it at the level. Where its branch is shorter, it is padded and shows itself,
+    unless something in the column lies below it: then it is no value of that level. With `mixed` levels
+    nothing is padded, because every item has a level of its own. A star shows itself at any level, and is
+    listed at the first.
+    """
+    present = np.unique(cells)
+    present = present[present != HIDDEN]
+    if not present.size:
+        return []
+    stars, known = present[present == ROOT], present[present != ROOT]
+    # Nodes are numbered depth first: what lies below a node comes next.
+    has_below = np.zeros(known.size, np.bool_)
+    has_below[:-1] = known[1:] < tree.subtree_end[known[:-1]]
+    depths = tree.depth[known]
+    views = []
+    for level in range(1, int(depths.max(initial=1)) + 1):
+        shows = known.copy()
+        while (deeper := tree.depth[shows] > level).any():
+            shows[deeper] = tree.parent[shows[deeper]]
+        shorter = depths < level
+        shows[shorter & (has_below | mixed)] = HIDDEN
+        item_of_node = np.full(len(tree), -1, np.int32)
+        with_star = stars.size > 0 and (level == 1 or not mixed)
+        nodes = np.unique(shows[shows != HIDDEN])
+        nodes = np.concatenate([stars, nodes]) if with_star else nodes
+        number = np.full(len(tree), -1, np.int32)
+        number[nodes] = np.arange(nodes.size)
+        item_of_node[known] = np.where(shows == HIDDEN, -1, number[shows])
+        if with_star:
+            item_of_node[ROOT] = number[ROOT]
+        views.append(
+            View(
+                column=column,
+                level=level,
+                nodes=nodes.astype(np.int32),
+                item_of_node=item_of_node,
+                is_exact=(tree.depth[nodes] == level) | (nodes == ROOT) & (level == 1),
+                is_own=bool(
+                    (depths == level).any() or (stars.size and level == 1) or (has_below.any() and not mixed)
+                ),
+            )
+        )
+    return views

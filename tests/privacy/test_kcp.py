@@ -1,0 +1,545 @@
+"""(K,C)^P-privacy by counting what occurs in each person equals the definition by enumeration."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from fractions import Fraction
+
+import polars as pl
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from oracles import kcp as oracle
+from oracles.kcp import Table
+from privacy.releases import event_table, tables
+from sequester.data.schema import Schema, Sensitive
+from sequester.data.sequences import Sequences
+from sequester.data.table import EventTable
+from sequester.datasets.papers import paper
+from sequester.errors import InputError, ParameterError, SchemaError
+from sequester.hierarchies import Hierarchy
+from sequester.privacy import MODELS, Channel, KCPPrivacy, occurrences
+
+TWO_COLUMNS = {"D": ("D1", "D2")}
+shares = st.sampled_from(["1/3", 0.5, "2/3", 0.9, 1])
+levels_of_k = st.integers(2, 4)
+
+
+def model_of(table, k, c, p, **others):
+    return KCPPrivacy(k=k, c=c, p=p, levels=table.levels, stars=table.stars, protect=table.protect, **others)
+
+
+def check(table, k, c, p):
+    columns = TWO_COLUMNS if "D" in table.protect else {}
+    return model_of(table, k, c, p).check(event_table(table, columns=columns))
+
+
+def told(verdict):
+    return (
+        verdict.holds,
+        dict(verdict.achieved),
+        verdict.violations,
+        [(each.events, each.persons, each.value, each.with_value) for each in verdict.witnesses],
+    )
+
+
+def by_definition(table, k, c, p):
+    channels = oracle.channels(table, k, c, p)
+    smallest, largest = oracle.reached(table, p)
+    return (
+        not channels,
+        {"k": smallest, "c": float(largest)},
+        len(channels),
+        [(sequence, *how) for sequence, how in channels[:5]],
+    )
+
+
+def simple(rows, tree, *, protect=("Cancer",), levels="same", stars="counted"):
+    """Persons of one quasi-identifier: a list of labels, and a disease that the first event has."""
+    persons = [
+        [({"Q": label}, {"D": {ill} if place == 0 and ill else set()}) for place, label in enumerate(labels)]
+        for labels, ill in rows
+    ]
+    return Table(persons, {"Q": tree}, {"D": tuple(protect)}, levels, stars)
+
+
+# against the definition
+
+
+@given(tables(), levels_of_k, shares, st.integers(1, 3))
+def test_level_violations_and_witnesses_equal_the_definition(table, k, c, p):
+    assert told(check(table, k, c, p)) == by_definition(table, k, c, p)
+
+
+@settings(max_examples=25)
+@given(tables(most_quasi=2, most_persons=4), levels_of_k, shares)
+def test_four_items_equal_the_definition(table, k, c):
+    assert told(check(table, k, c, 4)) == by_definition(table, k, c, 4)
+
+
+@pytest.mark.thorough
+@given(tables(), levels_of_k, shares, st.integers(3, 4))
+def test_more_items_equal_the_definition(table, k, c, p):
+    assert told(check(table, k, c, p)) == by_definition(table, k, c, p)
+
+
+@given(tables(), levels_of_k, shares, st.integers(1, 3))
+def test_counting_in_parts_changes_nothing(table, k, c, p):
+    whole = told(check(table, k, c, p))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(occurrences, "ROOM", 3)
+        assert told(check(table, k, c, p)) == whole
+
+
+def test_the_table_of_the_thesis_equals_the_definition():
+    printed = paper("sehatkar-4.1")
+    trees = {
+        name: {tree.labels[node]: tree.labels[tree.parent[node]] for node in range(1, len(tree))}
+        for name, tree in printed.hierarchies().items()
+    }
+    names, persons = list(printed.columns), {}
+    for row in printed.rows:
+        cells = {name: str(row[names.index(name)]) for name in trees}
+        persons.setdefault(row[0], []).append((cells, {"Disease": {row[-1]}}))
+    # Only the branches that occur, or the oracle would look at every day of a year.
+    used = {
+        name: {
+            label: tree[label]
+            for person in persons.values()
+            for cells, _ in person
+            for label in oracle.above(tree, cells[name])
+        }
+        for name, tree in trees.items()
+    }
+    table = Table(list(persons.values()), used, {"Disease": ("Cancer", "HIV")})
+    thesis = EventTable(
+        printed.frame(),
+        Schema(
+            person="PID",
+            order="VID",
+            quasi=printed.hierarchies(),
+            sensitive={"Disease": ["Cancer", "HIV"]},
+        ),
+    )
+    verdict = KCPPrivacy(k=2, c=0.5, p=2).check(thesis)
+    expected = by_definition(table, 2, 0.5, 2)
+    assert told(verdict)[:3] == expected[:3]
+    assert {each.length for each in verdict.witnesses} == {1}
+    # Example 4.1: two safe sequences under one that is not; the print cuts 2/3 to 0.6.
+    unsafe = ((("AdmYr", "2009"),), (("LOS", "[4:8)"),))
+    assert oracle.confidence(table, unsafe, "Disease", "Cancer") == Fraction(2, 3)
+    for stay in ("30", "35"):
+        safe = ((("AdmYr", "2009"),), (("LOS", stay),))
+        assert oracle.support(table, safe) == 2
+        assert oracle.confidence(table, safe, "Disease", "Cancer") == Fraction(1, 2)
+    assert oracle.support(table, ((("AdmYr", "2009"), ("LOS", "[0:4)")),)) == 7
+
+
+# the holes of the thesis
+
+STAYS = {"Long": "*", "L30": "Long", "L35": "Long", "L40": "Long", "S1": "*"}
+BEFORE = [
+    (["L30"], "Cancer"),
+    (["L35"], "Cancer"),
+    (["L30", "L35"], ""),
+    (["L40"], ""),
+    (["S1"], ""),
+    (["S1"], ""),
+]
+
+
+def test_hole_1_before_suppression_only_one_value_is_rare():
+    assert told(check(simple(BEFORE, STAYS), 2, 0.5, 1)) == (
+        False,
+        {"k": 1, "c": 0.5},
+        1,
+        [(((("Q", "L40"),),), 1, None, 0)],
+    )
+
+
+def test_hole_1_suppression_makes_the_value_above_tell():
+    after = [(["*" if label == "L40" else label for label in labels], ill) for labels, ill in BEFORE]
+    verdict = check(simple(after, STAYS, stars="ignored"), 2, 0.5, 1)
+    assert told(verdict) == (
+        False,
+        {"k": 2, "c": 2 / 3},
+        1,
+        [(((("Q", "Long"),),), 3, ("D", "Cancer"), 2)],
+    )
+    assert str(verdict.witnesses[0]) == "Q = Long: D = Cancer for 2 of 3 persons"
+
+
+def test_hole_2_a_star_singles_its_person_out():
+    rows = [(["a", "b"], ""), (["a", "b"], ""), (["a", "*"], "")]
+    counted = check(simple(rows, {"a": "*", "b": "*"}), 2, 1, 1)
+    assert told(counted)[3] == [(((("Q", "*"),),), 1, None, 0)]
+    assert check(simple(rows, {"a": "*", "b": "*"}, stars="ignored"), 2, 1, 1).achieved["k"] == 2
+
+
+def test_hole_2_a_star_is_known_beside_values_of_any_level():
+    tree = {"A": "*", "a": "A", "b": "A"}
+    rows = [(["a", "*"], ""), (["b", "*"], ""), (["*"], "")]
+    witnesses = told(check(simple(rows, tree), 2, 1, 2))[3]
+    assert witnesses == [
+        (((("Q", "a"),),), 1, None, 0),
+        (((("Q", "b"),),), 1, None, 0),
+        (((("Q", "a"),), (("Q", "*"),)), 1, None, 0),
+        (((("Q", "b"),), (("Q", "*"),)), 1, None, 0),
+    ]
+    assert oracle.support(simple(rows, tree), ((("Q", "A"),), (("Q", "*"),))) == 2
+
+
+def test_hole_2_a_column_of_nothing_but_stars_says_nothing():
+    rows = [(["*"], ""), (["*", "*"], ""), (["*", "*", "*"], "")]
+    assert told(check(simple(rows, {"a": "*"}), 2, 1, 3)) == (True, {"k": 3, "c": 0.0}, 0, [])
+
+
+def test_hole_3_a_base_rate_above_c_breaks_the_promise_at_the_root():
+    rows = [(["*"], "Cancer"), (["*"], "Cancer"), (["*"], "")]
+    verdict = check(simple(rows, {"a": "*"}), 2, 0.5, 1)
+    assert told(verdict) == (False, {"k": 3, "c": 2 / 3}, 1, [((), 3, ("D", "Cancer"), 2)])
+    assert str(verdict.witnesses[0]) == "nothing known: D = Cancer for 2 of 3 persons"
+
+
+def test_hole_3_the_number_of_events_is_knowledge_where_it_is_a_quasi_identifier():
+    one, three = {"a": "*", "n": "1"}, {"a": "*", "n": "3"}
+    persons = [[(one, {})], [(one, {})], [(three, {})] * 3]
+    trees = {"a": {"x": "*"}, "n": {"1": "*", "3": "*"}}
+    verdict = check(Table(persons, trees), 2, 1, 1)
+    assert told(verdict)[3] == [(((("n", "3"),),), 1, None, 0)]
+    assert check(Table(persons, {"a": trees["a"]}), 2, 1, 3).holds
+
+
+# what is and what is not an item
+
+
+def test_items_of_one_attribute_are_at_one_level_unless_they_may_be_mixed():
+    tree = {"A": "*", "B": "*", "a1": "A", "a2": "A", "b1": "B", "b2": "B"}
+    rows = [(labels, "") for labels in (["a1", "b1"], ["a2", "b2"], ["a1", "b2"], ["a2", "b1"])] * 2
+    assert check(simple(rows, tree), 2, 1, 2).achieved == {"k": 2, "c": 0.0}
+    rows = [(["a1", "b1"], "Cancer"), (["a1", "b2"], "Cancer"), (["a2", "b1"], ""), (["a2", "b2"], "")] * 2
+    same, mixed = (check(simple(rows, tree, levels=levels), 2, 0.9, 2) for levels in ("same", "mixed"))
+    assert same.violations == 3
+    # A coarse value beside a fine one: <a1, B> is knowledge only where levels may be mixed.
+    assert mixed.violations == 4
+    assert mixed.witnesses[1].events == ((("Q", "a1"),), (("Q", "B"),))
+
+
+def test_a_short_branch_stands_beside_every_finer_level():
+    tree = {"short": "*", "A": "*", "a1": "A"}
+    rows = [(["short", "a1"], ""), (["short", "a1"], ""), (["a1"], "")]
+    table = simple(rows, tree)
+    assert ((("Q", "short"),), (("Q", "a1"),)) in oracle.knowledge(table, 2)
+    assert check(table, 2, 1, 2).achieved == {"k": 2, "c": 0.0}
+    assert check(table, 3, 1, 2).violations == 3
+
+
+def test_a_protected_value_of_a_quasi_identifier_is_not_known():
+    tree = {"infection": "*", "HIV": "infection", "flu": "infection", "injury": "*"}
+    cells = ["HIV", "flu", "flu", "injury", "injury"]
+    persons = [[({"ill": label}, {"ill": {label}})] for label in cells]
+    table = Table(persons, {"ill": tree}, {"ill": ("HIV",)}, both={"ill": "ill"})
+    assert told(check(table, 2, 0.2, 1)) == (True, {"k": 2, "c": 0.2}, 0, [])
+    known = Table(persons, {"ill": tree})
+    assert check(known, 2, 1, 1).achieved["k"] == 1
+
+
+def test_several_attributes_are_protected_each_on_its_own():
+    cells = {"Q": "a"}
+    persons = [[(cells, {"D": {"s"}, "E": set()})], [(cells, {"D": set(), "E": {"v"}})], [(cells, {})]]
+    table = Table(persons, {"Q": {"a": "*"}}, {"D": ("s",), "E": ("v",)})
+    assert check(table, 2, "1/3", 1).achieved == {"k": 3, "c": 1 / 3}
+
+
+def test_a_value_in_any_column_of_an_attribute_counts_once():
+    frame = pl.DataFrame(
+        {
+            "person": ["a", "a", "b"],
+            "order": [1, 2, 1],
+            "Q": ["x", "x", "x"],
+            "D1": ["s", "t", "t"],
+            "D2": ["s", "s", "t"],
+        }
+    )
+    schema = Schema(
+        person="person",
+        order="order",
+        quasi={"Q": Hierarchy.flat()},
+        sensitive={"ill": Sensitive(columns=("D1", "D2"), protect="all")},
+    )
+    table = EventTable(frame, schema)
+    assert KCPPrivacy(k=2, c=0.5, p=1, protect={"ill": ["s"]}).check(table).achieved["c"] == 0.5
+    # The table's own protected values where the model names none.
+    found = KCPPrivacy(k=2, c=0.5, p=1).check(table)
+    assert found.achieved["c"] == 1.0
+    assert found.witnesses[0].value == ("ill", "t")
+    assert KCPPrivacy(k=2, c=1, p=1).about(table).columns == {"ill": ("D1", "D2")}
+
+
+# exactness at the edge
+
+
+@given(tables(), shares, st.integers(1, 3))
+def test_one_person_short_names_the_exact_witness(table, c, p):
+    """Everybody k times keeps the K part; without one of them, what only they had is named."""
+    k = 3
+    doubled = dataclasses.replace(table, persons=table.persons * k, protect={})
+    assert check(doubled, k, c, p).achieved["k"] >= k
+    rarest = min(
+        range(len(table.persons)),
+        key=lambda number: min(
+            (oracle.support(table, each) for each in oracle.known_of(table, table.persons[number], p)),
+            default=len(table.persons),
+        ),
+    )
+    persons = list(doubled.persons)
+    persons.remove(table.persons[rarest])
+    short = dataclasses.replace(doubled, persons=persons)
+    assert told(check(short, k, c, p)) == by_definition(short, k, c, p)
+
+
+def test_one_person_short_of_k():
+    tree = {"A": "*", "a1": "A", "a2": "A", "b": "*"}
+    private = [(["a1", "b"], ""), (["a2", "b"], "")] * 2
+    assert check(simple(private, tree), 2, 1, 3).holds
+    verdict = check(simple(private[:-1], tree), 2, 1, 3)
+    assert told(verdict) == (
+        False,
+        {"k": 1, "c": 0.0},
+        2,
+        [(((("Q", "a2"),),), 1, None, 0), (((("Q", "a2"),), (("Q", "b"),)), 1, None, 0)],
+    )
+
+
+def test_one_person_short_of_c():
+    private = [(["a"], "Cancer"), (["a"], ""), (["a"], "")]
+    assert check(simple(private, {"a": "*"}), 2, "1/3", 1).holds
+    verdict = check(simple(private[:-1], {"a": "*"}), 2, "1/3", 1)
+    assert told(verdict)[2:] == (2, [((), 2, ("D", "Cancer"), 1), (((("Q", "a"),),), 2, ("D", "Cancer"), 1)])
+
+
+@pytest.mark.parametrize(("c", "holds"), [("1/3", True), (1 / 3, True), (0.3333, False), ("0.34", True)])
+def test_a_share_of_exactly_c_is_allowed(c, holds):
+    rows = [(["a"], "Cancer"), (["a"], ""), (["a"], "")] * 3
+    assert check(simple(rows, {"a": "*"}), 2, c, 1).holds is holds
+
+
+@given(tables(), levels_of_k, shares, st.integers(1, 3))
+def test_the_promise_holds_up_to_the_level_reached(table, k, c, p):
+    reached = check(table, k, c, p).achieved
+    assume(reached["k"] >= 2)
+    assert check(table, reached["k"], reached["c"] or 0.1, p).holds
+    assert not check(table, reached["k"] + 1, reached["c"] or 0.1, p).holds
+    if reached["c"]:
+        assert not check(table, reached["k"], reached["c"] * 0.99, p).holds
+
+
+# laws between two runs
+
+
+@given(tables(), levels_of_k, shares, st.integers(1, 2))
+def test_who_knows_more_never_finds_less(table, k, c, p):
+    less, more = check(table, k, c, p), check(table, k, c, p + 1)
+    assert more.achieved["k"] <= less.achieved["k"]
+    assert more.achieved["c"] >= less.achieved["c"]
+    assert more.violations >= less.violations
+
+
+@given(tables(), levels_of_k, shares, st.integers(1, 3))
+def test_mixed_levels_and_stars_only_add_knowledge(table, k, c, p):
+    plain = check(dataclasses.replace(table, levels="same", stars="ignored"), k, c, p)
+    for changed in ({"levels": "mixed", "stars": "ignored"}, {"levels": "same", "stars": "counted"}):
+        more = check(dataclasses.replace(table, **changed), k, c, p)
+        assert more.violations >= plain.violations
+        assert more.achieved["k"] <= plain.achieved["k"]
+
+
+@given(tables(), levels_of_k, shares, st.integers(1, 3), st.randoms(use_true_random=False))
+def test_the_order_of_persons_does_not_matter(table, k, c, p, random):
+    shuffled = dataclasses.replace(table, persons=random.sample(table.persons, len(table.persons)))
+    assert told(check(shuffled, k, c, p)) == told(check(table, k, c, p))
+
+
+@given(tables(), levels_of_k, shares, st.integers(1, 3))
+def test_the_released_part_of_a_tree_is_enough(table, k, c, p):
+    full = event_table(table, columns=TWO_COLUMNS)
+    parts = {
+        name: Hierarchy.from_frame(tree.above(full.labels[name])) for name, tree in full.hierarchies.items()
+    }
+    part = event_table(table, columns=TWO_COLUMNS, trees=parts)
+    model = model_of(table, k, c, p)
+    assert told(model.check(part)) == told(model.check(full))
+
+
+@given(tables(), levels_of_k, shares)
+def test_inputs_come_back_untouched(table, k, c):
+    released = event_table(table, columns=TWO_COLUMNS)
+    before = (
+        released.frame.clone(),
+        {name: codes.copy() for name, codes in released.sequences.columns.items()},
+    )
+    model_of(table, k, c, 2).check(released, original=released)
+    assert released.frame.equals(before[0])
+    assert all((released.sequences.columns[name] == codes).all() for name, codes in before[1].items())
+
+
+# edges
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([(["a"], "")], (False, {"k": 1, "c": 0.0}, 2)),
+        ([(["a"], "Cancer")], (False, {"k": 1, "c": 1.0}, 2)),
+        ([(["a", "b", "a"], "")] * 3, (True, {"k": 3, "c": 0.0}, 0)),
+        ([(["a"], ""), (["b"], ""), (["c"], "")], (False, {"k": 1, "c": 0.0}, 3)),
+        ([(["a", "a"], ""), (["a", "a"], ""), (["a"], "")], (True, {"k": 2, "c": 0.0}, 0)),
+        ([(["*"], "")] * 2, (True, {"k": 2, "c": 0.0}, 0)),
+    ],
+    ids=["one person", "one ill person", "all alike", "all different", "an item repeated", "all suppressed"],
+)
+def test_edge_cases_have_a_stated_answer(rows, expected):
+    tree = dict.fromkeys("abc", "*")
+    assert told(check(simple(rows, tree), 2, 1, 9))[:3] == expected
+
+
+def test_a_table_without_persons_has_nobody_to_find():
+    verdict = check(simple([], {"a": "*"}), 5, 0.5, 3)
+    assert told(verdict) == (True, {"k": 5, "c": 0.0}, 0, [])
+
+
+def test_a_table_without_quasi_identifiers_has_a_base_rate():
+    frame = pl.DataFrame({"person": ["a", "b"], "order": [1, 1], "ill": ["HIV", "flu"]})
+    table = EventTable(frame, Schema(person="person", order="order", sensitive={"ill": ["HIV"]}))
+    assert KCPPrivacy(k=2, c=0.4, p=3).check(table).achieved == {"k": 2, "c": 0.5}
+
+
+def test_numbers_are_in_the_order_of_numbers():
+    tree = {"10": "*", "9": "*", "8": "*"}
+    witnesses = check(simple([(["10"], ""), (["9"], ""), (["8"], "")], tree), 2, 1, 1).witnesses
+    assert [each.events[0][0][1] for each in witnesses] == ["8", "9", "10"]
+
+
+def test_missing_values_are_a_value():
+    frame = pl.DataFrame({"person": ["a", "b", "c"], "order": [1, 1, 1], "Q": ["x", "x", None]})
+    table = EventTable(frame, Schema(person="person", order="order", quasi={"Q": Hierarchy.flat()}))
+    verdict = KCPPrivacy(k=2, c=1, p=1).check(table)
+    assert verdict.witnesses == (Channel(events=((("Q", "(missing)"),),), persons=1),)
+
+
+def test_a_long_history_of_few_values_is_walked_through_once():
+    labels = [*"abcd"] * 250
+    table = simple([(labels, "Cancer"), (labels[1:], "")], dict.fromkeys("abcd", "*"))
+    started = time.process_time()
+    assert check(table, 2, 0.5, 3).holds
+    assert time.process_time() - started < 20
+
+
+def test_what_cannot_be_counted_is_refused_with_what_can(monkeypatch):
+    rows = [(["a", "b", "c"] * 8, ""), (["b"], "")]
+    table = simple(rows, dict.fromkeys("abc", "*"))
+    monkeypatch.setattr(occurrences, "LIMIT", 2500)
+    with pytest.raises(
+        InputError, match=r"too much to be counted.* the largest p that can be checked here is 3"
+    ):
+        check(table, 2, 1, 10)
+    assert check(table, 2, 1, 3).achieved["k"] == 1
+
+
+@given(tables(), st.integers(1, 4))
+def test_the_estimate_is_never_too_small(table, p):
+    released = event_table(table, columns=TWO_COLUMNS)
+    counted = occurrences.Occurrences.of(
+        released,
+        protect={},
+        columns={},
+        mixed=table.levels == "mixed",
+        stars=table.stars == "counted",
+    )
+    table = dataclasses.replace(table, protect={}, both={})
+    known = [len(oracle.known_of(table, person, p)) for person in table.persons]
+    folded = {tuple(tuple(cells.items()) for cells, _ in person) for person in table.persons}
+    assert counted.estimate(p) * len(table.persons) / len(folded) >= max(known)
+    assert counted.estimate(p) >= max(known)
+
+
+# the value itself
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"k": 1}, "k must be at least 2, got 1"),
+        ({"k": "2"}, "k must be a whole number, got '2'"),
+        ({"k": True}, "k must be a whole number, got True"),
+        ({"p": 0}, "p must be at least 1, got 0"),
+        ({"p": 1.0}, "p must be a whole number, got 1.0"),
+        ({"c": 0}, "c must be above 0 and at most 1, got 0"),
+        ({"c": "4/3"}, "c must be above 0 and at most 1, got '4/3'"),
+        ({"c": "1/0"}, "c must be a number or a fraction such as \"1/3\", got '1/0'"),
+        ({"c": "1e999999999"}, "c must be a number or a fraction such as \"1/3\", got '1e999999999'"),
+        ({"c": float("nan")}, 'c must be a number or a fraction such as "1/3", got nan'),
+        ({"c": None}, 'c must be a number or a fraction such as "1/3", got None'),
+        ({"levels": "any"}, 'levels must be "same" or "mixed", got \'any\''),
+        ({"stars": True}, 'stars must be "counted" or "ignored", got True'),
+        ({"protect": ["HIV"]}, "protect must lead from attributes to lists of text, got ['HIV']"),
+        ({"protect": {"D": "HIV"}}, "protect must lead from attributes to lists of text, got {'D': 'HIV'}"),
+        ({"columns": {"D": [1]}}, "columns must lead from attributes to lists of text, got {'D': [1]}"),
+    ],
+)
+def test_senseless_parameters_are_refused(parameters, message):
+    with pytest.raises(ParameterError) as refusal:
+        KCPPrivacy(**{"k": 2, "c": 0.5, "p": 2, **parameters})
+    assert str(refusal.value) == message
+
+
+def test_it_is_about_tables_with_quasi_identifiers():
+    with pytest.raises(InputError, match="needs a table with a schema"):
+        KCPPrivacy(k=2, c=1, p=1).check(Sequences.from_rows(["ab"]))
+    frame = pl.DataFrame({"person": ["a"], "order": [1], "page": ["x"]})
+    table = EventTable(frame, Schema(person="person", order="order", symbol="page"))
+    with pytest.raises(InputError, match="has a symbol instead"):
+        KCPPrivacy(k=2, c=1, p=1).check(table)
+    table = EventTable(
+        frame, Schema(person="person", order="order", quasi={"page": Hierarchy.flat()}, released=True)
+    )
+    with pytest.raises(SchemaError, match="'page' has no hierarchy"):
+        KCPPrivacy(k=2, c=1, p=1).check(table)
+    table = EventTable(frame, Schema(person="person", order="order", quasi={"page": Hierarchy.flat()}))
+    with pytest.raises(SchemaError, match="values of 'ill' are protected, and the table has no column 'ill'"):
+        KCPPrivacy(k=2, c=1, p=1, protect={"ill": ["HIV"]}).check(table)
+
+
+def test_the_claim_rebuilds_the_model():
+    model = KCPPrivacy(k=5, c="1/3", p=3, protect={"Disease": ["HIV", "Cancer"]})
+    assert model.claim() == {
+        "k": 5,
+        "c": "1/3",
+        "p": 3,
+        "levels": "same",
+        "stars": "counted",
+        "protect": {"Disease": ("Cancer", "HIV")},
+    }
+    assert MODELS["KCPPrivacy"](**model.claim()) == model
+    several = dataclasses.replace(model, columns={"Disease": ("D1", "D2")})
+    assert MODELS["KCPPrivacy"](**several.claim()) == several
+    assert not model.needs_original
+
+
+def test_the_promise_in_words():
+    assert KCPPrivacy(k=5, c=0.7, p=3, protect={"D": ["HIV"]}).in_words() == (
+        "Whoever knows up to 3 values of a person's quasi-identifiers, of one event or of several in their "
+        "order, as precisely as they are released or less, finds at least 5 persons in the release whom this "
+        "fits, or none; and at most 70 % of them have any one protected value."
+    )
+    assert (
+        KCPPrivacy(k=2, c="1/3", p=1, protect={"D": ["HIV"]})
+        .in_words()
+        .endswith("at most 1/3 of them have any one protected value.")
+    )
+    assert KCPPrivacy(k=2, c=1, p=1).in_words() == (
+        "Whoever knows a value of a person's quasi-identifiers, as precisely as they are released or less, "
+        "finds at least 2 persons in the release whom this fits, or none."
+    )
