@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from sequester import kernels
+from sequester.data.table import EventTable
 from sequester.errors import InternalError
 from sequester.release.randomness import pseudonym_labels
 from sequester.release.release import ORDER, PERSON, Release
@@ -18,9 +19,8 @@ if TYPE_CHECKING:
 
     from sequester._typing import Counts
     from sequester.data.sequences import Sequences
-    from sequester.data.table import EventTable
     from sequester.engine import Progress
-    from sequester.privacy.model import PrivacyModel
+    from sequester.privacy.model import PrivacyModel, Verdict
     from sequester.release.outcome import Outcome
     from sequester.release.randomness import Randomness
     from sequester.utility.score import Score
@@ -45,13 +45,11 @@ def assemble(
     shuffle = np.argsort(numbers)
     persons, labels = released[shuffle], pl.Series(pseudonym_labels(numbers[shuffle]), dtype=pl.String)
     frame = released_frame(outcome.sequences, persons, labels)
-    verdict = model.check(outcome.sequences, original=table)
+    model = model.about(table)
+    verdict = _judge(outcome, frame, table, model)
     if not verdict:
-        msg = f"{method} made a release that breaks its promise: {verdict.witnesses[:1]}"
+        msg = f"{method} made a release that breaks its promise: {', '.join(map(str, verdict.witnesses[:1]))}"
         raise InternalError(msg)
-    if not model.needs_original:
-        # What is published is what the recipient can count too; supports in the original stay in the house.
-        verdict = model.check(outcome.sequences)
     progress(1.0, "checked")
     return Release(
         tables={"events": frame},
@@ -71,6 +69,18 @@ def assemble(
         n_input_events=table.n_events,
         n_lost_events=outcome.n_lost_events,
     )
+
+
+def _judge(outcome: Outcome, frame: pl.DataFrame, table: EventTable, model: PrivacyModel) -> Verdict:
+    """Ask the model: about symbols as they are coded, about quasi-identifiers as a recipient reads them."""
+    if outcome.schema.symbol is None:
+        # Such a promise is about the release alone, so one answer is enough.
+        return model.check(EventTable(frame, outcome.schema))
+    verdict = model.check(outcome.sequences, original=table)
+    if verdict and not model.needs_original:
+        # What is published is what the recipient can count too; supports in the original stay in the house.
+        return model.check(outcome.sequences)
+    return verdict
 
 
 def released_frame(sequences: Sequences, persons: Counts, labels: pl.Series) -> pl.DataFrame:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
@@ -12,8 +13,11 @@ from sequester.privacy import MODELS
 from sequester.release.certificate import CERTIFICATE
 from sequester.release.fields import shown
 from sequester.release.release import ORDER, PERSON
+from sequester.release.roles import released_schema
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
     from sequester.privacy import PrivacyModel
@@ -51,10 +55,33 @@ def claimed_model(certificate: Certificate) -> PrivacyModel:
         raise InputError(*(f"{CERTIFICATE}: claim.parameters: {line}" for line in error.lines)) from None
 
 
-def rebuild(frame: pl.DataFrame, certificate: Certificate) -> EventTable:
-    """Give the released columns the roles that the claim is about."""
+def rebuild(
+    frame: pl.DataFrame, certificate: Certificate, hierarchies: Mapping[str, pl.DataFrame]
+) -> EventTable:
+    """Give the released columns the roles that the claim is about; `claimed_model` has accepted the claim.
+
+    A claim that protects values is about quasi-identifiers, which are the columns with a hierarchy. Any
+    others but the sensitive ones are kept columns, and stand behind them in a release.
+    """
     attributes = [column for column in frame.columns if column not in (PERSON, ORDER)]
-    if len(attributes) != 1:
-        msg = f"{certificate.model} is about one symbol per event; the release has {shown(attributes)}"
+    protect = certificate.claim.get("protect")
+    if not isinstance(protect, Mapping):
+        if len(attributes) != 1:
+            msg = f"{certificate.model} is about one symbol per event; the release has {shown(attributes)}"
+            raise InputError(msg)
+        return EventTable(frame, Schema(person=PERSON, order=ORDER, symbol=attributes[0], released=True))
+    columns = cast("Mapping[str, Sequence[str]]", certificate.claim.get("columns", {}))
+    sensitive = {column for name in protect for column in columns.get(name, (name,))}
+    keep = [column for column in attributes if column not in hierarchies and column not in sensitive]
+    stray = [column for column in keep if column not in attributes[-len(keep) :]]
+    if stray:
+        msg = f"column {shown(stray[0])} stands among the quasi-identifiers, and there is no hierarchy for it"
         raise InputError(msg)
-    return EventTable(frame, Schema(person=PERSON, order=ORDER, symbol=attributes[0], released=True))
+    schema = released_schema(
+        # In the order of the table: a release lists its files in the order of their names.
+        {column: hierarchies[column] for column in attributes if column in hierarchies},
+        protect=protect,
+        columns=columns,
+        keep=keep,
+    )
+    return EventTable(frame, schema)
