@@ -288,3 +288,48 @@ def test_without_locks_nothing_is_swept(tmp_path, monkeypatch):
     fill(tmp_path / f".release.{TOKEN}.partial", "perhaps somebody's")
     assert write(release_of(), tmp_path, report=Pages()).verification
     assert (tmp_path / f".release.{TOKEN}.partial" / "file").read_text() == "perhaps somebody's"
+
+
+def test_an_output_named_through_the_folder_that_is_replaced_is_replaced(tmp_path):
+    write(release_of(["zz", "zz"]), tmp_path, report=Pages())
+    again = write(release_of(), tmp_path / "internal" / "..", report=Pages(), force=True)
+    assert again.verification.achieved == {"k": 2}
+    assert verify(tmp_path / "release").certificate_sha256 == again.certificate_sha256
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["internal", "release"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_an_output_named_through_a_link_in_the_folder_that_is_replaced_is_replaced(tmp_path):
+    write(release_of(["zz", "zz"]), tmp_path, report=Pages())
+    (tmp_path / "internal" / "up").symlink_to(tmp_path, target_is_directory=True)
+    again = write(release_of(), tmp_path / "internal" / "up", report=Pages(), force=True)
+    assert verify(tmp_path / "release").certificate_sha256 == again.certificate_sha256
+
+
+def test_a_folder_that_is_not_there_may_be_gone_through_backwards(tmp_path):
+    assert write(release_of(), tmp_path / "nowhere" / "..", report=Pages()).verification
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["internal", "release"]
+
+
+def test_what_cannot_be_put_back_is_named_the_rest_goes_back_and_the_next_run_does_it(tmp_path, monkeypatch):
+    older = write(release_of(["zz", "zz"]), tmp_path, report=Pages())
+    rename = Path.rename
+
+    def stubborn(self: Path, target: Path) -> Path:
+        # Neither the new release goes in, nor the old internal half back.
+        if self.name.startswith(".release") and self.name.endswith("partial"):
+            raise PermissionError(13, "Permission denied")
+        if self.name.startswith(".internal") and self.name.endswith("old"):
+            raise PermissionError(13, "Permission denied")
+        return rename(self, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "rename", stubborn)
+        with pytest.raises(InputError, match=r"cannot put .*internal back, it is at .*\.old now") as raised:
+            write(release_of(), tmp_path, report=Pages(), force=True)
+    assert len(raised.value.lines) == 1
+    assert verify(tmp_path / "release").certificate_sha256 == older.certificate_sha256
+    with staging(Target.of(tmp_path), force=True):
+        pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["internal", "release"]
+    assert (tmp_path / "internal" / "changes.parquet").exists()

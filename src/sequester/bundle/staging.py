@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from sequester.bundle.interrupts import uninterrupted
 from sequester.bundle.target import Target
+from sequester.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +30,7 @@ class Staging:
     """Two folders beside their final places, seen by nobody else, and the way to move them there."""
 
     target: Target
-    """The final places."""
+    """The final places, which no rename of theirs moves."""
     token: str
     """What the folders of this run have in their names."""
     force: bool
@@ -79,6 +80,7 @@ def staging(target: Target, *, force: bool) -> Iterator[Staging]:
     What an earlier run left behind when it was killed goes as well: its parts are removed, and an older
     release that it had moved aside without putting a new one in its place comes back.
     """
+    named, target = target, target.resolved()
     stage = Staging(target, secrets.token_hex(8), force)
     internal_first = stage.aside.folders[::-1]
     made: list[Path] = []
@@ -92,7 +94,7 @@ def staging(target: Target, *, force: bool) -> Iterator[Staging]:
             if all(alone):
                 _sweep(target)
             if not force:
-                target.refuse_existing()
+                named.refuse_existing()
             try:
                 # From this order, and from that of removal, a later sweep tells how far this run came.
                 for folder in internal_first:
@@ -137,8 +139,15 @@ def _move(source: Path, destination: Path, moves: list[tuple[Path, Path]]) -> No
 
 
 def _undo(moves: list[tuple[Path, Path]]) -> None:
+    """Move everything back that can be moved, and say of the rest where it is."""
+    lines = []
     for source, destination in reversed(moves):
-        destination.rename(source)
+        try:
+            destination.rename(source)
+        except OSError as error:
+            lines.append(f"cannot put {source} back, it is at {destination} now: {error.strerror}")
+    if lines:
+        raise InputError(*lines)
 
 
 def _open_to_readers(folder: Path) -> None:
@@ -203,13 +212,12 @@ def _sweep(target: Target) -> None:
     for token in sorted({token for folder in target.folders for token in _tokens(folder)}):
         killed = Staging(target, token, force=False)
         old = Target(*(_beside(folder, token, OLD) for folder in target.folders))
-        if killed.aside.release.exists():
+        if killed.aside.release.exists() and not killed.aside.internal.exists():
             # The release moves last: it had not come to that. Internal is made first and moves before.
-            if not killed.aside.internal.exists():
-                _remove(target.internal)
-            for parked, folder in zip(old.folders, target.folders, strict=True):
-                if os.path.lexists(parked) and not os.path.lexists(folder):
-                    parked.rename(folder)
+            _remove(target.internal)
+        for parked, folder in zip(old.folders, target.folders, strict=True):
+            if os.path.lexists(parked) and not os.path.lexists(folder):
+                parked.rename(folder)
         for leftover in (*old.folders, *killed.aside.folders):
             _remove(leftover)
 

@@ -36,7 +36,7 @@ class Target:
         sequester.errors.InputError: out/release/internal must not be inside or around out/release
         """
         target = cls(Path(out) / RELEASE, Path(out) / INTERNAL if internal is None else Path(internal))
-        public, private = (Path(os.path.realpath(each)) for each in (target.release, target.internal))
+        public, private = (Path(os.path.realpath(each)) for each in target.folders)
         if public.is_relative_to(private) or private.is_relative_to(public):
             msg = f"{target.internal} must not be inside or around {target.release}"
             raise InputError(msg)
@@ -46,6 +46,10 @@ class Target:
     def folders(self) -> tuple[Path, Path]:
         """Both folders."""
         return self.release, self.internal
+
+    def resolved(self) -> Target:
+        """The same folders by paths that go through no link and through neither of the two."""
+        return Target(*(Path(os.path.realpath(folder.parent)) / folder.name for folder in self.folders))
 
     def refuse_existing(self) -> None:
         """Refuse if one of the folders is there already."""
@@ -65,8 +69,8 @@ def check_target(
     target = Target.of(out, internal)
     if not force:
         target.refuse_existing()
-    for folder in target.folders:
-        place = folder.parent
+    for folder, real in zip(target.folders, target.resolved().folders, strict=True):
+        place = real.parent
         while not os.path.lexists(place) and place != place.parent:
             place = place.parent
         if not place.is_dir():
