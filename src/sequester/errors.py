@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 class SequesterError(Exception):
@@ -31,7 +31,21 @@ class InputError(SequesterError):
 
 
 class SchemaError(InputError):
-    """The table and its roles do not fit together."""
+    """The table and its roles do not fit together.
+
+    `notes` are warnings and remarks that were found beside the problems; a traceback shows them too.
+
+    Examples
+    --------
+    >>> SchemaError("column 'age' has no role", notes=["warning: rows repeat"]).notes
+    ('warning: rows repeat',)
+    """
+
+    def __init__(self, *lines: str, notes: Iterable[str] = ()) -> None:
+        super().__init__(*lines)
+        self.notes = tuple(notes)
+        for note in self.notes:
+            self.add_note(note)
 
 
 class HierarchyError(InputError):

@@ -202,3 +202,15 @@ def test_letters_of_all_scripts_and_blanks_in_paths_are_no_problem(run, tmp_path
     ran = run("verify", folder / "out" / "release", "--original", folder / "release.toml")
     assert ran.code == 0
     assert ran.errors == []
+
+
+def test_warnings_and_notes_come_after_the_errors(run, tmp_path):
+    (tmp_path / "release.toml").write_text(TOML)
+    (tmp_path / "clicks.csv").write_text(HEAD + "a,1,x\na,1,x\nb,1,*\nb,1,y\n")
+    ran = run("protect", "release.toml", "--quiet")
+    assert ran.code == 2
+    assert ran.err.splitlines() == [
+        "error: column 'page': the value '*' stands for a suppressed value and may not occur (1 row: 3)",
+        "note: column 'n': events of a person at the same time stay in file order (4 rows: 1, 2, 3, 4)",
+        "warning: rows that repeat an earlier row in every column (1 row: 2)",
+    ]

@@ -289,3 +289,28 @@ def test_a_name_that_is_a_pattern_is_refused_before_it_stands_for_others():
     frame = pl.DataFrame({"user": ["u"], "^n$": [1], "page": ["a"]})
     with pytest.raises(SchemaError, match=r"column '\^n\$' has a name from \^ to \$, which is a pattern"):
         EventTable(frame, Schema(person="user", order="^n$", symbol="page"))
+
+
+def test_warnings_and_notes_stand_beside_the_errors():
+    frame = pl.DataFrame({"u": [1, 1, 2, 2], "t": [1, 1, 1, 1], "s": ["a", "a", "*", "b"]})
+    with pytest.raises(SchemaError) as caught:
+        EventTable(frame, Schema(person="u", order="t", symbol="s"))
+    assert caught.value.lines == (
+        "column 's': the value '*' stands for a suppressed value and may not occur (1 row: 3)",
+    )
+    assert caught.value.notes == (
+        "note: column 't': events of a person at the same time stay in file order (4 rows: 1, 2, 3, 4)",
+        "warning: rows that repeat an earlier row in every column (1 row: 2)",
+    )
+    assert caught.value.__notes__ == list(caught.value.notes)
+
+
+def test_rows_repeat_also_where_others_cannot_be_sorted():
+    frame = pl.DataFrame({"u": ["b", "a", "", "b", "a"], "t": [2, 1, 1, 1, 1], "s": list("zyxxy")})
+    with pytest.raises(SchemaError) as caught:
+        EventTable(frame, Schema(person="u", order="t", symbol="s"))
+    assert caught.value.lines == ("column 'u': person is missing (1 row: 3)",)
+    assert caught.value.notes == (
+        "note: column 't': events of a person at the same time stay in file order (2 rows: 2, 5)",
+        "warning: rows that repeat an earlier row in every column (1 row: 5)",
+    )

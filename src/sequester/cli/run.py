@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sequester._version import __version__
 from sequester.cli.exits import DONE, INTERRUPTED, OURS, UNMET, WRONG
 from sequester.cli.terminal import Terminal
-from sequester.errors import InputError, InternalError, UnattainableError
+from sequester.errors import InputError, InternalError, SchemaError, UnattainableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,6 +44,8 @@ def _explain(error: BaseException, terminal: Terminal) -> int:
     code, lines = _diagnose(error)
     try:
         terminal.refuse(code, lines)
+        for note in error.notes if isinstance(error, SchemaError) else ():
+            terminal.say(note)
         sys.stdout.flush()
     except OSError:
         pass

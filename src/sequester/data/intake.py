@@ -95,7 +95,7 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
     can_sort = person is not None and not person.null_count()
     can_sort &= not when.null_count() if when is not None else schema.person == ROW
     if person is None or not can_sort:
-        raise SchemaError(*map(str, _errors(problems)))
+        raise _refusal([*problems, *_repeats_among_valid(source, frame, schema, person, when)])
     grouping, order, key = _arrange(frame, schema, person, when)
     if order is not None:
         frame, rows, key = frame[order], rows[order], None if key is None else key[order]
@@ -112,8 +112,8 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
     frame = frame.with_columns(new)
     labels |= read_labels(frame, [each.name for each in new], schema, rows, problems)
     hierarchies |= bind(frame, schema, {each.name: labels[each.name] for each in new}, rows, problems)
-    if _errors(problems):
-        raise SchemaError(*map(str, _errors(problems)))
+    if any(problem.severity == "error" for problem in problems):
+        raise _refusal(problems)
     return Intake(
         frame=frame,
         rows=rows,
@@ -127,8 +127,11 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
     )
 
 
-def _errors(problems: list[Problem]) -> list[Problem]:
-    return [problem for problem in problems if problem.severity == "error"]
+def _refusal(problems: list[Problem]) -> SchemaError:
+    """Put everything that was found into one report: the errors, and beside them warnings and notes."""
+    errors = [str(problem) for problem in problems if problem.severity == "error"]
+    notes = [f"{problem.severity}: {problem}" for problem in problems if problem.severity != "error"]
+    return SchemaError(*errors, notes=notes)
 
 
 def _check_types(source: pl.DataFrame, schema: Schema) -> list[Problem]:
@@ -223,6 +226,26 @@ def _arrange(
     if grouping.order is None or within is None:
         return grouping, grouping.order if within is None else within, key
     return grouping, grouping.order[within], key
+
+
+def _repeats_among_valid(
+    source: pl.DataFrame,
+    frame: pl.DataFrame,
+    schema: Schema,
+    person: pl.Series | None,
+    when: pl.Series | None,
+) -> list[Problem]:
+    """Look for repeats among the rows that have a person and a time, where others have none."""
+    valid = _present(person, frame.height) & _present(when, frame.height)
+    if person is None or when is None or not valid.any():
+        return []
+    rows = np.flatnonzero(valid) + 1
+    grouping, order, key = _arrange(frame.filter(valid), schema, person.filter(valid), when.filter(valid))
+    if key is None:
+        return []
+    if order is not None:
+        rows, key = rows[order], key[order]
+    return _look_for_repeats(source, schema, rows, grouping.offsets, key)
 
 
 def _look_for_repeats(
