@@ -285,10 +285,60 @@ def test_limits_of_a_quasi_identifier_are_held_against_its_hierarchy():
     ]
 
 
-def test_a_name_that_is_a_pattern_is_refused_before_it_stands_for_others():
-    frame = pl.DataFrame({"user": ["u"], "^n$": [1], "page": ["a"]})
-    with pytest.raises(SchemaError, match=r"column '\^n\$' has a name from \^ to \$, which is a pattern"):
-        EventTable(frame, Schema(person="user", order="^n$", symbol="page"))
+PLAIN = {
+    "u": [7, 7, 8, 8],
+    "at": ["2020-01-02", "2020-01-01", "2020-01-01", "2020-01-01"],
+    "n": ["2", "1", "1", "1"],
+    "place": ["1", "2", "1", "1"],
+    "ill": ["x", "y", "x", "x"],
+    "id": ["i", "j", "k", "k"],
+    "more": ["r", "s", "t", "t"],
+}
+
+
+def with_name(role, name):
+    """Give one column another name, and everything else as it is."""
+    names = {**{column: column for column in PLAIN}, role: name}
+    frame = pl.DataFrame({names[column]: values for column, values in PLAIN.items()})
+    schema = Schema(
+        person=names["u"],
+        time=names["at"],
+        time_format="%Y-%m-%d",
+        tie=names["n"],
+        quasi={names["place"]: Hierarchy.intervals(7), "year": FLAT},
+        sensitive={names["ill"]: ["x"]},
+        keep=[names["more"]],
+        drop=[names["id"]],
+        derive={"year": "year"},
+    )
+    return frame, schema
+
+
+@pytest.mark.parametrize("role", PLAIN)
+@pytest.mark.parametrize("name", ["^x$", "^.*$", "^$"])
+def test_a_name_that_is_a_pattern_is_refused_before_it_stands_for_others(role, name):
+    with pytest.raises(SchemaError) as caught:
+        EventTable(*with_name(role, name))
+    assert caught.value.lines == (f"column {name!r} has a name from ^ to $, which is a pattern: rename it",)
+
+
+@pytest.mark.parametrize(
+    "roles",
+    [
+        {"quasi": {"ZIP": FLAT, "^x$": FLAT}, "derive": {"^x$": "event_count"}},
+        {"sensitive": {"^x$": Sensitive(columns=("Disease",))}},
+    ],
+)
+def test_a_new_column_may_not_be_called_like_a_pattern_either(roles):
+    assert refused(VISITS, **roles) == ["column '^x$' has a name from ^ to $, which is a pattern: rename it"]
+
+
+@pytest.mark.parametrize("role", PLAIN)
+def test_a_column_called_star_is_one_column(role):
+    table, plain = EventTable(*with_name(role, "*")), EventTable(*with_name(role, role))
+    assert table.frame.rename({"*": role}, strict=False).equals(plain.frame)
+    assert table.rows.tolist() == plain.rows.tolist()
+    assert [each.rows for each in table.problems] == [each.rows for each in plain.problems]
 
 
 def test_warnings_and_notes_stand_beside_the_errors():

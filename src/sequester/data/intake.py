@@ -67,7 +67,7 @@ def as_polars(frame: object) -> pl.DataFrame:
 
 def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
     """Check, sort and complete the events of `source`; all errors come in one report."""
-    refuse_patterns(source.columns)
+    refuse_patterns([*source.columns, *schema.derive, *schema.sensitive])
     problems = [*check_roles(schema, source.columns), *_check_types(source, schema)]
     # Series by series: as an expression, a column of the name * would mean others as well.
     plain = [column for column, dtype in source.schema.items() if is_plain(dtype)]

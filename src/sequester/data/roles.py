@@ -114,7 +114,7 @@ def refuse_patterns(columns: Sequence[str]) -> None:
     """
     lines = [
         f"column {column!r} has a name from ^ to $, which is a pattern: rename it"
-        for column in columns
+        for column in dict.fromkeys(columns)
         if column.startswith("^") and column.endswith("$")
     ]
     if lines:
