@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import random
 import resource
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -61,6 +64,65 @@ def test_an_interrupt_leaves_what_was_there(clicks_here, run, listing, place, se
     assert err.splitlines()[-1] == "error: interrupted; nothing was written"
     assert "Traceback" not in err
     assert listing() == before
+
+
+# Ends in an interrupt that Python finds unhandled at its end, or that a library has turned into an error.
+TURNED = """
+import sys
+from sequester.cli import main
+from sequester.methods.p2ka.bf_p2ka import BFP2kA
+def transform(*args, **keywords):
+    try:
+        exec("import signal; signal.raise_signal(signal.SIGINT)")
+    except KeyboardInterrupt:
+        {then}
+BFP2kA.transform = transform
+sys.argv[1:] = ["protect", "release.toml"]
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("then", ["raise", "raise RuntimeError", "raise ImportError", "raise SystemExit(0)"])
+def test_an_interrupt_that_a_library_changes_is_still_one(clicks_here, listing, then):
+    before = listing()
+    argv = [sys.executable, "-c", TURNED.format(then=then)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert done.stderr.splitlines()[-1] == "error: interrupted; nothing was written"
+    assert listing() == before
+
+
+def test_an_interrupt_while_the_program_loads_is_one_too(clicks_here):
+    # Stands in for a module that the program loads first.
+    (clicks_here / "json.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)\n")
+    argv = [sys.executable, "-c", "import sys; from sequester.cli import main; sys.exit(main())", "methods"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "error: interrupted; nothing was written\n")
+
+
+def test_a_command_inside_a_program_leaves_its_signals_alone(clicks_here, run):
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    assert run("methods").code == 0
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+@pytest.mark.thorough
+def test_an_interrupt_at_any_moment_gives_the_same_code(clicks_here, run):
+    assert run("protect", "release.toml").code == 0
+    at = random.Random(4)
+    codes = []
+    for _ in range(25):
+        argv = [sys.executable, "-m", "sequester", "protect", "release.toml", "--force"]
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            # Python itself takes a moment until it has an ear.
+            time.sleep(at.uniform(0.2, 3.0))
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=60)
+        codes.append(process.returncode)
+        assert "Traceback" not in err
+        assert (clicks_here / "out" / "release" / "certificate.json").exists()
+    assert set(codes) <= {0, 130}
+    assert 130 in codes
 
 
 def test_an_interrupted_demo_leaves_nothing(tmp_path, listing, monkeypatch):
@@ -125,6 +187,51 @@ def test_an_answer_that_finds_no_place_is_an_error():
         )
     assert done.returncode == 2
     assert done.stderr == "error: cannot go on: No space left on device\n"
+
+
+def in_a_shell(command):
+    return subprocess.run(
+        f"{sys.executable} -m sequester {command}", shell=True, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_closed_stdout_is_no_error(clicks_here):
+    done = in_a_shell("protect release.toml --quiet >&-")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (clicks_here / "out" / "release" / "certificate.json").exists()
+
+
+def test_closed_streams_still_give_the_code(clicks_here):
+    assert in_a_shell("protect missing.toml --json >&- 2>&-").returncode == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_lost_answer_does_not_hide_the_release(clicks_here):
+    done = in_a_shell("protect release.toml --quiet --json > /dev/full")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: cannot write the answer: No space left on device; out/release is complete and in place\n"
+    )
+    assert (clicks_here / "out" / "release" / "certificate.json").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_stderr_does_not_stop_the_run(clicks_here):
+    done = in_a_shell("protect release.toml --seed short --json 2> /dev/full")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["warnings"]
+    assert (clicks_here / "out" / "release" / "certificate.json").exists()
+
+
+def test_a_fault_after_the_release_says_where_it_is(clicks_here, run, monkeypatch):
+    def fail(*args, **keywords):
+        raise KeyError
+
+    monkeypatch.setattr("sequester.cli.terminal.json.dumps", fail)
+    ran = run("protect", "release.toml", "--quiet", "--json")
+    assert ran.code == 3
+    assert "out/release is complete and in place" in ran.err
+    assert "othing was written" not in ran.err
 
 
 def test_a_reader_who_has_seen_enough_is_no_error():

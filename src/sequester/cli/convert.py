@@ -76,4 +76,4 @@ def convert(
         done = write(data, out, force=force, progress=progress)
     for line in done.lost:
         terminal.warn(line)
-    terminal.answer(done.to_json(), [f"{out}: {done.rows:,} events"])
+    terminal.answer(done.to_json(), [f"{out}: {done.rows:,} events"], made=out)

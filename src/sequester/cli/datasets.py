@@ -52,4 +52,4 @@ def make(
     if made.hierarchies:
         document |= {"hierarchies": [str(path) for path in made.hierarchies]}
         lines += [f"{path}: a hierarchy of it" for path in made.hierarchies]
-    terminal.answer(document, lines)
+    terminal.answer(document, lines, made=out)

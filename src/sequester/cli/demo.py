@@ -29,7 +29,7 @@ def demo(
     terminal = Terminal(json, quiet)
     with terminal.progress() as progress:
         shown = show(out, seed=seed, progress=progress, warn=terminal.warn)
-    terminal.answer(shown.to_json(), _story(shown))
+    terminal.answer(shown.to_json(), _story(shown), made=shown.folder)
 
 
 def _story(shown: "Demo") -> Iterator[str]:

@@ -63,7 +63,7 @@ def build(
         built = build_hierarchy(config, attribute, out, force=force, progress=progress, warn=terminal.warn)
     leaves, levels = len(built.tree.leaf_nodes), built.tree.height
     line = f"{out}: {leaves:,} lea{'f' if leaves == 1 else 'ves'}, {levels} level{'s' * (levels != 1)}"
-    terminal.answer(built.to_json(), [line])
+    terminal.answer(built.to_json(), [line], made=out)
 
 
 @app.command(cls=Command)

@@ -47,7 +47,7 @@ def inspect(
             config, out=out, force=force, patterns=patterns, seed=seed, progress=progress, warn=terminal.warn
         )
     page = {} if out is None else {"page": str(out)}
-    terminal.answer(found.to_json() | page, _tell(found, out))
+    terminal.answer(found.to_json() | page, _tell(found, out), made=out)
 
 
 def _tell(found: "Inspection", out: Path | None) -> Iterator[str]:

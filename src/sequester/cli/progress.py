@@ -7,6 +7,8 @@ import time
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any
 
+from sequester.cli.streams import mention
+
 if TYPE_CHECKING:
     from types import TracebackType
 
@@ -81,8 +83,7 @@ class Bar:
         if self._phase and (self._phase != phase or elapsed - when >= _EVERY):
             self._said = (elapsed, self._phase)
             left = self._left()
-            sys.stderr.write(f"{self._fraction:4.0%} {self._phase}{', ' + left if left else ''}\n")
-            sys.stderr.flush()
+            mention(f"{self._fraction:4.0%} {self._phase}{', ' + left if left else ''}\n")
 
     def _left(self) -> str:
         if self._fraction < _KNOWN:

@@ -47,7 +47,7 @@ def protect(
 
     with terminal.progress() as progress:
         done = make(config, out=out, seed=seed, force=force, progress=progress, warn=terminal.warn)
-    terminal.answer(done.to_json(), _tell(done))
+    terminal.answer(done.to_json(), _tell(done), made=done.written.path)
 
 
 def _tell(done: "Protected") -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import threading
@@ -11,20 +10,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sequester._version import __version__
+from sequester.cli import streams
 from sequester.cli.exits import DONE, INTERRUPTED, OURS, UNMET, WRONG
-from sequester.cli.terminal import Terminal
+from sequester.cli.terminal import Terminal, in_place
 from sequester.errors import InputError, InternalError, SchemaError, UnattainableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import TracebackType
 
+    from sequester.cli.interrupts import Interrupts
+
 _PACKAGE = Path(__file__).parents[1]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def run(argv: Sequence[str], interrupts: Interrupts) -> int:
     """Run ``sequester ARGV`` and give the exit code; no exception leaves."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    arguments = list(argv)
+    streams.fill_in()
     terminal = Terminal(as_json="--json" in arguments)
     try:
         with _stoppable(), terminal.open():
@@ -35,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
             return code
     except BaseException as error:  # noqa: BLE001  (polars panics are no Exception)
-        return _explain(error, terminal)
+        return _explain(KeyboardInterrupt() if interrupts.came else error, terminal)
 
 
 def _explain(error: BaseException, terminal: Terminal) -> int:
@@ -46,10 +49,9 @@ def _explain(error: BaseException, terminal: Terminal) -> int:
         terminal.refuse(code, lines)
         for note in error.notes if isinstance(error, SchemaError) else ():
             terminal.say(note)
-        sys.stdout.flush()
-    except OSError:
-        pass
-    _forget_stdout_that_fails()
+    except (OSError, InputError):
+        pass  # nobody takes the answer; the code says enough
+    streams.forget(sys.stdout)
     return code
 
 
@@ -57,7 +59,7 @@ def _diagnose(error: BaseException) -> tuple[int, tuple[str, ...]]:
     """Tell whose turn it is, and what to say."""
     match error:
         case KeyboardInterrupt():
-            return INTERRUPTED, ("interrupted; nothing was written",)
+            return INTERRUPTED, (f"interrupted; {in_place()}",)
         case InputError():
             return WRONG, error.lines
         case UnattainableError():
@@ -80,7 +82,7 @@ def _about_file(error: OSError) -> str:
 def _report(error: BaseException) -> str:
     """Name the fault and its place; what it says may hold raw data, so it is left out."""
     return (
-        f"this is our fault: {type(error).__name__} at {_place(error.__traceback__)}. Nothing was written. "
+        f"this is our fault: {type(error).__name__} at {_place(error.__traceback__)}; {in_place()}. "
         f"Please report this line, the command and the version ({__version__}, "
         f"Python {sys.version_info.major}.{sys.version_info.minor}, {sys.platform})"
     )
@@ -115,12 +117,3 @@ def _stoppable() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _forget_stdout_that_fails() -> None:
-    """Keep Python from trying again, at its end, what the other side of a pipe or a full disk refused."""
-    try:
-        sys.stdout.flush()
-    except (OSError, ValueError):
-        with open(os.devnull, "w") as nowhere:  # noqa: PTH123
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())

@@ -10,11 +10,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sequester.cli.exits import UNMET
+from sequester.cli.streams import mention
+from sequester.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from sequester.engine import Progress
+
+
+_made: list[str] = []
+"""What this run has put in its place; there is one run at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,7 @@ class Terminal:
     @contextmanager
     def open(self) -> Iterator[None]:
         """Show letters that the terminal does not know as escapes; warnings come as lines, from the jobs."""
+        _made.clear()
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
@@ -36,19 +43,34 @@ class Terminal:
             warnings.simplefilter("ignore")
             yield
 
-    def answer(self, document: Mapping[str, Any], lines: Iterable[str]) -> None:
-        """Give the answer of a command: the document under ``--json``, the lines otherwise."""
+    def answer(
+        self, document: Mapping[str, Any], lines: Iterable[str], *, made: object | None = None
+    ) -> None:
+        """Give the answer of a command: the document under ``--json``, the lines otherwise.
+
+        `made` is the file or folder that the command has put in its place, whatever becomes of the answer.
+        """
+        if made is not None:
+            _made.append(str(made))
         text = (
             json.dumps(document, ensure_ascii=False, indent=2)
             if self.as_json
             else "\n".join(map(plain, lines))
         )
-        sys.stdout.write(text + "\n")
+        try:
+            sys.stdout.write(text + "\n")
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if not _made:
+                raise
+            msg = f"cannot write the answer: {error.strerror}; {in_place()}"
+            raise InputError(msg) from None
 
     def say(self, line: str) -> None:
         """Tell something in passing."""
-        sys.stderr.write(plain(line) + "\n")
-        sys.stderr.flush()
+        mention(plain(line) + "\n")
 
     def warn(self, line: str) -> None:
         """Tell something that does not stop the run but must be known."""
@@ -80,6 +102,11 @@ class Terminal:
                 yield bar
         finally:
             forget()
+
+
+def in_place() -> str:
+    """Say what the run has left, where it did not come to its end."""
+    return f"{', '.join(_made)} is complete and in place" if _made else "nothing was written"
 
 
 def plain(line: str) -> str:
