@@ -32,12 +32,16 @@ class Numbers:
     high: float
     bulk: tuple[float, float]
     """Nine of ten rows lie between these."""
+    middle: float
+    """Half of the rows lie below."""
     is_whole: bool
 
     @property
     def is_even(self) -> bool:
-        """Most of the range is used: no far values that would make equal widths useless."""
-        return self.bulk[1] - self.bulk[0] >= 0.3 * (self.high - self.low)
+        """Neither far values nor a crowded end would make equal widths useless."""
+        low, high = self.bulk
+        width = high - low
+        return width >= 0.3 * (self.high - self.low) and 0.2 * width <= self.middle - low <= 0.8 * width
 
 
 @dataclass(frozen=True)
@@ -113,9 +117,15 @@ class Column:
         return self.n_distinct > 1 and runs == self.n_distinct
 
     @cached_property
+    def sample(self) -> pl.DataFrame:
+        """Different values of the sample in the order of the file, each with the rows it has there."""
+        text = self.text.head(SAMPLE).drop_nulls().alias("value").to_frame()
+        return text.group_by("value", maintain_order=True).len("rows").head(_LOOKED_AT)
+
+    @property
     def some(self) -> pl.Series:
         """Different values of the sample, in the order of the file."""
-        return self.text.head(SAMPLE).drop_nulls().unique(maintain_order=True).head(_LOOKED_AT)
+        return self.sample["value"]
 
     @cached_property
     def lengths(self) -> tuple[float, int]:
@@ -128,7 +138,8 @@ class Column:
         """How the column writes times; None where it holds something else."""
         if self.series.dtype in (pl.Date, pl.Datetime):
             return TimeForm(None, 1.0, self.some.str.contains(":").any())
-        return find_time_form(self.some) if self.series.dtype == pl.String else None
+        is_text = self.series.dtype == pl.String
+        return find_time_form(self.some, self.sample["rows"]) if is_text else None
 
     @cached_property
     def clock(self) -> str | None:
@@ -145,9 +156,11 @@ class Column:
         if not np.isfinite(numbers).all():
             return None
         ends = np.cumsum(values["rows"].to_numpy())
-        low, high = (float(numbers[np.searchsorted(ends, share * ends[-1])]) for share in (0.05, 0.95))
+        low, middle, high = (
+            float(numbers[np.searchsorted(ends, share * ends[-1])]) for share in (0.05, 0.5, 0.95)
+        )
         is_whole = bool((numbers == np.round(numbers)).all())
-        return Numbers(float(numbers[0]), float(numbers[-1]), (low, high), is_whole)
+        return Numbers(float(numbers[0]), float(numbers[-1]), (low, high), middle, is_whole)
 
     @cached_property
     def odd_among_numbers(self) -> list[str]:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sequester.data.roles import RESERVED
+from sequester.data.roles import RESERVED, refuse_patterns
 from sequester.data.schema import ROW
 from sequester.errors import InputError
 from sequester.hierarchies.labels import counted, quoted
@@ -16,7 +16,7 @@ from sequester.workflow.draft.hierarchies import Proposal, propose_hierarchy
 from sequester.workflow.draft.identifiers import reason_to_drop
 from sequester.workflow.draft.person import NOBODY, guess_person, named_person
 from sequester.workflow.draft.sensitive import Candidate, find_candidates
-from sequester.workflow.draft.when import guess_order, guess_tie, guess_time, some_rows
+from sequester.workflow.draft.when import always_rises, guess_order, guess_tie, guess_time, some_rows
 from sequester.workflow.draft.words import names_activity, names_order, names_person
 from sequester.workflow.hierarchy_settings import Dates
 
@@ -135,6 +135,7 @@ def draft_of(frame: pl.DataFrame, *, person: str | None = None) -> Draft:
 
 
 def _check_shape(frame: pl.DataFrame) -> None:
+    refuse_patterns(frame.columns)
     if not frame.height:
         msg = "there are no rows"
         raise InputError(msg)
@@ -187,18 +188,26 @@ def _draft(columns: Sequence[Column], who: Guess, *, may_be_time: bool = True) -
         symbol=symbol,
         quasi=() if symbol is not None else tuple(attributes),
         candidates=() if symbol is not None else tuple(find_candidates(known, list(by_name))),
-        doubts=tuple(_doubts(who, when, tie, n_tied, known)),
+        doubts=(
+            *_doubts(who, when, tie, n_tied),
+            *_spread(known),
+            *_sorted_away(owner, by_name[symbol.column] if symbol is not None else None),
+        ),
         released_time=None if {each.column for each in attributes} & said_when else released_time,
     )
 
 
 def _when(columns: Sequence[Column], owner: Column | None) -> When | None:
     when = guess_time(columns, owner)
-    if when is not None or owner is None:
+    if owner is None:
         return when
-    when = guess_order(columns, owner)
+    when = when or guess_order(columns, owner)
     if when is None:
         msg = f"only {quoted(owner.name)} has values, and events need more: who, and what happened"
+        raise InputError(msg)
+    if not (when.known & owner.text.is_not_null().to_numpy()).any():
+        named = " and ".join(map(quoted, when.columns))
+        msg = f"no row has both a person ({quoted(owner.name)}) and a time or order ({named})"
         raise InputError(msg)
     return when
 
@@ -231,7 +240,7 @@ def _names_somebody(column: Column, owner: Column | None) -> str | None:
 
 
 def _without_hierarchy(column: Column, problem: str) -> str:
-    if column.time_form is not None:
+    if column.time_form is not None and column.time_form.format is not None:
         return f"times as in {column.time_form}: write them as ISO 8601 to release them, coarsened"
     return f"no hierarchy fits: {problem}"
 
@@ -288,9 +297,7 @@ def _tied(n_tied: int, when: When | None) -> str:
     return f"{counted(n_tied, 'row has', 'rows have')} the {what} of another row of the person"
 
 
-def _doubts(
-    who: Guess, when: When | None, tie: str | None, n_tied: int, known: Sequence[Column]
-) -> list[str]:
+def _doubts(who: Guess, when: When | None, tie: str | None, n_tied: int) -> list[str]:
     doubts = [f"person: {who.doubt}"] if who.doubt else []
     if when is not None:
         doubts += [f"{'time' if when.is_time else 'order'}: {doubt}" for doubt in when.doubts]
@@ -298,7 +305,12 @@ def _doubts(
             doubts.append(
                 f"{'time' if when.is_time else 'order'}: {_tied(n_tied, when)}; they stay in file order"
             )
-    return [*doubts, *_spread(known)]
+    return doubts
+
+
+def _sorted_away(owner: Column | None, symbol: Column | None) -> Iterator[str]:
+    if owner is not None and symbol is not None and always_rises(symbol, owner):
+        yield "symbol: everybody's symbols rise and never repeat: the file has probably lost their own order"
 
 
 def _spread(known: Sequence[Column]) -> Iterator[str]:

@@ -127,7 +127,8 @@ def _can_cut(column: Column, n_bins: int) -> bool:
     ends = np.cumsum(values["rows"].to_numpy())
     places = np.searchsorted(ends, [i * ends[-1] // n_bins for i in range(1, n_bins)], side="right")
     edges = {two_digits(Fraction(number)) for number in values["value"].to_numpy()[places].tolist()}
-    return len(edges) == n_bins - 1 and float(min(edges)) > values["value"][0]
+    low, high = values["value"][0], values["value"][-1]
+    return len([edge for edge in edges if low < edge <= high]) == n_bins - 1
 
 
 def _width(tenth: float, *, is_whole: bool) -> list[int | float] | None:

@@ -54,10 +54,10 @@ def named_person(columns: Sequence[Column], name: str) -> Guess:
     if name == ROW:
         return Guess(ROW, "every row is a person, as you say")
     for column in columns:
-        if column.name == name:
+        if column.name == name and column.n_distinct:
             return Guess(name, f"as you say; {_repeats(column)}")
-    known = ", ".join(quoted(column.name) for column in columns)
-    msg = f"person must be {quoted(ROW)} or a column of the data ({known}), got {quoted(name)}"
+    known = ", ".join(quoted(column.name) for column in columns if column.n_distinct)
+    msg = f"person must be {quoted(ROW)} or a column with values ({known}), got {quoted(name)}"
     raise InputError(msg)
 
 

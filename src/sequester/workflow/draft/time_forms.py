@@ -7,12 +7,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from sequester.data.times import read_times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import polars as pl
 
 ENOUGH = 0.95
 """Share of readable values that makes a column one of times."""
@@ -63,8 +63,10 @@ class TimeForm:
         return "ISO 8601" if self.format is None else self.format
 
 
-def find_time_form(values: pl.Series) -> TimeForm | None:
+def find_time_form(values: pl.Series, rows: pl.Series | None = None) -> TimeForm | None:
     """Find how distinct values, in the order of the file, write a time; None where they are no times.
+
+    `rows` says how many rows each value has; without it, each has one.
 
     Examples
     --------
@@ -80,11 +82,12 @@ def find_time_form(values: pl.Series) -> TimeForm | None:
     """
     if not len(values):
         return None
-    if _share(values, None, _YEARS) >= ENOUGH:
-        has_clock = bool(values.str.contains(":").any())
-        return TimeForm(None, _share(values, None, _YEARS), has_clock)
+    rows = pl.Series([1] * len(values)) if rows is None else rows
+    iso = _share(values, rows, None)
+    if iso >= ENOUGH:
+        return TimeForm(None, iso, bool(values.str.contains(":").any()))
     known: Counter[str] = Counter(form for value in values.head(_TRIED) for form in _formats_of(value))
-    tried = {form: _share(values, form, _range_of(form)) for form, _ in known.most_common(8)}
+    tried = {form: _share(values, rows, form) for form, _ in known.most_common(8)}
     best = sorted(
         (form for form, share in tried.items() if share >= ENOUGH and share == max(tried.values())),
         key=lambda form: (_descents(values, form), not form.startswith("%d")),
@@ -137,13 +140,11 @@ def _formats_of(value: str) -> Iterator[str]:
                 yield from (each.format(match[separator]) + rest[1] + form for each in forms)
 
 
-def _range_of(form: str) -> tuple[int, int]:
-    return _YEARS_OF_DIGITS if form in _DIGITS.values() else _YEARS
-
-
-def _share(values: pl.Series, form: str | None, years: tuple[int, int]) -> float:
-    read = read_times([values], form).values.dt.year()
-    return float(read.is_between(*years).sum()) / len(values)
+def _share(values: pl.Series, rows: pl.Series, form: str | None) -> float:
+    """Give the share of rows that a format reads as a time of our age."""
+    years = _YEARS_OF_DIGITS if form in _DIGITS.values() else _YEARS
+    read = read_times([values], form).values.dt.year().is_between(*years).fill_null(value=False)
+    return float(rows.filter(read).sum()) / float(rows.sum())
 
 
 def _descents(values: pl.Series, form: str) -> int:

@@ -39,14 +39,15 @@ def to_toml(draft: Draft, data: DataFile) -> str:
 
 
 def text(value: str) -> str:
-    r"""Write a text as TOML does.
+    r"""Write a text as TOML does, letters that cannot be seen as escapes.
 
     Examples
     --------
     >>> print(text('date "of" birth\n'), text("C:\\data"), text("\x7f"))
-    "date \"of\" birth\n" "C:\\data" "\u007f"
+    "date \"of\" birth\n" "C:\\data" "\U0000007f"
     """
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    quoted = json.dumps(value, ensure_ascii=False)
+    return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in quoted)
 
 
 def key(name: str) -> str:

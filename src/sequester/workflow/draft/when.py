@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from sequester._typing import Counts, Mask
     from sequester.data.ordering import Keys
     from sequester.workflow.draft.column import Column
+    from sequester.workflow.draft.time_forms import TimeForm
 
 _MOST_MISSING = 0.5
+_SEVERAL = 1.5
+"""Mean events of a person from which on an order can be seen."""
 _CALLED_TIME = word_set("timestamp datetime time when at date")
 _CLOSE_TO_TIME = ("time", "date", "dt", "day")
 
@@ -47,8 +50,10 @@ class When:
     """What the steward should look at."""
     invalid: tuple[str, ...] = ()
     """Rows that have no readable time, in words."""
-    keys: Keys | None = None
-    """One number per row that says when it was; rows without one have the smallest."""
+    known: Mask
+    """Rows of which it is known when they were."""
+    keys: Keys
+    """One number per row that says when it was; where it is not known, any."""
 
 
 def guess_time(columns: Sequence[Column], person: Column | None) -> When | None:
@@ -64,17 +69,20 @@ def guess_time(columns: Sequence[Column], person: Column | None) -> When | None:
     if not found:
         return None
     best = max(found, key=_looks_like_time)
-    form = best.time_form
-    assert form is not None  # noqa: S101 - chosen for having one
-    used: tuple[Column, ...] = (best,)
+    clock = next((column for column in columns if column.clock and column is not person), None)
+    return _time_of(best, clock, cast("TimeForm", best.time_form))
+
+
+def _time_of(date: Column, clock: Column | None, form: TimeForm) -> When:
+    """Read a column of times, with the clock beside it where it has dates alone and both fit together."""
+    used: tuple[Column, ...] = (date,)
     time_format = form.format
-    times = read_times([best.series], time_format)
-    clock = None if form.has_clock else next((column for column in columns if column.clock), None)
-    if clock is not None:
+    times = read_times([date.series], time_format)
+    if clock is not None and not form.has_clock:
         both = None if time_format is None else f"{time_format} {clock.clock}"
-        together = read_times([best.text, clock.text], both)
+        together = read_times([date.text, clock.text], both)
         if together.values.null_count() <= times.values.null_count() + (1 - ENOUGH) * len(times.values):
-            used, time_format, times = (best, clock), both, together
+            used, time_format, times = (date, clock), both, together
     first, last = times.values.dt.to_string("%Y-%m-%d").drop_nulls().sort().gather([0, -1])
     n_unreadable = int(times.unreadable.sum())
     share = "all values" if not n_unreadable else f"all but {n_unreadable:,} values"
@@ -92,6 +100,7 @@ def guess_time(columns: Sequence[Column], person: Column | None) -> When | None:
         why=f"{share} are {form}; {first} to {last}",
         doubts=tuple(doubts),
         invalid=_invalid(times.missing, times.unreadable),
+        known=times.values.is_not_null().to_numpy(),
         keys=keys.fill_null(keys.min()).to_numpy(),
     )
 
@@ -117,7 +126,7 @@ def _looks_like_time(column: Column) -> float:
         called
         + start
         + bool(form and form.has_clock)
-        - 6.0 * column.missing_share
+        - 12.0 * column.missing_share
         - 3.0 * (column.n_distinct == 1)
     )
 
@@ -172,6 +181,7 @@ def guess_order(columns: Sequence[Column], person: Column) -> When | None:
         why=f"{named}the file has {1 - rate.descents:.0%} of a person's rows in this order",
         doubts=tuple(doubts),
         invalid=some_rows(rate.missing, "row has no order", "rows have no order"),
+        known=~rate.missing,
         keys=rate.keys,
     )
 
@@ -234,10 +244,17 @@ def _by_person(person: Column) -> Counts:
     return np.arange(person.n_rows, dtype=np.int64) if grouping.order is None else grouping.order
 
 
+def always_rises(column: Column, person: Column) -> bool:
+    """Tell whether the values of nobody ever fall or repeat, as if a file had sorted them away."""
+    if column.numbers is None or column.n_missing or column.rows_each < 2 or person.rows_each < _SEVERAL:
+        return False
+    order = _by_person(person)
+    rate = _rate(column, _numbered(person)[order], order)
+    return rate.descents == rate.ties == 0
+
+
 def guess_tie(columns: Sequence[Column], person: Column, when: When) -> tuple[str | None, int]:
     """Guess the column that decides where a person has several events at a time, and count those events."""
-    if when.keys is None:
-        return None, 0
     frame = pl.DataFrame({"person": person.text, "when": when.keys})
     tied = frame.is_duplicated()
     n_tied = int(tied.sum())
