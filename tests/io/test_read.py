@@ -146,3 +146,12 @@ def test_a_repetitive_but_honest_file_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(contents_module, "LARGEST", 10_000)
     path.write_bytes(gzip.compress(TEXT))
     assert refused(path)[0].endswith("as no honest table does")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
+def test_a_column_whose_name_is_a_pattern_is_refused(tmp_path, ending):
+    frame = pl.DataFrame({"u": ["a"], "^x$": ["b"]})
+    path = tmp_path / f"t.{ending}"
+    {"csv": frame.write_csv, "parquet": frame.write_parquet, "arrow": frame.write_ipc}[ending](path)
+    with pytest.raises(InputError, match=r"column '\^x\$' has a name from \^ to \$, which is a pattern"):
+        read_frame(path)

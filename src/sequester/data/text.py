@@ -33,6 +33,11 @@ def as_text(values: pl.Series) -> pl.Series:
     >>> as_text(pl.Series([7, None])).to_list()
     ['7', None]
     """
+    # Without its name meanwhile: polars would take one such as ^page$ for a pattern.
+    return _written(values.alias("")).alias(values.name)
+
+
+def _written(values: pl.Series) -> pl.Series:
     if values.dtype.is_float():
         values = values.fill_nan(None)
     if isinstance(values.dtype, pl.Datetime):

@@ -1,9 +1,10 @@
-"""Cells that no table of events has."""
+"""Cells and names of columns that no table of events has."""
 
 from __future__ import annotations
 
 import polars as pl
 
+from sequester.data.roles import refuse_patterns
 from sequester.errors import InputError
 from sequester.hierarchies.labels import quoted
 
@@ -12,7 +13,11 @@ LARGEST_CELL = 2**20
 
 
 def check_cells(frame: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Refuse a frame with a cell above the limit, by column and row; give it back otherwise."""
+    """Refuse a frame with a cell above the limit, by column and row; give it back otherwise.
+
+    A name that polars takes for a pattern is refused first, since its column cannot be looked at.
+    """
+    refuse_patterns(frame.columns)
     lines = []
     for column in frame.select(pl.selectors.string()).iter_columns():
         sizes = column.str.len_bytes()
