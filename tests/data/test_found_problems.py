@@ -364,3 +364,31 @@ def test_rows_repeat_also_where_others_cannot_be_sorted():
         "note: column 't': events of a person at the same time stay in file order (2 rows: 2, 5)",
         "warning: rows that repeat an earlier row in every column (1 row: 5)",
     )
+
+
+@pytest.mark.parametrize("odd", [" 7", "7,0", "x"])
+def test_a_few_odd_cells_among_numbers_are_named(odd):
+    orders = [*map(str, range(20)), odd, "", odd]
+    frame = pl.DataFrame({"u": ["a"] * 23, "n": orders, "s": ["x"] * 23, "m": orders[::-1]})
+    table = EventTable(frame, Schema(person="u", order="n", symbol="s", drop=["m"], invalid="drop"))
+    rule = f"{odd!r} is no number, so all are ordered as text, 10 before 9"
+    assert Problem(f"column 'n': {rule}", "n", 2, (21, 23), "warning") in table.problems
+    frame = frame.with_columns(n=pl.lit(1))
+    table = EventTable(frame, Schema(person="u", order="n", symbol="s", tie="m"))
+    assert Problem(f"column 'm': {rule}", "m", 2, (1, 3), "warning") in table.problems
+
+
+@pytest.mark.parametrize(
+    "orders", [["10", "9", " 7"], [*map(str, range(20))], ["1.5", *"123456789"], [*"abcdefghij"]]
+)
+def test_numbers_throughout_and_texts_throughout_draw_no_warning(orders):
+    frame = pl.DataFrame({"u": ["a"] * len(orders), "n": orders, "s": ["x"] * len(orders)})
+    assert EventTable(frame, Schema(person="u", order="n", symbol="s")).problems == ()
+
+
+@pytest.mark.parametrize("ties", [["10", "", "9", "x"], [10.0, float("nan"), 9.0, 11.0]])
+def test_a_gap_in_the_tie_column_comes_last(ties):
+    frame = pl.DataFrame({"u": ["a"] * 4, "n": [1] * 4, "tie": ties, "s": ["1", "2", "0", "z"]})
+    table = EventTable(frame, Schema(person="u", order="n", symbol="s", tie="tie"))
+    assert table.rows.tolist()[-1] == 2
+    assert sorted(table.rows.tolist()) == [1, 2, 3, 4]

@@ -10,7 +10,7 @@ import polars as pl
 
 from sequester.data.binding import bind
 from sequester.data.derive import count_events, derive
-from sequester.data.ordering import Grouping, group_persons, order_keys, repeats, sort_events
+from sequester.data.ordering import Grouping, group_persons, odd_orders, order_keys, repeats, sort_events
 from sequester.data.problems import Problem, first_line
 from sequester.data.roles import check_roles, refuse_patterns, roles_of
 from sequester.data.schema import ROW
@@ -74,6 +74,8 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
     frame = pl.DataFrame({column: source[column] for column in plain if column not in schema.drop}).rechunk()
     rows = np.arange(1, frame.height + 1, dtype=np.int64)
     person, when = _read_person(frame, schema, problems), _read_when(frame, schema, problems)
+    if schema.tie is not None and schema.tie in frame.columns:
+        problems += _ordered_as_text(_gaps_as_null(frame[schema.tie]))
     if schema.invalid == "drop":
         valid = _present(person, frame.height) & _present(when, frame.height)
         if not valid.all():
@@ -168,10 +170,9 @@ def _read_when(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) -> 
     if schema.order is not None:
         if schema.order not in frame.columns:
             return None
-        order = frame[schema.order]
-        order = order.fill_nan(None) if order.dtype.is_float() else order
-        order = as_text(order) if order.dtype == pl.String else order
+        order = _gaps_as_null(frame[schema.order])
         problems += _invalid(schema, schema.order, "order is missing", order.is_null().to_numpy())
+        problems += _ordered_as_text(order)
         return order
     columns = schema.time_columns
     if not columns or not {*columns} <= {*frame.columns}:
@@ -199,6 +200,21 @@ def _read_when(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) -> 
     return times.values
 
 
+def _gaps_as_null(values: pl.Series) -> pl.Series:
+    values = values.fill_nan(None) if values.dtype.is_float() else values
+    return as_text(values) if values.dtype == pl.String else values
+
+
+def _ordered_as_text(values: pl.Series) -> list[Problem]:
+    """Warn where a few cells turn the order of numbers into an order of texts for everybody."""
+    odd = odd_orders(values)
+    if odd is None:
+        return []
+    column, first = values.name, values[int(odd.argmax())]
+    what = f"column {quoted(column)}: {quoted(first)} is no number, so all are ordered as text, 10 before 9"
+    return [Problem.at(what, column, odd, severity="warning")]
+
+
 def _invalid(schema: Schema, column: str, rule: str, where: Mask) -> list[Problem]:
     if not where.any():
         return []
@@ -217,7 +233,7 @@ def _arrange(
     key = order_keys(when)
     keys = [key]
     if schema.tie is not None and schema.tie in frame.columns:
-        tie = frame[schema.tie]
+        tie = _gaps_as_null(frame[schema.tie])
         if tie.null_count() < frame.height:
             keys += [tie.is_null().cast(pl.Int32).to_numpy(), order_keys(tie.fill_null(tie.drop_nulls()[0]))]
     if grouping.order is not None:

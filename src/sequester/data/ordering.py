@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from sequester.data.text import all_numbers, as_text, encode
+from sequester.data.text import all_numbers, as_text, encode, is_number
 from sequester.hierarchies.labels import as_number
 
 if TYPE_CHECKING:
@@ -85,6 +85,25 @@ def order_keys(values: pl.Series) -> Keys:
     if (text.str.len_bytes() <= _EXACT_DIGITS).all():
         return text.cast(pl.Float64).to_numpy()
     return _exact_ranks(text)
+
+
+def odd_orders(values: pl.Series) -> Mask | None:
+    """Mark the texts that keep an order column of numbers from being ordered by number; None without any.
+
+    At least nine tenths of the values must be numbers: otherwise the column is one of texts.
+
+    Examples
+    --------
+    >>> odd_orders(pl.Series(["10", " 7", *"123456789"])).nonzero()[0].tolist()
+    [1]
+    >>> odd_orders(pl.Series(["a", "b", "3"])) is None, odd_orders(pl.Series(["10", "9"])) is None
+    (True, True)
+    """
+    if values.dtype != pl.String or values.cast(pl.Int64, strict=False).null_count() == values.null_count():
+        return None
+    odd = (~is_number(values)).fill_null(False).to_numpy()
+    n_odd = int(odd.sum())
+    return odd if 0 < 10 * n_odd <= len(values) - values.null_count() else None
 
 
 def _exact_ranks(numbers: pl.Series) -> Keys:

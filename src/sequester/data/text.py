@@ -72,6 +72,11 @@ def distinct_labels(text: pl.Series) -> list[str]:
     return in_label_order(text.unique().fill_null(MISSING).to_list())
 
 
+def is_number(text: pl.Series) -> pl.Series:
+    """Tell of each label whether it is a number, null for a gap."""
+    return text.str.contains(_NUMBER)
+
+
 def all_numbers(text: pl.Series) -> bool:
     """Tell whether every label is a number, gaps aside."""
-    return bool(text.str.contains(_NUMBER).all())
+    return bool(is_number(text).all())
