@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from sequester.engine.progress import silent
@@ -73,7 +74,7 @@ class LocalEngine:
             return []
         size, longer = divmod(n_rows, n_shards)
         starts = [i * size + min(i, longer) for i in range(n_shards + 1)]
-        return [range(a, b) for a, b in zip(starts, starts[1:], strict=False)]
+        return [range(a, b) for a, b in pairwise(starts)]
 
     def map(
         self,

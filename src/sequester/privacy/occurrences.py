@@ -188,9 +188,7 @@ class Occurrences:
 
     def _refuse_too_many(self, most: int) -> None:
         if self.estimate(most) > LIMIT:
-            fits = next(
-                (size for size in range(min(most, _MANY), 0, -1) if self.estimate(size) <= LIMIT), 0
-            )
+            fits = next((size for size in range(min(most, _MANY), 0, -1) if self.estimate(size) <= LIMIT), 0)
             msg = (
                 f"what could be known of {most:,} items is too much to be counted, about "
                 f"{self.estimate(most):.0e} sequences; the largest p that can be checked here is {fits}"
