@@ -27,6 +27,19 @@ _ISO = (
     "%Y-%m-%d %H:%M:%S%.f%#z",
     "%Y-%m-%d %H:%M%#z",
 )
+_OFFSET = r"(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?"
+_EXTENDED = (
+    rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:[T ][0-9]{{2}}:[0-9]{{2}}(?::[0-9]{{2}}(?:\.[0-9]+)?)?{_OFFSET})?$"
+)
+_DAY = "([0-9]{4})([0-9]{2})([0-9]{2})T"
+_EXTEND = (
+    (_DAY + "([0-9]{2})([0-9]{2})([0-9]{2})", "${1}-${2}-${3}T${4}:${5}:${6}"),
+    (_DAY + "([0-9]{2})([0-9]{2})([Z+-]|$)", "${1}-${2}-${3}T${4}:${5}${6}"),
+    (_DAY + "([0-9]{2})([Z+-]|$)", "${1}-${2}-${3}T${4}${5}"),
+    ("([0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2})([Z+-]|$)", "${1}:00${2}"),
+    ("(.{19}),([0-9])", "${1}.${2}"),
+)
+"""How to write the basic form, a time of whole hours and a comma in the extended form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +83,7 @@ def read_times(columns: Sequence[pl.Series], time_format: str | None) -> Times:
 
 def _parse_iso(text: pl.Series) -> tuple[pl.Series, bool]:
     """Read ISO 8601, and tell whether only some of the times have an offset."""
-    if text.str.contains("T", literal=True).any():
-        text = text.str.replace(r"^(\d{4}-\d\d-\d\d)T", "${1} ")
+    text = _extended(text)
     values = pl.Series([None], dtype=UTC).new_from_index(0, len(text))
     sample = text.drop_nulls().head(1)
     with_offset = set()
@@ -85,6 +97,22 @@ def _parse_iso(text: pl.Series) -> tuple[pl.Series, bool]:
             with_offset.add(form.endswith("%#z"))
         values = values.zip_with(~waiting, parsed)
     return values, len(with_offset) == 2
+
+
+def _extended(text: pl.Series) -> pl.Series:
+    """Write times in the extended form with a blank; null where a text has no form of ISO 8601.
+
+    polars itself would also read signs, blanks and single digits. Eight digits alone stay unread: they may as
+    well be a number.
+    """
+    fits = text.str.contains(_EXTENDED)
+    if not fits.all():
+        others = text.filter(~fits)
+        for form, extended in _EXTEND:
+            others = others.str.replace("^" + form, extended)
+        others = others.set(~others.str.contains(_EXTENDED), None)
+        text = text.clone().scatter((~fits).arg_true(), others)
+    return text.str.replace("T", " ", literal=True) if text.str.contains("T", literal=True).any() else text
 
 
 def _parse_as(text: pl.Series, time_format: str) -> pl.Series:
