@@ -172,3 +172,11 @@ def test_a_released_iso_time_stays_as_it_is_written():
         ["2010-02-28T10:00", "2010-01-31"], symbol=None, quasi={"at": Hierarchy.flat()}, drop=["s"]
     )
     assert table.sequences.to_rows("at") == [("2010-01-31", "2010-02-28T10:00")]
+
+
+def test_a_clock_in_a_column_of_its_own_may_have_one_digit():
+    columns = [pl.Series(["2014-10-22", "2014-10-22"]), pl.Series(["9:15", "19:15:02"])]
+    assert read_times(columns, None).values.to_list() == [
+        utc(2014, 10, 22, 9, 15),
+        utc(2014, 10, 22, 19, 15, 2),
+    ]

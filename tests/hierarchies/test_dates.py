@@ -65,7 +65,7 @@ def test_times_of_day_lie_under_their_day():
 def test_short_spelling_of_a_date():
     tree = Hierarchy.dates(["month"]).build(["20090314", "2009-03-14"], column="d")
     assert chain(tree, "20090314") == chain(tree, "2009-03-14") == ["2009-03"]
-    assert tree.leaves[tree.node("2009-03")] == 32  # 31 days, one of them spelled twice
+    assert tree.leaves[tree.node("2009-03")] == 31  # days, however one of them is spelled
 
 
 def test_days_and_times_mixed_are_refused_where_a_day_would_be_both():

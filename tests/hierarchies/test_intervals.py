@@ -65,11 +65,19 @@ def test_one_fraction_makes_all_ranges_real():
     assert tree.level_labels(1) == ("[0:7)", "[7:14)")
 
 
-def test_two_spellings_of_a_number_are_two_leaves():
-    tree = Hierarchy.intervals([7, 14]).build(["3", "03", "+3", "8"], column="LOS")
-    assert tree.leaves[tree.node("[0:6]")] == 9
+def test_spellings_of_a_number_count_once():
+    tree = Hierarchy.intervals([7, 14]).build(["3", "03", "3.0", "8"], column="LOS")
+    assert tree.leaf_nodes.size == 4
+    assert tree.leaves[tree.node("[0:6]")] == 7
     assert tree.leaves[tree.node("[7:13]")] == 7
-    assert tree.leaves[tree.node("[0:13]")] == 16
+    assert tree.leaves[tree.node("[0:13]")] == 14
+
+
+def test_a_range_has_room_for_all_its_labels():
+    tree = Hierarchy.intervals([2, 4]).build(["0", "00", "1", "3"], column="LOS")
+    assert tree.leaves[tree.node("[0:1]")] == 3
+    assert tree.leaves[tree.node("[0:3]")] == 5
+    assert Hierarchy.from_frame(tree.to_frame()) == tree
 
 
 def test_gigantic_numbers_cost_no_memory():

@@ -74,7 +74,10 @@ def read_times(columns: Sequence[pl.Series], time_format: str | None) -> Times:
         return Times(values, missing, np.zeros_like(missing))
     text = as_text(first)
     for other in columns[1:]:
-        text = text + " " + as_text(other)
+        clock = as_text(other)
+        if time_format is None:  # a clock of its own is often written 9:30
+            clock = clock.str.replace("^([0-9]):", "0${1}:")
+        text = text + " " + clock
     missing = text.is_null().to_numpy()
     values, mixed = _parse_iso(text) if time_format is None else (_parse_as(text, time_format), False)
     unreadable = values.is_null().to_numpy() & ~missing

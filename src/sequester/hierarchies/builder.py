@@ -132,15 +132,23 @@ def outline_of_chains(
     return Outline(parents, tuple(found), sizes or {})
 
 
-def spellings(keys: Mapping[str, object], chains: Mapping[str, tuple[str, ...]]) -> Counter[str]:
-    """Count, per group, the values that only spell another one differently (``07`` beside ``7``).
+def with_room(sizes: Mapping[str, int], chains: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+    """Raise the leaf counts of groups to what lies in them; chains have one length and are not empty.
 
-    A group that stands for seven numbers has one leaf more for each of them.
+    A group that stands for seven numbers has seven leaves, also where one of them is spelled in two ways
+    (``07`` beside ``7``); only more labels than numbers need more.
+
+    Examples
+    --------
+    >>> with_room({"[3:4]": 2, "[3:6]": 4}, dict.fromkeys(["3", "03", "+3"], ("[3:4]", "[3:6]")))
+    {'[3:4]': 3, '[3:6]': 4}
     """
-    seen: set[object] = set()
-    more: Counter[str] = Counter()
-    for value, key in keys.items():
-        if key in seen:
-            more.update(chains[value])
-        seen.add(key)
-    return more
+    enough = dict(sizes)
+    held = Counter(chain[0] for chain in chains.values())
+    for level in range(len(next(iter(chains.values()), ()))):
+        for label, n_leaves in held.items():
+            enough[label] = max(enough[label], n_leaves)
+        held = Counter()
+        for label, above in {chain[level : level + 2] for chain in chains.values() if chain[level + 1 :]}:
+            held[above] += enough[label]
+    return enough

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 from sequester.errors import HierarchyError
-from sequester.hierarchies.builder import Kind, outline_of_chains, several, spellings
+from sequester.hierarchies.builder import Kind, outline_of_chains, several, with_room
 from sequester.hierarchies.labels import counted, in_label_order, listed
 
 if TYPE_CHECKING:
@@ -95,8 +95,7 @@ class Dates(Kind):
         if plain:
             for value, day in days.items():
                 sizes.update(zip(chains[value], (_n_days(day, level) for level in levels), strict=True))
-            for label, more in spellings(days, chains).items():
-                sizes[label] += more
+            sizes = with_room(sizes, chains)
         return outline_of_chains(chains, source, sizes=sizes, findings=findings)
 
 

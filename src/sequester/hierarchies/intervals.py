@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sequester.errors import HierarchyError
 from sequester.hierarchies.arrays import MOST_LEAVES
-from sequester.hierarchies.builder import Kind, outline_of_chains, several, spellings
+from sequester.hierarchies.builder import Kind, outline_of_chains, several, with_room
 from sequester.hierarchies.numbers import as_numbers, exact, plain
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ class Intervals(Kind):
     not they occur: how much ``[0:6]`` hides does not depend on who happens to be in the data. Ranges in which
     nothing occurs are not part of the tree, so one far value does not make the others look close, and no
     number is too large: the root has the leaves of the widest ranges that occur. Real numbers cannot be
-    counted, so their ranges have the values that occur as leaves.
+    counted, so their ranges have the values that occur as leaves. ``7`` and ``07`` are two
+    labels of one number, which counts once: a range of seven numbers has seven leaves unless more labels lie in it.
 
     Examples
     --------
@@ -98,8 +99,7 @@ class Intervals(Kind):
         if whole:
             for labels in known.values():
                 sizes.update(zip(labels, map(int, widths), strict=True))
-            for label, more in spellings(numbers, chains).items():
-                sizes[label] += more
+            sizes = with_room(sizes, chains)
         if whole and sum(sizes[label] for label in {chain[-1] for chain in known.values()}) > MOST_LEAVES:
             text = "the ranges hold 2^63 whole numbers or more: choose smaller widths"
             findings.append(source.say("error", "too-many-leaves", text))
