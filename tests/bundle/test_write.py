@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
 import sys
 import tomllib
@@ -161,20 +162,56 @@ def test_force_replaces_all_of_it(tmp_path):
     assert not (written.internal / "pseudonyms.parquet").exists()
 
 
-@pytest.mark.parametrize("kind", ["link", "file"])
-def test_force_replaces_a_link_or_file_and_not_what_a_link_shows(tmp_path, kind):
+def test_force_replaces_a_link_and_not_what_it_shows(tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "mine.txt").write_text("mine")
     out = tmp_path / "out"
     out.mkdir()
-    if kind == "link":
-        (out / "release").symlink_to(elsewhere)
-    else:
-        (out / "release").write_text("a file")
+    (out / "release").symlink_to(elsewhere)
     assert write(release_of(), out, report=Pages(), force=True).verification
     assert (elsewhere / "mine.txt").read_text() == "mine"
     assert not (out / "release").is_symlink()
+
+
+def test_force_replaces_an_empty_folder(tmp_path):
+    (tmp_path / "release").mkdir()
+    (tmp_path / "internal").mkdir()
+    assert write(release_of(), tmp_path, report=Pages(), force=True).verification
+
+
+FOREIGN = {
+    "release": ["photo.jpg", "certificate.json", ""],
+    "internal": ["photo.jpg", "release.toml", "changes.parquet", ""],
+}
+
+
+@pytest.mark.parametrize(
+    ("half", "name"), [(half, name) for half, names in FOREIGN.items() for name in names]
+)
+def test_force_does_not_replace_what_no_release_has_put_there(tmp_path, half, name):
+    place = tmp_path / half / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("{}")
+    before = contents(tmp_path)
+    line = f"{tmp_path / half} exists already and was not written with a release"
+    for attempt in (lambda: check_target(tmp_path, force=True), lambda: forced(tmp_path)):
+        with pytest.raises(InputError, match=re.escape(line)):
+            attempt()
+    assert contents(tmp_path) == before
+
+
+def forced(out: Path) -> None:
+    write(release_of(), out, report=Pages(), force=True)
+
+
+def test_a_certificate_of_another_program_is_not_ours_to_replace(tmp_path):
+    folder = write(release_of(), tmp_path, report=Pages()).path
+    text = (folder / "certificate.json").read_text()
+    (folder / "certificate.json").write_text(text.replace('"name": "sequester"', '"name": "another"'))
+    with pytest.raises(InputError, match="was not written with a release"):
+        forced(tmp_path)
+    assert (folder / "events.csv").exists()
 
 
 STEPS = ["write_tables", "write_hierarchies", "write_certificate", "write_internal", "_sync", "_verify"]
@@ -275,7 +312,7 @@ def test_a_limit_that_is_no_share_is_refused(tmp_path, share):
 @pytest.mark.parametrize("cell", ["=1+1", "+a", "-5", "@x", "\tx", "\rx"])
 def test_formula_like_cells_are_released_as_they_are_and_named(tmp_path, cell):
     with pytest.warns(
-        SequesterWarning, match="column 'page': 1 values begin like a spreadsheet formula"
+        SequesterWarning, match="column 'page': 1 value begins like a spreadsheet formula"
     ) as caught:
         written = write(release_of([[cell, "a=b"], [cell, "a=b"]]), tmp_path, report=Pages())
     assert ascii(cell) in str(caught[0].message)

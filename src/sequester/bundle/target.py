@@ -6,12 +6,15 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from sequester.bundle.internal_files import CHANGES, CONFIGURATION
 from sequester.errors import InputError
+from sequester.verify.files import read_certificate
 
 RELEASE = "release"
 """The folder that a recipient may have."""
 INTERNAL = "internal"
 """The folder that stays in the house."""
+_SOFTWARE = "sequester"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +64,33 @@ class Target:
         if lines:
             raise InputError(*lines)
 
+    def refuse_foreign(self) -> None:
+        """Refuse to replace what no release has put there: only empty folders, links, and our own may go."""
+        own = ((self.release, _is_release), (self.internal, _is_internal))
+        lines = [
+            f"{folder} exists already and was not written with a release, so --force does not replace it; "
+            "remove it, or name another folder"
+            for folder, is_ours in own
+            if os.path.lexists(folder) and not folder.is_symlink() and not is_ours(folder)
+        ]
+        if lines:
+            raise InputError(*lines)
+
 
 def check_target(
     out: str | os.PathLike[str], *, internal: str | os.PathLike[str] | None = None, force: bool = False
 ) -> None:
-    """Refuse, before a long run, an output that exists or cannot be written. Leaves no trace."""
+    """Refuse, before a long run, an output that exists or cannot be written. Leaves no trace.
+
+    With `force`, an empty folder and what an earlier release has put there may be replaced, and nothing else.
+    """
     target = Target.of(out, internal)
-    if not force:
+    if force:
+        target.refuse_foreign()
+    else:
         target.refuse_existing()
-    for folder, real in zip(target.folders, target.resolved().folders, strict=True):
-        place = real.parent
+    for folder in target.folders:
+        place = folder.parent
         while not os.path.lexists(place) and place != place.parent:
             place = place.parent
         if not place.is_dir():
@@ -79,3 +99,24 @@ def check_target(
         if not os.access(place, os.W_OK | os.X_OK):
             msg = f"cannot write {folder}: {place} is not writable"
             raise InputError(msg)
+
+
+def _is_release(folder: Path) -> bool:
+    if _is_empty(folder):
+        return True
+    try:
+        return read_certificate(folder)[0].software == _SOFTWARE
+    except InputError:
+        return False
+
+
+def _is_internal(folder: Path) -> bool:
+    return _is_empty(folder) or all((folder / name).is_file() for name in (CHANGES, CONFIGURATION))
+
+
+def _is_empty(folder: Path) -> bool:
+    try:
+        return next(folder.iterdir(), None) is None
+    except OSError:
+        # No folder, or one that may not be looked into.
+        return False

@@ -86,7 +86,8 @@ def write(
     internal
         Another place for the internal folder.
     force
-        Replace an existing output, which is whole until the new one is complete and verified.
+        Replace an earlier release, which is whole until the new one is complete and verified. What is there
+        and was not written with a release is refused.
     original
         The table that was protected: the written files are checked against it too, and the internal page
         compares with it.
@@ -114,6 +115,8 @@ def write(
         Where the promise is not kept, or more is lost than `max_suppressed`.
     """
     target = Target.of(out, internal)
+    if force:
+        target.refuse_foreign()
     notes = [*check_suppressed(release, max_suppressed), *find_formulas(release), *find_misfit(release)]
     if not release.verdict:
         msg = f"the release does not keep its promise: {release.verdict.witnesses[:1]}"

@@ -15,6 +15,7 @@ from sequester.errors import InputError
 from sequester.io import read_frame
 from sequester.io.read import format_of
 from sequester.release.event_log import LogFormat
+from sequester.workflow.hierarchy_settings import File
 from sequester.workflow.method_settings import build_method
 from sequester.workflow.refusals import refusals
 from sequester.workflow.roles import missing_person, schema_of
@@ -68,6 +69,20 @@ class Config:
     def data_path(self) -> Path:
         """The data."""
         return self.folder / self.settings.data.path
+
+    @property
+    def inputs(self) -> dict[str, Path]:
+        """Every file that the configuration is made of or leads to, by what it is."""
+        data = self.settings.data
+        trees = {f"data.quasi.{column}": quasi.hierarchy for column, quasi in data.quasi.items()}
+        if data.symbol is not None and data.symbol.hierarchy is not None:
+            trees["data.symbol"] = data.symbol.hierarchy
+        files = {where: self.folder / tree.path for where, tree in trees.items() if isinstance(tree, File)}
+        return {
+            "the configuration": self.path,
+            "the data": self.data_path,
+            **{f"the hierarchy of {where}": path for where, path in files.items()},
+        }
 
     @property
     def event_log(self) -> LogFormat | None:

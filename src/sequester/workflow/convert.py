@@ -16,7 +16,7 @@ from sequester.workflow.conversion.event_log import EventLog, Roles
 from sequester.workflow.conversion.sequences import to_seq, to_spmf
 from sequester.workflow.conversion.tables import refuse_nested, to_csv
 from sequester.workflow.conversion.xes import to_xes
-from sequester.workflow.output_file import put, refuse_existing
+from sequester.workflow.output_file import put, refuse_existing, refuse_inputs
 from sequester.workflow.roles import complete
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Source:
 
     def completed(self) -> Source:
         """Take from a configuration, where the path leads to one, what is not given."""
-        if self.path.suffix.lower() != _CONFIG:
+        if not self._is_config:
             return self
         config = Config.load(self.path)
         data = complete(config.settings.data)
@@ -60,6 +60,15 @@ class Source:
             encoding=self.encoding or data.encoding,
             roles=_completed(self.roles, data),
         )
+
+    @property
+    def inputs(self) -> dict[str, Path]:
+        """Every file that is read, by what it is: of a configuration, all that it leads to."""
+        return Config.load(self.path).inputs if self._is_config else {"the data": self.path}
+
+    @property
+    def _is_config(self) -> bool:
+        return self.path.suffix.lower() == _CONFIG
 
     @property
     def kind(self) -> str:
@@ -110,6 +119,7 @@ def convert(
     out = Path(out)
     kind = format_of(out)
     refuse_existing(out, force=force)
+    refuse_inputs(out, inputs=source.inputs)
     source = source.completed()
     progress(0.0, "reading")
     frame = source.read()

@@ -10,13 +10,13 @@ from sequester.engine import silent
 from sequester.hierarchies.labels import ROOT, counted, listed
 from sequester.hierarchies.text_files import rows_as_text
 from sequester.workflow.bound_hierarchy import bind_hierarchy
+from sequester.workflow.config import Config
 from sequester.workflow.hearing import keep_quiet
-from sequester.workflow.output_file import put, refuse_existing
+from sequester.workflow.output_file import put, refuse_existing, refuse_inputs
 
 if TYPE_CHECKING:
     from sequester.engine import Progress
     from sequester.hierarchies.hierarchy import Hierarchy
-    from sequester.workflow.config import Config
     from sequester.workflow.hearing import Warn
 
 
@@ -54,6 +54,8 @@ def build_hierarchy(
     """Write the hierarchy of one attribute, bound to its column, as an ARX file."""
     out = Path(out)
     refuse_existing(out, force=force)
+    config = config if isinstance(config, Config) else Config.load(config)
+    refuse_inputs(out, inputs=config.inputs)
     progress(0.0, "reading")
     _, tree = bind_hierarchy(config, attribute)
     for line in _differences(tree):

@@ -12,7 +12,7 @@ from sequester.errors import InputError
 from sequester.io import read_frame
 from sequester.workflow.draft.draft import Draft, draft_of
 from sequester.workflow.draft.toml_text import DataFile, to_toml
-from sequester.workflow.output_file import put, refuse_existing
+from sequester.workflow.output_file import put, refuse_existing, refuse_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -81,6 +81,7 @@ def init(
     """Read a file and draft a configuration for it; `Proposed.write` puts it at `out`."""
     data, out = Path(data), Path(out)
     refuse_existing(out, force=force)
+    refuse_inputs(out, inputs={"the data": data})
     progress(0.0, "reading")
     frame = read_frame(data, format=format, delimiter=delimiter, encoding=encoding or "utf-8")
     progress(0.5, "looking at the columns")

@@ -13,7 +13,7 @@ from sequester.workflow.hearing import hearing, keep_quiet
 from sequester.workflow.inspection.frequent import Frequent
 from sequester.workflow.inspection.inspection import Inspection
 from sequester.workflow.inspection.shape import Shape
-from sequester.workflow.output_file import put, refuse_existing
+from sequester.workflow.output_file import put, refuse_existing, refuse_inputs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,8 +91,11 @@ def inspect_config(
     with hearing(warn):
         if out is not None:
             refuse_existing(out, force=force)
+        config = config if isinstance(config, Config) else Config.load(config)
+        if out is not None:
+            refuse_inputs(out, inputs=config.inputs)
         progress(0.0, "reading")
-        table = (config if isinstance(config, Config) else Config.load(config)).table()
+        table = config.table()
         found = inspect(
             table, patterns=patterns, seed=seed, engine=engine, progress=part(progress, 0.15, 1.0)
         )

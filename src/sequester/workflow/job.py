@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from sequester._version import __version__
-from sequester.bundle.target import check_target
+from sequester.bundle.target import Target, check_target
 from sequester.errors import InputError, SequesterWarning
+from sequester.workflow.output_file import refuse_inputs
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
@@ -40,7 +41,7 @@ class Job:
     def of(
         cls, config: Config, *, out: str | Path | None = None, seed: str | None = None, force: bool = False
     ) -> Job:
-        """Settle what is asked for, and refuse an output that exists or cannot be written."""
+        """Settle what is asked for; refuse an output that exists, cannot be written, or holds the input."""
         release = config.settings.release
         lines: list[str] = []
         method = None
@@ -63,6 +64,7 @@ class Job:
             seed=release.seed if seed is None else seed,
             force=force,
         )
+        refuse_inputs(*Target.of(job.out, job.internal).folders, inputs=config.inputs)
         check_target(job.out, internal=job.internal, force=force)
         return job
 
@@ -86,10 +88,9 @@ class Job:
 
 
 def tell_problems(table: EventTable) -> None:
-    """Warn of what is doubtful about the data."""
+    """Warn of what is doubtful about the data, or worth knowing."""
     for problem in table.problems:
-        if problem.severity == "warning":
-            warnings.warn(str(problem), SequesterWarning, stacklevel=2)
+        warnings.warn(str(problem), SequesterWarning, stacklevel=2)
 
 
 def _written(table: dict[str, Any]) -> dict[str, Any]:

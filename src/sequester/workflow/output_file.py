@@ -1,12 +1,16 @@
-"""One file as a command's output: never half written, never in the place of another unless asked."""
+"""What a command writes: never half of it, never over something unless asked, and never over its input."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sequester.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def refuse_existing(*paths: Path, force: bool) -> None:
@@ -14,6 +18,39 @@ def refuse_existing(*paths: Path, force: bool) -> None:
     lines = [f"{path} exists already; --force replaces it" for path in paths if os.path.lexists(path)]
     if lines and not force:
         raise InputError(*lines)
+
+
+def refuse_inputs(*outputs: Path, inputs: Mapping[str, Path]) -> None:
+    """Refuse outputs that are an input, by whatever name, have one inside, or are a part of one.
+
+    Examples
+    --------
+    >>> refuse_inputs(Path("out/release"), inputs={"the data": Path("out/release/d.csv")})
+    Traceback (most recent call last):
+    sequester.errors.InputError: out/release would replace the data, out/release/d.csv; name another output
+    """
+    lines = [
+        f"{output} would replace {what}, {path}; name another output"
+        for output in outputs
+        for what, path in inputs.items()
+        if _replaces(output, path)
+    ]
+    if lines:
+        raise InputError(*lines)
+
+
+def _replaces(output: Path, path: Path) -> bool:
+    outputs, inputs = _places(output), _places(path)
+    # Data may be a folder of Parquet files.
+    is_part = output.is_file() and output.suffix.lower() == ".parquet"
+    return any(
+        one.is_relative_to(other) or (is_part and other.parent == one) for one in inputs for other in outputs
+    )
+
+
+def _places(path: Path) -> set[Path]:
+    """Where a path is, and where it leads to if it is a link."""
+    return {Path(os.path.realpath(path)), Path(os.path.realpath(path.parent)) / path.name}
 
 
 def put(content: bytes, out: Path) -> None:
