@@ -104,7 +104,51 @@ CASES = [
         data(HEAD.encode() + b"a,1,caf\xe9\n"),
     ),
     Case("NUL bytes", 2, ("clicks.csv: line 2 has a NUL byte",), data(HEAD + "a,1,x\0\n")),
-    Case("an unknown encoding", 2, ("encoding", "klingon"), more('encoding = "klingon"')),
+    *(
+        Case(
+            f"the encoding {name}",
+            2,
+            ("release.toml: data.encoding must be one of text that Python knows", f"latin-1, got '{name}'"),
+            more(f'encoding = "{name}"'),
+        )
+        for name in ("klingon", "base64", "rot13", "hex")
+    ),
+    Case(
+        "an encoding with a NUL character",
+        2,
+        (r'release.toml: data.encoding must be text of any characters but NUL, got "u\u0000"',),
+        more(r'encoding = "u\u0000"'),
+    ),
+    Case(
+        "an output with a NUL character",
+        2,
+        (r'release.toml: release.path must be text of any characters but NUL, got "o\u0000ut"',),
+        toml(('path = "out"', r'path = "o\u0000ut"')),
+    ),
+    Case(
+        "no ASCII",
+        2,
+        ("clicks.csv: byte 20 is not ascii; set another encoding",),
+        {**data(HEAD + "a,1,caf\u00e9\n"), **more('encoding = "ascii"')},
+    ),
+    Case(
+        "a quote between cells",
+        2,
+        ("release.toml: data.delimiter must be one character and no quote or line end",),
+        more("delimiter = '\"'"),
+    ),
+    Case(
+        "an empty person",
+        2,
+        ('release.toml: data.person must be text of at least 1 character, got ""',),
+        toml(('person = "user"', 'person = ""')),
+    ),
+    Case(
+        "SPMF called text",
+        2,
+        ("clicks.txt: .txt is read as csv, and this looks like SPMF; set format to spmf or csv",),
+        {"clicks.txt": "1 -1 2 3 -1 -2\n1 -1 -2\n", **toml(("clicks.csv", "clicks.txt"))},
+    ),
     Case(
         "a huge cell",
         2,
@@ -186,7 +230,7 @@ def test_formulas_are_released_as_they_are_with_a_warning(run, tmp_path):
     ran = run("protect", "release.toml")
     assert ran.code == 0
     assert len(ran.warnings) == 1
-    assert "column 'page': 1 values begin like a spreadsheet formula, for example '=1+1'" in ran.warnings[0]
+    assert "column 'page': 1 value begins like a spreadsheet formula, for example '=1+1'" in ran.warnings[0]
     assert (tmp_path / "out/release/events.csv").read_text().count(",1,=1+1\n") == 2
 
 

@@ -227,8 +227,8 @@ def test_a_fault_after_the_release_says_where_it_is(clicks_here, run, monkeypatc
     def fail(*args, **keywords):
         raise KeyError
 
-    monkeypatch.setattr("sequester.cli.terminal.json.dumps", fail)
-    ran = run("protect", "release.toml", "--quiet", "--json")
+    monkeypatch.setattr("sequester.cli.protect.levels", fail)
+    ran = run("protect", "release.toml", "--quiet")
     assert ran.code == 3
     assert "out/release is complete and in place" in ran.err
     assert "othing was written" not in ran.err

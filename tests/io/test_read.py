@@ -32,7 +32,7 @@ def test_csv_tsv_and_gz_by_name(tmp_path):
 
 
 def test_the_format_may_be_given_where_the_name_does_not_tell(tmp_path):
-    path = tmp_path / "visits.txt"
+    path = tmp_path / "visits.dat"
     path.write_bytes(gzip.compress(b"a|b\n1|2\n"))
     assert refused(path) == [
         f"IT: the name does not tell the format; set format to one of {', '.join(FORMATS)}"
@@ -155,3 +155,14 @@ def test_a_column_whose_name_is_a_pattern_is_refused(tmp_path, ending):
     {"csv": frame.write_csv, "parquet": frame.write_parquet, "arrow": frame.write_ipc}[ending](path)
     with pytest.raises(InputError, match=r"column '\^x\$' has a name from \^ to \$, which is a pattern"):
         read_frame(path)
+
+
+def test_text_is_delimited_text_unless_told(tmp_path):
+    path = tmp_path / "visits.txt"
+    path.write_text("who;what\n1;-2\n")
+    assert read_frame(path).rows() == [("1", "-2")]
+    path.write_text("1 -1 -2\n1 -1 -2\n")
+    with pytest.raises(InputError, match="looks like SPMF"):
+        read_frame(path)
+    assert read_frame(path, format="spmf").height == 2
+    assert read_frame(path, format="csv").columns == ["1 -1 -2"]

@@ -38,6 +38,10 @@ class Target:
         Traceback (most recent call last):
         sequester.errors.InputError: out/release/internal must not be inside or around out/release
         """
+        for place in (out, internal):
+            if place is not None and "\0" in os.fspath(place):
+                msg = f"{os.fspath(place)!r} cannot be written: it has a NUL character"
+                raise InputError(msg)
         target = cls(Path(out) / RELEASE, Path(out) / INTERNAL if internal is None else Path(internal))
         public, private = (Path(os.path.realpath(each)) for each in target.folders)
         if public.is_relative_to(private) or private.is_relative_to(public):

@@ -22,12 +22,8 @@ def as_utf8(contents: bytes, name: str, encoding: str) -> bytes:
     >>> as_utf8(b"caf\xe9", "menu.csv", "latin-1").decode()
     'café'
     """
-    try:
-        codec = codecs.lookup(encoding).name
-    except LookupError:
-        msg = f"encoding must be one that Python knows, such as utf-8 or latin-1, got {encoding!r}"
-        raise InputError(msg) from None
-    if codec in ("utf-8", "utf-8-sig", "ascii"):
+    codec = _codec(encoding)
+    if codec in ("utf-8", "utf-8-sig"):
         for mark, other in _BOMS.items():
             if contents.startswith(mark):
                 msg = f"{name}: is not UTF-8 but {other}; set encoding"
@@ -38,7 +34,7 @@ def as_utf8(contents: bytes, name: str, encoding: str) -> bytes:
             contents = contents.decode(codec).removeprefix("\ufeff").encode()
         except UnicodeError as error:
             start = getattr(error, "start", 0)
-            msg = f"{name}: byte {start + 1:,} is not {codec}"
+            msg = f"{name}: byte {start + 1:,} is not {codec}; set another encoding"
             raise InputError(msg) from None
     place = contents.find(b"\0")
     if place >= 0:
@@ -46,6 +42,17 @@ def as_utf8(contents: bytes, name: str, encoding: str) -> bytes:
         msg = f"{name}: line {line:,} has a NUL byte; this is no text, or another encoding (UTF-16?)"
         raise InputError(msg)
     return _with_line_feeds(contents)
+
+
+def _codec(encoding: str) -> str:
+    """Give the usual name of an encoding; one of bytes or of texts among themselves is none of text."""
+    try:
+        # With nothing to encode, this tells the one kind from the other.
+        "".encode(encoding)
+        return codecs.lookup(encoding).name
+    except (LookupError, ValueError):
+        msg = f"encoding must be one of text that Python knows, such as utf-8 or latin-1, got {encoding!r}"
+        raise InputError(msg) from None
 
 
 def _with_line_feeds(contents: bytes) -> bytes:

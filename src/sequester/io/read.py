@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,12 +29,16 @@ PACKED = {"parquet": "Parquet", "arrow": "Arrow"}
 _ENDINGS = {
     ".csv": "csv",
     ".tsv": "csv",
+    ".txt": "csv",
     ".seq": "seq",
     ".parquet": "parquet",
     ".spmf": "spmf",
     ".xes": "xes",
     ".arrow": "arrow",
 }
+_TEXT = re.compile(r"\.txt(\.gz)?$", re.IGNORECASE)
+_SPMF = re.compile(rb"\s*(@CONVERTED_FROM|@ITEM=|-?\d[-\d ]* -2\s)")
+"""How files of SPMF begin: with names of items, or with a sequence."""
 
 
 def read_frame(
@@ -82,6 +87,9 @@ def read_frame(
         return check_cells(read_spmf(contents, str(path), encoding=encoding), str(path))
     if kind == "xes":
         return check_cells(read_xes(contents, str(path), encoding=encoding), str(path))
+    if format is None and _TEXT.search(path.name) and _SPMF.match(contents):
+        msg = f"{path}: .txt is read as csv, and this looks like SPMF; set format to spmf or csv"
+        raise InputError(msg)
     if delimiter is None and path.name.lower().removesuffix(".gz").endswith(".tsv"):
         delimiter = "\t"
     return check_cells(read_csv(contents, str(path), delimiter=delimiter, encoding=encoding), str(path))
@@ -94,8 +102,8 @@ def format_of(path: Path, given: str | None = None) -> str:
     --------
     >>> format_of(Path("visits.CSV.gz"))
     'csv'
-    >>> format_of(Path("visits.txt"), "spmf")
-    'spmf'
+    >>> format_of(Path("visits.txt")), format_of(Path("visits.txt"), "spmf")
+    ('csv', 'spmf')
     """
     kind = given if given is not None else _ENDINGS.get(Path(path.name.lower().removesuffix(".gz")).suffix)
     if kind is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from functools import cached_property
@@ -108,9 +109,14 @@ class Config:
     def frame(self) -> pl.DataFrame:
         """Read the data as it is."""
         data = self.settings.data
-        return read_frame(
-            self.data_path, format=data.format, delimiter=data.delimiter, encoding=data.encoding
-        )
+        try:
+            return read_frame(
+                self.data_path, format=data.format, delimiter=data.delimiter, encoding=data.encoding
+            )
+        except InputError as error:
+            wrong = re.compile(r"(format|delimiter|encoding) must be ")
+            lines = (f"{self.path.name}: data.{line}" if wrong.match(line) else line for line in error.lines)
+            raise type(error)(*lines) from None
 
     def table(self) -> EventTable:
         """Read the data and give every column its role."""

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from sequester.hierarchies.hierarchy import Hierarchy
+from sequester.workflow.parameters import NO_NUL
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from sequester.hierarchies.builder import HierarchyBuilder
+
+Name = Annotated[str, Field(pattern=NO_NUL)]
+"""What a system knows a thing by, such as a file."""
 
 
 class Table(BaseModel):
@@ -101,7 +105,7 @@ class Tree(Table):
 class File(Table):
     """A tree in a file of its own."""
 
-    path: str
+    path: Name
     """The file, relative to this file."""
     format: Literal["arx", "edges"] = "arx"
     """arx: leaf;level1;...;*   edges: child,parent."""

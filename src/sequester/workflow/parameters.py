@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from sequester.methods.method import Method
 
+NO_NUL = r"^[^\x00]*$"
+"""A pattern of texts that systems take for names."""
 _PLAIN = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 _PLURAL = {str: "texts", int: "whole numbers", float: "numbers"}
 
@@ -31,6 +33,8 @@ class Parameter:
     """What it is unless told; `MISSING` where it has to be told."""
     about: str = ""
     """What it is for."""
+    least: int | None = None
+    """The smallest number it may be, where its field says so: ``field(metadata={"least": 2})``."""
 
     @property
     def required(self) -> bool:
@@ -55,6 +59,7 @@ def parameters_of(method: type[Method]) -> tuple[Parameter, ...]:
             annotation=hints[each.name],
             default=each.default if each.default_factory is MISSING else each.default_factory(),
             about=about.get(each.name, ""),
+            least=each.metadata.get("least"),
         )
         for each in fields(method)  # type: ignore[arg-type]  # every method is a dataclass
         if each.init
@@ -138,6 +143,12 @@ def _bounds(metadata: Iterable[object]) -> str:
         length = getattr(each, "max_length", None)
         if length is not None:
             said.append(f"{length} character" + "s" * (length != 1))
+        if getattr(each, "min_length", None) is not None:
+            said.append("at least 1 character")
+        if getattr(each, "pattern", None) == NO_NUL:
+            said.append("any characters but NUL")
+    # A length that is fixed is a largest and a least one.
+    said = [each for each in said if each != "at least 1 character" or len(said) == 1]
     return f" of {' and '.join(said)}" if said else ""
 
 

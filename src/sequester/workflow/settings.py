@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from sequester.data.schema import Derivation
-from sequester.workflow.hierarchy_settings import HierarchySettings, Table
+from sequester.workflow.hierarchy_settings import HierarchySettings, Name, Table
 
 LATER_KEYS = ("data.trip", "data.place")
 """Keys that this version does not have yet."""
@@ -52,15 +52,15 @@ class SymbolSettings(Table):
 class DataSettings(Table):
     """Which table is published, and the role of each column."""
 
-    path: str
-    """The data, relative to this file: .csv .tsv .txt .spmf .seq .xes .parquet .arrow, or a folder."""
+    path: Name
+    """The data, relative to this file: .csv .tsv .txt (csv) .spmf .seq .xes .parquet .arrow, or a folder."""
     format: Literal["csv", "spmf", "seq", "xes", "parquet", "arrow"] | None = None
     """Only where the name of the file does not tell; seq is the UCI format of MSNBC."""
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     """What separates the cells of a CSV file; default: found among , ; tab |."""
-    encoding: str = "utf-8"
+    encoding: Name = "utf-8"
     """How text is written."""
-    person: str | None = None
+    person: Annotated[str, Field(min_length=1)] | None = None
     """The column of person keys, or "row" where each line is a person (spmf and seq imply it)."""
     order: str | None = None
     """The column that orders a person's events: as numbers if all are numbers, otherwise as text."""
@@ -89,9 +89,9 @@ class DataSettings(Table):
 class ReleaseSettings(Table):
     """Where the release goes."""
 
-    path: str | None = None
+    path: Name | None = None
     """The folder that gets release/ and internal/, relative to this file; --out wins."""
-    internal: str | None = None
+    internal: Name | None = None
     """Keeps what stays in the house elsewhere."""
     pseudonyms: bool = False
     """Also write internal/pseudonyms.parquet, which undoes the new names."""
