@@ -55,6 +55,8 @@ WRONG = [
     ('name = "p2ka"', ""),
     ("k = 5", ""),
     ("k = 5", 'k = "5"'),
+    ("k = 5", "k = 1"),
+    ('path = "clicks.csv"\nperson = "user"', 'path = "c.spmf"\nformat = "csv"'),
     ("k = 5", "k = 5\nc = 0.5"),
     ("max_suppressed = 0.2", "max_suppressed = 2"),
     ("max_suppressed = 0.2", 'max_suppressed = "few"'),
@@ -85,7 +87,16 @@ def test_a_wrong_configuration_is_refused_by_both(validator, tmp_path, old, new)
     assert not validator.is_valid(tomllib.loads(text))
 
 
-@pytest.mark.parametrize("text", ['[data]\npath = "c.seq.gz"', '[data]\npath = "c"\nformat = "seq"'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[data]\npath = "c.seq.gz"',
+        '[data]\npath = "c"\nformat = "seq"',
+        '[data]\npath = "a.spmf"',
+        '[data]\npath = "a.SPMF.gz"',
+        '[data]\npath = "a.txt"\nformat = "spmf"',
+    ],
+)
 def test_sequence_files_need_no_person(validator, text):
     assert validator.is_valid(tomllib.loads(text))
 

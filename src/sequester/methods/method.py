@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, ClassVar
 
 from sequester.engine import LocalEngine, part, silent
-from sequester.errors import SequesterWarning
+from sequester.errors import ParameterError, SchemaError, SequesterWarning
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
@@ -66,9 +66,17 @@ class Method(ABC):
     ) -> Release:
         """Return a release of `table` whose promise has been checked, or raise."""
         # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.data.table import EventTable  # noqa: PLC0415
         from sequester.release.assemble import assemble  # noqa: PLC0415
         from sequester.release.randomness import SHORT_SEED, Randomness  # noqa: PLC0415
 
+        if not isinstance(table, EventTable):
+            got = type(table).__name__
+            msg = f"table must be an EventTable, got {got}; make one: EventTable(frame, Schema(person=...))"
+            raise SchemaError(msg)
+        if seed is not None and not isinstance(seed, str):
+            msg = f"seed must be text, got {seed!r}"
+            raise ParameterError(msg)
         self.accept(table)
         if seed is not None and len(seed) < SHORT_SEED:
             line = (

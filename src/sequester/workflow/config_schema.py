@@ -12,10 +12,13 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 """What the schema is written in."""
 _BY_NAME = ("properties", "$defs")
 """Tables whose keys are names of ours, not words of JSON Schema."""
-_PERSON_OR_SEQ = [
+_PERSON_OR_LINES = [
     {"required": ["person"]},
-    {"properties": {"format": {"const": "seq"}}, "required": ["format"]},
-    {"properties": {"path": {"pattern": "\\.seq(\\.gz)?$"}}},
+    {"properties": {"format": {"enum": ["spmf", "seq"]}}, "required": ["format"]},
+    {
+        "properties": {"path": {"pattern": "\\.([sS][pP][mM][fF]|[sS][eE][qQ])(\\.[gG][zZ])?$"}},
+        "not": {"required": ["format"]},
+    },
 ]
 """A person column is needed, except where the format implies it."""
 
@@ -32,7 +35,7 @@ def config_schema() -> dict[str, Any]:
         choices.append({"$ref": f"#/$defs/{method.__name__}"})
     about = schema["properties"]["method"]["description"]
     schema["properties"]["method"] = {"oneOf": choices, "description": about}
-    definitions["DataSettings"]["anyOf"] = _PERSON_OR_SEQ
+    definitions["DataSettings"]["anyOf"] = _PERSON_OR_LINES
     return {"$schema": DIALECT, "title": "release.toml", **_without_null(schema)}
 
 

@@ -24,7 +24,12 @@ def method_model(method: type[Method]) -> type[BaseModel]:
     declared: dict[str, Any] = {"name": (Literal[method.name], Field(description="The method."))}
     for each in parameters_of(method):
         default = ... if each.required else each.default
-        declared[each.name] = (each.annotation, Field(default, description=each.about or None))
+        # The method refuses what is below, in its own words; the schema tells it beforehand.
+        least = {} if each.least is None else {"minimum": each.least}
+        declared[each.name] = (
+            each.annotation,
+            Field(default, description=each.about or None, json_schema_extra=least),
+        )
     config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
     return create_model(method.__name__, __config__=config, __doc__=method.promise, **declared)
 

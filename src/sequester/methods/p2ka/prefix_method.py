@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import operator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from sequester.engine import part
@@ -33,14 +34,16 @@ class PrefixMethod(Method):
     reattaches: ClassVar[bool]
     """A sequence that is cut moves to its closest path instead of being dropped."""
 
-    k: int
+    k: int = field(metadata={"least": 2})
     """Persons among whom the owner of any part of a released sequence is hidden; at least 2."""
 
     def __post_init__(self) -> None:
         k: object = self.k  # A configuration may hold anything.
-        if isinstance(k, bool) or not isinstance(k, int):
+        if isinstance(k, bool) or not hasattr(k, "__index__"):
             msg = f"k must be a whole number, got {k!r}"
             raise ParameterError(msg)
+        k = operator.index(k)  # those of numpy are whole numbers, too
+        object.__setattr__(self, "k", k)
         if k < 2:
             msg = f"k must be at least 2, got {k}"
             raise ParameterError(msg)
