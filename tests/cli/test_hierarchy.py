@@ -85,3 +85,16 @@ def test_labels_cannot_break_a_line(run, config, tmp_path):
     ran = run("hierarchy", "show", config, "ill")
     assert "\x1b" not in ran.out
     assert "  x\\x1b[2J\\ny" in ran.out
+
+
+def test_lint_names_limits_that_the_tree_does_not_have(run, config, tmp_path):
+    limits = 'max_level = 9\nnever_suppress = ["flu", "acute", "mumps"]\n'
+    (tmp_path / "release.toml").write_text(TOML + limits)
+    ran = run("hierarchy", "lint", config, "--quiet")
+    assert ran.code == 1
+    assert ran.errors == [
+        "quasi.ill.max_level must be at most 2, got 9",
+        "quasi.ill.never_suppress names values without a leaf: 'acute', 'mumps'",
+    ]
+    (tmp_path / "release.toml").write_text(TOML + 'max_level = 2\nnever_suppress = ["flu", "asthma"]\n')
+    assert run("hierarchy", "lint", config, "--quiet").code == 0

@@ -280,8 +280,8 @@ def test_protected_values_that_do_not_occur_are_named():
 def test_limits_of_a_quasi_identifier_are_held_against_its_hierarchy():
     quasi = Quasi(Hierarchy.mask([3, 1]), max_level=4, never_suppress=("56001", "99999"))
     assert refused(VISITS, quasi={"ZIP": quasi}) == [
-        "column 'ZIP': max_level must be at most 3, got 4",
-        "column 'ZIP': never_suppress names values without a leaf: '99999'",
+        "quasi.ZIP.max_level must be at most 3, got 4",
+        "quasi.ZIP.never_suppress names values without a leaf: '99999'",
     ]
 
 

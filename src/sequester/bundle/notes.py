@@ -60,8 +60,8 @@ def find_formulas(release: Release) -> list[str]:
             texts = pl.concat([pl.Series([column]), frame[column].unique().cast(pl.String).rename("")])
             found = texts.filter(texts.str.slice(0, 1).is_in(FORMULA_STARTS)).sort()
             if len(found):
-                begin = (
-                    f"{len(found):,} values begin like a spreadsheet formula, for example {shown(found[0])}"
-                )
-                notes.append(f"column {shown(column)}: {begin}; they are released as they are")
+                begin = "1 value begins" if len(found) == 1 else f"{len(found):,} values begin"
+                example = f"like a spreadsheet formula, for example {shown(found[0])}"
+                as_is = "it is released as it is" if len(found) == 1 else "they are released as they are"
+                notes.append(f"column {shown(column)}: {begin} {example}; {as_is}")
     return notes

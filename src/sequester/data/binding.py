@@ -42,7 +42,7 @@ def bind(
             continue
         bound[column] = tree
         if column in schema.quasi:
-            problems += _check_limits(schema.quasi[column], column, tree)
+            problems += [Problem(line, column) for line in check_limits(schema.quasi[column], column, tree)]
     return bound
 
 
@@ -102,15 +102,24 @@ def _bind_released(
     return source
 
 
-def _check_limits(quasi: Quasi, column: str, tree: Hierarchy) -> list[Problem]:
-    problems = []
+def check_limits(quasi: Quasi, column: str, tree: Hierarchy) -> list[str]:
+    """Say what a quasi-identifier asks for that its hierarchy does not have.
+
+    Examples
+    --------
+    >>> from sequester.data.schema import Quasi
+    >>> tree = Hierarchy.from_paths([["56001", "56***"], ["56002", "56***"]])
+    >>> for line in check_limits(Quasi(tree, max_level=9, never_suppress=("1",)), "ZIP", tree):
+    ...     print(line)
+    quasi.ZIP.max_level must be at most 2, got 9
+    quasi.ZIP.never_suppress names values without a leaf: '1'
+    """
+    lines = []
     if quasi.max_level is not None and quasi.max_level > tree.height:
-        what = f"column {quoted(column)}: max_level must be at most {tree.height}, got {quasi.max_level}"
-        problems.append(Problem(what, column))
+        lines.append(f"quasi.{column}.max_level must be at most {tree.height}, got {quasi.max_level}")
     unknown = [
         value for value in quasi.never_suppress if value not in tree or not tree.is_leaf[tree.node(value)]
     ]
     if unknown:
-        what = f"column {quoted(column)}: never_suppress names values without a leaf: {listed(unknown)}"
-        problems.append(Problem(what, column))
-    return problems
+        lines.append(f"quasi.{column}.never_suppress names values without a leaf: {listed(unknown)}")
+    return lines

@@ -28,7 +28,8 @@ class Intervals(Kind):
     nothing occurs are not part of the tree, so one far value does not make the others look close, and no
     number is too large: the root has the leaves of the widest ranges that occur. Real numbers cannot be
     counted, so their ranges have the values that occur as leaves. ``7`` and ``07`` are two
-    labels of one number, which counts once: a range of seven numbers has seven leaves unless more labels lie in it.
+    labels of one number, which counts once: a range of seven numbers has seven leaves unless more labels
+    lie in it.
 
     Examples
     --------

@@ -6,9 +6,12 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from sequester.data.binding import check_limits
 from sequester.data.schema import Quasi, Symbol
 from sequester.data.table import EventTable
 from sequester.engine import silent
+from sequester.errors import HierarchyError
+from sequester.hierarchies.finding import Finding
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.lint import lint
 from sequester.workflow.config import Config
@@ -16,10 +19,11 @@ from sequester.workflow.config import Config
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import polars as pl
+
     from sequester.data.schema import Schema
     from sequester.engine import Progress
     from sequester.hierarchies.builder import HierarchyBuilder
-    from sequester.hierarchies.finding import Finding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +72,24 @@ def lint_hierarchies(config: str | Path | Config, *, progress: Progress = silent
     for place, (attribute, source) in enumerate(_sources(schema).items()):
         progress(0.5 + 0.5 * place / len(_sources(schema)), "linting")
         counts = Counter(dict(table.frame[attribute].drop_nulls().value_counts().iter_rows()))
-        findings = tuple(lint(source, counts, attribute))
+        limits = _limits(schema, attribute, table.frame[attribute], counts)
+        findings = (*limits, *lint(source, counts, attribute))
         linted.append(Linted(attribute=attribute, n_values=len(counts), findings=findings))
     return linted
+
+
+def _limits(schema: Schema, attribute: str, text: pl.Series, counts: Counter[str]) -> list[Finding]:
+    """Hold what is asked of a quasi-identifier against its tree, where there is one."""
+    if attribute not in schema.quasi:
+        return []
+    quasi = schema.quasi[attribute]
+    try:
+        tree = quasi.hierarchy.build(counts, column=attribute, missing=text.null_count() > 0)
+    except HierarchyError:  # the linter says why
+        return []
+    return [
+        Finding(severity="error", kind="limit", text=line) for line in check_limits(quasi, attribute, tree)
+    ]
 
 
 def _sources(schema: Schema) -> dict[str, Hierarchy | HierarchyBuilder]:
