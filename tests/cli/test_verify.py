@@ -53,7 +53,10 @@ def test_an_honest_release_passes(release, run):
 
 
 def test_the_original_is_compared_with(release, run, tmp_path):
-    assert run("verify", "out/release", "--original", "release.toml").code == 0
+    ran = run("verify", "out/release", "--original", "release.toml")
+    assert ran.code == 0
+    line = "no pseudonyms.parquet was found, so it is not checked that released persons are distinct"
+    assert ran.warnings == [line]
     (tmp_path / "clicks.csv").write_text(GOOD.replace("tech", "sports"))
     ran = run("verify", "out/release", "--original", "release.toml")
     assert ran.code == 1
@@ -65,10 +68,17 @@ def test_who_is_who_may_be_named(release, run, tmp_path):
     assert run("protect", "release.toml", "--force").code == 0
     (tmp_path / "out/internal/pseudonyms.parquet").rename(tmp_path / "who.parquet")
     named = ("--original", "release.toml", "--pseudonyms", "who.parquet")
-    assert run("verify", "out/release", *named).code == 0
+    checked = run("verify", "out/release", *named)
+    assert (checked.code, checked.warnings) == (0, [])
     wrong = pl.read_parquet(tmp_path / "who.parquet").with_columns(person=pl.lit("nobody"))
     wrong.write_parquet(tmp_path / "who.parquet")
     assert run("verify", "out/release", *named).code == 1
+
+
+def test_who_is_who_without_the_original_is_refused(release, run):
+    ran = run("verify", "out/release", "--pseudonyms", "who.parquet")
+    line = "--pseudonyms tells who is who in the original; give that with --original"
+    assert (ran.code, ran.errors) == (2, [line])
 
 
 @pytest.mark.parametrize("name", ["events.csv", "events.parquet", "report.html"])

@@ -348,6 +348,24 @@ class TestOriginal:
         found = verify(folder, original=table, pseudonyms=named)
         assert found.lines == ("who.parquet: a pseudonym stands for two persons",)
 
+    def test_a_person_with_several_pseudonyms_is_told(self, tmp_path):
+        table = table_of(["ab"] * 4)
+        release = BFP2kA(k=2).apply(table, seed="a sentence that nobody guesses")
+        folder = write(release, tmp_path / "out", report=Pages()).path
+        named = tmp_path / "who.parquet"
+        first = pl.lit(release.pseudonyms["person"][0])
+        release.pseudonyms.with_columns(person=first).write_parquet(named)
+        found = verify(folder, original=table, pseudonyms=named)
+        assert found.lines == ("who.parquet: 1 of its persons have more than one pseudonym",)
+        assert not found
+
+    def test_more_persons_than_the_original_has_are_told(self, tmp_path):
+        folder = write(release_of(["ab"] * 8), tmp_path, report=Pages()).path
+        assert verify(folder, original=table_of(["ab"] * 8))
+        found = verify(folder, original=table_of(["ab"] * 2))
+        assert found.lines == ("events.parquet: has 8 persons, the original has 2",)
+        assert not found
+
     @pytest.mark.parametrize("content", [b"no parquet", None, "columns", "gaps"])
     def test_pseudonyms_that_cannot_be_read_are_refused(self, tmp_path, folder, content):
         named = tmp_path / "who.parquet"

@@ -12,7 +12,7 @@ from sequester.verify.claim import claimed_model, rebuild
 from sequester.verify.files import check_files, read_certificate
 from sequester.verify.nodes import read_hierarchies
 from sequester.verify.pseudonyms import PSEUDONYMS, check_pseudonyms
-from sequester.verify.tables import read_events
+from sequester.verify.tables import EVENTS, read_events
 from sequester.verify.verification import Verification
 
 if TYPE_CHECKING:
@@ -89,8 +89,13 @@ def verify(
         return answer(findings)
     hierarchies, findings = read_hierarchies(folder, certificate.files, frame)
     if original is not None:
-        beside = _beside(folder, pseudonyms)
+        beside = find_pseudonyms(folder, pseudonyms)
         findings += check_pseudonyms(beside, frame, original) if beside is not None else []
+        if certificate.persons > original.n_persons:
+            findings.append(
+                f"{EVENTS}.parquet: has {certificate.persons:,} persons, the original has "
+                f"{original.n_persons:,}"
+            )
     if findings:
         return answer(findings)
     progress(0.6, "checking the claim")
@@ -130,7 +135,8 @@ def _level(achieved: object) -> str:
     return ", ".join(f"{name} = {value:g}" for name, value in dict(achieved).items()) or "nothing"  # type: ignore[call-overload]
 
 
-def _beside(folder: Path, named: str | os.PathLike[str] | None) -> Path | None:
+def find_pseudonyms(folder: Path, named: str | os.PathLike[str] | None = None) -> Path | None:
+    """Give the file that tells who is who: the one that is named, or the usual one if it is there."""
     if named is not None:
         return Path(named)
     usual = folder.resolve().parent / "internal" / PSEUDONYMS

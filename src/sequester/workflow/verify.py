@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sequester.engine import part, silent
+from sequester.errors import InputError
 from sequester.verify import verify
+from sequester.verify.pseudonyms import PSEUDONYMS
+from sequester.verify.verify import find_pseudonyms
 from sequester.workflow.config import Config
 from sequester.workflow.hearing import hearing, keep_quiet
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from sequester.engine import Progress
     from sequester.verify import Verification
     from sequester.workflow.hearing import Warn
@@ -28,9 +30,14 @@ def verify_release(
     warn: Warn = keep_quiet,
 ) -> Verification:
     """Verify `folder`; `original` is the configuration that it was made from."""
+    if pseudonyms is not None and original is None:
+        msg = "--pseudonyms tells who is who in the original; give that with --original"
+        raise InputError(msg)
     with hearing(warn):
         table = None
         if original is not None:
             progress(0.0, "reading the original")
             table = Config.load(original).table()
+            if find_pseudonyms(Path(folder), pseudonyms) is None:
+                warn(f"no {PSEUDONYMS} was found, so it is not checked that released persons are distinct")
         return verify(folder, original=table, pseudonyms=pseudonyms, progress=part(progress, 0.3, 1.0))
