@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -57,9 +58,11 @@ class SequenceKAnonymity:
 
     def __post_init__(self) -> None:
         k: object = self.k  # A certificate may hold anything.
-        if not isinstance(k, int):
+        if not hasattr(k, "__index__"):
             msg = f"k must be a whole number, got {k!r}"
             raise ParameterError(msg)
+        k = operator.index(k)  # those of numpy are whole numbers, too
+        object.__setattr__(self, "k", k)
         if k < 2:
             msg = f"k must be at least 2, got {k}"
             raise ParameterError(msg)

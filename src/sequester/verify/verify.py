@@ -6,8 +6,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sequester.data.table import EventTable
 from sequester.engine import silent
-from sequester.errors import InputError
+from sequester.errors import InputError, SchemaError
 from sequester.verify.claim import claimed_model, rebuild
 from sequester.verify.files import check_files, read_certificate
 from sequester.verify.nodes import read_hierarchies
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from sequester.data.table import EventTable
     from sequester.engine import Progress
     from sequester.privacy import PrivacyModel, Verdict
     from sequester.release.certificate import Certificate
@@ -61,6 +61,10 @@ def verify(
     InputError
         Where the folder is no release, is incomplete or unreadable, or needs the original.
     """
+    if original is not None and not isinstance(original, EventTable):
+        got = type(original).__name__
+        msg = f"original must be an EventTable, got {got}; make one: EventTable(frame, Schema(person=...))"
+        raise SchemaError(msg)
     folder = Path(path)
     certificate, own_hash = read_certificate(folder)
     model = claimed_model(certificate)

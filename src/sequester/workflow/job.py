@@ -88,9 +88,10 @@ class Job:
 
 
 def tell_problems(table: EventTable) -> None:
-    """Warn of what is doubtful about the data, or worth knowing."""
+    """Warn of what is doubtful about the data, and of notes on rows, such as events at the same time."""
     for problem in table.problems:
-        warnings.warn(str(problem), SequesterWarning, stacklevel=2)
+        if problem.severity == "warning" or problem.count:
+            warnings.warn(str(problem), SequesterWarning, stacklevel=2)
 
 
 def _written(table: dict[str, Any]) -> dict[str, Any]:
