@@ -179,7 +179,7 @@ def test_a_protected_value_in_another_column_of_its_attribute_is_caught(folder):
         ),
         ({"columns": [1]}, "columns must lead from attributes to lists of text"),
         ({"c": "a third"}, "c must be a number or a fraction"),
-        ({"levels": 1}, "levels must be str, got 1"),
+        ({"levels": 1}, "levels must be text, got 1"),
         ({"k": 2**62}, "3 persons"),
     ],
 )

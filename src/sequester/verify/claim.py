@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from sequester.privacy import PrivacyModel
     from sequester.release.certificate import Certificate
 
-_KINDS: dict[object, tuple[type, ...]] = {
-    "int": (int,),
-    "float": (int, float),
-    "bool": (bool,),
-    "str": (str,),
+_KINDS: dict[object, tuple[str, tuple[type, ...]]] = {
+    "int": ("a whole number", (int,)),
+    "float": ("a number", (int, float)),
+    "bool": ("true or false", (bool,)),
+    "str": ("text", (str,)),
 }
-"""What a parameter may be in the certificate, by how the model declares it."""
+"""What a parameter may be in the certificate, in words and as types, by how the model declares it."""
 
 
 def claimed_model(certificate: Certificate) -> PrivacyModel:
@@ -45,8 +45,10 @@ def claimed_model(certificate: Certificate) -> PrivacyModel:
         if name not in claim:
             if each.default is MISSING and each.default_factory is MISSING:
                 problems.append(f"{name} is missing")
-        elif each.type in _KINDS and type(claim[name]) not in _KINDS[each.type]:
-            problems.append(f"{name} must be {each.type}, got {shown(claim[name])}")
+        elif each.type in _KINDS:
+            what, types = _KINDS[each.type]
+            if type(claim[name]) not in types:
+                problems.append(f"{name} must be {what}, got {shown(claim[name])}")
     if problems:
         raise InputError(*(f"{CERTIFICATE}: claim.parameters: {problem}" for problem in problems))
     try:
