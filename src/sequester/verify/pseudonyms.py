@@ -35,6 +35,10 @@ def check_pseudonyms(path: Path, frame: pl.DataFrame, original: EventTable) -> l
     if known[PSEUDONYM].n_unique() < known.height:
         return [f"{path.name}: a pseudonym stands for two persons"]
     findings = []
+    repeated = known[PERSON].filter(known[PERSON].is_duplicated()).n_unique()
+    if repeated:
+        # One person counted as several would make any crowd look large enough.
+        findings.append(f"{path.name}: {repeated:,} of its persons have more than one pseudonym")
     released = pl.DataFrame({PERSON: frame[PERSON].gather(person_starts(frame[PERSON]))})
     nameless = released.join(known, left_on=PERSON, right_on=PSEUDONYM, how="anti")
     if nameless.height:
