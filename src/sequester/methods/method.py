@@ -70,12 +70,13 @@ class Method(ABC):
         from sequester.release.assemble import assemble  # noqa: PLC0415
         from sequester.release.randomness import SHORT_SEED, Randomness  # noqa: PLC0415
 
-        if not isinstance(table, EventTable):
-            got = type(table).__name__
+        given: tuple[object, object] = (table, seed)  # Python lets anything through.
+        if not isinstance(given[0], EventTable):
+            got = type(given[0]).__name__
             msg = f"table must be an EventTable, got {got}; make one: EventTable(frame, Schema(person=...))"
             raise SchemaError(msg)
-        if seed is not None and not isinstance(seed, str):
-            msg = f"seed must be text, got {seed!r}"
+        if not isinstance(given[1], str | None):
+            msg = f"seed must be text, got {given[1]!r}"
             raise ParameterError(msg)
         self.accept(table)
         if seed is not None and len(seed) < SHORT_SEED:

@@ -61,8 +61,9 @@ def verify(
     InputError
         Where the folder is no release, is incomplete or unreadable, or needs the original.
     """
-    if original is not None and not isinstance(original, EventTable):
-        got = type(original).__name__
+    given: object = original  # Python lets anything through.
+    if not isinstance(given, EventTable | None):
+        got = type(given).__name__
         msg = f"original must be an EventTable, got {got}; make one: EventTable(frame, Schema(person=...))"
         raise SchemaError(msg)
     folder = Path(path)
