@@ -28,7 +28,8 @@ _FEW = 12
 """Numbers of so few values are categories."""
 _FLAT = 50
 """Categories up to which nothing between a value and * is missed."""
-_LONGEST_CODE = 16
+_CODE, _LONGEST_CODE = 4, 16
+"""Characters of what is a code even where there are few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def _candidates(column: Column) -> Iterator[Proposal]:
     numbers = column.numbers
     odd = column.odd_among_numbers if numbers is None else []
     is_code = names_code(column.name) or (numbers is not None and column.has_leading_zeros)
-    if is_code and column.n_distinct > _FEW:
+    if is_code and (column.n_distinct > _FEW or (column.n_distinct > 2 and column.lengths[1] >= _CODE)):
         yield from _mask(column, "codes, of which the first characters say most")
     elif numbers is not None and column.n_distinct > _FEW:
         yield from _ranges(numbers, column)

@@ -44,6 +44,7 @@ _IDENTIFYING = {
     "username": "user names",
     "plate": "licence plates",
 }
+_COUNTED = ("driving licences", "licences", "addresses")
 _LOOKS = {
     "e-mail addresses": r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}",
     "social security numbers": r"\d{3}-\d{2}-\d{4}",
@@ -74,8 +75,9 @@ def reason_to_drop(column: Column) -> str | None:
 
 def _identifies(column: Column) -> str | None:
     named = [what for word, what in _IDENTIFYING.items() if word in words(column.name)]
-    # A number of drivers is none, and neither is a count of addresses.
-    if named and (column.numbers is None or column.n_distinct > _MANY_KEYS):
+    is_count = column.numbers is not None and column.n_distinct <= _MANY_KEYS
+    # A number of drivers is no licence.
+    if named and not (is_count and named[0] in _COUNTED):
         return f"named like {named[0]}"
     if _names_names(column):
         return "named like names of people"

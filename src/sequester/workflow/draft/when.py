@@ -96,7 +96,7 @@ def _time_of(date: Column, clock: Column | None, form: TimeForm) -> When:
         columns=tuple(column.name for column in used),
         is_time=True,
         time_format=time_format,
-        levels=_levels(times.values, has_clock=form.has_clock),
+        levels=_levels(times.values.drop_nulls(), has_clock=form.has_clock),
         why=f"{share} are {form}; {first} to {last}",
         doubts=tuple(doubts),
         invalid=_invalid(times.missing, times.unreadable),
