@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     )
     from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.methods import BFP2kA, PrefixPruning
+    from sequester.privacy.kcp import KCPPrivacy
     from sequester.privacy.model import Verdict
     from sequester.privacy.sequence_k import SequenceKAnonymity
     from sequester.release.release import Release
@@ -56,6 +57,7 @@ __all__ = [
     "HierarchyError",
     "InputError",
     "InternalError",
+    "KCPPrivacy",
     "LocalEngine",
     "ParameterError",
     "PrefixPruning",
@@ -87,6 +89,7 @@ _PLACES = {
     "HierarchyError": "errors",
     "InputError": "errors",
     "InternalError": "errors",
+    "KCPPrivacy": "privacy.kcp",
     "LocalEngine": "engine.local",
     "ParameterError": "errors",
     "PrefixPruning": "methods",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import time
 from fractions import Fraction
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import assume, given, settings
@@ -493,6 +495,14 @@ def test_senseless_parameters_are_refused(parameters, message):
     with pytest.raises(ParameterError) as refusal:
         KCPPrivacy(**{"k": 2, "c": 0.5, "p": 2, **parameters})
     assert str(refusal.value) == message
+
+
+def test_numbers_of_any_kind_are_taken_as_they_are_meant():
+    model = KCPPrivacy(k=np.int32(2), c=np.float32(0.5), p=np.uint8(3))
+    assert model == KCPPrivacy(k=2, c=0.5, p=3)
+    assert json.loads(json.dumps(model.claim()))["k"] == 2
+    assert KCPPrivacy(k=2, c=Fraction(1, 3), p=1).c == "1/3"
+    assert KCPPrivacy(k=2, c=1, p=1).c == 1
 
 
 def test_it_is_about_tables_with_quasi_identifiers():

@@ -217,6 +217,9 @@ def count_occurrences(
             now_used = used[size] | marks[item]
             if size + 1 + missing[now_used] > most:
                 continue
+            # Views before this one are left to later events, of which there must be one.
+            if here == stop - 1 and (everything & ~now_used) & ((2 << through) - 1):
+                continue
             if makes_nodes and 2 * n_sequences >= nodes.shape[0]:
                 nodes = _grown(nodes)
             key = name[size] * base + 2 * item + same

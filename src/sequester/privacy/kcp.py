@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from numbers import Real
 from typing import TYPE_CHECKING
 
 from sequester.data.table import EventTable
@@ -88,15 +90,18 @@ class KCPPrivacy:
     def __post_init__(self) -> None:
         for name, least in (("k", 2), ("p", 1)):
             value: object = getattr(self, name)  # A certificate may hold anything.
-            if not isinstance(value, int) or isinstance(value, bool):
+            if isinstance(value, bool) or not hasattr(value, "__index__"):
                 msg = f"{name} must be a whole number, got {value!r}"
                 raise ParameterError(msg)
+            value = operator.index(value)  # those of numpy are whole numbers, too
             if value < least:
                 msg = f"{name} must be at least {least}, got {value}"
                 raise ParameterError(msg)
+            object.__setattr__(self, name, value)
         if not 0 < _share(self.c) <= 1:
             msg = f"c must be above 0 and at most 1, got {self.c!r}"
             raise ParameterError(msg)
+        object.__setattr__(self, "c", _plain(self.c))
         for name, known in (("levels", LEVELS), ("stars", STARS)):
             if getattr(self, name) not in known:
                 words = " or ".join(f'"{each}"' for each in known)
@@ -187,10 +192,17 @@ def _share(c: object) -> Fraction:
     """Read `c` exactly: a finite number, or a fraction in text."""
     if isinstance(c, str) and _FRACTION.fullmatch(c):
         return Fraction(c)
-    if isinstance(c, int | float) and not isinstance(c, bool) and math.isfinite(c):
-        return Fraction(c)
+    if not isinstance(c, bool) and isinstance(c, Real) and math.isfinite(c):
+        return c if isinstance(c, Fraction) else Fraction(float(c))
     msg = f'c must be a number or a fraction such as "1/3", got {c!r}'
     raise ParameterError(msg)
+
+
+def _plain(c: object) -> float | str:
+    """Write a share that `_share` reads as a certificate has it."""
+    if isinstance(c, Fraction):
+        return str(c)
+    return c if isinstance(c, int | float | str) else float(_share(c))
 
 
 def _percent(c: float | str) -> str:
