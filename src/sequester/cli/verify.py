@@ -36,9 +36,11 @@ def verify(
             folder, original=original, pseudonyms=pseudonyms, progress=progress, warn=terminal.warn
         )
     if not found:
-        for line in found.lines:
-            terminal.say(f"error: {line}")
+        for witness, line in zip(found.witnesses, found.lines, strict=True):
+            what = "" if isinstance(witness, str) else "what breaks the promise: "
+            terminal.say(f"error: {what}{line}")
     kept = f"is as certified and keeps its promise: {found.model}, {levels(found.achieved)}"
     broken = f"is not to be trusted: {found.violations:,} found against {found.model}"
-    terminal.answer(found.to_json(), [f"{folder} {kept if found else broken}"])
+    own = f"certificate {found.certificate_sha256}"
+    terminal.answer(found.to_json(), [f"{folder} {kept}", own] if found else [f"{folder} {broken}"])
     return DONE if found else UNMET
