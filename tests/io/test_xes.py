@@ -1,10 +1,8 @@
-"""Event logs come back attribute by attribute, by either road, and hostile files are refused."""
+"""Event logs come back attribute by attribute, by either road, and hostile files are refused in a line."""
 
 from __future__ import annotations
 
 import gzip
-import subprocess
-import sys
 from xml.sax.saxutils import escape, quoteattr
 
 import polars as pl
@@ -14,7 +12,7 @@ from hypothesis import strategies as st
 
 from oracles import logs as oracles
 from sequester.errors import InputError
-from sequester.io import read_frame, xes, xes_r4pm
+from sequester.io import read_frame, xes, xes_plain
 from sequester.io.xes import ACTIVITY, CASE, TIME, read_xes
 
 texts = st.text(
@@ -78,9 +76,10 @@ def documents(draw):
     return f'<log xmlns="http://www.xes-standard.org/">{head}{between_traces.join(["", *traces])}</log>'
 
 
-def without_r4pm(contents, name="x.xes"):
+def by_expat(contents, name="x.xes"):
+    """Read with the parser of the standard library, whatever the file is."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(xes_r4pm, "find_spec", lambda _: None)
+        patch.setattr(xes_plain, "parse", lambda _: None)
         return read_xes(contents, name)
 
 
@@ -90,7 +89,7 @@ def as_dicts(frame):
 
 @given(documents())
 def test_events_are_read_as_the_definition_reads_them(text):
-    frame = without_r4pm(text.encode())
+    frame = by_expat(text.encode())
     assert as_dicts(frame) == oracles.read_xes(text)
     assert set(frame.dtypes) == {pl.String}
 
@@ -98,7 +97,7 @@ def test_events_are_read_as_the_definition_reads_them(text):
 @given(documents(), st.sampled_from(["utf-16", "utf-8-sig", "utf-8"]))
 def test_the_encoding_that_the_file_states_counts(text, encoding):
     contents = f'<?xml version="1.0" encoding="{encoding.removesuffix("-sig")}"?>{text}'.encode(encoding)
-    assert without_r4pm(contents).equals(without_r4pm(text.encode()))
+    assert by_expat(contents).equals(by_expat(text.encode()))
 
 
 plain_keys = st.sampled_from(["concept:name", "time:timestamp", "cost", "a b", "ä'"])
@@ -135,38 +134,45 @@ def plain(value):
 
 @given(plain_documents())
 def test_plain_logs_are_read_as_the_definition_reads_them(text):
-    assert as_dicts(without_r4pm(text.encode())) == oracles.read_xes(text)
+    assert as_dicts(by_expat(text.encode())) == oracles.read_xes(text)
 
 
-class TestWithR4pm:
-    """The other road leads to the same place."""
+@given(plain_documents())
+def test_plain_logs_are_read_in_one_walk_to_the_same_end(text):
+    contents = text.encode()
+    assert xes_plain.parse(contents) is not None
+    assert read_xes(contents, "x.xes").equals(by_expat(contents))
 
-    @pytest.fixture(autouse=True)
-    def _installed(self):
-        pytest.importorskip("r4pm")
 
-    @given(plain_documents())
-    def test_plain_logs(self, text):
-        contents = text.encode()
-        assert xes_r4pm.parse(contents, most_names=100) is not None
-        assert read_xes(contents, "x.xes").equals(without_r4pm(contents))
+@given(documents())
+def test_other_logs_are_left_alone_or_read_to_the_same_end(text):
+    assert read_xes(text.encode(), "x.xes").equals(by_expat(text.encode()))
 
-    @given(documents())
-    def test_other_logs(self, text):
-        assert read_xes(text.encode(), "x.xes").equals(without_r4pm(text.encode()))
 
-    @pytest.mark.real
-    @pytest.mark.parametrize("name", ["07_bpic2013_incidents", "08_receipt", "helpdesk", "running-example"])
-    def test_real_logs(self, shared_data, name):
-        contents = gzip.decompress((shared_data / "eventlogs" / f"{name}.xes.gz").read_bytes())
-        assert xes_r4pm.parse(contents, most_names=xes.MOST_NAMES) is not None
-        assert read_xes(contents, name).equals(without_r4pm(contents))
+@given(plain_documents(), st.data())
+def test_a_change_anywhere_never_makes_the_roads_differ(text, data):
+    """Leave a byte out, double one or put another in its place: what one road refuses, so does the other."""
+    contents = text.encode()
+    place = data.draw(st.integers(0, len(contents) - 1))
+    bad = data.draw(
+        st.sampled_from([b"", b"<", b'"', b"&", b"/", b">", b"\x00", b"\xff", b" ", b"x", b"\xef\xbf\xbf"])
+    )
+    contents = contents[:place] + bad + contents[place + data.draw(st.integers(0, 1)) :]
+    answers = []
+    for way in (read_xes, by_expat):
+        try:
+            answers.append(way(contents, "x.xes").to_dicts())
+        except InputError as error:
+            answers.append(error.lines)
+    assert answers[0] == answers[1]
 
-    def test_it_says_nothing_by_itself(self, capfd):
-        read_xes(
-            b'<log><trace><event/></trace><trace><event><int key="a" value="x"/></event></trace></log>', "x"
-        )
-        assert capfd.readouterr() == ("", "")
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", ["07_bpic2013_incidents", "08_receipt", "helpdesk", "running-example"])
+def test_real_logs_are_plain(shared_data, name):
+    contents = gzip.decompress((shared_data / "eventlogs" / f"{name}.xes.gz").read_bytes())
+    assert xes_plain.parse(contents) is not None
+    assert read_xes(contents, name).equals(by_expat(contents))
 
 
 def event(inside):
@@ -174,15 +180,13 @@ def event(inside):
 
 
 ATTRIBUTE = '<string key="a" value="x"/>'
-NOT_FOR_R4PM = {
+NOT_PLAIN = {
     "a file that is cut off": event(ATTRIBUTE).removesuffix("</log>"),
     "an entity that is a number": event('<string key="a" value="&#65;"/>'),
     "an attribute inside another": event(f'<string key="a" value="x">{ATTRIBUTE}</string>'),
     "a list": event('<list key="a"><values/></list>'),
     "an event without anything": "<log><trace><event/></trace></log>",
     "a comment between attributes": event(f"{ATTRIBUTE}<!-- -->"),
-    "a name that looks like a trace's": event('<string key="case:a" value="x"/>'),
-    "a mark of ours": event('<string key="\ue000" value="x"/>'),
     "no key": event('<string value="x"/>'),
     "other quotes": event("<string key='a' value='x'/>"),
     "an element that nobody knows": event('<text key="a" value="x"/>'),
@@ -195,26 +199,26 @@ NOT_FOR_R4PM = {
     "a character that is none": event('<string key="a" value="\uffff"/>'),
     "a log in a log": f"<log>{event(ATTRIBUTE)}</log>",
     "an event outside": event(ATTRIBUTE).replace("<log>", "<log><event></event>"),
-    "more names than expected": event("".join(f'<string key="{i}" value="x"/>' for i in range(101))),
-    "no event at all": "<log><trace></trace></log>",
+    "more names than any log has": event("".join(f'<id key="{i}" value="x"/>' for i in range(10_001))),
+    "bytes that are no text": event('<string key="a" value="\xff"/>').encode("latin-1"),
+    "a key of bytes that are no text": event('<string key="\xff" value="x"/>').encode("latin-1"),
+    "a value that never ends": '<log><trace><event><string key="a" value="x',
+    "something after the log": event(ATTRIBUTE) + "<log/>",
+    "an event that has no end": event(ATTRIBUTE).replace("</event>", ""),
+    "words between attributes": event(f"{ATTRIBUTE}words"),
+    "two spaces before the value": event('<string key="a"  value="x"/>'),
 }
 
 
-@pytest.mark.parametrize("text", NOT_FOR_R4PM.values(), ids=NOT_FOR_R4PM.keys())
-def test_what_r4pm_would_read_otherwise_is_not_given_to_it(monkeypatch, text):
-    monkeypatch.setattr(xes_r4pm, "find_spec", lambda _: True)
-    monkeypatch.setattr(xes_r4pm, "_read", lambda _: pytest.fail("r4pm got it"))
-    assert xes_r4pm.parse(text.encode(), most_names=100) is None
+@pytest.mark.parametrize("text", NOT_PLAIN.values(), ids=NOT_PLAIN.keys())
+def test_what_is_not_plain_is_left_to_expat(text):
+    assert xes_plain.parse(text if isinstance(text, bytes) else text.encode()) is None
 
 
-def test_without_r4pm_nothing_changes(monkeypatch):
-    text = b'<log><trace><event><string key="a" value="x"/></event></trace></log>'
-    monkeypatch.setattr(xes_r4pm, "find_spec", lambda _: None)
-    assert xes_r4pm.parse(text, most_names=100) is None
-    monkeypatch.setattr(xes_r4pm, "find_spec", lambda _: True)
-    # Whatever r4pm makes of it, a row per event is the least.
-    monkeypatch.setattr(xes_r4pm, "_read", lambda _: pl.DataFrame({"a": ["x", "y"]}))
-    assert read_xes(text, "x.xes").rows() == [("x",)]
+def test_most_names_are_the_same_for_both_roads():
+    from sequester.kernels import traces
+
+    assert traces.MOST_NAMES == xes.MOST_NAMES
 
 
 EXAMPLE = """<?xml version="1.0" encoding="UTF-8"?>
@@ -329,9 +333,3 @@ def test_any_bytes_are_refused_in_plain_lines(contents):
     with pytest.raises(InputError) as caught:
         read_xes(contents, "x.xes")
     assert all(line.startswith("x.xes: ") for line in caught.value.lines)
-
-
-def test_r4pm_is_loaded_only_for_event_logs():
-    script = "import sys, sequester.io; print('r4pm' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"

@@ -10,12 +10,11 @@ import polars as pl
 from sequester.data.text import as_text
 from sequester.data.times import read_times
 from sequester.errors import InputError
-from sequester.io import xes_expat, xes_r4pm
+from sequester.io import xes_expat, xes_plain
 from sequester.io.encoding import as_utf8
-from sequester.io.xes_expat import local_name
 
 if TYPE_CHECKING:
-    from sequester.io.xes_expat import Attributes, Parsed
+    from sequester.io.xes_parts import Attributes, Parts
 
 CASE = "case:concept:name"
 """The column of cases, which are the persons."""
@@ -30,7 +29,7 @@ MOST_NAMES = 10_000
 
 
 def read_xes(contents: bytes, name: str, *, encoding: str = "utf-8") -> pl.DataFrame:
-    """Read the contents of a file called `name`; r4pm takes it apart where it is installed.
+    """Read the contents of a file called `name`.
 
     The columns ``case:concept:name``, ``concept:name`` and ``time:timestamp`` come first, other attributes
     follow by name, those of traces with ``case:`` before it. Numbers and truth values are as written; a time
@@ -46,55 +45,44 @@ def read_xes(contents: bytes, name: str, *, encoding: str = "utf-8") -> pl.DataF
     """
     # What the file says about its encoding counts, unless another one than the usual is asked for.
     if encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
-        found = xes_r4pm.parse(contents, most_names=MOST_NAMES)
-        if found is not None:
-            return _arrange(_in_utc(*found), name)
-        parsed = xes_expat.parse(contents, name)
+        parts = xes_plain.parse(contents) or xes_expat.parse(contents, name)
     else:
-        parsed = xes_expat.parse(as_utf8(contents, name, encoding), name, encoding="utf-8")
-    return _arrange(_as_frame(parsed, name), name)
+        parts = xes_expat.parse(as_utf8(contents, name, encoding), name, encoding="utf-8")
+    return _arrange(_columns_of(parts, name), name)
 
 
-def _in_utc(frame: pl.DataFrame, dates: set[str]) -> pl.DataFrame:
-    return frame.with_columns(write_times(frame[column]) for column in dates)
-
-
-def _as_frame(parsed: Parsed, name: str) -> pl.DataFrame:
-    """Spread attributes over columns, one row per event."""
-    if not parsed.owners:
+def _columns_of(parts: Parts, name: str) -> dict[str, pl.Series]:
+    """Spread attributes over columns, one row per event; of a trace's and an event's, the trace's counts."""
+    if not parts.events.size:
         msg = f"{name}: has no events"
         raise InputError(msg)
-    if len(parsed.traces.names) + len(parsed.events.names) > MOST_NAMES:
+    if len(parts.traces.names) + len(parts.events.names) > MOST_NAMES:
         msg = f"{name}: has more than {MOST_NAMES:,} names of attributes, as no honest log has"
         raise InputError(msg)
-    trace = parsed.trace_of_event
-    of_traces = {OF_TRACE + key: values.gather(trace) for key, values in _columns(parsed.traces).items()}
-    columns = _columns(parsed.events)
-    for column, values in of_traces.items():
-        columns[column] = (
-            pl.select(pl.coalesce(values, columns[column])).to_series() if column in columns else values
-        )
-    return pl.DataFrame(columns)
+    columns = _spread(parts.events)
+    for key, values in _spread(parts.traces).items():
+        column, of_trace = OF_TRACE + key, values.gather(parts.trace_of_event)
+        own = columns.get(column)
+        columns[column] = of_trace if own is None else of_trace.zip_with(of_trace.is_not_null(), own)
+    return columns
 
 
-def _columns(attributes: Attributes) -> dict[str, pl.Series]:
+def _spread(attributes: Attributes) -> dict[str, pl.Series]:
     """Give the values of each key, one per trace or event; the first of several counts."""
-    codes = np.array(attributes.codes, np.int32)
-    values = pl.Series(attributes.values, dtype=pl.String)
-    is_date = np.array([local_name(element) == "date" for element, _ in attributes.names], np.bool_)
+    codes, values = attributes.codes, attributes.values
+    is_date = np.array([element == "date" for element, _ in attributes.names], np.bool_)
     dates = np.flatnonzero(is_date[codes])
     if len(dates):
         values = values.scatter(dates, write_times(values.gather(dates)))
-    owners = np.repeat(np.arange(len(attributes.starts)), np.diff(attributes.offsets))
     codes_of_key: dict[str, list[int]] = {}
     for code, (_, key) in enumerate(attributes.names):
         codes_of_key.setdefault(key, []).append(code)
     columns = {}
     for key, own in codes_of_key.items():
         # Backwards, so that the first of several is written last.
-        where = np.flatnonzero(np.isin(codes, own))[::-1]
-        places = np.full(len(attributes.starts), -1, np.int64)
-        places[owners[where]] = where
+        where = np.flatnonzero(codes == own[0] if len(own) == 1 else np.isin(codes, own))[::-1]
+        places = np.full(attributes.size, -1, np.int64)
+        places[attributes.owners[where]] = where
         columns[key] = values.gather(pl.Series(places).replace(-1, None))
     return columns
 
@@ -111,10 +99,10 @@ def write_times(values: pl.Series) -> pl.Series:
     return written.zip_with(written.is_not_null(), values) if values.dtype == pl.String else written
 
 
-def _arrange(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+def _arrange(columns: dict[str, pl.Series], name: str) -> pl.DataFrame:
     """Put columns in their order, and leave out those without any value."""
-    texts = {column: as_text(frame[column]) for column in frame.columns}
-    filled = sorted(column for column, text in texts.items() if text.null_count() < frame.height)
+    texts = {column: as_text(values) for column, values in columns.items()}
+    filled = sorted(column for column, text in texts.items() if text.null_count() < len(text))
     if not filled:
         msg = f"{name}: its events have no attributes"
         raise InputError(msg)

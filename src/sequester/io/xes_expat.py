@@ -7,38 +7,28 @@ from typing import TYPE_CHECKING, NoReturn
 from xml.parsers import expat
 
 import numpy as np
+import polars as pl
 
 from sequester.errors import InputError
 from sequester.hierarchies.labels import quoted
+from sequester.io.xes_parts import Attributes, Parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from sequester._typing import Codes, Offsets
 
 _IN_LOG, _IN_TRACE, _IN_EVENT = 1, 2, 3
 """How deep an element stands."""
 
 
 @dataclass(slots=True)
-class Attributes:
-    """The attributes of all traces, or of all events, one after the other as they stand in the file."""
+class _Found:
+    """The attributes of traces, or of events, that have been found so far."""
 
     names: list[tuple[str, str]] = field(default_factory=list)
-    """Code to element (``string``, ``date``) and key."""
     book: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Element to key to code."""
     codes: list[int] = field(default_factory=list)
-    """What each attribute is."""
     values: list[str] = field(default_factory=list)
-    """What each attribute says."""
     starts: list[int] = field(default_factory=list)
-    """Where the attributes of each trace or event begin."""
-
-    @property
-    def offsets(self) -> Offsets:
-        """Where the attributes of each trace or event begin, and where the last ones end."""
-        return np.array([*self.starts, len(self.codes)], np.int64)
 
     def add(self, element: str, attributes: list[str]) -> None:
         """Take one attribute; one without a key or a value, as a list is, is passed over."""
@@ -53,26 +43,23 @@ class Attributes:
             code = self.book[element][key]
         except KeyError:
             code = self.book.setdefault(element, {})[key] = len(self.names)
-            self.names.append((element, key))
+            self.names.append((_local(element), key))
         self.codes.append(code)
         self.values.append(value)
 
-
-@dataclass(slots=True)
-class Parsed:
-    """What a file holds: the attributes of traces and of events, and which trace each event is of."""
-
-    traces: Attributes = field(default_factory=Attributes)
-    events: Attributes = field(default_factory=Attributes)
-    owners: list[int] = field(default_factory=list)
-
-    @property
-    def trace_of_event(self) -> Codes:
-        """The number of each event's trace, from 0."""
-        return np.array(self.owners, np.int32)
+    def attributes(self) -> Attributes:
+        """Give them as arrays."""
+        lengths = np.diff([*self.starts, len(self.codes)])
+        return Attributes(
+            names=self.names,
+            codes=np.array(self.codes, np.int32),
+            owners=np.repeat(np.arange(len(self.starts), dtype=np.int32), lengths),
+            values=pl.Series(self.values, dtype=pl.String),
+            size=len(self.starts),
+        )
 
 
-def parse(contents: bytes, name: str, *, encoding: str | None = None) -> Parsed:
+def parse(contents: bytes, name: str, *, encoding: str | None = None) -> Parts:
     """Take the contents of a file called `name` apart; `encoding` wins over what the file says.
 
     A document type declaration is refused, so there is no entity that could be expanded. Attributes inside
@@ -80,7 +67,7 @@ def parse(contents: bytes, name: str, *, encoding: str | None = None) -> Parsed:
     """
     parser = expat.ParserCreate(encoding)
     parser.ordered_attributes = True
-    parsed = Parsed()
+    traces, events, trace_of_event = _Found(), _Found(), list[int]()
 
     def refuse(reason: str) -> NoReturn:
         msg = f"{name}: line {parser.CurrentLineNumber:,}: {reason}"
@@ -90,7 +77,7 @@ def parse(contents: bytes, name: str, *, encoding: str | None = None) -> Parsed:
         refuse("has a document type declaration; entities are not expanded, and no event log needs them")
 
     parser.StartDoctypeDeclHandler = refuse_doctype
-    _listen(parser, parsed, refuse)
+    _listen(parser, traces, events, trace_of_event, refuse)
     try:
         parser.Parse(contents, True)
     except expat.ExpatError as error:
@@ -101,12 +88,17 @@ def parse(contents: bytes, name: str, *, encoding: str | None = None) -> Parsed:
     except (LookupError, ValueError):
         msg = f"{name}: says that it has an encoding that cannot be read; set encoding"
         raise InputError(msg) from None
-    return parsed
+    return Parts(traces.attributes(), events.attributes(), np.array(trace_of_event, np.int32))
 
 
-def _listen(parser: expat.XMLParserType, parsed: Parsed, refuse: Callable[[str], NoReturn]) -> None:
+def _listen(
+    parser: expat.XMLParserType,
+    traces: _Found,
+    events: _Found,
+    trace_of_event: list[int],
+    refuse: Callable[[str], NoReturn],
+) -> None:
     """Have the parser tell what begins and what ends."""
-    traces, events = parsed.traces, parsed.events
     closed: list[str] = []
     n_opened = 0
     in_trace = in_event = False
@@ -120,24 +112,24 @@ def _listen(parser: expat.XMLParserType, parsed: Parsed, refuse: Callable[[str],
             if in_event:
                 if attributes:
                     events.add(element, attributes)
-                elif local_name(element) in ("event", "trace"):
-                    refuse(f"<{local_name(element)}> stands inside <event>")
+                elif _local(element) in ("event", "trace"):
+                    refuse(f"<{_local(element)}> stands inside <event>")
         elif depth == _IN_TRACE:
-            in_event = in_trace and local_name(element) == "event"
+            in_event = in_trace and _local(element) == "event"
             if in_event:
                 events.starts.append(len(events.codes))
-                parsed.owners.append(len(traces.starts) - 1)
+                trace_of_event.append(len(traces.starts) - 1)
             elif in_trace:
                 traces.add(element, attributes)
-                if local_name(element) == "trace":
+                if _local(element) == "trace":
                     refuse("<trace> stands inside <trace>")
         elif depth == _IN_LOG:
-            in_trace = local_name(element) == "trace"
+            in_trace = _local(element) == "trace"
             if in_trace:
                 traces.starts.append(len(traces.codes))
-            elif local_name(element) == "event":
+            elif _local(element) == "event":
                 refuse("<event> stands outside of <trace>")
-        elif not depth and local_name(element) != "log":
+        elif not depth and _local(element) != "log":
             refuse(f"the file is no event log: its outermost element is {quoted(element)} and not 'log'")
 
     parser.StartElementHandler = begin
@@ -145,12 +137,6 @@ def _listen(parser: expat.XMLParserType, parsed: Parsed, refuse: Callable[[str],
     parser.EndElementHandler = closed.append
 
 
-def local_name(element: str) -> str:
-    """Leave out the prefix of a namespace.
-
-    Examples
-    --------
-    >>> local_name("xes:date")
-    'date'
-    """
+def _local(element: str) -> str:
+    """Leave out the prefix of a namespace."""
     return element.rpartition(":")[2]

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sequester.kernels import prefixspan as prefixspan
     from sequester.kernels import quest as quest
     from sequester.kernels import records as records
+    from sequester.kernels import traces as traces
     from sequester.kernels import trie as trie
 
 _MODULES = frozenset(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
