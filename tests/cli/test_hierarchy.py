@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -77,6 +78,17 @@ def test_wrong_use(run, config, listing, argv, line):
     assert ran.code == 2
     assert line in "\n".join(ran.errors)
     assert listing() == before
+
+
+def test_the_page_shows_what_is_printed(run, tmp_path):
+    assert run("datasets", "make", "hospital", "--out", "v.csv", "--persons", 500).code == 0
+    (tmp_path / "release.toml").write_text(
+        '[data]\npath = "v.csv"\nperson = "PID"\norder = "VID"\ndrop = ["AdmYr", "ZIP", "LOS", "Disease"]\n'
+        '[data.quasi.DSFC]\nhierarchy = { kind = "intervals", width = [7, 28] }\n'
+    )
+    shown = run("hierarchy", "show", "release.toml", "DSFC", "--children", 2).out
+    page = (Path(__file__).parents[2] / "docs" / "hierarchies.md").read_text(encoding="utf-8")
+    assert f"```text\n{shown}```\n" in page
 
 
 def test_labels_cannot_break_a_line(run, config, tmp_path):

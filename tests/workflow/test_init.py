@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 import warnings
 from pathlib import Path
@@ -19,14 +20,11 @@ from sequester.workflow.draft.column import SAMPLE
 from sequester.workflow.init import init
 
 CLICKS = "user,at,page\na,2024-05-14T07:41:20,news\na,2024-05-14T07:41:32,tech\nb,2024-05-14T14:50:30,news\n"
-VISITS = """\
-case_id;admitted;name;ZIP;LOS;Disease
-A;01/02/2009;Ann;56001;3;flu
-A;13/02/2009;Ann;56002;14;HIV
-B;02/03/2009;Bob;56001;3;flu
-C;02/03/2009;;70000;8;cancer
-C;;;70000;2;flu
-"""
+PAGE = (Path(__file__).parents[2] / "docs" / "init.md").read_text(encoding="utf-8")
+VISITS, DRAFT_OF_VISITS = (
+    re.search(rf"^```{language}\n({start}.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)[1]
+    for language, start in (("text", "case_id"), ("toml", "# Drafted"))
+)
 HEAD = """\
 # Every line is a guess with its reason above or beside it. Read them all: a wrong role can give
 # people away. `sequester inspect` says what is wrong with it, and what the data gives away today.
@@ -53,48 +51,6 @@ column = "page"
 [release]
 path = "out"
 """
-DRAFT_OF_VISITS = f"""\
-# Drafted by sequester init for visits.csv from its 5 rows.
-{HEAD}
-[data]
-path = "visits.csv"
-# who: named like persons; 3 distinct values, 1.7 rows each
-person = "case_id"
-# when: all values are %d/%m/%Y; 2009-02-01 to 2009-03-02
-time = "admitted"
-time_format = "%d/%m/%Y"
-# 1 row has no time (5): left out; "refuse" would stop instead
-invalid = "drop"
-# never released: identifiers, keys, and what says nothing
-drop = [
-    "name",  # named like names of people; 2 distinct values, 2 missing
-]
-
-# What an adversary may know of an event, and how it may be made vaguer.
-
-# 3 distinct values; codes, of which the first characters say most; 5 characters
-[data.quasi.ZIP]
-hierarchy = {{ kind = "mask", levels = [3, 1] }}
-
-# 4 distinct values; categories such as '2', '3', '14'
-[data.quasi.LOS]
-hierarchy = {{ kind = "flat" }}
-
-# 3 distinct values; categories such as 'HIV', 'cancer', 'flu'
-[data.quasi.Disease]
-hierarchy = {{ kind = "flat" }}
-
-# The time itself is not released, only the order of events. To release it, coarsened:
-#[data.quasi.admitted]
-#hierarchy = {{ kind = "dates", levels = ["month"] }}
-
-# What must nobody learn about a person? That is yours to say: nothing is decided here.
-# Take the # off one of these, or write another, and list the values that matter. Then delete the
-# [data.quasi] table of the same column, unless its other values may be known to an adversary.
-# the name suggests it; 3 distinct values, most often 'flu' (60.0% of rows)
-#[data.sensitive.Disease]
-#protect = "all"  # or only some: ["flu", "HIV", "cancer"]
-"""
 
 
 def drafted(folder, name, content):
@@ -115,7 +71,7 @@ def test_symbols_letter_by_letter(tmp_path):
     assert loaded(tmp_path / "release.toml").n_persons == 2
 
 
-def test_visits_letter_by_letter(tmp_path):
+def test_visits_letter_by_letter_as_on_the_page(tmp_path):
     text = drafted(tmp_path, "visits.csv", VISITS)
     assert text.startswith(DRAFT_OF_VISITS)
     assert loaded(tmp_path / "release.toml").n_events == 4
