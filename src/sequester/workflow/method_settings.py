@@ -16,6 +16,8 @@ from sequester.workflow.refusals import refusals, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from pydantic.config import JsonDict
+
     from sequester.methods.method import Method
 
 
@@ -25,7 +27,7 @@ def method_model(method: type[Method]) -> type[BaseModel]:
     for each in parameters_of(method):
         default = ... if each.required else each.default
         # The method refuses what is below, in its own words; the schema tells it beforehand.
-        least = {} if each.least is None else {"minimum": each.least}
+        least: JsonDict = {} if each.least is None else {"minimum": each.least}
         declared[each.name] = (
             each.annotation,
             Field(default, description=each.about or None, json_schema_extra=least),
