@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PROFILE = os.environ.get("SEQUESTER_TEST_PROFILE", "quick")
 # A first call compiles a kernel, so a deadline per example would only measure the compiler.
@@ -33,3 +38,12 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the public data sets are not here; name their folder in SEQUESTER_DATA")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _own_signals() -> Iterator[None]:
+    """Give every test the handlers that the run began with: a command leaves interrupts ignored at its end."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)

@@ -36,7 +36,12 @@ STRANGE = [
 # Surrogates are no characters, and no frame can hold them.
 letters = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 labels = letters | st.sampled_from(STRANGE)
-columns = labels.filter(lambda name: name not in ("", "person", "order", "time", "group", "count"))
+columns = labels.filter(
+    lambda name: (
+        name not in ("", "person", "order", "time", "group", "count")
+        and not (name.startswith("^") and name.endswith("$"))
+    )
+)
 rows = st.lists(st.lists(labels, min_size=1, max_size=4), max_size=4)
 
 # Each example writes and syncs files, which is slow: a few hundred will do in any profile.

@@ -103,7 +103,8 @@ def test_parquet_metadata_statistics_and_dictionaries_hold_rows_only(tmp_path):
 
 @few
 @given(
-    rows=st.lists(st.text("abc", min_size=1, max_size=4), min_size=1, max_size=6), seed=st.text(max_size=3)
+    rows=st.lists(st.text("abc", min_size=1, max_size=4), min_size=1, max_size=6),
+    seed=st.text(min_size=16, max_size=18),
 )
 def test_the_same_seed_gives_the_same_bytes_and_another_does_not(tmp_path_factory, rows, seed):
     events = [

@@ -42,7 +42,12 @@ CASES = [
     ),
     Case("text for a number", 2, ('method.k must be a whole number, got "x"',), toml(("k = 2", 'k = "x"'))),
     Case("true for a number", 2, ("method.k must be a whole number, got true",), toml(("k = 2", "k = true"))),
-    Case("a number for a column", 2, ("data.person must be text, got 5",), toml(('"user"', "5"))),
+    Case(
+        "a number for a column",
+        2,
+        ("data.person must be text of at least 1 character, got 5",),
+        toml(('"user"', "5")),
+    ),
     Case("a number in a list", 2, ("data.drop[1] must be text, got 5",), more('drop = ["a", 5]')),
     Case("text for a list", 2, ('data.keep must be a list of texts, got "a"',), more('keep = "a"')),
     Case(

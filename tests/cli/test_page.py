@@ -10,7 +10,20 @@ import pytest
 from sequester.cli import exits
 
 PAGE = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
-COMMANDS = ("demo", "methods", "protect", "verify", "hierarchy lint", "datasets make", "schema")
+COMMANDS = (
+    "demo",
+    "init",
+    "inspect",
+    "methods",
+    "protect",
+    "verify",
+    "convert",
+    "hierarchy lint",
+    "hierarchy show",
+    "hierarchy build",
+    "datasets make",
+    "schema",
+)
 COMMON = {"--json", "--quiet", "--help"}
 
 

@@ -139,9 +139,9 @@ def test_broken_files_are_refused_with_the_place(contents, lines):
         ({"delimiter": '"'}, "delimiter must be one character and no quote or line end, got '\"'"),
         (
             {"encoding": "klingon"},
-            "encoding must be one that Python knows, such as utf-8 or latin-1, got 'klingon'",
+            "encoding must be one of text that Python knows, such as utf-8 or latin-1, got 'klingon'",
         ),
-        ({"encoding": "utf-16"}, "x.csv: byte 11 is not utf-16"),
+        ({"encoding": "utf-16"}, "x.csv: byte 11 is not utf-16; set another encoding"),
     ],
 )
 def test_options_that_cannot_be(options, line):

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
 from sequester.engine import silent
 from sequester.errors import InputError, SchemaError
@@ -62,7 +63,7 @@ def verify(
         Where the folder is no release, is incomplete or unreadable, or needs the original.
     """
     given: object = original  # Python lets anything through.
-    if not isinstance(given, EventTable | None):
+    if not isinstance(given, EventTable | Sequences | None):
         got = type(given).__name__
         msg = f"original must be an EventTable, got {got}; make one: EventTable(frame, Schema(person=...))"
         raise SchemaError(msg)
