@@ -42,7 +42,7 @@ def shared_data() -> Path:
 
 @pytest.fixture(autouse=True)
 def _own_signals() -> Iterator[None]:
-    """Give every test the handlers that the run began with: a command leaves interrupts ignored at its end."""
+    """Give every test the handlers that the run began with; a command ignores interrupts at its end."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, handler in before.items():
