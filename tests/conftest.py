@@ -42,8 +42,9 @@ def shared_data() -> Path:
 
 @pytest.fixture(autouse=True)
 def _own_signals() -> Iterator[None]:
-    """Give every test the handlers that the run began with; a command ignores interrupts at its end."""
+    """Let every test hear interrupts: a run in the background begins deaf, and a command ends so."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
