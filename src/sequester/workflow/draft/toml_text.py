@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sequester.data.schema import ROW
 from sequester.methods import METHODS
 from sequester.workflow.draft.column import SAMPLE
 
@@ -91,7 +92,7 @@ def _head(draft: Draft, data: DataFile) -> Iterator[str]:
     looked = (
         f"the first {SAMPLE:,} of its {draft.n_rows:,} rows; counts are of all"
         if draft.n_rows > SAMPLE
-        else (f"its {draft.n_rows:,} rows")
+        else f"its {draft.n_rows:,} rows"
     )
     yield comment(f"Drafted by sequester init for {data.path} from {looked}.")
     yield comment(
@@ -153,7 +154,8 @@ def _what(draft: Draft) -> Iterator[str]:
         yield _hierarchy(each.hierarchy)
         yield ""
     if draft.released_time is not None and draft.when is not None:
-        yield comment("The time itself is not released, only the order of events. To release it, coarsened:")
+        order = "" if draft.person.column == ROW else ", only the order of events"
+        yield comment(f"The time itself is not released{order}. To release it, coarsened:")
         yield f"#[data.quasi.{key(draft.when.columns[0])}]"
         yield f"#{_hierarchy(draft.released_time)}"
         yield ""
