@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from sequester.kernels import containment as containment
     from sequester.kernels import distinct as distinct
+    from sequester.kernels import embeddings as embeddings
     from sequester.kernels import itemsets as itemsets
     from sequester.kernels import knowledge as knowledge
     from sequester.kernels import knowledge_rows as knowledge_rows

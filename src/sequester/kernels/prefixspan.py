@@ -40,6 +40,24 @@ def drop_symbols(items: Codes, offsets: Offsets, is_kept: Mask) -> tuple[Codes, 
 
 
 @njit(cache=True, nogil=True)
+def sort_symbols(items: Codes, offsets: Offsets, n_symbols: int) -> tuple[Codes, Offsets]:
+    """Copy each row as the set of its symbols, ascending. Requires codes below `n_symbols`."""
+    seen_in = np.full(n_symbols, -1, np.int64)
+    kept = np.empty(items.size, np.int32)
+    new_offsets = np.zeros(offsets.size, np.int64)
+    n_kept = 0
+    for row in range(offsets.size - 1):
+        for i in range(offsets[row], offsets[row + 1]):
+            if seen_in[items[i]] != row:
+                seen_in[items[i]] = row
+                kept[n_kept] = items[i]
+                n_kept += 1
+        new_offsets[row + 1] = n_kept
+        kept[new_offsets[row] : n_kept].sort()
+    return kept[:n_kept].copy(), new_offsets
+
+
+@njit(cache=True, nogil=True)
 def count_ahead(items: Codes, offsets: Offsets, n_symbols: int) -> Codes:
     """Count, for each place of a row, the different symbols that occur there or later."""
     seen_in = np.full(n_symbols, -1, np.int64)

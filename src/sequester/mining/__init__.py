@@ -1,6 +1,24 @@
-"""The questions about patterns: who contains them, and which are frequent."""
+"""The questions about patterns: who contains them, in how many ways, and which are frequent."""
 
-from sequester.mining.frequent import Patterns, frequent
-from sequester.mining.support import minimum_prefix, support, supporters, supports
+from sequester.mining.frequent import frequent, frequent_itemsets
+from sequester.mining.patterns import Patterns
+from sequester.mining.support import (
+    count_embeddings,
+    embeddings,
+    minimum_prefix,
+    support,
+    supporters,
+    supports,
+)
 
-__all__ = ["Patterns", "frequent", "minimum_prefix", "support", "supporters", "supports"]
+__all__ = [
+    "Patterns",
+    "count_embeddings",
+    "embeddings",
+    "frequent",
+    "frequent_itemsets",
+    "minimum_prefix",
+    "support",
+    "supporters",
+    "supports",
+]

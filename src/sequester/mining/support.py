@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from sequester.engine import Engine, Progress
 
 
+MOST_EMBEDDINGS = 2**62
+"""Where counts of embeddings stop."""
+
+
 def sequences_of(data: EventTable | Sequences) -> Sequences:
     """Take the fast face of a table; symbol sequences are their own."""
     return data if isinstance(data, Sequences) else data.sequences
@@ -115,6 +119,46 @@ def supports_of_codes(
     shards = engine.split(len(pattern_offsets) - 1)
     parts = engine.map(count, shards, progress=progress, phase="counting supporters")
     return np.concatenate([np.empty(0, np.int64), *parts])
+
+
+def embeddings(pattern: Sequence[str], data: EventTable | Sequences) -> Counts:
+    """Count, for each person, the ways in which their events contain `pattern`, gaps allowed.
+
+    Everybody contains the empty pattern in one way. Counts above ``MOST_EMBEDDINGS`` stop there;
+    `count_embeddings` is exact for one sequence.
+
+    Examples
+    --------
+    >>> embeddings("ab", Sequences.from_rows(["abab", "ba", "aab"])).tolist()
+    [3, 0, 2]
+    """
+    sequences = sequences_of(data)
+    column = sequences.symbol
+    book = sequences.codebooks[column]
+    if not all(label in book.codes for label in pattern):
+        return np.zeros(sequences.n_persons, np.int64)
+    counts: Counts = kernels.embeddings.count_embeddings(
+        sequences.columns[column], sequences.person_offsets, book.encode(pattern)
+    )
+    return counts
+
+
+def count_embeddings(pattern: Sequence[str], sequence: Sequence[str]) -> int:
+    """Count the ways in which `sequence` contains `pattern`, exactly, however many there are.
+
+    Examples
+    --------
+    >>> count_embeddings("ab", "abab")
+    3
+    >>> count_embeddings("a" * 50, "a" * 100)
+    100891344545564193334812497256
+    """
+    ways = [1, *[0] * len(pattern)]
+    for label in sequence:
+        for m in range(len(pattern), 0, -1):
+            if pattern[m - 1] == label:
+                ways[m] += ways[m - 1]
+    return ways[-1]
 
 
 def minimum_prefix(pattern: Sequence[str], sequence: Sequence[str]) -> tuple[str, ...] | None:
