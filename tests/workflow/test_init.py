@@ -158,6 +158,16 @@ def test_how_the_file_is_read_is_written_down(tmp_path):
     assert loaded(tmp_path / "release.toml").labels["seite"] == ["café", "x"]
 
 
+def test_text_that_looks_like_spmf_is_read_as_that(tmp_path):
+    data = tmp_path / "sequences.txt"
+    data.write_text("1 -1 2 -1 -2\n2 -1 3 -1 -2\n", encoding="utf-8")
+    proposed = init(data, tmp_path / "release.toml")
+    proposed.write()
+    text = (tmp_path / "release.toml").read_text(encoding="utf-8")
+    assert 'path = "sequences.txt"\nformat = "spmf"\n' in text
+    assert Config.load(tmp_path / "release.toml").table().n_persons == 2
+
+
 def test_a_long_file_says_how_much_was_looked_at(tmp_path):
     rows = SAMPLE + 10
     odd = ["7"] * SAMPLE + ["x"] * 10

@@ -95,7 +95,7 @@ REFUSED = {
 """Files that nothing can be drafted for, and what is wrong with them."""
 NO_EVENTS = re.compile(r"kasteren/K._\w+_labels\.csv\.gz|uci_diabetes70/Data-Codes\.gz")
 """Labels of numbers, and a description: no persons and no events."""
-FORMATS = {"spmf": "spmf", "uci_adl": "csv"}
+FORMATS = {"uci_adl": "csv"}
 
 
 def names(shared_data):

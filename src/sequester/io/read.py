@@ -87,12 +87,21 @@ def read_frame(
         return check_cells(read_spmf(contents, str(path), encoding=encoding), str(path))
     if kind == "xes":
         return check_cells(read_xes(contents, str(path), encoding=encoding), str(path))
-    if format is None and _TEXT.search(path.name) and _SPMF.match(contents):
+    if format is None and _is_spmf_text(path, contents):
         msg = f"{path}: .txt is read as csv, and this looks like SPMF; set format to spmf or csv"
         raise InputError(msg)
     if delimiter is None and path.name.lower().removesuffix(".gz").endswith(".tsv"):
         delimiter = "\t"
     return check_cells(read_csv(contents, str(path), delimiter=delimiter, encoding=encoding), str(path))
+
+
+def looks_like_spmf(path: Path) -> bool:
+    """Say whether a .txt file holds sequences of SPMF, which its name does not tell."""
+    return _TEXT.search(path.name) is not None and path.is_file() and _is_spmf_text(path, read_contents(path))
+
+
+def _is_spmf_text(path: Path, contents: bytes) -> bool:
+    return _TEXT.search(path.name) is not None and _SPMF.match(contents) is not None
 
 
 def format_of(path: Path, given: str | None = None) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sequester.engine import silent
 from sequester.errors import InputError
-from sequester.io import read_frame
+from sequester.io import looks_like_spmf, read_frame
 from sequester.workflow.draft.draft import Draft, draft_of
 from sequester.workflow.draft.toml_text import DataFile, to_toml
 from sequester.workflow.output_file import put, refuse_existing, refuse_inputs
@@ -83,6 +83,8 @@ def init(
     refuse_existing(out, force=force)
     refuse_inputs(out, inputs={"the data": data})
     progress(0.0, "reading")
+    if format is None and looks_like_spmf(data):
+        format = "spmf"  # noqa: A001 - as above
     frame = read_frame(data, format=format, delimiter=delimiter, encoding=encoding or "utf-8")
     progress(0.5, "looking at the columns")
     try:
