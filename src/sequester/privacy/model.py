@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import polars as pl
 
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
@@ -62,4 +64,13 @@ class PrivacyModel(Protocol):
 
     def in_words(self) -> str:
         """The promise in a sentence for people."""
+        ...
+
+
+@runtime_checkable
+class RecordModel(PrivacyModel, Protocol):
+    """A promise about records without persons, in one table or in several."""
+
+    def check_tables(self, tables: Mapping[str, pl.DataFrame]) -> Verdict:
+        """Count in the released tables, by file name without ending, and say whether the promise is kept."""
         ...

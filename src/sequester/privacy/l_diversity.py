@@ -1,0 +1,150 @@
+"""l-diversity: in no published group is a sensitive value more frequent than one in l."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from sequester.errors import InputError
+from sequester.privacy.model import Verdict
+from sequester.privacy.skew import COUNT, N_WITNESSES, VALUE, exact_level, judge, plain_level
+from sequester.privacy.snapshots import GROUP, TIME, records_of, sole_attribute
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
+
+RECORDS = "records"
+"""The table of records, by file name without ending."""
+VALUES = "values"
+"""The table of the values of each group, where they are apart from the records."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LDiversity:
+    """In every published group no sensitive value has more than 1/`l` of the records.
+
+    A group is what the column ``group`` says, within one snapshot. Its values stand in the records
+    themselves, or in a table of their own, whose counts must then add up to the records of the group. In a
+    table without groups, those are the records of a snapshot that share all quasi-identifiers.
+
+    Examples
+    --------
+    >>> records = pl.DataFrame({"time": ["1", "1", "1"], "age": ["30", "31", "32"], "group": [1, 1, 1]})
+    >>> values = pl.DataFrame({"group": [1, 1], "ill": ["flu", "cold"], "count": [2, 1]})
+    >>> verdict = LDiversity(l=2).check_tables({"records": records, "values": values})
+    >>> verdict.holds, verdict.achieved
+    (False, {'l': 1.5})
+    >>> print(verdict.witnesses[0])
+    group 1 of 1: ill = flu in 2 of 3 records
+
+    References
+    ----------
+    Wang, Xu, Wong, Fu (2010), Definition 1; Xiao, Tao (2006) for the two tables.
+    """
+
+    l: int | float | str  # noqa: E741  (the paper's letter)
+    """How many times larger a group is than any sensitive value in it is frequent, at least."""
+    sensitive: str = ""
+    """The sensitive attribute; empty: the only one of the table that is checked."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "l", plain_level(exact_level(self.l)))
+
+    @property
+    def needs_original(self) -> bool:
+        """The released files alone show whether the promise is kept."""
+        return False
+
+    def about(self, table: EventTable) -> LDiversity:
+        """The promise with the name of the table's sensitive attribute."""
+        return replace(self, sensitive=self.sensitive or sole_attribute(table, "LDiversity"))
+
+    def check(
+        self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None
+    ) -> Verdict:
+        """Count the values of records that share a snapshot and all quasi-identifiers."""
+        del original
+        records, attribute = records_of(released, model="LDiversity", sensitive=self.sensitive)
+        quasi = [column for column in records.columns if column not in (TIME, attribute)]
+        group = pl.DataFrame([records[column] for column in quasi]) if quasi else None
+        ranks = (
+            pl.Series([0]).new_from_index(0, records.height)
+            if group is None
+            else group.select(pl.struct(pl.all()).rank("dense")).to_series()
+        )
+        return self._judge_records(records.with_columns(ranks.alias(GROUP)), attribute)
+
+    def check_tables(self, tables: Mapping[str, pl.DataFrame]) -> Verdict:
+        """Count the values of every group of the released tables."""
+        _need(tables, RECORDS, (TIME, GROUP))
+        records = tables[RECORDS]
+        if VALUES not in tables:
+            attribute = self.sensitive or records.columns[-2]
+            _need(tables, RECORDS, (attribute,))
+            return self._judge_records(records, attribute)
+        attribute = self.sensitive or tables[VALUES].columns[1]
+        _need(tables, VALUES, (GROUP, attribute, COUNT))
+        values = tables[VALUES]
+        findings = _disagreements(records, values, attribute)
+        if findings:
+            return Verdict(
+                holds=False,
+                achieved={"l": 0.0},
+                witnesses=tuple(findings[:N_WITNESSES]),
+                violations=len(findings),
+            )
+        times = records.group_by(GROUP, maintain_order=True).agg(pl.col(TIME).first())
+        plain = pl.DataFrame({GROUP: values[GROUP], VALUE: values[attribute], COUNT: values[COUNT]})
+        counts = plain.join(times, on=GROUP, how="left", maintain_order="left")
+        return judge(counts, [TIME, GROUP], level=exact_level(self.l), attribute=attribute)
+
+    def _judge_records(self, records: pl.DataFrame, attribute: str) -> Verdict:
+        plain = pl.DataFrame({TIME: records[TIME], GROUP: records[GROUP], VALUE: records[attribute]})
+        by = [TIME, GROUP, VALUE]
+        counts = plain.group_by(by, maintain_order=True).agg(pl.len().cast(pl.Int64).alias(COUNT))
+        return judge(counts, [TIME, GROUP], level=exact_level(self.l), attribute=attribute)
+
+    def claim(self) -> dict[str, object]:
+        """The parameters a recipient needs to check the promise."""
+        return {"l": self.l, "sensitive": self.sensitive}
+
+    def in_words(self) -> str:
+        """The promise in a sentence for people."""
+        return (
+            f"In every published group, and so in every published snapshot, no value of "
+            f"{self.sensitive or 'the sensitive attribute'} has more than 1/{self.l} of the records."
+        )
+
+
+def _need(tables: Mapping[str, pl.DataFrame], table: str, columns: Sequence[str]) -> None:
+    if table not in tables:
+        msg = f"LDiversity is about the table {table!r}, and the release has none"
+        raise InputError(msg)
+    missing = [column for column in columns if column not in tables[table].columns]
+    if missing:
+        msg = f"LDiversity needs a column {missing[0]!r}, and the table {table!r} has none"
+        raise InputError(msg)
+
+
+def _disagreements(records: pl.DataFrame, values: pl.DataFrame, attribute: str) -> list[str]:
+    """Say where the two tables do not tell of the same records: no count can be believed then."""
+    plain = pl.DataFrame({GROUP: values[GROUP], VALUE: values[attribute], COUNT: values[COUNT]})
+    if plain.select(GROUP, VALUE).is_duplicated().any() or (plain[COUNT] < 1).any():
+        return ["the table of values must have each value of a group once, with a count of 1 or more"]
+    sizes = records.group_by(GROUP).agg(pl.len().cast(pl.Int64).alias("size"), pl.col(TIME).n_unique())
+    told = plain.group_by(GROUP).agg(pl.col(COUNT).sum())
+    both = sizes.join(told, on=GROUP, how="full", coalesce=True).sort(GROUP)
+    apart = both.filter(pl.col(TIME) > 1)
+    uneven = both.filter(pl.col("size").ne_missing(pl.col(COUNT)))
+    return [
+        *(f"group {row[GROUP]} is in {row[TIME]:,} snapshots" for row in apart.to_dicts()),
+        *(
+            f"group {row[GROUP]} has {row['size'] or 0:,} records, and {row[COUNT] or 0:,} values are told"
+            for row in uneven.to_dicts()
+        ),
+    ]

@@ -1,0 +1,96 @@
+"""l-eligibility: in no snapshot is a sensitive value more frequent than one in l."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from sequester.errors import InputError
+from sequester.privacy.skew import COUNT, VALUE, exact_level, judge, plain_level
+from sequester.privacy.snapshots import TIME, records_of, sole_attribute
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
+    from sequester.privacy.model import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LEligibility:
+    """In every published snapshot no sensitive value has more than 1/`l` of the records.
+
+    A snapshot without records is eligible. That a snapshot has at most one record of each person is what the
+    method sees to; records carry no person, so nobody can check it in a release.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"time": ["1", "1", "1", "2"], "ill": ["flu", "cold", "flu", "flu"]})
+    >>> verdict = LEligibility(l=2).check_tables({"events": frame})
+    >>> verdict.holds, verdict.achieved, verdict.violations
+    (False, {'l': 1.0}, 2)
+    >>> print(verdict.witnesses[0])
+    1: ill = flu in 2 of 3 records
+
+    References
+    ----------
+    Wang, Xu, Wong, Fu (2010), Definition 1.
+    """
+
+    l: int | float | str  # noqa: E741  (the paper's letter)
+    """How many times more frequent a snapshot is than any sensitive value in it, at least."""
+    sensitive: str = ""
+    """The sensitive attribute; empty: the only one of the table that is checked."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "l", plain_level(exact_level(self.l)))
+
+    @property
+    def needs_original(self) -> bool:
+        """The released files alone show whether the promise is kept."""
+        return False
+
+    def about(self, table: EventTable) -> LEligibility:
+        """The promise with the name of the table's sensitive attribute."""
+        return replace(self, sensitive=self.sensitive or sole_attribute(table, "LEligibility"))
+
+    def check(
+        self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None
+    ) -> Verdict:
+        """Count the values of every snapshot of a table; the original is not looked at."""
+        del original
+        records, attribute = records_of(released, model="LEligibility", sensitive=self.sensitive)
+        return self._judge(records, attribute)
+
+    def check_tables(self, tables: Mapping[str, pl.DataFrame]) -> Verdict:
+        """Count the values of every snapshot of the released records."""
+        if len(tables) != 1:
+            msg = f"LEligibility is about one table of records, there are {len(tables)}"
+            raise InputError(msg)
+        (frame,) = tables.values()
+        attribute = self.sensitive or frame.columns[-1]
+        missing = [column for column in (TIME, attribute) if column not in frame.columns]
+        if missing:
+            msg = f"LEligibility needs a column {missing[0]!r}, and the released table has none"
+            raise InputError(msg)
+        return self._judge(frame, attribute)
+
+    def _judge(self, records: pl.DataFrame, attribute: str) -> Verdict:
+        # Series by series: the attribute may have any name.
+        plain = pl.DataFrame({TIME: records[TIME], VALUE: records[attribute]})
+        counts = plain.group_by(TIME, VALUE, maintain_order=True).agg(pl.len().cast(pl.Int64).alias(COUNT))
+        return judge(counts, [TIME], level=exact_level(self.l), attribute=attribute)
+
+    def claim(self) -> dict[str, object]:
+        """The parameters a recipient needs to check the promise."""
+        return {"l": self.l, "sensitive": self.sensitive}
+
+    def in_words(self) -> str:
+        """The promise in a sentence for people."""
+        return (
+            f"In every published snapshot, no value of {self.sensitive or 'the sensitive attribute'} has "
+            f"more than 1/{self.l} of the records."
+        )

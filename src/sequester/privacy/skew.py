@@ -1,0 +1,137 @@
+"""How unevenly a sensitive value is spread over snapshots or groups, in whole numbers, and who stands out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from sequester.errors import ParameterError
+from sequester.privacy.model import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+N_WITNESSES = 5
+"""How many witnesses a verdict shows."""
+LARGEST = 2**31
+"""Neither part of l as a fraction may reach this, so that products of counts fit in 64 bits."""
+VALUE = "value"
+"""The column of values in a table of counts."""
+COUNT = "count"
+"""The column of counts in a table of counts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skew:
+    """A sensitive value that is too frequent in one place of a release.
+
+    Examples
+    --------
+    >>> print(Skew(place="2010-01-31", attribute="ill", value="flu", count=3, size=5))
+    2010-01-31: ill = flu in 3 of 5 records
+    """
+
+    place: str
+    """The snapshot, or the group and its snapshot."""
+    attribute: str
+    """The sensitive attribute."""
+    value: str
+    """Its value."""
+    count: int
+    """Records of the place that have it."""
+    size: int
+    """Records of the place."""
+
+    def __str__(self) -> str:
+        noun = "record" if self.size == 1 else "records"
+        return f"{self.place}: {self.attribute} = {self.value} in {self.count:,} of {self.size:,} {noun}"
+
+
+def exact_level(l: object) -> Fraction:  # noqa: E741  (the paper's letter)
+    """Read l exactly: a whole number, a decimal number as it is written, or a fraction such as "5/2".
+
+    Examples
+    --------
+    >>> exact_level(3), exact_level(2.1), exact_level("5/2")
+    (Fraction(3, 1), Fraction(21, 10), Fraction(5, 2))
+    >>> exact_level(1)
+    Traceback (most recent call last):
+    sequester.errors.ParameterError: l must be above 1, got 1
+    """
+    if hasattr(l, "item"):  # those of numpy are numbers, too
+        l = l.item()  # noqa: E741
+    if isinstance(l, bool) or not isinstance(l, int | float | str | Fraction):
+        msg = f'l must be a number or a fraction such as "5/2", got {l!r}'
+        raise ParameterError(msg)
+    try:
+        level = Fraction(str(l))
+    except (ValueError, ZeroDivisionError):
+        msg = f'l must be a number or a fraction such as "5/2", got {l!r}'
+        raise ParameterError(msg) from None
+    if level <= 1:
+        msg = f"l must be above 1, got {l}"
+        raise ParameterError(msg)
+    if level.numerator >= LARGEST or level.denominator >= LARGEST:
+        msg = f"l must be a number of at most nine digits, got {l}"
+        raise ParameterError(msg)
+    return level
+
+
+def plain_level(level: Fraction) -> int | str:
+    """Write l as certificates do: a whole number as such, any other as a fraction.
+
+    Examples
+    --------
+    >>> plain_level(Fraction(3)), plain_level(Fraction(5, 2))
+    (3, '5/2')
+    """
+    return level.numerator if level.denominator == 1 else str(level)
+
+
+def judge(counts: pl.DataFrame, keys: Sequence[str], *, level: Fraction, attribute: str) -> Verdict:
+    """Judge a table of counts, one row per place and value: no value has more than 1/l of a place.
+
+    `keys` are the columns that say which place it is: the snapshot first, then the group where there is one.
+    ``achieved["l"]`` is the smallest number of records per record of the most frequent value, the largest l
+    that holds; without records it is the l asked for. `violations` counts values of places.
+
+    Examples
+    --------
+    >>> counts = pl.DataFrame({"time": ["1", "1"], "value": ["flu", "cold"], "count": [2, 3]})
+    >>> judge(counts, ["time"], level=Fraction(2), attribute="ill").achieved
+    {'l': 1.6666666666666667}
+    """
+    counts = counts.filter(pl.col(COUNT) > 0)
+    if counts.is_empty():
+        return Verdict(holds=True, achieved={"l": float(level)})
+    size = pl.col(COUNT).sum().over(keys, mapping_strategy="group_to_rows")
+    sized = counts.with_columns(size.alias("size"))
+    # count <= size / l, in whole numbers.
+    above = sized.filter(pl.col(COUNT) * level.numerator > pl.col("size") * level.denominator)
+    places = sized.group_by(keys).agg(pl.col("size").first(), pl.col(COUNT).max())
+    # The smallest ratio, compared exactly among those that a float takes for the smallest.
+    ratio = places["size"] / places[COUNT]
+    close = places.filter(ratio <= ratio.min() * (1 + 1e-9))
+    best = min(Fraction(row["size"], row[COUNT]) for row in close.unique(["size", COUNT]).to_dicts())
+    return Verdict(
+        holds=above.is_empty(),
+        achieved={"l": float(best)},
+        witnesses=tuple(
+            Skew(
+                place=_place([str(row[key]) for key in keys]),
+                attribute=attribute,
+                value=str(row[VALUE]),
+                count=row[COUNT],
+                size=row["size"],
+            )
+            for row in above.head(N_WITNESSES).to_dicts()
+        ),
+        violations=above.height,
+    )
+
+
+def _place(keys: Sequence[str]) -> str:
+    return keys[0] if len(keys) == 1 else f"group {keys[1]} of {keys[0]}"
