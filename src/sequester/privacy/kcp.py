@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import operator
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from numbers import Real
 from typing import TYPE_CHECKING
 
 from sequester.data.table import EventTable
@@ -16,9 +10,10 @@ from sequester.errors import InputError, ParameterError
 from sequester.hierarchies.labels import in_label_order
 from sequester.privacy.model import Verdict
 from sequester.privacy.occurrences import Bounds, Occurrences
+from sequester.privacy.shares import in_percent, lists_of_text, plain_share, share_of, whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sequester.data.sequences import Sequences
 
@@ -28,7 +23,6 @@ LEVELS = ("same", "mixed")
 """What `levels` may be."""
 STARS = ("counted", "ignored")
 """What `stars` may be."""
-_FRACTION = re.compile(r"[0-9]{1,9}(/0*[1-9][0-9]{0,8}|\.[0-9]{1,9})?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,29 +83,19 @@ class KCPPrivacy:
 
     def __post_init__(self) -> None:
         for name, least in (("k", 2), ("p", 1)):
-            value: object = getattr(self, name)  # A certificate may hold anything.
-            if isinstance(value, bool) or not hasattr(value, "__index__"):
-                msg = f"{name} must be a whole number, got {value!r}"
-                raise ParameterError(msg)
-            value = operator.index(value)  # those of numpy are whole numbers, too
-            if value < least:
-                msg = f"{name} must be at least {least}, got {value}"
-                raise ParameterError(msg)
-            object.__setattr__(self, name, value)
-        if not 0 < _share(self.c) <= 1:
-            msg = f"c must be above 0 and at most 1, got {self.c!r}"
-            raise ParameterError(msg)
-        object.__setattr__(self, "c", _plain(self.c))
+            # A certificate may hold anything.
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), least=least))
+        object.__setattr__(self, "c", plain_share(self.c))
         for name, known in (("levels", LEVELS), ("stars", STARS)):
             if getattr(self, name) not in known:
                 words = " or ".join(f'"{each}"' for each in known)
                 msg = f"{name} must be {words}, got {getattr(self, name)!r}"
                 raise ParameterError(msg)
-        protect = _lists("protect", self.protect)
+        protect = lists_of_text("protect", self.protect)
         object.__setattr__(
             self, "protect", {name: tuple(in_label_order(labels)) for name, labels in protect.items()}
         )
-        object.__setattr__(self, "columns", _lists("columns", self.columns))
+        object.__setattr__(self, "columns", lists_of_text("columns", self.columns))
 
     @property
     def needs_original(self) -> bool:
@@ -155,7 +139,7 @@ class KCPPrivacy:
             mixed=self.levels == "mixed",
             stars=self.stars == "counted",
         )
-        answer = occurrences.judge(Bounds(k=self.k, c=float(_share(self.c)), most=self.p, shown=N_WITNESSES))
+        answer = occurrences.judge(Bounds(k=self.k, c=float(share_of(self.c)), most=self.p, shown=N_WITNESSES))
         return Verdict(
             holds=not answer.violations,
             achieved={"k": answer.fewest, "c": float(answer.surest)},
@@ -185,39 +169,4 @@ class KCPPrivacy:
         )
         if not any(self.protect.values()):
             return f"{words}."
-        return f"{words}; and at most {_percent(self.c)} of them have any one protected value."
-
-
-def _share(c: object) -> Fraction:
-    """Read `c` exactly: a finite number, or a fraction in text."""
-    if isinstance(c, str) and _FRACTION.fullmatch(c):
-        return Fraction(c)
-    if not isinstance(c, bool) and isinstance(c, Real) and math.isfinite(c):
-        return c if isinstance(c, Fraction) else Fraction(float(c))
-    msg = f'c must be a number or a fraction such as "1/3", got {c!r}'
-    raise ParameterError(msg)
-
-
-def _plain(c: object) -> float | str:
-    """Write a share that `_share` reads as a certificate has it."""
-    if isinstance(c, Fraction):
-        return str(c)
-    return c if isinstance(c, int | float | str) else float(_share(c))
-
-
-def _percent(c: float | str) -> str:
-    return f"{c}" if isinstance(c, str) else f"{100 * c:g} %"
-
-
-def _lists(name: str, given: object) -> dict[str, tuple[str, ...]]:
-    """Read a table of lists of text."""
-    if isinstance(given, Mapping) and all(
-        isinstance(key, str)
-        and not isinstance(values, str)
-        and isinstance(values, list | tuple | set | frozenset)
-        and all(isinstance(value, str) for value in values)
-        for key, values in given.items()
-    ):
-        return {key: tuple(values) for key, values in given.items()}
-    msg = f"{name} must lead from attributes to lists of text, got {given!r}"
-    raise ParameterError(msg)
+        return f"{words}; and at most {in_percent(self.c)} of them have any one protected value."
