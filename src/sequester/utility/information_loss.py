@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class InformationLoss:
     """The mean over all cells of quasi-identifiers of what each lost: 0 is nothing, 1 is everything.
 
-    A released label loses the share of the tree's leaves that it stands for; a leaf loses nothing, ``*`` loses
-    everything. So does each cell of an event that is not released. Quasi-identifiers count by their weights. A
-    table without cells, or without weight, loses nothing.
+    A released label loses the share of the tree's leaves that it stands for; a leaf loses nothing, ``*``
+    loses everything. So does each cell of an event that is not released. Quasi-identifiers count by their
+    weights. A table without cells, or without weight, loses nothing.
 
     Examples
     --------
@@ -42,8 +42,8 @@ class InformationLoss:
 
     References
     ----------
-    Sehatkar (2014), Eq. 4.1 to 4.8, with the number of events for \\|D\\|: only then the loss of a table that
-    shows nothing is 1. A suppressed cell loses what generalization has left of it, 1 in all.
+    Sehatkar (2014), Eq. 4.1 to 4.8, with the number of events for the size of D: only then the loss of a
+    table that shows nothing is 1. A suppressed cell loses what generalization has left of it, 1 in all.
     """
 
     def score(self, released: EventTable | Sequences, *, original: EventTable) -> Score:
@@ -67,9 +67,9 @@ class InformationLoss:
             value=total / scale if scale else 0.0,
             goal="minimize",
             bounds=(0, 1),
-            means=f"How much the values of {_listed(original.schema.quasi)} lost on average: the share of all "
-            "leaves of its hierarchy that a released value stands for, 0 for a value as it was, 1 for one that "
-            f"is not shown{_weighed(original)}.",
+            means=f"How much the values of {_listed(original.schema.quasi)} lost on average: the share of "
+            "all leaves of its hierarchy that a released value stands for, 0 for a value as it was, 1 for one "
+            f"that is not shown{_weighed(original)}.",
         )
 
 
