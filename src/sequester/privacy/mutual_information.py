@@ -1,0 +1,271 @@
+"""Mutual information privacy: a person's released sequence tells little about where patterns occurred."""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sequester.errors import InputError, ParameterError
+from sequester.mining.support import sequences_of
+from sequester.privacy.leakage import Leakage, measure_leakage
+from sequester.privacy.model import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy.typing as npt
+
+    from sequester._typing import Counts
+    from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
+
+N_WITNESSES = 5
+"""How many witnesses a verdict shows."""
+SLACK = 1e-9
+"""Share of the entropy by which rounding may lift a leakage above its bound."""
+DIGITS = 4
+"""Decimals of the level that is told; it is rounded up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leak:
+    """A pattern of which the release tells more than was promised; the most telling one of its length."""
+
+    pattern: tuple[str, ...]
+    """The pattern."""
+    person: str
+    """Whose sequence it is."""
+    bits: float
+    """What leaks: of the pattern in the worst case, otherwise of all patterns of its length together."""
+    bound: float
+    """What may leak, in bits."""
+
+    def __str__(self) -> str:
+        spelled = " › ".join(self.pattern)
+        return f"{spelled} ({self.person}): {self.bits:.4f} bits leak, {self.bound:.4f} may"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MutualInformationPrivacy:
+    """For each person and pattern length, the sensitive patterns leak at most the bound.
+
+    An occurrence of a pattern is an index tuple ``i1 < ... < im`` with ``im - i1 <= window`` that spells it.
+    With shares P among all such tuples of the length, h(p) what is released of p, the patterns of one length
+    leak the sum of P[p] log2 1/P[h(p)] (Equation 2; where one symbol is released in different ways, the sum
+    over images q of P[p, q] log2 (P[p, q] / (P[p] P[q])), which is the same where it is not). The bound is
+    the share `max_leakage` of what they would leak unchanged, their entropy, or `max_leakage_bits`. With
+    `worst_case` each pattern keeps a bound of its own: that share of its own term, or that many bits.
+
+    Whether a text search still finds the pattern plays no part: a symbol that is released under a name that
+    stands for it alone leaks all it did. Checking needs the original. This bounds an average over the
+    occurrences in one person's own sequence, and is not differential privacy.
+
+    Examples
+    --------
+    >>> from sequester.data.sequences import Sequences
+    >>> original = Sequences.from_rows(["aabxab"])
+    >>> model = MutualInformationPrivacy(sensitive=frozenset({("a", "b")}), window=2, max_leakage=0.6)
+    >>> model.check(Sequences.from_rows(["AABxAB"]), original=original).holds
+    False
+    >>> model.check(Sequences.from_rows(["AAAxAA"]), original=original)
+    Verdict(holds=True, achieved={'max_leakage': 0.5351}, witnesses=())
+
+    References
+    ----------
+    Bonomi, Fan, Jin (2016), Definition 2 and Equation 2.
+    """
+
+    sensitive: frozenset[tuple[str, ...]] = field(default=frozenset())
+    """The patterns; never published, because they would give themselves away."""
+    window: int = 10
+    """Steps between the first and the last event of an occurrence, at most."""
+    max_leakage: float | None = None
+    """Share of the entropy that may leak, 0 to 1; 0.5 unless bits are given."""
+    max_leakage_bits: float | None = None
+    """Bits that may leak, instead."""
+    worst_case: bool = False
+    """Bound each pattern by itself and not only their sum."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sensitive", frozenset(checked_patterns("sensitive", self.sensitive)))
+        object.__setattr__(self, "window", checked_window(self.window))
+        share, bits = checked_bounds(self.max_leakage, self.max_leakage_bits)
+        object.__setattr__(self, "max_leakage", share)
+        object.__setattr__(self, "max_leakage_bits", bits)
+        worst_case: object = self.worst_case
+        if not isinstance(worst_case, bool):
+            msg = f"worst_case must be true or false, got {worst_case!r}"
+            raise ParameterError(msg)
+
+    @property
+    def needs_original(self) -> bool:
+        """A release does not show which of its tuples were sensitive."""
+        return True
+
+    def about(self, table: EventTable) -> MutualInformationPrivacy:  # noqa: ARG002
+        """The promise takes nothing from a table."""
+        return self
+
+    def measure(self, released: EventTable | Sequences, original: EventTable | Sequences) -> Leakage:
+        """Count what the release tells of every pattern and person."""
+        return measure_leakage(
+            sequences_of(released), sequences_of(original), tuple(self.sensitive), window=self.window
+        )
+
+    def bounds(self, found: Leakage) -> tuple[Counts, Bits, Bits, Bits]:
+        """Lay out what is bounded: the length of each row, its leakage, its entropy, its bound, by person."""
+        if self.worst_case:
+            lengths, leakage, entropy = found.lengths, found.leakage, found.entropy
+        else:
+            lengths, leakage = found.per_length(found.leakage)
+            entropy = found.per_length(found.entropy)[1]
+        if self.max_leakage_bits is not None:
+            return lengths, leakage, entropy, np.full(leakage.shape, self.max_leakage_bits)
+        return lengths, leakage, entropy, (self.max_leakage or 0.0) * entropy
+
+    def check(
+        self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None
+    ) -> Verdict:
+        """Count index tuples in release and original, person by person.
+
+        ``achieved`` has the largest share (or number of bits) that leaks anywhere, rounded up. `violations`
+        counts persons and lengths, or persons and patterns in the worst case; the witnesses are the five
+        that are furthest above their bound.
+        """
+        if original is None:
+            msg = "MutualInformationPrivacy compares with the original, and none was given"
+            raise InputError(msg)
+        found = self.measure(released, original)
+        return self.judge(found, _names(original))
+
+    def judge(self, found: Leakage, names: Sequence[str]) -> Verdict:
+        """Hold what was counted against the bounds; `names` are the persons."""
+        lengths, leakage, entropy, bound = self.bounds(found)
+        excess = leakage - (bound + SLACK * entropy)
+        rows, persons = np.nonzero(excess > 0)
+        worst_first = np.lexsort((persons, rows, -excess[rows, persons]))[:N_WITNESSES]
+        witnesses = []
+        for row, person in zip(rows[worst_first], persons[worst_first], strict=True):
+            among = np.array([row]) if self.worst_case else np.flatnonzero(found.lengths == lengths[row])
+            loudest = among[np.argmax(found.leakage[among, person])]
+            witnesses.append(
+                Leak(
+                    pattern=found.patterns[loudest],
+                    person=names[person],
+                    bits=float(leakage[row, person]),
+                    bound=float(bound[row, person]),
+                )
+            )
+        holds = not rows.size
+        return Verdict(
+            holds=holds,
+            achieved=self._achieved(leakage, entropy, holds=holds),
+            witnesses=tuple(witnesses),
+            violations=int(rows.size),
+        )
+
+    def _achieved(self, leakage: Bits, entropy: Bits, *, holds: bool) -> dict[str, float]:
+        if self.max_leakage_bits is not None:
+            name, asked, level = "max_leakage_bits", self.max_leakage_bits, leakage.max(initial=0.0)
+        else:
+            shares = np.divide(leakage, entropy, out=np.zeros(leakage.shape), where=entropy > 0)
+            name, asked, level = "max_leakage", self.max_leakage or 0.0, shares.max(initial=0.0)
+        told = math.ceil(round(float(level) * 10**DIGITS, 3)) / 10**DIGITS
+        # A level that holds is never told as one above the bound because it was rounded.
+        return {name: min(told, asked) if holds else told}
+
+    def claim(self) -> dict[str, object]:
+        """The parameters that may be published; the patterns are not among them."""
+        bound = (
+            {"max_leakage": self.max_leakage}
+            if self.max_leakage_bits is None
+            else {"max_leakage_bits": self.max_leakage_bits}
+        )
+        return {"window": self.window, **bound, "worst_case": self.worst_case}
+
+    def in_words(self) -> str:
+        """The promise in a sentence for people."""
+        if self.max_leakage_bits is None:
+            amount = f"{self.max_leakage:.0%} of what the unchanged sequence would tell"
+        else:
+            amount = f"{self.max_leakage_bits:g} bits"
+        each = "each secret pattern by itself" if self.worst_case else "the secret patterns of one length"
+        return (
+            f"About the places where {each} occurred within {self.window} steps, a person's released "
+            f"sequence tells at most {amount} (mutual information, on average over that person's sequence)."
+        )
+
+    def hiding(self, patterns: Iterable[Sequence[str]]) -> MutualInformationPrivacy:
+        """The same promise about these patterns, which a certificate does not tell."""
+        return replace(self, sensitive=frozenset(checked_patterns("sensitive", patterns)))
+
+
+if TYPE_CHECKING:
+    Bits = npt.NDArray[np.float64]
+
+
+def checked_patterns(name: str, patterns: object) -> tuple[tuple[str, ...], ...]:
+    """Give patterns as tuples of texts, each once, in order; anything else is refused."""
+    if isinstance(patterns, str) or not hasattr(patterns, "__iter__"):
+        msg = f"{name} must be a list of lists of texts, got {patterns!r}"
+        raise ParameterError(msg)
+    found: dict[tuple[str, ...], None] = {}
+    for each in patterns:
+        if isinstance(each, str) or not hasattr(each, "__iter__"):
+            msg = f"{name} must be a list of lists of texts, got {each!r} in it"
+            raise ParameterError(msg)
+        pattern = tuple(each)
+        if not pattern:
+            msg = f"{name} must have at least one symbol in each pattern, got an empty one"
+            raise ParameterError(msg)
+        wrong = next((label for label in pattern if not isinstance(label, str)), None)
+        if wrong is not None:
+            msg = f"{name} must be a list of lists of texts, got {wrong!r} in a pattern"
+            raise ParameterError(msg)
+        found[pattern] = None
+    return tuple(found)
+
+
+def checked_window(window: object) -> int:
+    """Give the window as a whole number of at least 1."""
+    if isinstance(window, bool) or not hasattr(window, "__index__"):
+        msg = f"window must be a whole number, got {window!r}"
+        raise ParameterError(msg)
+    window = operator.index(window)
+    if not 1 <= window < 1 << 31:
+        msg = f"window must be 1 to 2^31 - 1, got {window}"
+        raise ParameterError(msg)
+    return window
+
+
+def checked_bounds(share: object, bits: object) -> tuple[float | None, float | None]:
+    """Give the share or the bits, one of them None; a half where neither is told."""
+    if share is not None and bits is not None:
+        msg = "max_leakage_bits must not be given together with max_leakage: one of them is the bound"
+        raise ParameterError(msg)
+    if bits is not None:
+        return None, _number("max_leakage_bits", bits, most=math.inf)
+    return 0.5 if share is None else _number("max_leakage", share, most=1.0), None
+
+
+def _number(name: str, value: object, *, most: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        msg = f"{name} must be a number, got {value!r}"
+        raise ParameterError(msg)
+    number = float(value)
+    if not (0 <= number <= most and math.isfinite(number)):
+        rule = "0 or more" if math.isinf(most) else f"0 to {most:g}"
+        msg = f"{name} must be {rule}, got {value}"
+        raise ParameterError(msg)
+    return number
+
+
+def _names(original: EventTable | Sequences) -> Sequence[str]:
+    persons = getattr(original, "persons", None)
+    if persons is not None:
+        return list(persons)
+    return [f"person {number}" for number in range(1, sequences_of(original).n_persons + 1)]
