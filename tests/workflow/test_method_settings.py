@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import pytest
@@ -11,8 +11,16 @@ from sequester.errors import InputError, ParameterError
 from sequester.methods import METHODS
 from sequester.methods.method import Method
 from sequester.workflow.config_schema import config_schema
-from sequester.workflow.method_settings import build_method
+from sequester.workflow.method_settings import build_method, parameter_files
 from sequester.workflow.parameters import in_words, parameters_of
+
+
+@dataclass(frozen=True)
+class Spell:
+    """A table of a method."""
+
+    words: tuple[str, ...]
+    times: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,3 +120,55 @@ def test_parameters_are_listed_with_their_defaults():
 )
 def test_types_are_said_in_words(annotation, words):
     assert in_words(annotation) == words
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wand(Magic):
+    """A method with a parameter from a file, and one of tables."""
+
+    patterns: tuple[tuple[str, ...], ...] = field(
+        default=(), metadata={"path_key": "patterns_path", "published": False}
+    )
+    spell: tuple[Spell, ...] = ()
+
+    name = "wand"
+
+
+@pytest.fixture
+def wand(monkeypatch):
+    monkeypatch.setitem(METHODS, "wand", Wand)
+
+
+def test_a_parameter_may_be_read_from_a_file_beside_the_configuration(wand, tmp_path):
+    (tmp_path / "patterns.jsonl").write_text('["a", "b"]\n["c"]\n')
+    table = {"name": "wand", "k": 3, "patterns_path": "patterns.jsonl"}
+    assert build_method(table, tmp_path) == Wand(k=3, patterns=(("a", "b"), ("c",)))
+    assert parameter_files(table, tmp_path) == {
+        "the file of method.patterns_path": tmp_path / "patterns.jsonl"
+    }
+    assert parameter_files({"name": "wand"}, tmp_path) == parameter_files({}, tmp_path) == {}
+    with pytest.raises(InputError, match=r"patterns_path and method\.patterns are both given"):
+        build_method({**table, "patterns": [["a"]]}, tmp_path)
+    with pytest.raises(InputError, match=r"method.patterns_path must be text.*, got 3"):
+        build_method({**table, "patterns_path": 3}, tmp_path)
+    assert "patterns_path" in config_schema()["$defs"]["Wand"]["properties"]
+
+
+def test_tables_become_values_of_their_class(wand):
+    table = {"name": "wand", "k": 3, "spell": [{"words": ["hex"], "times": 2}, {"words": ["hop"]}]}
+    assert build_method(table).spell == (Spell(("hex",), 2), Spell(("hop",)))
+    with pytest.raises(InputError) as refused:
+        build_method({**table, "spell": [{"words": 1}]})
+    assert refused.value.lines == ("method.spell[0].words must be a list of texts, got 1",)
+    assert in_words(tuple[Spell, ...]) == "a list of tables"
+    with pytest.raises(InputError) as refused:
+        build_method({**table, "spell": [{"times": 1, "word": ["hex"]}]})
+    assert refused.value.lines == (
+        "method.spell[0].words is missing; it must be a list of texts",
+        'method.spell[0].word = ["hex"] is not a key; here may be words, times; did you mean words?',
+    )
+
+
+def test_what_would_give_the_hidden_away_is_not_published(wand):
+    assert Wand(k=3).unpublished() == {"patterns"}
+    assert Magic(k=3).unpublished() == frozenset()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from sequester.data.table import EventTable
     from sequester.engine import Progress
+    from sequester.privacy.model import PrivacyModel
     from sequester.release.release import Release
 
 
@@ -138,7 +139,7 @@ def write(
             write_internal(release, aside.internal, page=page, config_toml=config_toml, pseudonyms=pseudonyms)
             for folder in aside.folders:
                 _sync(folder)
-            verification = _verify(aside, original, part(progress, 0.6, 1.0))
+            verification = _verify(aside, release.model, original, part(progress, 0.6, 1.0))
             stage.commit()
     except OSError as error:
         raise _unwritable(target, error) from error
@@ -164,11 +165,14 @@ def _usual_pages() -> Pages:
     return page
 
 
-def _verify(aside: Target, original: EventTable | None, progress: Progress) -> Verification:
+def _verify(
+    aside: Target, model: PrivacyModel, original: EventTable | None, progress: Progress
+) -> Verification:
     who = aside.internal / PSEUDONYMS
     verification = verify(
         aside.release,
         original=original,
+        model=model,
         pseudonyms=who if original is not None and who.exists() else None,
         ours=True,
         progress=progress,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sequester.kernels import occurrence_rows as occurrence_rows
     from sequester.kernels import occurrence_verdicts as occurrence_verdicts
     from sequester.kernels import occurrences as occurrences
+    from sequester.kernels import ordered_pairs as ordered_pairs
     from sequester.kernels import prefixspan as prefixspan
     from sequester.kernels import quest as quest
     from sequester.kernels import records as records

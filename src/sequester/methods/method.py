@@ -53,8 +53,13 @@ class Method(ABC):
         """Say what the outcome is still good for; ``information_loss`` is always among the answers."""
 
     def parameters(self) -> dict[str, object]:
-        """Parameter to value, for the certificate."""
+        """Parameter to value; the certificate has those of them that may be published."""
         return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+
+    def unpublished(self) -> frozenset[str]:
+        """The parameters that would give away what is hidden: ``field(metadata={"published": False})``."""
+        declared = fields(self)  # type: ignore[arg-type]  # every method is a dataclass
+        return frozenset(each.name for each in declared if not each.metadata.get("published", True))
 
     def apply(
         self,
@@ -94,6 +99,7 @@ class Method(ABC):
             table,
             method=self.name,
             parameters=self.parameters(),
+            unpublished=self.unpublished(),
             model=self.model(),
             utility=utility,
             randomness=randomness,

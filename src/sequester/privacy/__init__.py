@@ -1,14 +1,36 @@
 """The promises: what is true of a release, written apart from how it is reached."""
 
 from sequester.privacy.channel import Channel
+from sequester.privacy.crowd import Crowd
+from sequester.privacy.kc import KCPrivacy
 from sequester.privacy.kcp import KCPPrivacy
-from sequester.privacy.model import PrivacyModel, Verdict
+from sequester.privacy.l_diversity import LDiversity
+from sequester.privacy.l_eligibility import LEligibility
+from sequester.privacy.model import PrivacyModel, RecordModel, Verdict
+from sequester.privacy.pattern_hiding import PatternHiding
 from sequester.privacy.sequence_k import SequenceKAnonymity
 
 MODELS: dict[str, type[PrivacyModel]] = {
     "KCPPrivacy": KCPPrivacy,
+    "KCPrivacy": KCPrivacy,
+    "PatternHiding": PatternHiding,
+    "LDiversity": LDiversity,
+    "LEligibility": LEligibility,
     "SequenceKAnonymity": SequenceKAnonymity,
 }
 """Every model, by the name that certificates give it."""
 
-__all__ = ["MODELS", "Channel", "KCPPrivacy", "PrivacyModel", "SequenceKAnonymity", "Verdict"]
+__all__ = [
+    "MODELS",
+    "Channel",
+    "Crowd",
+    "KCPPrivacy",
+    "KCPrivacy",
+    "LDiversity",
+    "LEligibility",
+    "PatternHiding",
+    "PrivacyModel",
+    "RecordModel",
+    "SequenceKAnonymity",
+    "Verdict",
+]

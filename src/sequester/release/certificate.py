@@ -56,7 +56,7 @@ class Certificate:
     method: str
     """The method's name on the command line."""
     parameters: Mapping[str, object]
-    """The method's parameters."""
+    """The method's parameters that may be published."""
     model: str
     """The promise, by the name of its class."""
     claim: Mapping[str, object]
@@ -84,7 +84,7 @@ class Certificate:
         runs = frame[PERSON].rle_id()
         return cls(
             method=release.method,
-            parameters=plain_table(release.parameters),
+            parameters=plain_table(release.published_parameters),
             model=type(release.model).__name__,
             claim=plain_table(release.model.claim()),
             holds=bool(release.verdict.holds),

@@ -38,6 +38,8 @@ class Release:
     """The method's name on the command line."""
     parameters: Mapping[str, object]
     """The method's parameters."""
+    unpublished: frozenset[str] = frozenset()
+    """Those of them that stay in the house, because they say what is hidden."""
     model: PrivacyModel
     """The promise."""
     verdict: Verdict
@@ -72,6 +74,11 @@ class Release:
     def table(self) -> EventTable:
         """The main table with its roles, as a recipient would read it."""
         return EventTable(self.frame, self.schema)
+
+    @property
+    def published_parameters(self) -> dict[str, object]:
+        """The method's parameters that a recipient may see."""
+        return {name: value for name, value in self.parameters.items() if name not in self.unpublished}
 
     @property
     def lost_share(self) -> float:

@@ -24,7 +24,9 @@ def external_page(release: Release) -> str:
     but the rounded information loss, no value but released ones.
     """
     rows = Released.of(release.frame)
-    return template("external.html").render(**_shared(release, rows), figures=released(rows))
+    return template("external.html").render(
+        **_shared(release, rows), parameters=release.published_parameters, figures=released(rows)
+    )
 
 
 def internal_page(release: Release, *, original: EventTable | None = None) -> str:
@@ -35,6 +37,7 @@ def internal_page(release: Release, *, original: EventTable | None = None) -> st
     rows = Released.of(release.frame)
     return template("internal.html").render(
         **_shared(release, rows),
+        parameters=release.parameters,
         figures=released(rows) if original is None else comparison(rows, original),
         compared=original is not None,
         changes=changes(release),
@@ -56,7 +59,6 @@ def _shared(release: Release, rows: Released) -> dict[str, object]:
         "needs_original": release.model.needs_original,
         "limits": release.limits,
         "method": release.method,
-        "parameters": release.parameters,
         "information_loss": None if loss is None else round(loss.value, 2),
         "information_loss_means": "" if loss is None else loss.means,
         "n_persons": rows.n_persons,

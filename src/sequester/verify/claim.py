@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.errors import InputError
 from sequester.privacy import MODELS
 from sequester.release.certificate import CERTIFICATE
-from sequester.release.fields import shown
+from sequester.release.fields import plain_table, shown
 from sequester.release.release import ORDER, PERSON
 from sequester.release.roles import released_schema
 
@@ -32,20 +32,44 @@ _KINDS: dict[object, tuple[str, tuple[type, ...]]] = {
 """What a parameter may be in the certificate, in words and as types, by how the model declares it."""
 
 
-def claimed_model(certificate: Certificate) -> PrivacyModel:
-    """Make the model that the certificate claims; a claim that is incomplete or senseless is refused."""
+def claimed_model(certificate: Certificate, known: PrivacyModel | None = None) -> PrivacyModel:
+    """Make the model that the certificate claims; a claim that is incomplete or senseless is refused.
+
+    Parameters that must not be published, ``field(metadata={"published": False})``, are taken from `known`,
+    the promise as those have it who hold the original.
+    """
     kind = MODELS.get(certificate.model)
     if kind is None:
-        known = ", ".join(MODELS)
-        msg = f"{CERTIFICATE}: claim.model must be one of {known}, got {shown(certificate.model)}"
+        names = ", ".join(MODELS)
+        msg = f"{CERTIFICATE}: claim.model must be one of {names}, got {shown(certificate.model)}"
         raise InputError(msg)
-    claim, declared = certificate.claim, {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
+    declared = {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
+    hidden = [name for name, each in declared.items() if not each.metadata.get("published", True)]
+    claim: dict[str, Any] = dict(certificate.claim)
+    if hidden:
+        told = [f"{name} must not be published, and is" for name in hidden if name in claim]
+        if told:
+            raise InputError(*(f"{CERTIFICATE}: claim.parameters: {line}" for line in told))
+        if known is None:
+            msg = (
+                f"the claim {certificate.model} compares with the original, and what it hides is not "
+                "published; give the configuration that it was made from with --original"
+            )
+            raise InputError(msg)
+        if type(known) is not kind:
+            msg = f"{CERTIFICATE}: claims {certificate.model}, and the configuration {type(known).__name__}"
+            raise InputError(msg)
+        other = plain_table(known.claim())
+        if other != claim:
+            msg = f"{CERTIFICATE}: claims {shown(claim)}, and the configuration {shown(other)}"
+            raise InputError(msg)
+        claim |= {name: getattr(known, name) for name in hidden}
     problems = [f"{shown(name)} is not known to this version" for name in claim if name not in declared]
     for name, each in declared.items():
         if name not in claim:
             if each.default is MISSING and each.default_factory is MISSING:
                 problems.append(f"{name} is missing")
-        elif each.type in _KINDS:
+        elif each.type in _KINDS and name not in hidden:
             what, types = _KINDS[each.type]
             if type(claim[name]) not in types:
                 problems.append(f"{name} must be {what}, got {shown(claim[name])}")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
+from sequester import kernels
+from sequester.data.sequences import Sequences
 from sequester.errors import InputError
 from sequester.release.fields import shown
 from sequester.release.release import PERSON
@@ -25,7 +28,7 @@ PSEUDONYM = "pseudonym"
 def check_pseudonyms(path: Path, frame: pl.DataFrame, original: EventTable) -> list[str]:
     """Find released persons that the file does not know, and persons that the original does not know."""
     try:
-        known = pl.read_parquet(path, columns=[PERSON, PSEUDONYM], memory_map=False).cast(pl.String)
+        known = read_pseudonyms(path)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         msg = f"{path} is not readable as a table of {PERSON} and {PSEUDONYM}: {error}"
         raise InputError(msg) from None
@@ -50,3 +53,26 @@ def check_pseudonyms(path: Path, frame: pl.DataFrame, original: EventTable) -> l
     if strangers.height:
         findings.append(f"{path.name}: {strangers.height:,} of its persons are not in the original")
     return findings
+
+
+def read_pseudonyms(path: Path) -> pl.DataFrame:
+    """Read who is who: ``person`` as in the input, and ``pseudonym``."""
+    return pl.read_parquet(path, columns=[PERSON, PSEUDONYM], memory_map=False).cast(pl.String)
+
+
+def in_order_of(known: pl.DataFrame, released: EventTable, original: EventTable) -> Sequences:
+    """Put the released persons in the order of the original; who is not released has no events.
+
+    `check_pseudonyms` has found nothing wrong with those `known`.
+    """
+    places = pl.DataFrame({PERSON: original.persons}).with_row_index("place")
+    names = pl.DataFrame({PSEUDONYM: released.persons}).join(
+        known.join(places, on=PERSON), on=PSEUDONYM, how="left", maintain_order="left"
+    )
+    sequences = released.sequences
+    # One row more than there are released persons: that of those without events.
+    rows = np.full(original.n_persons, released.n_persons, np.int64)
+    rows[names["place"].to_numpy()] = np.arange(released.n_persons)
+    offsets = np.append(sequences.person_offsets, sequences.person_offsets[-1:])
+    items, offsets = kernels.distinct.gather_rows(sequences.columns[sequences.symbol], offsets, rows)
+    return Sequences(offsets, {sequences.symbol: items}, sequences.codebooks)

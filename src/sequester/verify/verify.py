@@ -13,14 +13,12 @@ from sequester.errors import InputError, SchemaError
 from sequester.verify.claim import claimed_model, rebuild
 from sequester.verify.files import check_files, read_certificate
 from sequester.verify.nodes import read_hierarchies
-from sequester.verify.pseudonyms import PSEUDONYMS, check_pseudonyms
+from sequester.verify.pseudonyms import PSEUDONYMS, check_pseudonyms, in_order_of, read_pseudonyms
 from sequester.verify.tables import EVENTS, read_events
 from sequester.verify.verification import Verification
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import polars as pl
+    from collections.abc import Sequence
 
     from sequester.engine import Progress
     from sequester.privacy import PrivacyModel, Verdict
@@ -31,6 +29,7 @@ def verify(
     path: str | os.PathLike[str],
     *,
     original: EventTable | None = None,
+    model: PrivacyModel | None = None,
     pseudonyms: str | os.PathLike[str] | None = None,
     ours: bool = False,
     progress: Progress = silent,
@@ -44,6 +43,9 @@ def verify(
     original
         The table that was protected; a claim that compares with it cannot be checked without, others are
         checked against it as well.
+    model
+        The promise as the house knows it, such as ``release.model``: a claim about something that must not be
+        published, such as patterns, cannot be checked without.
     pseudonyms
         The file that tells which person of `original` is which; found by itself beside the release, in
         ``internal/``.
@@ -69,9 +71,16 @@ def verify(
         raise SchemaError(msg)
     folder = Path(path)
     certificate, own_hash = read_certificate(folder)
-    model = claimed_model(certificate)
-    if model.needs_original and original is None:
+    claimed = claimed_model(certificate, model)
+    if claimed.needs_original and original is None:
         msg = f"the claim {certificate.model} compares with the original; give it with --original"
+        raise InputError(msg)
+    beside = find_pseudonyms(folder, pseudonyms)
+    if claimed.needs_original and beside is None:
+        msg = (
+            f"the claim {certificate.model} compares persons with the original, and there is no {PSEUDONYMS} "
+            "in internal/ beside the release; give it with --pseudonyms"
+        )
         raise InputError(msg)
 
     def answer(findings: Sequence[object], verdict: Verdict | None = None) -> Verification:
@@ -95,7 +104,6 @@ def verify(
         return answer(findings)
     hierarchies, findings = read_hierarchies(folder, certificate.files, frame)
     if original is not None:
-        beside = find_pseudonyms(folder, pseudonyms)
         findings += check_pseudonyms(beside, frame, original) if beside is not None else []
         if certificate.persons > original.n_persons:
             findings.append(
@@ -105,20 +113,25 @@ def verify(
     if findings:
         return answer(findings)
     progress(0.6, "checking the claim")
-    verdict, disagreement = _judge(frame, certificate, hierarchies, model, original)
+    table = rebuild(frame, certificate, hierarchies)
+    released: EventTable | Sequences = table
+    if claimed.needs_original and beside is not None and isinstance(original, EventTable):
+        released = in_order_of(read_pseudonyms(beside), table, original)
+    verdict, disagreement = _judge(released, certificate, claimed, original)
+    if original is not None and not claimed.needs_original and table.schema.symbol is not None and verdict:
+        # A promise about quasi-identifiers is about the release alone; one about symbols may compare.
+        verdict = claimed.check(table, original=original)
     progress(1.0, "checked")
     return answer(verdict.witnesses if not verdict else disagreement, verdict)
 
 
 def _judge(
-    frame: pl.DataFrame,
+    table: EventTable | Sequences,
     certificate: Certificate,
-    hierarchies: Mapping[str, pl.DataFrame],
     model: PrivacyModel,
     original: EventTable | None,
 ) -> tuple[Verdict, list[str]]:
     """Ask the model, and compare with what the certificate says it answered."""
-    table = rebuild(frame, certificate, hierarchies)
     # The certificate tells what a recipient can count, so that is what its numbers are compared with.
     verdict = model.check(table, original=original if model.needs_original else None)
     if not verdict:
@@ -131,9 +144,6 @@ def _judge(
             f"certificate.json: says that {_level(certificate.achieved)} is achieved, the files achieve "
             f"{_level(verdict.achieved)}"
         )
-    # A promise about quasi-identifiers is about the release alone; one about symbols may compare.
-    if original is not None and not model.needs_original and table.schema.symbol is not None:
-        verdict = model.check(table, original=original)
     return verdict, disagreement
 
 

@@ -17,7 +17,7 @@ from sequester.io import read_frame
 from sequester.io.read import format_of
 from sequester.release.event_log import LogFormat
 from sequester.workflow.hierarchy_settings import File
-from sequester.workflow.method_settings import build_method
+from sequester.workflow.method_settings import build_method, parameter_files
 from sequester.workflow.refusals import refusals
 from sequester.workflow.roles import missing_person, schema_of
 from sequester.workflow.settings import Settings
@@ -54,7 +54,7 @@ class Config:
             lines += refusals(error, table, Settings)
         if isinstance(table.get("method"), dict):
             try:
-                build_method(table["method"])
+                build_method(table["method"], path.parent)
             except InputError as error:
                 lines += error.lines
         if settings is None or lines:
@@ -83,6 +83,7 @@ class Config:
             "the configuration": self.path,
             "the data": self.data_path,
             **{f"the hierarchy of {where}": path for where, path in files.items()},
+            **parameter_files(self.settings.method or {}, self.folder),
         }
 
     @property
@@ -96,7 +97,7 @@ class Config:
         if self.settings.method is None:
             msg = f"{self.path.name}: method is missing; it must be a table with the name of a method"
             raise InputError(msg)
-        return build_method(self.settings.method)
+        return build_method(self.settings.method, self.folder)
 
     @cached_property
     def schema(self) -> Schema:

@@ -13,7 +13,7 @@ import numpy as np
 from sequester.bundle.notes import check_suppressed
 from sequester.data.table import EventTable
 from sequester.engine import part, silent
-from sequester.errors import SequesterWarning, UnattainableError
+from sequester.errors import InputError, SequesterWarning, UnattainableError
 from sequester.workflow.config import Config
 from sequester.workflow.hearing import hearing, keep_quiet
 from sequester.workflow.job import Job, tell_problems
@@ -128,7 +128,8 @@ def _try(
                 warnings.simplefilter("ignore", SequesterWarning)
                 _, shorter = _timed(job, _part_of(table, frame, share / 2), engine, part(progress, 0.0, 0.3))
                 trial, longer = _timed(job, _part_of(table, frame, share), engine, part(progress, 0.3, 1.0))
-        except UnattainableError:
+        except (UnattainableError, InputError):
+            # The method has accepted the whole table: what a part lacks, such as a rare pattern, is there.
             pass
         else:
             # Between once around everybody and comparing everybody with everybody.

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from sequester.errors import InputError
 from sequester.methods import METHODS
+from sequester.workflow.hierarchy_settings import Name
+from sequester.workflow.list_file import read_lists
 from sequester.workflow.parameters import parameters_of
 from sequester.workflow.refusals import refusals, shown
 
@@ -32,12 +35,18 @@ def method_model(method: type[Method]) -> type[BaseModel]:
             each.annotation,
             Field(default, description=each.about or None, json_schema_extra=least),
         )
+        if each.path_key is not None:
+            about = f"Instead of {each.name}: a file with one of its lists per line, as JSON."
+            declared[each.path_key] = (Name | None, Field(None, description=about))
     config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
     return create_model(method.__name__, __config__=config, __doc__=method.promise, **declared)
 
 
-def build_method(table: Mapping[str, Any]) -> Method:
-    """Make the method that ``[method]`` describes, or refuse with one line per key."""
+def build_method(table: Mapping[str, Any], folder: Path = Path()) -> Method:
+    """Make the method that ``[method]`` describes, or refuse with one line per key.
+
+    Paths in it are relative to `folder`.
+    """
     name = table.get("name")
     if not isinstance(name, str) or name not in METHODS:
         got = "but it is missing" if name is None else f"got {shown(name)}"
@@ -51,10 +60,27 @@ def build_method(table: Mapping[str, Any]) -> Method:
     except ValidationError as error:
         raise InputError(*refusals(error, table, model, under=("method",))) from None
     values = {each.name: getattr(given, each.name) for each in parameters_of(method)}
+    for each in parameters_of(method):
+        if each.path_key is not None and (path := getattr(given, each.path_key)) is not None:
+            if values[each.name]:
+                msg = f"method.{each.path_key} and method.{each.name} are both given; one of them is enough"
+                raise InputError(msg)
+            values[each.name] = read_lists(folder / path)
     try:
         return method(**values)
     except InputError as error:
         raise InputError(*(name_key(line, "method", values) for line in error.lines)) from None
+
+
+def parameter_files(table: Mapping[str, Any], folder: Path) -> dict[str, Path]:
+    """Give the files that ``[method]`` takes parameters from, by the key that names each."""
+    method = METHODS.get(str(table.get("name")))
+    keys = [each.path_key for each in parameters_of(method)] if method is not None else []
+    return {
+        f"the file of method.{key}": folder / table[key]
+        for key in keys
+        if key is not None and isinstance(table.get(key), str)
+    }
 
 
 def name_key(line: str, under: str, names: Iterable[str]) -> str:

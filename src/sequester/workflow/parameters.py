@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from itertools import pairwise
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -35,6 +35,8 @@ class Parameter:
     """What it is for."""
     least: int | None = None
     """The smallest number it may be, where its field says so: ``field(metadata={"least": 2})``."""
+    path_key: str | None = None
+    """A key that names a file with its value instead: ``field(metadata={"path_key": "patterns_path"})``."""
 
     @property
     def required(self) -> bool:
@@ -60,6 +62,7 @@ def parameters_of(method: type[Method]) -> tuple[Parameter, ...]:
             default=each.default if each.default_factory is MISSING else each.default_factory(),
             about=about.get(each.name, ""),
             least=each.metadata.get("least"),
+            path_key=each.metadata.get("path_key"),
         )
         for each in fields(method)  # type: ignore[arg-type]  # every method is a dataclass
         if each.init
@@ -130,7 +133,7 @@ def _plural(members: list[Any]) -> str:
         for each in members
         for kind in (get_args(each) if get_origin(each) in (Union, UnionType) else (each,))
     ]
-    words = {_PLURAL.get(kind, "lists") for kind in kinds}
+    words = {_PLURAL.get(kind, "tables" if is_dataclass(kind) else "lists") for kind in kinds}
     return "numbers" if "numbers" in words else " or ".join(sorted(words))
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, Tag
 
@@ -80,7 +80,7 @@ class _Found:
     place: Place
     annotation: Any
     metadata: tuple[object, ...]
-    table: type[BaseModel]
+    table: type
     """The table that the last key stands in."""
 
     @property
@@ -97,13 +97,16 @@ def _find(model: type[BaseModel], loc: Place) -> _Found:
     annotation: Any = model
     metadata: tuple[object, ...] = ()
     place: Place = ()
-    table = model
+    table: type = model
     for step in loc:
         annotation, metadata = _plain(annotation, metadata)
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
             table, place = annotation, (*place, step)
-            field = table.model_fields.get(str(step))
+            field = annotation.model_fields.get(str(step))
             annotation, metadata = (field.annotation, tuple(field.metadata)) if field else (Any, ())
+        elif is_dataclass(annotation):
+            table, place = annotation, (*place, step)
+            annotation, metadata = get_type_hints(annotation).get(str(step), Any), ()
         elif get_origin(annotation) in (dict, list, tuple):
             place = (*place, step)
             annotation, metadata = (
@@ -137,14 +140,21 @@ def _tag(annotation: Any) -> str | None:
 def _line(kind: str, name: str, found: _Found, given: Mapping[str, Any]) -> str:
     value = _value_at(given, found.place)
     expected = in_words(found.annotation, found.metadata)
-    if kind == "extra_forbidden":
-        return _unknown(name, value, list(found.table.model_fields), str(found.place[-1]))
+    if kind in ("extra_forbidden", "unexpected_keyword_argument"):
+        return _unknown(name, value, list(_keys(found.table)), str(found.place[-1]))
     if kind == "missing":
-        about = (found.table.model_fields[str(found.place[-1])].description or "").rstrip(".")
+        about = _keys(found.table)[str(found.place[-1])].rstrip(".")
         return f"{name} is missing; it must be {expected}" + (f": {about}" if about else "")
     if kind in ("union_tag_not_found", "union_tag_invalid"):
         return _wrong_hierarchy(name, value)
     return f"{name} must be {expected}, got {shown(value)}"
+
+
+def _keys(table: Any) -> dict[str, str]:
+    """The keys of a table, each with what it is for."""
+    if is_dataclass(table):
+        return {each.name: each.metadata.get("about", "") for each in fields(table)}
+    return {name: each.description or "" for name, each in table.model_fields.items()}
 
 
 def _value_at(given: Any, place: Place) -> Any:

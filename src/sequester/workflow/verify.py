@@ -34,10 +34,16 @@ def verify_release(
         msg = "--pseudonyms tells who is who in the original; give that with --original"
         raise InputError(msg)
     with hearing(warn):
-        table = None
+        table, model = None, None
         if original is not None:
             progress(0.0, "reading the original")
-            table = Config.load(original).table()
+            config = Config.load(original)
+            table = config.table()
+            if config.settings.method is not None:
+                # What a claim must not publish, such as patterns, is in the configuration.
+                model = config.method().model().about(table)
             if find_pseudonyms(Path(folder), pseudonyms) is None:
                 warn(f"no {PSEUDONYMS} was found, so it is not checked that released persons are distinct")
-        return verify(folder, original=table, pseudonyms=pseudonyms, progress=part(progress, 0.3, 1.0))
+        return verify(
+            folder, original=table, model=model, pseudonyms=pseudonyms, progress=part(progress, 0.3, 1.0)
+        )
