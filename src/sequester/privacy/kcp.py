@@ -139,7 +139,9 @@ class KCPPrivacy:
             mixed=self.levels == "mixed",
             stars=self.stars == "counted",
         )
-        answer = occurrences.judge(Bounds(k=self.k, c=float(share_of(self.c)), most=self.p, shown=N_WITNESSES))
+        answer = occurrences.judge(
+            Bounds(k=self.k, c=float(share_of(self.c)), most=self.p, shown=N_WITNESSES)
+        )
         return Verdict(
             holds=not answer.violations,
             achieved={"k": answer.fewest, "c": float(answer.surest)},

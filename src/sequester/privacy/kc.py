@@ -1,0 +1,259 @@
+"""(K,C)-privacy: who cannot be told apart are k persons, and no protected value is likely among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sequester import kernels
+from sequester.data.table import EventTable
+from sequester.errors import InputError, ParameterError, SchemaError
+from sequester.hierarchies.labels import in_label_order, quoted
+from sequester.privacy.crowd import Crowd
+from sequester.privacy.model import Verdict
+from sequester.privacy.shares import (
+    SMALLEST,
+    in_percent,
+    lists_of_text,
+    plain_share,
+    share_of,
+    whole_number,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sequester._typing import Codes, Counts, Mask
+    from sequester.data.sequences import Sequences
+
+N_WITNESSES = 5
+"""How many witnesses a verdict shows."""
+READINGS = ("any", "each")
+"""What `reading` may be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KCPrivacy:
+    """Persons whose quasi-identifiers look alike are at least `k`, and at most `c` of them are at risk.
+
+    A class is everybody who shows the same quasi-identifiers in the same events: equally many, one like the
+    other, in the same order. Whatever somebody knows about quasi-identifiers fits whole classes, so that the
+    promise holds for everybody, whatever they know of them. Every class has at least `k` persons. With
+    ``reading="any"`` a share of at most `c` of them has any protected value, in whatever event; with
+    ``"each"`` every single protected value has a share of at most `c`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.hierarchies import Hierarchy
+    >>> frame = pl.DataFrame(
+    ...     {
+    ...         "person": ["a", "a", "b", "b", "c", "c"],
+    ...         "order": [1, 2, 1, 2, 1, 2],
+    ...         "stay": ["short", "long", "short", "long", "long", "short"],
+    ...         "ill": ["flu", "HIV", "flu", "flu", "flu", "flu"],
+    ...     }
+    ... )
+    >>> roles = {"quasi": {"stay": Hierarchy.flat()}, "sensitive": {"ill": ["HIV"]}}
+    >>> table = EventTable(frame, Schema(person="person", order="order", **roles))
+    >>> verdict = KCPrivacy(k=2, c=0.5).check(table)
+    >>> verdict.holds, verdict.achieved
+    (False, {'k': 1, 'c': 0.5})
+    >>> print(verdict.witnesses[0])
+    stay = long → stay = short: 1 person
+
+    References
+    ----------
+    Sehatkar (2014), Definition 5.1. The text counts persons with at least one protected value (section
+    5.4.2), the definition speaks of any one: both readings can be asked for, and "any" implies "each".
+    """
+
+    k: int
+    """Persons in every class."""
+    c: float | str
+    """Largest share of a class at risk; a number, or a fraction such as ``"1/3"``."""
+    reading: str = "any"
+    """``"any"``: persons with at least one protected value count. ``"each"``: every value by itself."""
+    protect: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Sensitive attribute to its protected values; empty: those of the table that is checked."""
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Sensitive attribute to its source columns, where it is not one column of its name."""
+
+    def __post_init__(self) -> None:
+        # A certificate may hold anything.
+        object.__setattr__(self, "k", whole_number("k", self.k, least=2))
+        object.__setattr__(self, "c", plain_share(self.c))
+        if self.reading not in READINGS:
+            msg = f'reading must be "any" or "each", got {self.reading!r}'
+            raise ParameterError(msg)
+        protect = lists_of_text("protect", self.protect)
+        object.__setattr__(
+            self, "protect", {name: tuple(in_label_order(labels)) for name, labels in protect.items()}
+        )
+        object.__setattr__(self, "columns", lists_of_text("columns", self.columns))
+
+    @property
+    def needs_original(self) -> bool:
+        """The released files alone show whether the promise is kept."""
+        return False
+
+    def about(self, table: EventTable) -> KCPrivacy:
+        """The promise with what it takes from a table: protected values, and columns they stand in."""
+        protect = self.protect or {name: tuple(labels) for name, labels in table.protected.items()}
+        named = {
+            name: each.columns
+            for name, each in table.schema.sensitive.items()
+            if name in protect and each.columns != (name,)
+        }
+        return replace(self, protect=protect, columns={**named, **self.columns})
+
+    def check(
+        self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None
+    ) -> Verdict:
+        """Count the persons of every class, and those at risk; the original is not looked at.
+
+        ``achieved["k"]`` is the size of the smallest class, ``achieved["c"]`` the largest share at risk in
+        any. `violations` counts the classes that break the promise; the witnesses are the first five of
+        them, those with the fewest events first, then in label order. A table without persons reaches what
+        is asked for.
+        """
+        del original
+        if not isinstance(released, EventTable):
+            msg = "KCPrivacy is about quasi-identifiers: it needs a table with a schema"
+            raise InputError(msg)
+        if released.schema.symbol is not None:
+            msg = "KCPrivacy is about quasi-identifiers, and the table has a symbol instead"
+            raise InputError(msg)
+        if not released.n_persons:
+            return Verdict(holds=True, achieved={"k": self.k, "c": 0.0})
+        model = self.about(released)
+        class_of_person, first_persons = _classes(released)
+        sizes = np.bincount(class_of_person).astype(np.int64)
+        names, at_risk = _at_risk(released, model, class_of_person, len(sizes))
+        limit = float(share_of(self.c))
+        broken_c: Mask = (at_risk > limit * sizes + SMALLEST * sizes).any(axis=0)
+        broken = np.flatnonzero((sizes < self.k) | broken_c)
+        crowds = [
+            _crowd(released, int(first_persons[each]), int(sizes[each]), names, at_risk[:, each], k=self.k)
+            for each in _shown(released, first_persons, broken)
+        ]
+        return Verdict(
+            holds=not len(broken),
+            achieved={"k": int(sizes.min()), "c": float((at_risk / sizes).max(initial=0.0))},
+            witnesses=tuple(crowds),
+            violations=len(broken),
+        )
+
+    def claim(self) -> dict[str, object]:
+        """The parameters a recipient needs to check the promise."""
+        claim: dict[str, object] = {
+            "k": self.k,
+            "c": self.c,
+            "reading": self.reading,
+            "protect": dict(self.protect),
+        }
+        return claim | ({"columns": dict(self.columns)} if self.columns else {})
+
+    def in_words(self) -> str:
+        """The promise in a sentence for people."""
+        words = (
+            "Whoever knows anything or everything about the quasi-identifiers of a person finds at least "
+            f"{self.k:,} persons in the release who look alike in all of them, or none"
+        )
+        if not any(self.protect.values()):
+            return f"{words}."
+        what = "any protected value" if self.reading == "any" else "any one protected value"
+        return f"{words}; and at most {in_percent(self.c)} of those who look alike have {what}."
+
+
+def _cells(table: EventTable) -> Codes:
+    """Give the codes of all quasi-identifiers, event by event."""
+    columns = [table.sequences.columns[name] for name in table.schema.quasi]
+    empty = np.empty((table.n_events, 0), np.int32)
+    return np.ascontiguousarray(np.stack(columns, axis=1) if columns else empty).reshape(-1)
+
+
+def _classes(table: EventTable) -> tuple[Codes, Counts]:
+    """Number the classes: the class of each person, and the first person of each class."""
+    n_quasi = len(table.schema.quasi)
+    if not n_quasi:
+        # Without quasi-identifiers the number of events is all there is to see.
+        ones = np.zeros(table.n_events, np.int32)
+        return kernels.distinct.fold_rows(ones, table.person_offsets)
+    return kernels.distinct.fold_rows(_cells(table), table.person_offsets * n_quasi)
+
+
+def _at_risk(
+    table: EventTable, model: KCPrivacy, class_of_person: Codes, n_classes: int
+) -> tuple[list[tuple[str, str] | None], Counts]:
+    """Count in each class the persons at risk: one row for any value, or one row for each."""
+    owners = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
+    names: list[tuple[str, str] | None] = []
+    rows = []
+    anybody = np.zeros(table.n_persons, np.bool_)
+    for attribute, values in model.protect.items():
+        columns = model.columns.get(attribute, (attribute,))
+        for column in columns:
+            if column not in table.sequences.codebooks:
+                what = f"values of {quoted(attribute)} are protected"
+                msg = f"{what}, and the table has no column {quoted(column)}"
+                raise SchemaError(msg)
+        for value in values:
+            has_it = np.zeros(table.n_persons, np.bool_)
+            for column in columns:
+                code = table.sequences.codebooks[column].codes.get(value)
+                if code is not None:
+                    has_it[owners[table.sequences.columns[column] == code]] = True
+            anybody |= has_it
+            if model.reading == "each" and has_it.any():
+                names.append((attribute, value))
+                rows.append(np.bincount(class_of_person, has_it, minlength=n_classes))
+    if model.reading == "any":
+        names.append(None)
+        rows.append(np.bincount(class_of_person, anybody, minlength=n_classes))
+    return names, np.array(rows, np.int64).reshape(len(rows), n_classes)
+
+
+def _shown(table: EventTable, first_persons: Counts, broken: Counts) -> list[int]:
+    """Choose the classes that are shown: fewest events first, then in label order of their cells."""
+    cells = _cells(table)
+    n_quasi = len(table.schema.quasi)
+    offsets = table.person_offsets
+
+    def key(each: int) -> tuple[int, list[int]]:
+        person = first_persons[each]
+        low, high = int(offsets[person]), int(offsets[person + 1])
+        return high - low, cells[low * n_quasi : high * n_quasi].tolist()
+
+    lengths = np.diff(offsets)[first_persons[broken]]
+    if len(broken) > N_WITNESSES:
+        # Only those that can be among the first are compared by their labels.
+        longest = np.partition(lengths, N_WITNESSES - 1)[N_WITNESSES - 1]
+        broken = broken[lengths <= longest]
+    return sorted(broken.tolist(), key=key)[:N_WITNESSES]
+
+
+def _crowd(
+    table: EventTable,
+    person: int,
+    size: int,
+    names: list[tuple[str, str] | None],
+    at_risk: Counts,
+    *,
+    k: int,
+) -> Crowd:
+    """Describe a class by one of its persons; too few of them are worse than too many at risk."""
+    sequences, quasi = table.sequences, table.schema.quasi
+    low, high = table.person_offsets[person], table.person_offsets[person + 1]
+    labels = [sequences.codebooks[name].decode(sequences.columns[name][low:high]) for name in quasi]
+    events = tuple(
+        tuple((name, column[event]) for name, column in zip(quasi, labels, strict=True))
+        for event in range(high - low)
+    )
+    if size < k:
+        return Crowd(events=events, persons=size)
+    worst = int(np.argmax(at_risk))
+    return Crowd(events=events, persons=size, at_risk=int(at_risk[worst]), value=names[worst])
