@@ -238,6 +238,22 @@ def test_a_short_branch_stands_beside_every_finer_level():
     assert check(table, 3, 1, 2).violations == 3
 
 
+DEEP = {"A": "*", "B": "*", "a1": "A", "b1": "B", "short": "*"}
+
+
+@pytest.mark.parametrize("levels", ["same", "mixed"])
+@pytest.mark.parametrize("rare", ["*", "short", "A"], ids=["a star", "a short branch", "a coarse cell"])
+def test_a_rare_cell_is_found_at_whatever_level_it_stands(rare, levels):
+    # Nobody is ill, and everything else is common: only supports at the level of the cell itself tell.
+    rows = [(["a1", "b1"], ""), (["a1", "b1"], ""), (["a1", "b1", rare], "")]
+    table = simple(rows, DEEP, protect=(), levels=levels)
+    verdict = check(table, 2, 1, 1)
+    assert verdict.achieved["k"] == (1 if rare != "A" else 3)
+    more = check(table, 2, 1, 3)
+    assert told(more) == by_definition(table, 2, 1, 3)
+    assert more.achieved["k"] == 1
+
+
 def test_a_protected_value_of_a_quasi_identifier_is_not_known():
     tree = {"infection": "*", "HIV": "infection", "flu": "infection", "injury": "*"}
     cells = ["HIV", "flu", "flu", "injury", "injury"]
@@ -450,6 +466,18 @@ def test_what_cannot_be_counted_is_refused_with_what_can(monkeypatch):
     assert check(table, 2, 1, 3).achieved["k"] == 1
 
 
+def test_more_combinations_of_columns_than_can_be_gone_through_are_refused(monkeypatch):
+    cells = {"P": "a", "Q": "a", "R": "a"}
+    tree = {"A": "*", "a": "A"}
+    table = Table([[(cells, {})]] * 2, dict.fromkeys(cells, tree), levels="same")
+    monkeypatch.setattr(occurrences, "MOST_SIGNATURES", 6 + 12)
+    assert check(table, 2, 1, 2).holds
+    with pytest.raises(InputError, match="the largest p that can be checked here is 2"):
+        check(table, 2, 1, 3)
+    with pytest.raises(InputError, match="the largest p that can be checked here is 1"):
+        check(dataclasses.replace(table, levels="mixed"), 2, 1, 2)
+
+
 @given(tables(), st.integers(1, 4))
 def test_the_estimate_is_never_too_small(table, p):
     released = event_table(table, columns=TWO_COLUMNS)
@@ -462,8 +490,7 @@ def test_the_estimate_is_never_too_small(table, p):
     )
     table = dataclasses.replace(table, protect={}, both={})
     known = [len(oracle.known_of(table, person, p)) for person in table.persons]
-    folded = {tuple(tuple(cells.items()) for cells, _ in person) for person in table.persons}
-    assert counted.estimate(p) * len(table.persons) / len(folded) >= max(known)
+    assert counted.count_signatures(p) == len(list(counted.signatures(p)))
     assert counted.estimate(p) >= max(known)
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
+from math import comb
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,8 @@ ROOM = 1 << 21
 """Sequences that are counted at once; a signature with more is counted in parts."""
 LIMIT = 1e12
 """Sequences that can be counted in a day or so; more are refused."""
+MOST_SIGNATURES = 1_000_000
+"""Signatures that can be gone through; more are refused."""
 _MANY = 64
 _NO_LIMIT = 1 << 40
 
@@ -162,15 +165,35 @@ class Occurrences:
 
     def signatures(self, most: int) -> Iterator[tuple[int, ...]]:
         """Name the views of every signature, fewest views first."""
-        for size in range(1, most + 1):
-            for chosen in combinations(range(len(self.views)), size):
-                columns = {self.views[view].column for view in chosen}
-                if self.mixed or len(columns) == size:
-                    yield chosen
+        for size in range(1, min(most, len(self.views)) + 1):
+            if self.mixed:
+                yield from combinations(range(len(self.views)), size)
+                continue
+            for columns in combinations(self._views_of_columns, size):
+                yield from product(*columns)
+
+    @cached_property
+    def _views_of_columns(self) -> list[list[int]]:
+        """For each quasi-identifier that says anything the numbers of its views."""
+        columns = range(len(self.names))
+        found = [
+            [place for place, view in enumerate(self.views) if view.column == column] for column in columns
+        ]
+        return [places for places in found if places]
+
+    def count_signatures(self, most: int) -> float:
+        """Count the signatures without listing them."""
+        if self.mixed:
+            return float(
+                sum(comb(len(self.views), size) for size in range(1, min(most, len(self.views)) + 1))
+            )
+        ways = np.ones(1)
+        for places in self._views_of_columns:
+            ways = np.convolve(ways, [1.0, len(places)])
+        return float(ways[1 : most + 1].sum())
 
     def estimate(self, most: int) -> float:
         """Give an upper bound on the sequences of at most so many items that all different persons have."""
-        levels = np.bincount([view.column for view in self.views], minlength=len(self.names))
         lengths, n_rows = np.unique(np.diff(self.rows.offsets), return_counts=True)
         total = 0.0
         for length, rows in zip(lengths.tolist(), n_rows.tolist(), strict=True):
@@ -179,19 +202,22 @@ class Occurrences:
             ways = np.ones(1)
             with np.errstate(over="ignore"):
                 chosen = np.cumprod((length + 1 - sizes) / sizes)
-                for n_levels in levels[levels > 0].tolist():
+                for n_levels in map(len, self._views_of_columns):
                     # A level for each item, or one for all of them.
                     of_column = chosen * (n_levels**sizes if self.mixed else n_levels)
                     ways = np.convolve(ways, np.append(1.0, of_column))[: min(most, _MANY) + 1]
                 total += rows * float(ways[1:].sum())
         return total
 
+    def _fits(self, most: int) -> bool:
+        return self.estimate(most) <= LIMIT and self.count_signatures(most) <= MOST_SIGNATURES
+
     def _refuse_too_many(self, most: int) -> None:
-        if self.estimate(most) > LIMIT:
-            fits = next((size for size in range(min(most, _MANY), 0, -1) if self.estimate(size) <= LIMIT), 0)
+        if not self._fits(most):
+            largest = next((size for size in range(min(most, _MANY), 0, -1) if self._fits(size)), 0)
             msg = (
                 f"what could be known of {most:,} items is too much to be counted, about "
-                f"{self.estimate(most):.0e} sequences; the largest p that can be checked here is {fits}"
+                f"{self.estimate(most):.0e} sequences; the largest p that can be checked here is {largest}"
             )
             raise InputError(msg)
 

@@ -106,9 +106,7 @@ def views_of(column: int, tree: Hierarchy, cells: Codes, *, mixed: bool) -> list
                 nodes=nodes.astype(np.int32),
                 item_of_node=item_of_node,
                 is_exact=(tree.depth[nodes] == level) | (nodes == ROOT) & (level == 1),
-                is_own=bool(
-                    (depths == level).any() or (stars.size and level == 1) or (has_below.any() and not mixed)
-                ),
+                is_own=bool((depths == level).any() or (stars.size and level == 1)),
             )
         )
     return views

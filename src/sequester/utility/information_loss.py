@@ -68,8 +68,8 @@ class InformationLoss:
             goal="minimize",
             bounds=(0, 1),
             means=f"How much the values of {_listed(original.schema.quasi)} lost on average: the share of "
-            "all leaves of its hierarchy that a released value stands for, 0 for a value as it was, 1 for one "
-            f"that is not shown{_weighed(original)}.",
+            "all leaves of its hierarchy that a released value stands for, 0 for a value as it was, 1 for "
+            f"one that is not shown{_weighed(original)}.",
         )
 
 

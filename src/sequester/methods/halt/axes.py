@@ -1,0 +1,167 @@
+"""The quasi-identifiers as the search sees them: nodes at every level, numbered through, and a star."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from sequester._typing import Codes, Counts, Mask
+    from sequester.data.table import EventTable
+    from sequester.hierarchies.hierarchy import Hierarchy
+
+Signature = tuple[int, ...]
+"""A level per quasi-identifier: 0 is the values as they are, the height of the tree is nothing at all.
+
+A node of the lattice of releases is one, and so is the *level signature* of a g-sequence: per
+quasi-identifier the coarsest level that all of its items reach, the root where it has none. A g-sequence can
+be seen in the release of a node if its signature is at least as coarse everywhere.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One quasi-identifier: its tree, and behind the tree's nodes one more, the star.
+
+    A suppressed cell shows a star. Where stars are counted they are items of their own, which nothing but the
+    root is above and which combine with items of any level: a star is a leaf directly below the root, as a
+    missing value is. In every table here the star has the number ``len(tree)``.
+    """
+
+    name: str
+    """The column."""
+    tree: Hierarchy
+    """Its hierarchy."""
+    first: int
+    """The number of its first item among those of all quasi-identifiers."""
+
+    @property
+    def height(self) -> int:
+        """The level of the root."""
+        return self.tree.height
+
+    @property
+    def star(self) -> int:
+        """The node of a suppressed cell."""
+        return len(self.tree)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, the star included."""
+        return len(self.tree) + 1
+
+    @cached_property
+    def cuts(self) -> Codes:
+        """Row ``g`` leads from each node to its ancestor at level ``g``, below the root's level."""
+        stars = np.full((self.height, 1), self.star, np.int32)
+        return np.hstack([self.tree.levels[: self.height], stars])
+
+    @cached_property
+    def reach(self) -> Codes:
+        """Node to the coarsest level at which it stands for itself."""
+        return np.append(self.height - self.tree.depth, self.height - 1).astype(np.int32)
+
+    @cached_property
+    def ends(self) -> Codes:
+        """Node to the first one after its subtree; the star counts as below the root."""
+        ends = np.append(self.tree.subtree_end, self.star + 1).astype(np.int32)
+        ends[0] = self.star + 1
+        return ends
+
+    def label(self, node: int) -> str:
+        """Give the label of a node; that of the star is the root's."""
+        return self.tree.labels[0 if node == self.star else node]
+
+
+@dataclass(frozen=True, eq=False)
+class Axes:
+    """All quasi-identifiers, in the order of the schema."""
+
+    each: tuple[Axis, ...]
+    """One by one."""
+
+    @classmethod
+    def of(cls, table: EventTable) -> Axes:
+        """Number the items of a table's quasi-identifiers."""
+        each, first = [], 0
+        for name in table.schema.quasi:
+            tree = table.hierarchies[name]
+            each.append(Axis(name, tree, first))
+            first += len(tree) + 1
+        return cls(tuple(each))
+
+    def __len__(self) -> int:
+        return len(self.each)
+
+    @property
+    def root(self) -> Signature:
+        """The signature of nothing."""
+        return tuple(axis.height for axis in self.each)
+
+    @cached_property
+    def firsts(self) -> Counts:
+        """The number of each quasi-identifier's first item."""
+        return np.array([axis.first for axis in self.each], np.int64)
+
+    @cached_property
+    def n_items(self) -> int:
+        """How many numbers there are, roots and stars included."""
+        return sum(axis.n_nodes for axis in self.each)
+
+    @cached_property
+    def reach(self) -> Codes:
+        """Item to the coarsest level at which it stands for itself."""
+        return np.concatenate([axis.reach for axis in self.each])
+
+    @cached_property
+    def ends(self) -> Codes:
+        """Item to the first number that does not lie below it; the star counts as below the root."""
+        return np.concatenate([axis.first + axis.ends for axis in self.each]).astype(np.int32)
+
+    @cached_property
+    def parents(self) -> Codes:
+        """Item to the item above it; -1 where that is the root and says nothing."""
+        above = []
+        for axis in self.each:
+            parent = np.append(axis.tree.parent, 0).astype(np.int32)
+            above.append(np.where(parent == 0, -1, axis.first + parent).astype(np.int32))
+        return np.concatenate(above)
+
+    @cached_property
+    def is_root(self) -> Mask:
+        """Item to whether it is the root of a tree."""
+        mask = np.zeros(self.n_items, np.bool_)
+        mask[self.firsts] = True
+        return mask
+
+    @cached_property
+    def stars(self) -> Codes:
+        """The star of each quasi-identifier."""
+        return np.array([axis.first + axis.star for axis in self.each], np.int32)
+
+    @cached_property
+    def parents_with_roots(self) -> Codes:
+        """Item to what lies above it, the root included; -1 above a root."""
+        roots = self.firsts[self.owners].astype(np.int32)
+        return np.where(self.is_root, np.int32(-1), np.where(self.parents < 0, roots, self.parents))
+
+    @cached_property
+    def groups(self) -> Codes:
+        """Item to its group: those of one quasi-identifier and one level."""
+        before = np.cumsum([0, *(axis.height + 1 for axis in self.each)])
+        groups = [axis.reach + start for axis, start in zip(self.each, before, strict=False)]
+        return np.concatenate(groups).astype(np.int32)
+
+    @cached_property
+    def owners(self) -> Codes:
+        """Item to its quasi-identifier."""
+        sizes = [axis.n_nodes for axis in self.each]
+        return np.repeat(np.arange(len(self), dtype=np.int32), sizes)
+
+    def name_item(self, item: int) -> tuple[str, str]:
+        """Give quasi-identifier and label of an item."""
+        axis = self.each[self.owners[item]]
+        return axis.name, axis.label(item - axis.first)

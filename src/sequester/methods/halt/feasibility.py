@@ -1,0 +1,75 @@
+"""What no generalization can help: too few persons, or a protected value that is too common among all."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sequester import kernels
+from sequester.errors import UnattainableError
+
+if TYPE_CHECKING:
+    from sequester._typing import Mask
+    from sequester.methods.halt.extraction import Demand
+    from sequester.methods.halt.histories import Histories
+
+
+def too_common(histories: Histories, c: float) -> Mask:
+    """Mark the protected values that more than the share `c` of all persons have."""
+    n_persons = histories.n_persons
+    mask: Mask = histories.values.totals > c * n_persons + kernels.channels.SMALLEST * n_persons
+    return mask
+
+
+def refuse_impossible(histories: Histories, demand: Demand, *, drop: bool) -> None:
+    """Refuse what no release of the table can keep, and name what can be kept."""
+    n_persons = histories.n_persons
+    if demand.k > n_persons:
+        persons = "1 person" if n_persons == 1 else f"{n_persons:,} persons"
+        hint = f"the largest k that can be kept is {n_persons:,}" if n_persons >= 2 else "no k can be kept"
+        msg = f"k = {demand.k:,} is more than the {persons}; {hint}"
+        raise UnattainableError(msg, achieved={"k": n_persons})
+    above = np.flatnonzero(too_common(histories, demand.c))
+    if not len(above) or drop:
+        return
+    totals = histories.values.totals
+    worst = int(above[np.argmax(totals[above])])
+    attribute, label = histories.values.names[worst]
+    least = math.ceil(totals[worst] / n_persons * 1e4 - 1e-5) / 1e4
+    others = f", and {len(above) - 1:,} more are above c" if len(above) > 1 else ""
+    n_dropped = n_persons - int(choose_persons(histories, demand.c).sum())
+    msg = (
+        f"c = {demand.c:g} cannot be kept: {100 * totals[worst] / n_persons:.2f} % of all persons have "
+        f"{attribute} = {label}{others}, whatever is known of them, and no release makes a value rarer than "
+        f'it is; the smallest c that can be kept is {least:g}, or infeasible = "drop" leaves out {n_dropped:,} '
+        f"{'person' if n_dropped == 1 else 'persons'}"
+    )
+    raise UnattainableError(msg, achieved={"c": least})
+
+
+def choose_persons(histories: Histories, c: float) -> Mask:
+    """Keep as many persons as leave no protected value above the share `c`; histories are one per person.
+
+    Of those who have the most common value, the ones go first who have most of the values that are too
+    common, then those with the fewest events, then the first.
+    """
+    values = histories.values
+    owners = np.repeat(np.arange(histories.n_rows), np.diff(values.offsets))
+    lengths = np.diff(histories.offsets)
+    is_kept = np.ones(histories.n_rows, np.bool_)
+    while True:
+        n_kept = int(is_kept.sum())
+        kept_pairs = is_kept[owners]
+        totals = np.bincount(values.codes[kept_pairs], minlength=len(values.names))
+        above = totals > c * n_kept + kernels.channels.SMALLEST * n_kept
+        if not above.any():
+            return is_kept
+        worst = int(np.argmax(totals))
+        # n_high - d <= c (n - d), and less than c = 1 is asked for, because else nothing is above.
+        n_dropped = max(math.ceil((totals[worst] - c * n_kept) / (1 - c) - 1e-6), 1)
+        n_bad = np.bincount(owners[kept_pairs & above[values.codes]], minlength=histories.n_rows)
+        holders = owners[kept_pairs & (values.codes == worst)]
+        order = np.lexsort((holders, lengths[holders], -n_bad[holders]))
+        is_kept[holders[order[:n_dropped]]] = False

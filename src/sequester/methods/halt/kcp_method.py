@@ -1,0 +1,110 @@
+"""What HALT and GloGen share: the table they take, the road they go, what they measure and do not promise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from sequester.errors import ParameterError, SchemaError
+from sequester.methods.method import Method
+
+if TYPE_CHECKING:
+    from sequester.data.table import EventTable
+    from sequester.engine import Engine, Progress
+    from sequester.privacy.kcp import KCPPrivacy
+    from sequester.release.outcome import Outcome
+    from sequester.release.randomness import Randomness
+    from sequester.utility.score import Score
+
+
+@dataclass(frozen=True, kw_only=True)
+class KCPMethod(Method):
+    """A method that makes the quasi-identifiers of all persons alike coarse."""
+
+    suppresses: ClassVar[bool]
+    """Values may be suppressed, and not only generalized."""
+
+    k: int
+    """Persons whom whatever somebody may know fits; at least 2."""
+    c: float | str
+    """Largest share of them with one protected value, above 0, at most 1; or a fraction such as "1/3"."""
+    p: int
+    """Items that somebody may know; at least 1. Work grows steeply with it; 3 is realistic."""
+    levels: Literal["same", "mixed"] = "same"
+    """May one quasi-identifier be known at different levels in different events ("mixed")."""
+    infeasible: Literal["refuse", "drop"] = "refuse"
+    """Where a protected value is above c among all persons: refuse, or leave out ("drop") who have it."""
+
+    def __post_init__(self) -> None:
+        self.model()
+        if self.infeasible not in ("refuse", "drop"):
+            msg = f'infeasible must be "refuse" or "drop", got {self.infeasible!r}'
+            raise ParameterError(msg)
+
+    @property
+    def counts_stars(self) -> bool:
+        """A suppressed cell is an item of its own."""
+        return True
+
+    @property
+    def searches_fully(self) -> bool:
+        """The whole lattice is searched."""
+        return False
+
+    def model(self) -> KCPPrivacy:
+        """Promise (K,C)^P-privacy."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.privacy.kcp import KCPPrivacy  # noqa: PLC0415
+
+        return KCPPrivacy(
+            k=self.k,
+            c=self.c,
+            p=self.p,
+            levels=self.levels,
+            stars="counted" if self.counts_stars else "ignored",
+        )
+
+    def accept(self, table: EventTable) -> None:
+        """Refuse a table without quasi-identifiers, or whose columns a release cannot hold."""
+        schema = table.schema
+        if schema.symbol is not None:
+            msg = (
+                f"{self.name} needs quasi-identifiers, and column {schema.symbol.column!r} is a symbol: "
+                "name it in quasi, with a hierarchy"
+            )
+            raise SchemaError(msg)
+        if not schema.quasi:
+            msg = f"{self.name} needs quasi-identifiers, and no column has the role quasi"
+            raise SchemaError(msg)
+
+    def transform(
+        self, table: EventTable, *, randomness: Randomness, engine: Engine, progress: Progress
+    ) -> Outcome:
+        """Find the levels and suppressed values that lose least; nothing here is random."""
+        # Loaded here so that `sequester methods` need not wait for polars and numba.
+        from sequester.methods.halt.extraction import Demand  # noqa: PLC0415
+        from sequester.methods.halt.limits import limits_of  # noqa: PLC0415
+        from sequester.methods.halt.publish import publish  # noqa: PLC0415
+        from sequester.methods.halt.solve import solve  # noqa: PLC0415
+
+        del randomness
+        solution = solve(
+            table,
+            Demand(k=self.k, c=float(Fraction(self.c)), p=self.p, mixed=self.levels == "mixed"),
+            suppress=self.suppresses,
+            stars=self.counts_stars,
+            full=self.searches_fully,
+            drop=self.infeasible == "drop",
+            engine=engine,
+            progress=progress,
+        )
+        limits, warnings = limits_of(table, solution, p=self.p)
+        return publish(table, solution, limits=limits, warnings=warnings)
+
+    def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
+        """Say how much coarser the release is, and what is missing."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.methods.halt.measures import measure  # noqa: PLC0415
+
+        return measure(outcome, table, progress=progress)

@@ -1,0 +1,82 @@
+"""What a release of HALT does not promise, and what its steward must know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sequester.methods.p2ka.prefix_method import ONE_RELEASE
+from sequester.methods.p2ka.publish import TIES, has_ties
+from sequester.mining.dependence import dependent
+
+if TYPE_CHECKING:
+    from sequester.data.table import EventTable
+    from sequester.methods.halt.solution import Solution
+
+ONE_BY_ONE = (
+    "Each protected value is looked at by itself: that few have the one and few have the other does not say "
+    "that few have any."
+)
+KNOWN_SENSITIVE = (
+    "Somebody who knows a sensitive attribute of a person is not covered: unprotected values are released as "
+    "they are, and can tell persons apart."
+)
+EVENT_COUNT = (
+    "The number of events of a person can be seen and is not covered, because it is no quasi-identifier here."
+)
+POSSIBLE = (
+    "A suppressed value may be any value: how many persons it could be is not counted, only how many show it."
+)
+DROPPED = (
+    "Some persons were left out because too many had the same protected value: that somebody who should be "
+    "in the release is not found there can tell something about them."
+)
+MUCH = 0.5
+"""A share of suppressed cells, or of a loss, above which the steward is warned."""
+
+
+def limits_of(table: EventTable, solution: Solution, *, p: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Give the limits, which hold no value of the data, and the warnings, which may."""
+    schema = table.schema
+    limits = [
+        f"Somebody who knows more than {p:,} {'value' if p == 1 else 'values'} of a person is not covered.",
+    ]
+    warnings = []
+    if any(table.protected.values()):
+        limits.append(ONE_BY_ONE)
+    if schema.sensitive:
+        limits.append(KNOWN_SENSITIVE)
+    counted = [name for name, kind in schema.derive.items() if kind == "event_count" and name in schema.quasi]
+    if not counted:
+        limits.append(EVENT_COUNT)
+    if schema.keep:
+        limits.append(
+            f"Kept columns are released as they were, and are not covered: {', '.join(schema.keep)}."
+        )
+    if solution.n_suppressed:
+        limits.append(POSSIBLE)
+    for each in dependent(table):
+        limits.append(
+            f"Columns that follow from others can undo their coarseness, and that is not covered: {each}."
+        )
+        warnings.append(
+            f"quasi-identifiers depend on each other: {each}; a coarse column can be undone by finer ones, "
+            "so leave one of them out, or give all of them the same coarse levels"
+        )
+    if solution.n_dropped:
+        limits.append(DROPPED)
+        persons = "1 person was" if solution.n_dropped == 1 else f"{solution.n_dropped:,} persons were"
+        warnings.append(f"{persons} left out, because a protected value was above c among all of them")
+    if has_ties(table):
+        limits.append(TIES)
+    limits.append(ONE_RELEASE)
+    if solution.skipped:
+        warnings.append(
+            "finer levels were not looked at, because there is too much to count: a smaller p would look "
+            "further"
+        )
+    if solution.loss > MUCH:
+        warnings.append(
+            f"the quasi-identifiers lose {100 * solution.loss:.1f} % of what they tell: a smaller k or p, a "
+            "larger c, or fewer quasi-identifiers would keep more"
+        )
+    return tuple(limits), tuple(warnings)

@@ -1,0 +1,254 @@
+"""HALT and GloGen keep their promise, tell the truth, and say what they did."""
+
+from __future__ import annotations
+
+import warnings
+from fractions import Fraction
+
+import polars as pl
+import pytest
+from hypothesis import assume, given, settings
+
+from methods.halt.tables import Case, as_oracle, cases, event_table
+from oracles import hierarchy, kcp
+from sequester.errors import ParameterError, SchemaError, SequesterWarning, UnattainableError
+from sequester.methods.halt.glogen import GloGen
+from sequester.methods.halt.halt import HALT
+from sequester.testing import symbol_table
+
+STAY = {"1": "short", "2": "short", "30": "long", "31": "long", "90": "longest", "short": "*", "long": "*"}
+STAY |= {"longest": "*"}
+YEAR = {"2008": "*", "2009": "*"}
+
+
+def run(method, table):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SequesterWarning)
+        return method.apply(table)
+
+
+def methods(case):
+    """Every way to ask for what a case asks for."""
+    asked = {"k": case.k, "c": str(case.c), "p": case.p, "levels": case.levels, "infeasible": "drop"}
+    return [
+        HALT(**asked),
+        HALT(**asked, stars="ignored"),
+        HALT(**asked, search="full"),
+        GloGen(**asked),
+    ]
+
+
+@given(cases(most_p=3, most_persons=7, most_quasi=2))
+@settings(max_examples=40)
+def test_the_release_is_private_by_the_oracles_count(case):
+    for method in methods(case):
+        try:
+            release = run(method, case.table())
+        except UnattainableError:
+            continue
+        stars = getattr(method, "stars", "counted")
+        assert kcp.is_private(
+            as_oracle(release, case.trees, levels=case.levels, stars=stars), case.k, case.c, case.p
+        )
+
+
+@given(cases(most_p=2, most_persons=7))
+@settings(max_examples=40)
+def test_every_released_event_generalizes_the_event_of_its_person(case):
+    table = case.table()
+    for method in methods(case):
+        try:
+            release = run(method, table)
+        except UnattainableError:
+            continue
+        names = dict(release.pseudonyms.select("pseudonym", "person").iter_rows())
+        for (pseudonym,), events in release.frame.group_by("person", maintain_order=True):
+            before = table.frame.filter(pl.col("who") == names[pseudonym])
+            assert events["order"].to_list() == list(range(1, before.height + 1))
+            for one, other in zip(before.iter_rows(named=True), events.iter_rows(named=True), strict=True):
+                assert (one["ill"], one["worse"]) == (other["ill"], other["worse"])
+                for name, tree in case.trees.items():
+                    assert other[name] in hierarchy.chain(tree, one[name])
+
+
+@given(cases(most_p=2, most_persons=7, most_quasi=2))
+@settings(max_examples=40)
+def test_a_full_search_loses_no_more_than_a_greedy_one(case):
+    asked = {"k": case.k, "c": str(case.c), "p": case.p, "infeasible": "drop"}
+    losses = []
+    for search in ("greedy", "full"):
+        try:
+            losses.append(run(HALT(**asked, search=search), case.table()).utility["information_loss"].value)
+        except UnattainableError:
+            assume(False)
+    assert losses[1] <= losses[0] + 1e-9
+
+
+def stays(*values, ill=()):
+    """One person per value, with one event; those with the numbers in `ill` have the value h."""
+    persons = [[{"stay": value}] for value in values]
+    return Case(
+        persons,
+        {"stay": STAY},
+        [{"h"} if number in ill else set() for number in range(len(values))],
+        2,
+        Fraction(1, 2),
+        1,
+        "same",
+    )
+
+
+def test_a_rare_value_is_generalized_or_suppressed_whichever_loses_less():
+    release = run(HALT(k=2, c=1, p=1), stays("1", "1", "2", "2", "30", "31").table())
+    # 30 and 31 may be called long (2 of 5 leaves each) or be suppressed; all values of a column go together.
+    assert sorted(release.frame["stay"]) == ["*", "*", "1", "1", "2", "2"]
+    assert release.utility["information_loss"].value == pytest.approx(2 / 6)
+
+
+def test_changes_say_level_persons_and_channel():
+    release = run(HALT(k=2, c=1, p=1), stays("1", "1", "2", "2", "30", "31").table())
+    rows = release.changes.sort("row").rows(named=True)
+    assert [row["row"] for row in rows] == [5, 6]
+    assert {row["column"] for row in rows} == {"stay"}
+    assert [(row["what"], row["level"], row["from"], row["to"], row["persons"]) for row in rows] == [
+        ("suppressed", 0, "30", "*", 1),
+        ("suppressed", 0, "31", "*", 1),
+    ]
+    assert rows[0]["because"] == "stay = 30: 1 person"
+
+
+def test_generalized_cells_are_listed_with_their_level():
+    table = stays("1", "2", "1", "2", "30", "31", ill=()).table(stay={"never_suppress": ("30", "31")})
+    release = run(HALT(k=2, c=1, p=1), table)
+    assert sorted(release.frame["stay"]) == ["long", "long", *["short"] * 4]
+    assert release.changes.select("what", "level", "to", "because").unique().sort("to").rows() == [
+        ("generalized", 1, "long", None),
+        ("generalized", 1, "short", None),
+    ]
+
+
+def test_max_level_is_honoured():
+    case = stays("1", "2", "30", "31", "90", "90")
+    coarse = run(GloGen(k=2, c=1, p=1), case.table())
+    assert set(coarse.frame["stay"]) == {"short", "long", "longest"}
+    with pytest.raises(UnattainableError, match="max_level and never_suppress") as refused:
+        run(GloGen(k=2, c=1, p=1), case.table(stay={"max_level": 0}))
+    assert "stay = 30: 1 person" in str(refused.value)
+    fine = run(HALT(k=2, c=1, p=1), case.table(stay={"max_level": 0}))
+    assert set(fine.frame["stay"]) == {"*", "90"}
+
+
+def test_a_column_with_a_max_level_does_not_vanish():
+    case = stays("1", "2", "30")
+    with pytest.raises(UnattainableError, match="cannot be kept"):
+        run(HALT(k=2, c=1, p=1), case.table(stay={"max_level": 0}))
+    assert set(run(HALT(k=2, c=1, p=1), case.table()).frame["stay"]) == {"*"}
+
+
+def test_never_suppress_is_honoured_or_refused_with_the_nearest_k():
+    case = stays("1", "1", "1", "30", "30", "31")
+    free = run(HALT(k=3, c=1, p=1), case.table())
+    assert "*" in set(free.frame["stay"]) or "long" in set(free.frame["stay"])
+    kept = run(HALT(k=3, c=1, p=1), case.table(stay={"never_suppress": ("31",)}))
+    assert set(kept.frame["stay"]) <= {"1", "short", "long"}
+    alone = stays("1", "1", "1", "90", "90")
+    with pytest.raises(UnattainableError, match="k = 2 could be kept") as refused:
+        run(HALT(k=3, c=1, p=1), alone.table(stay={"never_suppress": ("90",)}))
+    assert refused.value.achieved["k"] == 2
+
+
+def test_a_value_that_does_not_occur_may_be_called_whatever():
+    release = run(HALT(k=2, c=1, p=1), stays("1", "2").table(stay={"never_suppress": ("90",)}))
+    assert set(release.frame["stay"]) == {"short"}
+
+
+def test_weights_decide_what_is_given_up():
+    """Two columns that give everybody away together: the heavier one keeps more."""
+    persons = [[{"Q": q, "R": r}] for q in "ab" for r in "ab"]
+    trees = {"Q": {"a": "*", "b": "*"}, "R": {"a": "*", "b": "*"}}
+    for heavy, light in (("Q", "R"), ("R", "Q")):
+        table = event_table(persons, trees, [set()] * 4, **{heavy: {"weight": 2.0}})
+        release = run(HALT(k=2, c=1, p=2), table)
+        assert set(release.frame[heavy]) == {"a", "b"}
+        assert set(release.frame[light]) == {"*"}
+        assert release.utility["information_loss"].value == pytest.approx(1 / 3)
+
+
+def test_a_column_without_weight_costs_nothing():
+    table = stays("1", "1", "30").table(stay={"weight": 0.0})
+    release = run(HALT(k=2, c=1, p=1), table)
+    assert release.utility["information_loss"].value == 0
+
+
+def test_a_base_rate_above_c_is_refused_with_the_nearest_c():
+    case = stays("1", "1", "1", ill=(0, 1))
+    with pytest.raises(UnattainableError, match=r"66\.67 % of all persons have ill = h") as refused:
+        run(HALT(k=2, c=0.5, p=1), case.table())
+    assert refused.value.achieved == {"c": 0.6667}
+    assert run(HALT(k=2, c=refused.value.achieved["c"], p=1), case.table()).verdict
+
+
+def test_dropping_leaves_out_as_few_persons_as_it_takes_and_says_so():
+    case = stays("1", "1", "1", "1", "1", ill=(0, 1, 2, 3))
+    with pytest.warns(SequesterWarning, match="3 persons were left out"):
+        release = HALT(k=2, c=0.5, p=1, infeasible="drop").apply(case.table())
+    assert release.frame["person"].n_unique() == 2
+    assert release.n_lost_events == 3
+    assert release.utility["dropped_persons"].value == pytest.approx(3 / 5)
+    assert any("left out" in limit for limit in release.limits)
+    assert release.changes.filter(pl.col("what") == "dropped").height == 3
+
+
+def test_more_than_everybody_is_refused_with_the_largest_k():
+    with pytest.raises(UnattainableError, match=r"k = 4 is more than the 3 persons; the largest k .* is 3"):
+        run(HALT(k=4, c=1, p=1), stays("1", "1", "1").table())
+
+
+def test_nobody_cannot_be_hidden():
+    with pytest.raises(UnattainableError, match="k = 2 is more than the 0 persons; no k can be kept"):
+        run(HALT(k=2, c=1, p=1), stays().table())
+
+
+def test_kept_columns_leave_as_they_were_and_the_limits_name_them():
+    frame = pl.DataFrame(
+        {"who": list("aabb"), "n": [1, 2, 1, 2], "stay": ["1"] * 4, "ward": ["x", None, "x", "y"]}
+    )
+    from sequester.data.schema import Schema
+    from sequester.data.table import EventTable
+    from sequester.hierarchies import Hierarchy
+
+    schema = Schema(person="who", order="n", quasi={"stay": Hierarchy.flat()}, keep=["ward"])
+    release = run(HALT(k=2, c=1, p=2), EventTable(frame, schema))
+    assert release.frame.columns == ["person", "order", "stay", "ward"]
+    assert sorted(release.frame["ward"]) == ["(missing)", "x", "x", "y"]
+    assert any("ward" in limit for limit in release.limits)
+
+
+def test_a_symbol_is_refused():
+    with pytest.raises(SchemaError, match="halt needs quasi-identifiers, and column 'symbol' is a symbol"):
+        HALT(k=2, c=1, p=1).apply(symbol_table(["ab"]))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"k": 1}, "k must be at least 2, got 1"),
+        ({"c": 0}, "c must be above 0 and at most 1, got 0"),
+        ({"c": "x"}, "c must be a number or a fraction"),
+        ({"p": 0}, "p must be at least 1, got 0"),
+        ({"levels": "both"}, 'levels must be "same" or "mixed"'),
+        ({"stars": "seen"}, 'stars must be "counted" or "ignored"'),
+        ({"search": "all"}, 'search must be "greedy" or "full"'),
+        ({"infeasible": "cry"}, 'infeasible must be "refuse" or "drop"'),
+    ],
+)
+def test_parameters_outside_their_range_are_refused(wrong, message):
+    with pytest.raises(ParameterError, match=message):
+        HALT(**({"k": 2, "c": 0.5, "p": 1} | wrong))
+
+
+def test_a_lattice_that_is_too_large_is_refused():
+    trees = {f"Q{n}": {"a": "x", "x": "X", "X": "Y", "Y": "*"} for n in range(6)}
+    table = event_table([[dict.fromkeys(trees, "a")]] * 2, trees, [set()] * 2)
+    with pytest.raises(ParameterError, match=r"at most 10,000 combinations of levels, and here are 15,625"):
+        run(HALT(k=2, c=1, p=1, search="full"), table)
