@@ -102,6 +102,7 @@ def test_long_logs_are_made_in_parts(monkeypatch):
     ("wrong", "line"),
     [
         ({"persons": 0}, "persons must be at least 1, got 0"),
+        ({"persons": 1_000_000}, "persons times days must be at most 10,000,000, got 180,000,000"),
         ({"days": 0}, "days must be at least 1, got 0"),
         ({"regularity": 1.5}, "regularity must be between 0 and 1, got 1.5"),
     ],

@@ -52,6 +52,8 @@ def test_one_person():
     assert clicks.make(persons=1)["user"].unique().to_list() == ["u1"]
 
 
-def test_no_person_is_refused():
+def test_no_person_and_too_many_are_refused():
+    with pytest.raises(ParameterError, match="persons must be at most 10,000,000, got 10,000,001"):
+        clicks.make(persons=10_000_001)
     with pytest.raises(ParameterError, match="persons must be at least 1, got 0"):
         clicks.make(persons=0)

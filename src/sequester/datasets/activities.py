@@ -8,7 +8,15 @@ import numpy as np
 import polars as pl
 
 from sequester.datasets import SEED
-from sequester.datasets.draws import at_least, generator, repeat_keys, share
+from sequester.datasets.draws import (
+    MOST_PERSONS,
+    at_least,
+    at_most,
+    check_persons,
+    generator,
+    repeat_keys,
+    share,
+)
 from sequester.hierarchies import Hierarchy
 
 if TYPE_CHECKING:
@@ -124,8 +132,9 @@ def make(*, persons: int = 1, seed: str = SEED, days: int = 180, regularity: flo
     >>> log.columns, log["at"].is_sorted(), set(log["activity"]) <= set(taxonomy())
     (['user', 'at', 'activity'], True, True)
     """
-    at_least("persons", persons, 1)
+    check_persons(persons)
     at_least("days", days, 1)
+    at_most("persons times days", persons * days, MOST_PERSONS)
     share("regularity", regularity)
     chance = generator("activities", seed)
     habits = _habits(chance, persons)

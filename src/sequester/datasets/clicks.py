@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from sequester.datasets import SEED
-from sequester.datasets.draws import at_least, generator, offsets_of, repeat_keys
+from sequester.datasets.draws import check_persons, generator, offsets_of, repeat_keys
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -54,7 +54,7 @@ def make(*, persons: int = 10_000, seed: str = SEED) -> pl.DataFrame:
     >>> clicks.equals(make(persons=2, seed="any text"))
     True
     """
-    at_least("persons", persons, 1)
+    check_persons(persons)
     chance = generator("clicks", seed)
     lengths = _lengths(chance, persons)
     pages = _walk(chance, lengths)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from sequester.datasets import SEED
-from sequester.datasets.draws import at_least, generator, repeat_keys, share
+from sequester.datasets.draws import at_least, check_persons, generator, repeat_keys, share
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -74,7 +74,7 @@ def make(
     >>> records["date"].is_sorted(), records.select("date", "patient").is_unique().all()
     (True, True)
     """
-    at_least("persons", persons, 1)
+    check_persons(persons)
     at_least("days", days, 1)
     at_least("mean_records", mean_records, 1)
     at_least("skew", skew, 0)

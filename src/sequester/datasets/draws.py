@@ -20,6 +20,23 @@ def generator(name: str, seed: str) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
 
 
+MOST_PERSONS = 10_000_000
+"""More are refused: their events would fill the memory of most machines."""
+
+
+def check_persons(persons: int) -> None:
+    """Refuse a number of persons that cannot be made."""
+    at_least("persons", persons, 1)
+    at_most("persons", persons, MOST_PERSONS)
+
+
+def at_most(name: str, value: float, most: int) -> None:
+    """Refuse a parameter above its range."""
+    if value > most:
+        msg = f"{name} must be at most {most:,}, got {value:,}"
+        raise ParameterError(msg)
+
+
 def at_least(name: str, value: float, least: float) -> None:
     """Refuse a parameter below its range."""
     if not value >= least:

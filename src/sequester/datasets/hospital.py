@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from sequester.datasets import SEED
-from sequester.datasets.draws import at_least, generator, offsets_of, repeat_keys, share
+from sequester.datasets.draws import at_least, check_persons, generator, offsets_of, repeat_keys, share
 
 if TYPE_CHECKING:
     from sequester._typing import Counts, Mask
@@ -51,7 +51,7 @@ def make(
     >>> visits.filter(pl.col("Disease").is_in(PROTECTED))["PID"].n_unique()
     20
     """
-    at_least("persons", persons, 1)
+    check_persons(persons)
     at_least("mean_events", mean_events, 1)
     share("protected_share", protected_share)
     chance = generator("hospital", seed)

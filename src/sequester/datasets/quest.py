@@ -15,7 +15,7 @@ import polars as pl
 
 from sequester import kernels
 from sequester.datasets import SEED
-from sequester.datasets.draws import at_least, generator, offsets_of, repeat_keys, share
+from sequester.datasets.draws import at_least, check_persons, generator, offsets_of, repeat_keys, share
 from sequester.datasets.hospital import ORDINARY, PROTECTED, YEARS
 from sequester.errors import ParameterError
 
@@ -88,7 +88,7 @@ def make(
     >>> purchases.columns, purchases["customer"].n_unique()
     (['customer', 'basket', 'item'], 50)
     """
-    at_least("persons", persons, 1)
+    check_persons(persons)
     at_least("mean_baskets", mean_baskets, 1)
     at_least("mean_items", mean_items, 1)
     pool = pool or Pool()
@@ -141,7 +141,7 @@ def longitudinal(
     >>> longitudinal(persons=10, mean_events=3, n_quasi=2).columns
     ['PID', 'VID', 'AdmYr', 'LOS', 'Disease']
     """
-    at_least("persons", persons, 1)
+    check_persons(persons)
     at_least("mean_events", mean_events, 1)
     if n_quasi not in (2, 3, 4):
         msg = f"n_quasi must be 2, 3 or 4, got {n_quasi}"

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from sequester.datasets import SEED
-from sequester.datasets.draws import at_least, generator, offsets_of, repeat_keys, share
+from sequester.datasets.draws import at_least, check_persons, generator, offsets_of, repeat_keys, share
 from sequester.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def make(
     >>> points.group_by("user", maintain_order=True).agg(pl.col("trip").max()).rows()
     [('u1', 2), ('u2', 2), ('u3', 2)]
     """
-    at_least("persons", persons, 1)
+    check_persons(persons)
     at_least("days", days, 1)
     at_least("every", every, 1)
     at_least("noise", noise, 0)
