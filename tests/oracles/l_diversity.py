@@ -12,17 +12,17 @@ def largest_l(values):
     return min((Fraction(len(values), count) for count in counts.values()), default=None)
 
 
-def is_eligible(values, l):
-    return all(count * Fraction(l) <= len(values) for count in Counter(values).values())
+def is_eligible(values, level):
+    return all(count * Fraction(level) <= len(values) for count in Counter(values).values())
 
 
-def too_frequent(places, l):
-    """Every (place, value, count, size) that breaks the promise; `places` leads from a place to its values."""
+def too_frequent(places, level):
+    """Every (place, value, count, size) that breaks the promise; a place leads to its values."""
     return {
         (place, value, count, len(values))
         for place, values in places.items()
         for value, count in Counter(values).items()
-        if count * Fraction(l) > len(values)
+        if count * Fraction(level) > len(values)
     }
 
 

@@ -32,22 +32,22 @@ def groups_of(rows):
 
 
 @given(records, levels)
-def test_eligibility_equals_the_definition(rows, l):
-    verdict = LEligibility(l=l).check_tables({"events": events(rows)})
+def test_eligibility_equals_the_definition(rows, asked):
+    verdict = LEligibility(l=asked).check_tables({"events": events(rows)})
     places = oracle.by_place(rows)
-    broken = oracle.too_frequent(places, Fraction(str(l)))
+    broken = oracle.too_frequent(places, Fraction(str(asked)))
     assert verdict.holds == (not broken)
     assert verdict.violations == len(broken)
     best = oracle.achieved(places)
-    assert verdict.achieved["l"] == (float(Fraction(str(l))) if best is None else float(best))
+    assert verdict.achieved["l"] == (float(Fraction(str(asked))) if best is None else float(best))
     assert {(w.place, w.value, w.count, w.size) for w in verdict.witnesses} <= broken
 
 
 @given(records, levels)
-def test_diversity_equals_the_definition_in_one_table_and_in_two(rows, l):
+def test_diversity_equals_the_definition_in_one_table_and_in_two(rows, asked):
     grouped = groups_of(rows)
     places = oracle.by_place([((time, group), value) for time, group, value in grouped])
-    broken = oracle.too_frequent(places, Fraction(str(l)))
+    broken = oracle.too_frequent(places, Fraction(str(asked)))
     one = pl.DataFrame(
         grouped, schema={"time": pl.String, "group": pl.Int64, "ill": pl.String}, orient="row"
     ).select("time", "ill", "group")
@@ -56,7 +56,7 @@ def test_diversity_equals_the_definition_in_one_table_and_in_two(rows, l):
         .len("count")
         .with_columns(pl.col("count").cast(pl.Int64))
     )
-    model = LDiversity(l=l)
+    model = LDiversity(l=asked)
     in_one = model.check_tables({"records": one})
     in_two = model.check_tables({"records": one.drop("ill"), "values": values})
     assert in_one.holds == in_two.holds == (not broken)
@@ -129,7 +129,7 @@ def test_what_cannot_be_judged_is_refused():
         pl.DataFrame({"who": ["a"], "n": [1], "D1": ["x"], "D2": ["y"]}),
         Schema(person="who", order="n", sensitive={"D1": "all", "D2": "all"}),
     )
-    with pytest.raises(InputError, match="exactly one sensitive attribute .* there are 2 with 2 columns"):
+    with pytest.raises(InputError, match=r"exactly one sensitive attribute .* there are 2 with 2 columns"):
         LDiversity(l=2).about(two)
 
 

@@ -1,0 +1,240 @@
+"""The reposition window: snapshots go in one by one, and come out once nothing in them can change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sequester import kernels
+from sequester.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from fractions import Fraction
+
+    import numpy.typing as npt
+
+    from sequester._typing import Codes, Counts
+    from sequester.kernels.reposition import Bags
+    from sequester.methods.reposition.costs import Costs
+
+    FirstWindow = Callable[[list["Counts"], "Window"], "Counts"]
+
+_SMALLEST_SET = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The records that came at one time."""
+
+    values: Codes
+    """The sensitive value of each record, as a code from 0."""
+    persons: Counts | None = None
+    """Whose record it is, as any number; without it every record is another person's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A snapshot that has left the window: what is published in it, and what was lost with it."""
+
+    number: int
+    """Which snapshot, counted from 0."""
+    homes: Counts
+    """The number of the snapshot that each published record came with."""
+    rows: Codes
+    """The place of each published record in that snapshot."""
+    expired: Counts
+    """Records of this snapshot that are never published, per value. Stays in the house."""
+
+
+class Window:
+    """The last `size` snapshots, each record published in one of them or suppressed until it finds a place.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from sequester.methods.reposition.costs import Costs
+    >>> window = Window(size=2, level=Fraction(2), costs=Costs.of("linear", window=2), seed=7)
+    >>> window.feed(Snapshot(np.array([0, 0, 1], np.int32)))
+    []
+    >>> window.feed(Snapshot(np.array([1], np.int32)))
+    []
+    >>> [(each.number, len(each.rows), each.expired.tolist()) for each in window.flush()]
+    [(0, 2, [0, 0]), (1, 2, [0, 0])]
+    """
+
+    def __init__(
+        self, *, size: int, level: Fraction, costs: Costs, seed: int, randomize: bool = False
+    ) -> None:
+        self.size = size
+        self.level = level
+        self.costs = costs
+        self.seed = seed
+        self.randomize = randomize
+        self.labels: list[str] = []
+        """What the codes of values mean; only suppression costs per value need it."""
+        self.n_fed = 0
+        """Snapshots that have come."""
+        self.n_published = 0
+        """Snapshots that have left."""
+        self.n_relays = 0
+        """Suppressed records that were relayed into the newest snapshot, those taken back included."""
+        self.n_steps = 0
+        """Steps of all relays, from slot to slot."""
+        self.bags = self._empty(n_values=1, capacity=1, places=_SMALLEST_SET)
+
+    @property
+    def n_values(self) -> int:
+        """Sensitive values that there is room for."""
+        return int(self.bags.heads.shape[2])
+
+    def feed(self, snapshot: Snapshot | npt.NDArray[np.integer]) -> list[Published]:
+        """Take the next snapshot; the oldest comes back where the window is full."""
+        given = snapshot if isinstance(snapshot, Snapshot) else Snapshot(snapshot)
+        values, persons = self._checked(given)
+        done = [self._publish()] if self.n_fed - self.n_published == self.size else []
+        self._make_room(values)
+        number = self.n_fed
+        self._seed(number)
+        kernel = kernels.reposition
+        parts = (self.level.numerator, self.level.denominator)
+        kernel.take_in(number, values, persons, parts, self.bags)
+        mu = np.array(self.costs.mu)
+        relays, steps = kernel.relay_all(number, parts, mu, self._betas(), self.randomize, self.bags)
+        if self.randomize:
+            kernel.shake(number, parts, self.bags)
+        self.n_relays += int(relays)
+        self.n_steps += int(steps)
+        self.n_fed += 1
+        return done
+
+    def flush(self) -> list[Published]:
+        """Let all snapshots leave that are still in the window: there will be no more."""
+        return [self._publish() for _ in range(self.n_fed - self.n_published)]
+
+    def suppressed(self) -> Counts:
+        """Count the records of the window that are published nowhere yet, per value."""
+        counts: Counts = self.bags.held_counts.sum(axis=0)
+        return counts
+
+    def loss(self) -> float:
+        """Add up what the records of the window cost as they are now (Equation 2)."""
+        moved = self.bags.counts.sum(axis=(0, 2)) @ np.array(self.costs.mu)
+        return float(moved + self.suppressed() @ self._betas())
+
+    def _betas(self) -> npt.NDArray[np.float64]:
+        betas = np.full(self.n_values, self.costs.beta)
+        if self.costs.beta_of:
+            known = self.costs.betas(self.labels[: self.n_values])
+            betas[: len(known)] = known
+        return betas
+
+    def _publish(self) -> Published:
+        number = self.n_published
+        homes, rows = kernels.reposition.gather_slot(number, self.bags)
+        expired = self.bags.held_counts[number % self.size].copy()
+        kernels.reposition.clear_slot(number, self.bags)
+        self.n_published += 1
+        return Published(number, homes, rows, expired)
+
+    def _checked(self, snapshot: Snapshot) -> tuple[Codes, Counts]:
+        values = np.ascontiguousarray(snapshot.values)
+        if values.ndim != 1 or not (values.dtype.kind in "iu" or not values.size):
+            msg = f"values must be one code per record, got {values.ndim} dimensions of {values.dtype}"
+            raise ParameterError(msg)
+        if values.size and (values.min() < 0 or values.max() >= 2**31):
+            msg = f"values must be codes from 0, got {values.min()} to {values.max()}"
+            raise ParameterError(msg)
+        if snapshot.persons is None:
+            # Numbers that no other snapshot of the window has.
+            persons = np.arange(values.size, dtype=np.int64) + self.n_fed * (1 << 32)
+        else:
+            persons = np.ascontiguousarray(snapshot.persons, np.int64)
+        if persons.shape != values.shape:
+            msg = f"persons must be one per record, got {persons.size} for {values.size} records"
+            raise ParameterError(msg)
+        return values.astype(np.int32, copy=False), persons
+
+    def _seed(self, number: int) -> None:
+        """Draws depend on the seed and the snapshot only, so that a stream may stop and go on anywhere."""
+        state = kernels.person_sets.scramble(np.uint64((self.seed ^ (number * 0x9E3779B97F4A7C15)) % 2**64))
+        self.bags.state[0] = state if state else np.uint64(1)
+
+    def _empty(self, *, n_values: int, capacity: int, places: int) -> Bags:
+        size = self.size
+        return kernels.reposition.Bags(
+            links=np.full((2 * size, capacity), -1, np.int32),
+            people=np.zeros((2 * size, capacity), np.int64),
+            heads=np.full((size, size, n_values), -1, np.int32),
+            counts=np.zeros((size, size, n_values), np.int64),
+            totals=np.zeros((size, n_values), np.int64),
+            held_heads=np.full((size, n_values), -1, np.int32),
+            held_counts=np.zeros((size, n_values), np.int64),
+            keys=np.zeros((size, places), np.int64),
+            marks=np.zeros((size, places), np.uint8),
+            used=np.zeros(size, np.int64),
+            state=np.ones(1, np.uint64),
+        )
+
+    def _make_room(self, values: Codes) -> None:
+        """Grow what is too small for the next snapshot: values, rows, and sets of persons."""
+        bags = self.bags
+        n_values = max(self.n_values, int(values.max()) + 1 if values.size else 1)
+        if n_values > self.n_values:
+            bags = bags._replace(
+                heads=_widened(bags.heads, n_values, -1),
+                counts=_widened(bags.counts, n_values, 0),
+                totals=_widened(bags.totals, n_values, 0),
+                held_heads=_widened(bags.held_heads, n_values, -1),
+                held_counts=_widened(bags.held_counts, n_values, 0),
+            )
+        if values.size > bags.links.shape[1]:
+            capacity = max(values.size, min(2 * bags.links.shape[1], values.size + 1024))
+            bags = bags._replace(
+                links=_widened(bags.links, capacity, -1), people=_widened(bags.people, capacity, 0)
+            )
+        self.bags = self._with_larger_sets(bags, values.size)
+
+    def _with_larger_sets(self, bags: Bags, n_new: int) -> Bags:
+        """Every relay may bring somebody new into every slot; a set is never more than half full."""
+        needed = 2 * (int(bags.used.max()) + int(bags.held_counts.sum()) + n_new)
+        places = bags.keys.shape[1]
+        if needed <= places:
+            return bags
+        while places < needed:
+            places *= 2
+        keys = np.zeros((self.size, places), np.int64)
+        marks = np.zeros((self.size, places), np.uint8)
+        used = np.array(
+            [
+                kernels.person_sets.move_over(bags.keys[slot], bags.marks[slot], keys[slot], marks[slot])
+                for slot in range(self.size)
+            ],
+            np.int64,
+        )
+        return bags._replace(keys=keys, marks=marks, used=used)
+
+
+def _widened(array: npt.NDArray[np.generic], width: int, filling: int) -> npt.NDArray[np.generic]:
+    wider = np.full((*array.shape[:-1], width), filling, array.dtype)
+    wider[..., : array.shape[-1]] = array
+    return wider
+
+
+def label_codes(labels: Sequence[str], known: list[str]) -> list[int]:
+    """Give the codes of labels, and add those that are new to the `known` ones.
+
+    Examples
+    --------
+    >>> known = ["flu"]
+    >>> label_codes(["cold", "flu"], known), known
+    ([1, 0], ['flu', 'cold'])
+    """
+    codes = {label: code for code, label in enumerate(known)}
+    for label in labels:
+        if label not in codes:
+            codes[label] = len(known)
+            known.append(label)
+    return [codes[label] for label in labels]
