@@ -13,10 +13,10 @@ import pytest
 from bundle.samples import Pages, frame_of, release_of
 from sequester.bundle import open_release, write
 from sequester.errors import InputError
+from sequester.io.trial import trial
 from sequester.privacy import MODELS
 from sequester.verify import verify
 from sequester.verify.files import LARGEST_CERTIFICATE
-from sequester.verify.trial import trial
 from verify.doctoring import edit_certificate, rehash
 
 if TYPE_CHECKING:
@@ -149,17 +149,18 @@ def test_inside_a_program_without_an_interpreter_there_is_no_trial(folder, monke
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit on memory")
-def test_a_trial_ends_where_memory_ends(tmp_path, monkeypatch):
+def test_a_trial_ends_where_memory_ends(tmp_path):
     # Sixty million equal rows pack into little.
     rows = pl.select(pl.repeat(1, 60_000_000, dtype=pl.Int64).alias("n"))
     rows.write_parquet(tmp_path / "bomb.parquet")
     rows.head(1).write_parquet(tmp_path / "small.parquet")
     assert (tmp_path / "bomb.parquet").stat().st_size < 1_000_000
-    monkeypatch.setattr(sys.modules["sequester.verify.trial"], "_FIXED", 5 * 2**28)
-    with trial(tmp_path / "small.parquet", plain_size=0) as readable:
-        assert readable()
-    with trial(tmp_path / "bomb.parquet", plain_size=0) as readable:
-        assert not readable()
+    paths = [tmp_path / "small.parquet", tmp_path / "bomb.parquet"]
+    with trial(paths, "Parquet", most_memory=5 * 2**28) as answers:
+        small, bomb = answers()
+    assert small is None
+    assert bomb is not None
+    assert bomb.startswith("the Parquet file is damaged (")
 
 
 @pytest.mark.parametrize(

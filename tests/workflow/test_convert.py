@@ -27,7 +27,7 @@ few = settings(max_examples=max(settings().max_examples // 20, 5))
 @pytest.fixture(autouse=True)
 def _no_trials(monkeypatch):
     for module in ("arrow", "parquet"):
-        monkeypatch.setattr(f"sequester.io.{module}.try_elsewhere", lambda *_: None)
+        monkeypatch.setattr(f"sequester.io.{module}.refuse_unreadable", lambda *_: None)
 
 
 def through(folder, frame, *endings, **roles):

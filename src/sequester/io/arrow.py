@@ -10,7 +10,7 @@ import polars as pl
 from sequester.data.problems import first_line
 from sequester.errors import InputError
 from sequester.io.contents import in_words
-from sequester.io.parquet import MOST_ROWS, try_elsewhere
+from sequester.io.trial import refuse_unreadable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +40,7 @@ def read_arrow(path: Path) -> pl.DataFrame:
     else:
         msg = f"{path}: is no Arrow IPC file or stream"
         raise InputError(msg)
-    try_elsewhere([path], kind, MOST_ROWS)
+    refuse_unreadable([path], kind)
     try:
         frame = pl.read_ipc(contents) if kind == "Arrow" else pl.read_ipc_stream(contents)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -13,15 +9,12 @@ import polars as pl
 from sequester.data.problems import first_line
 from sequester.errors import InputError
 from sequester.hierarchies.labels import quoted
-from sequester.io import parquet_probe
 from sequester.io.contents import in_words
+from sequester.io.trial import refuse_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-MOST_ROWS = 2**31 - 1
-"""Rows that a table may have; a few bytes of Parquet can claim any number."""
 
 
 def read_parquet(path: Path) -> pl.DataFrame:
@@ -60,26 +53,7 @@ def check_parquet(paths: Sequence[Path]) -> None:
     lines = [line for path in paths if (line := _look(path))]
     if lines:
         raise InputError(*lines)
-    try_elsewhere(paths, "Parquet", MOST_ROWS)
-
-
-def try_elsewhere(paths: Sequence[Path], kind: str, most_rows: int) -> None:
-    """Have another process decode files of a kind first, and refuse those that it cannot, one line each."""
-    command = [sys.executable, "-P", parquet_probe.__file__, str(most_rows), kind]
-    names = b"\0".join(os.fsencode(path) for path in paths)
-    try:
-        # Finding the names of a panic's trace, which nobody will see, would take longer than reading.
-        environment = os.environ | {"RUST_BACKTRACE": "0"}
-        tried = subprocess.run(command, input=names, capture_output=True, check=False, env=environment)
-    except OSError:
-        # Where no process can be started, the files are read without a trial.
-        return
-    answers = [json.loads(line) for line in tried.stdout.splitlines()]
-    if len(answers) < len(paths) and (answers or tried.returncode < 0):
-        answers.append(f"the {kind} file is damaged (reading it ends the process)")
-    lines = [f"{path}: {answer}" for path, answer in zip(paths, answers, strict=False) if answer]
-    if lines:
-        raise InputError(*lines)
+    refuse_unreadable(paths, "Parquet")
 
 
 def _look(path: Path) -> str | None:

@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 from sequester.errors import InputError
+from sequester.io.trial import trial
 from sequester.release.fields import bare, shown
 from sequester.release.release import ORDER, PERSON
 from sequester.verify.event_logs import check_event_logs
-from sequester.verify.trial import trial
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 EVENTS = "events"
 """The table of histories, by file name without ending."""
 _METADATA = {"ARROW:schema"}
+_FIXED_MEMORY = 8 * 2**30
+_MEMORY_PER_BYTE = 40
+"""Memory that a trial may reserve: generous for honest files, far from what a doctored one can ask for."""
 _UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, OverflowError)
 
 
@@ -39,9 +42,10 @@ def read_events(
     if ours:
         plain = read_text_csv(csv)
     else:
-        with trial(parquet, plain_size=csv.stat().st_size) as readable:
+        most_memory = _FIXED_MEMORY + _MEMORY_PER_BYTE * csv.stat().st_size
+        with trial([parquet], "Parquet", most_memory=most_memory) as answers:
             plain = read_text_csv(csv)
-            if not readable():
+            if any(answers()):
                 msg = f"{parquet.name} is not readable as Parquet"
                 raise InputError(msg)
     try:

@@ -18,7 +18,18 @@ SCANS = {
 """How each kind of file is read."""
 
 
-def probe(path: str, most_rows: int, kind: str) -> str | None:
+def limit_memory(most: int) -> None:
+    """Let this process reserve no more than `most` bytes, where the system can hold it to that."""
+    try:
+        import resource  # noqa: PLC0415 - only where there is one
+    except ImportError:
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if most:
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def decode(path: str, most_rows: int, kind: str) -> str | None:
     """Decode a file and throw the result away; say in one line what was wrong."""
     try:
         scan = SCANS[kind](path)
@@ -27,14 +38,15 @@ def probe(path: str, most_rows: int, kind: str) -> str | None:
             return f"claims {n_rows:,} rows, at most {most_rows:,} are read"
         for place in range(len(scan.collect_schema())):
             scan.select(pl.nth(place)).collect()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, MemoryError) as error:
         said = next(iter(str(error).splitlines()), type(error).__name__)
         return f"the {kind} file is damaged ({said})"
     return None
 
 
 if __name__ == "__main__":
+    limit_memory(int(sys.argv[2]))
     for name in sys.stdin.buffer.read().split(b"\0"):
-        answer = probe(os.fsdecode(name), int(sys.argv[1]), sys.argv[2])
+        answer = decode(os.fsdecode(name), int(sys.argv[1]), sys.argv[3])
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
