@@ -11,7 +11,6 @@ from sequester.errors import InternalError
 from sequester.release.certificate import CERTIFICATE, HASH, Certificate
 from sequester.release.event_log import misfit, write_log
 from sequester.release.file_names import HIERARCHIES, hierarchy_files
-from sequester.release.release import ORDER
 from sequester.verify.files import hash_folder
 from sequester.verify.nodes import COLUMNS, ROOT, SEPARATOR
 
@@ -47,7 +46,7 @@ def rebuild_columns(frame: pl.DataFrame) -> pl.DataFrame:
     [String]
     """
     # Series by series: in an expression, a column of the name * or ^x$ would mean others as well.
-    kinds = {column: pl.Int64 if column == ORDER else pl.String for column in frame.columns}
+    kinds = {column: pl.Int64 if kind.is_integer() else pl.String for column, kind in frame.schema.items()}
     return pl.DataFrame([frame[column].cast(kind) for column, kind in kinds.items()]).rechunk()
 
 

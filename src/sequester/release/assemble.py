@@ -11,6 +11,7 @@ import polars as pl
 from sequester import kernels
 from sequester.data.table import EventTable
 from sequester.errors import InternalError
+from sequester.privacy.model import RecordModel
 from sequester.release.randomness import pseudonym_labels
 from sequester.release.release import ORDER, PERSON, Release
 
@@ -40,20 +41,18 @@ def assemble(
 ) -> Release:
     """Give persons new names in a random order, and have the model judge the result."""
     progress(0.0, "shuffling persons")
-    released = np.flatnonzero(np.diff(outcome.sequences.person_offsets)).astype(np.int64)
-    # Two releases under one seed that differ in anything must not be joined by their pseudonyms.
-    numbers = randomness.pseudonyms(table.n_persons, about=_digest(outcome.sequences))[released]
-    shuffle = np.argsort(numbers)
-    persons, labels = released[shuffle], pl.Series(pseudonym_labels(numbers[shuffle]), dtype=pl.String)
-    frame = released_frame(outcome.sequences, persons, labels)
     model = model.about(table)
-    verdict = _judge(outcome, frame, table, model)
+    tables, pseudonyms = outcome.tables, pl.DataFrame(schema={"person": pl.String, "pseudonym": pl.String})
+    if tables is None:
+        frame, pseudonyms = _renamed(outcome, table, randomness)
+        tables = {"events": frame}
+    verdict = _judge(outcome, tables, table, model)
     if not verdict:
         msg = f"{method} made a release that breaks its promise: {', '.join(map(str, verdict.witnesses[:1]))}"
         raise InternalError(msg)
     progress(1.0, "checked")
     return Release(
-        tables={"events": frame},
+        tables=tables,
         schema=outcome.schema,
         hierarchies=outcome.hierarchies,
         method=method,
@@ -65,7 +64,8 @@ def assemble(
         warnings=outcome.warnings,
         utility=utility,
         changes=outcome.changes,
-        pseudonyms=pl.DataFrame({"person": table.persons.gather(persons), "pseudonym": labels}),
+        pseudonyms=pseudonyms,
+        plots=outcome.plots,
         seed=randomness.seed,
         n_input_persons=table.n_persons,
         n_input_events=table.n_events,
@@ -73,11 +73,28 @@ def assemble(
     )
 
 
-def _judge(outcome: Outcome, frame: pl.DataFrame, table: EventTable, model: PrivacyModel) -> Verdict:
-    """Ask the model: about symbols as they are coded, about quasi-identifiers as a recipient reads them."""
+def _renamed(
+    outcome: Outcome, table: EventTable, randomness: Randomness
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Write the histories under fresh names and in a random order, and tell who is who."""
+    released = np.flatnonzero(np.diff(outcome.sequences.person_offsets)).astype(np.int64)
+    # Two releases under one seed that differ in anything must not be joined by their pseudonyms.
+    numbers = randomness.pseudonyms(table.n_persons, about=_digest(outcome.sequences))[released]
+    shuffle = np.argsort(numbers)
+    persons, labels = released[shuffle], pl.Series(pseudonym_labels(numbers[shuffle]), dtype=pl.String)
+    frame = released_frame(outcome.sequences, persons, labels)
+    return frame, pl.DataFrame({"person": table.persons.gather(persons), "pseudonym": labels})
+
+
+def _judge(
+    outcome: Outcome, tables: Mapping[str, pl.DataFrame], table: EventTable, model: PrivacyModel
+) -> Verdict:
+    """Ask the model: about symbols as they are coded, about anything else as a recipient reads it."""
+    if isinstance(model, RecordModel):
+        return model.check_tables(tables)
     if outcome.schema.symbol is None:
         # Such a promise is about the release alone, so one answer is enough.
-        return model.check(EventTable(frame, outcome.schema))
+        return model.check(EventTable(tables["events"], outcome.schema))
     verdict = model.check(outcome.sequences, original=table)
     if verdict and not model.needs_original:
         # What is published is what the recipient can count too; supports in the original stay in the house.

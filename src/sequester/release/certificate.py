@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sequester._version import __version__
 from sequester.errors import InputError, InternalError
+from sequester.privacy import MODELS
 from sequester.release.fields import plain_table, plain_value, read_document, shown
 from sequester.release.file_names import outside_reason
 from sequester.release.release import PERSON
@@ -15,6 +16,8 @@ from sequester.utility.score import Score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import polars as pl
 
     from sequester.release.fields import Field
     from sequester.release.release import Release
@@ -65,8 +68,8 @@ class Certificate:
     """What the check of the released files said."""
     achieved: Mapping[str, float]
     """Parameter to the best value that holds in the released files."""
-    persons: int
-    """Persons in the released files."""
+    persons: int | None
+    """Persons in the released files; None where they hold records without persons."""
     events: int
     """Events in the released files."""
     utility: Mapping[str, Score] = field(default_factory=dict)
@@ -80,8 +83,6 @@ class Certificate:
     def of(cls, release: Release, files: Mapping[str, str]) -> Certificate:
         """Certify a release whose files, other than the certificate, have the hashes `files`."""
         frame = release.frame
-        # The events of a person stand together in a release, which verification makes sure of.
-        runs = frame[PERSON].rle_id()
         return cls(
             method=release.method,
             parameters=plain_table(release.published_parameters),
@@ -89,7 +90,7 @@ class Certificate:
             claim=plain_table(release.model.claim()),
             holds=bool(release.verdict.holds),
             achieved={name: _plain_number(value) for name, value in release.verdict.achieved.items()},
-            persons=0 if runs.is_empty() else runs[-1] + 1,
+            persons=_count_persons(frame),
             events=frame.height,
             utility={
                 name: replace(score, value=round(float(score.value), 2))
@@ -108,7 +109,10 @@ class Certificate:
             "method": {"name": self.method, "parameters": self.parameters},
             "claim": {"model": self.model, "parameters": self.claim},
             "verdict": {"holds": self.holds, "achieved": self.achieved},
-            "counts": {"persons": self.persons, "events": self.events},
+            "counts": {
+                **({} if self.persons is None else {"persons": self.persons}),
+                "events": self.events,
+            },
             "utility": {
                 name: {
                     "value": score.value,
@@ -134,7 +138,10 @@ class Certificate:
         method = top.take("method").table().expect("name", "parameters")
         claim = top.take("claim").table().expect("model", "parameters")
         verdict = top.take("verdict").table().expect("holds", "achieved")
-        counts = top.take("counts").table().expect("persons", "events")
+        counts = top.take("counts").table()
+        # A promise about records is about no persons, and their number stays in the house.
+        has_persons = not hasattr(MODELS.get(claim.take("model").text()), "check_tables")
+        counts.expect(*(["persons"] if has_persons else []), "events")
         return cls(
             software=software.take("name").text(),
             version=software.take("version").text(),
@@ -144,12 +151,20 @@ class Certificate:
             claim=claim.take("parameters").table().value,
             holds=verdict.take("holds").flag(),
             achieved={each.key: each.number() for each in verdict.take("achieved").table().fields()},
-            persons=counts.take("persons").count(),
+            persons=counts.take("persons").count() if has_persons else None,
             events=counts.take("events").count(),
             utility={each.key: _score(each) for each in top.take("utility").table().fields()},
             limits=tuple(each.text() for each in top.take("limits").items()),
             files={each.key: _file_hash(each) for each in top.take("files").table().fields()},
         )
+
+
+def _count_persons(frame: pl.DataFrame) -> int | None:
+    if PERSON not in frame.columns:
+        return None
+    # The events of a person stand together in a release, which verification makes sure of.
+    runs = frame[PERSON].rle_id()
+    return 0 if runs.is_empty() else int(runs[-1]) + 1
 
 
 def _score(field: Field) -> Score:

@@ -34,8 +34,12 @@ def glance(release: Release) -> Card:
 def _facts(release: Release) -> Iterator[tuple[str, str]]:
     yield "asked", ", ".join(f"{name} = {value}" for name, value in release.model.claim().items())
     yield "achieved", ", ".join(f"{name} = {value}" for name, value in release.verdict.achieved.items())
-    yield "persons", f"{len(release.pseudonyms):,} of {release.n_input_persons:,}"
-    yield "events", f"{release.frame.height:,} of {release.n_input_events:,}"
+    if release.n_persons is not None:
+        yield "persons", f"{release.n_persons:,} of {release.n_input_persons:,}"
+    yield (
+        "events" if release.n_persons is not None else "records",
+        f"{release.frame.height:,} of {release.n_input_events:,}",
+    )
     lost = counted(release.n_lost_events, "event", "events")
     yield "lost", f"{lost} ({release.lost_share:.1%})"
     for name, score in release.utility.items():

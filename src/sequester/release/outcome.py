@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from sequester.data.schema import Schema
     from sequester.data.sequences import Sequences
+    from sequester.release.plot import Plot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +21,8 @@ class Outcome:
 
     sequences: Sequences
     """Events of each person of the table, in the table's order; a person without events is not released."""
+    tables: Mapping[str, pl.DataFrame] | None = None
+    """Records without persons, as they would be published, by file name without ending: no histories then."""
     schema: Schema
     """Roles of the released columns, over ``person`` and ``order``."""
     hierarchies: Mapping[str, pl.DataFrame] = field(default_factory=dict)
@@ -32,3 +35,5 @@ class Outcome:
     """What is not promised, in plain words, without a raw value."""
     warnings: tuple[str, ...] = ()
     """What the steward must know."""
+    plots: tuple[Plot, ...] = ()
+    """What the steward may want to see, beside what is drawn of every release."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sequester.data.schema import Schema
     from sequester.privacy.model import PrivacyModel, Verdict
     from sequester.release.event_log import LogFormat
+    from sequester.release.plot import Plot
     from sequester.utility.score import Score
 
 PERSON = "person"
@@ -54,6 +55,8 @@ class Release:
     """Every changed cell or event, keyed by input row. Stays in the house."""
     pseudonyms: pl.DataFrame
     """``person`` as in the input and ``pseudonym``. Stays in the house."""
+    plots: tuple[Plot, ...] = ()
+    """What is drawn for the steward beside what is drawn of every release. Stays in the house."""
     event_log: LogFormat | None = None
     """The events are also written in this format, which the input had."""
     seed: str
@@ -79,6 +82,11 @@ class Release:
     def published_parameters(self) -> dict[str, object]:
         """The method's parameters that a recipient may see."""
         return {name: value for name, value in self.parameters.items() if name not in self.unpublished}
+
+    @property
+    def n_persons(self) -> int | None:
+        """Persons in the release; None where it has records without persons."""
+        return len(self.pseudonyms) if PERSON in self.frame.columns else None
 
     @property
     def lost_share(self) -> float:
