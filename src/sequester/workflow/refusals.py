@@ -104,7 +104,7 @@ def _find(model: type[BaseModel], loc: Place) -> _Found:
             table, place = annotation, (*place, step)
             field = annotation.model_fields.get(str(step))
             annotation, metadata = (field.annotation, tuple(field.metadata)) if field else (Any, ())
-        elif is_dataclass(annotation):
+        elif isinstance(annotation, type) and is_dataclass(annotation):
             table, place = annotation, (*place, step)
             annotation, metadata = get_type_hints(annotation).get(str(step), Any), ()
         elif get_origin(annotation) in (dict, list, tuple):

@@ -1,0 +1,437 @@
+"""Find a row without secrets that does least harm: permutations first, nearest first, then deletion."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from sequester.kernels.hiding_rows import (
+    Secrets,
+    breaks_rules,
+    count_all_ways,
+    count_through,
+    spread_embedding,
+)
+from sequester.kernels.pattern_trie import FREQUENT, Trie, fill_next, weigh_change
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from sequester._typing import Codes, Counts, Mask, Offsets
+
+    Weights = npt.NDArray[np.float64]
+
+MINIMUM_HARM, MAXIMUM, BOUNDED, DELETE_ONLY = 0, 1, 2, 3
+"""How a permutation is chosen: nearest, least used, until enough have enough supporters; or none is."""
+MAX_STEPS = 16
+"""Permutations one after the other in one row, before deletion takes over."""
+MAX_ANSWERS = 256
+"""Permutations that are compared for one row."""
+MAX_HITS = 8192
+"""Candidates that are written down for all of them together."""
+MAX_TIES = 8
+"""Places with equally many embeddings whose deletion is compared."""
+SHORT = 7
+"""Places whose orders are all tried."""
+EXACT_WAYS = 2.0**52
+"""Below, numbers of ways are whole numbers."""
+
+
+class Orders(NamedTuple):
+    """Orders of 2 and more places, by increasing Cayley distance, without the one that changes nothing."""
+
+    places: Codes
+    """For each order, which place its item comes from."""
+    place_starts: Offsets
+    """Where the orders of each size begin in `places`."""
+    distances: Codes
+    """Swaps that make each order."""
+    starts: Offsets
+    """Where the orders of each size begin in `distances`."""
+
+
+class Spread(NamedTuple):
+    """How often each secret was replaced by which of its permutations."""
+
+    mode: int
+    """One of the modes above."""
+    classes: Codes
+    """For each secret and order the first order that gives the same pattern; -1: the secret itself."""
+    class_starts: Offsets
+    """Where those of each secret begin."""
+    usage: Counts
+    """Rows that got the permutation."""
+    base: Counts
+    """Rows that had it before."""
+    wanted: int
+    """Permutations that are asked for."""
+    least: int
+    """Supporters that each of them must have."""
+    reached: Counts
+    """Permutations of each secret that have so many."""
+
+
+class Task(NamedTuple):
+    """One row, and what changes to it are judged by."""
+
+    row: Codes
+    """As it was."""
+    local: Codes
+    """The same in the codes of its own alphabet."""
+    alphabet: Codes
+    """The codes of that."""
+    row_next: Codes
+    """From `fill_next`."""
+    possible: Codes
+    """Secrets that some order of the row could contain."""
+    max_length: int
+    """Longest pattern whose support is followed."""
+    min_support: int
+    """Supporters that make a pattern frequent."""
+    remaining: int
+    """Rows that are still to be changed, this one included."""
+    draw: float
+    """A random number below 1."""
+
+
+class Answers(NamedTuple):
+    """Rows without secrets, and what each would do."""
+
+    rows: npt.NDArray[np.int32]
+    distances: Codes
+    effects: Codes
+    hits: Codes
+    """Nodes of the candidates that each would hit."""
+    hit_offsets: Offsets
+    n_hits: Codes
+    classes: Counts
+    """Place in `Spread.usage`, or -1."""
+
+
+@njit(cache=True, nogil=True)
+def localize(row: Codes, local_of: Codes) -> tuple[Codes, Codes]:
+    """Write a row in an alphabet of its own; `local_of` is -1 throughout, and is so again."""
+    local = np.empty(row.size, np.int32)
+    alphabet = np.empty(row.size, np.int32)
+    n_local = 0
+    for i in range(row.size):
+        if local_of[row[i]] < 0:
+            local_of[row[i]] = n_local
+            alphabet[n_local] = row[i]
+            n_local += 1
+        local[i] = local_of[row[i]]
+    for i in range(n_local):
+        local_of[alphabet[i]] = -1
+    return local, alphabet[:n_local].copy()
+
+
+@njit(cache=True, nogil=True)
+def _weigh(task: Task, trie: Trie, after: Codes, hits: Codes) -> tuple[int, int]:
+    """Weigh `after`, which holds codes and -1 for what was deleted, against the row as it was."""
+    n_local = task.alphabet.size
+    local = np.full(after.size, -1, np.int32)
+    last_change = -1
+    for i in range(after.size):
+        if after[i] == task.row[i]:
+            local[i] = task.local[i]
+        else:
+            last_change = i
+            for symbol in range(n_local):
+                if task.alphabet[symbol] == after[i]:
+                    local[i] = symbol
+    following = np.empty((after.size + 1) * n_local, np.int32)
+    fill_next(local, n_local, following)
+    return weigh_change(
+        trie,
+        task.row_next,
+        following,
+        task.alphabet,
+        last_change,
+        task.max_length,
+        task.min_support,
+        task.remaining,
+        hits,
+    )
+
+
+@njit(cache=True, nogil=True)
+def delete_rest(task: Task, trie: Trie, secrets: Secrets, current: Codes) -> int:
+    """Delete the place in most embeddings, ties by fewest patterns lost, until no secret is left."""
+    n_deleted = 0
+    no_hits = np.empty(0, np.int32)
+    while True:
+        through = count_through(current, secrets, task.possible)
+        most = through.max() if through.size else 0.0
+        if most == 0.0:
+            return n_deleted
+        best, least, n_ties = -1, 0, 0
+        for i in range(current.size):
+            if through[i] == most and n_ties < MAX_TIES:
+                n_ties += 1
+                was, current[i] = current[i], -1
+                effects, _ = _weigh(task, trie, current, no_hits)
+                current[i] = was
+                if best < 0 or effects < least:
+                    best, least = i, effects
+        current[best] = -1
+        n_deleted += 1
+
+
+@njit(cache=True, nogil=True)
+def _try_orders(
+    task: Task,
+    trie: Trie,
+    secrets: Secrets,
+    orders: Orders,
+    spread: Spread,
+    secret: int,
+    current: Codes,
+    choices: Codes,
+    done: int,
+    answers: Answers,
+    step: Codes,
+) -> tuple[int, int]:
+    """Try the orders of the places in each of the `choices` (rows) of `current`, nearest first.
+
+    Answers are rows without any secret. Gives their number and the distance of the best `step`: the row with
+    the fewest embeddings left, fewer than now; 0 where there is none.
+    """
+    n_choices, size = choices.shape
+    ways = (
+        np.empty(64, np.float64) if secrets.items.size < 63 else np.empty(secrets.items.size + 1, np.float64)
+    )
+    fewest = count_all_ways(current, secrets, task.possible, ways, np.inf)
+    # Where numbers are rounded, only what is clearly less counts as less.
+    fewest = fewest if fewest < EXACT_WAYS else fewest * (1 - 2.0**-40)
+    trial = current.copy()
+    n_answers, n_clean, step_distance, n_hits_used = 0, 0, 0, 0
+    clean_distance = 0
+    for number in range(orders.starts[size + 1] - orders.starts[size]):
+        distance = orders.distances[orders.starts[size] + number]
+        if spread.mode == MINIMUM_HARM and n_clean > 0 and distance > clean_distance:
+            break
+        at = orders.place_starts[size] + number * size
+        for choice in range(n_choices):
+            is_same = True
+            for j in range(size):
+                new = current[choices[choice, orders.places[at + j]]]
+                trial[choices[choice, j]] = new
+                is_same &= new == current[choices[choice, j]]
+            if not is_same and n_answers < MAX_ANSWERS:
+                left = count_all_ways(trial, secrets, task.possible, ways, fewest)
+                if (left == 0 or left < fewest) and not breaks_rules(task.row, trial, secrets):
+                    if left == 0:
+                        effects, n_hits = _weigh(task, trie, trial, answers.hits[n_hits_used:])
+                        answers.rows[n_answers, : trial.size] = trial
+                        answers.distances[n_answers] = done + distance
+                        answers.effects[n_answers] = effects
+                        answers.n_hits[n_answers] = n_hits
+                        answers.hit_offsets[n_answers] = n_hits_used
+                        n_hits_used = min(n_hits_used + n_hits, answers.hits.size)
+                        answers.hit_offsets[n_answers + 1] = n_hits_used
+                        answers.classes[n_answers] = -1
+                        if secret >= 0:
+                            first = spread.classes[spread.class_starts[secret] + number]
+                            answers.classes[n_answers] = spread.class_starts[secret] + first
+                        n_answers += 1
+                        if n_hits == 0:
+                            n_clean += 1
+                            clean_distance = distance
+                    else:
+                        fewest = left
+                        step[:] = trial
+                        step_distance = distance
+            for j in range(size):
+                trial[choices[choice, j]] = current[choices[choice, j]]
+    return n_answers, step_distance
+
+
+@njit(cache=True, nogil=True)
+def _pick(keep: Mask, first: Counts, second: Counts, draw: float) -> int:
+    """Choose, at random among equals, one of the kept with the least first and then the least second key."""
+    best = -1
+    n_equal = 0
+    for i in range(keep.size):
+        if keep[i]:
+            if best < 0 or (first[i], second[i]) < (first[best], second[best]):
+                best, n_equal = i, 1
+            elif (first[i], second[i]) == (first[best], second[best]):
+                n_equal += 1
+    wanted = int(draw * n_equal)
+    for i in range(keep.size):
+        if keep[i] and (first[i], second[i]) == (first[best], second[best]):
+            if wanted == 0:
+                return i
+            wanted -= 1
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _relax(
+    trie: Trie, answers: Answers, keep: Mask, short_lost_first: bool, distances: Counts, draw: float
+) -> int:
+    """RR-PDPG: halve the ranked ghosts until an answer spares the first half, then the ranked lost likewise.
+
+    As printed, short candidates for lost and long ones for ghost come first; or the reverse.
+    """
+    n = keep.size
+    union = np.unique(answers.hits[: answers.hit_offsets[n]])
+    depths = np.empty(union.size, np.int64)
+    for i in range(union.size):
+        depths[i] = trie.depths[union[i]]
+    rank = np.empty(union.size, np.int64)
+    left = keep.copy()
+    worst = np.empty(n, np.int64)
+    for is_lost in (False, True):
+        # Rank the candidates of this kind.
+        short_first = short_lost_first == is_lost
+        keys = np.where(short_first, depths, -depths)
+        order = np.argsort(keys, kind="mergesort")
+        total = 0
+        for i in order:
+            rank[i] = -1
+            if bool(trie.flags[union[i]] & FREQUENT) == is_lost:
+                rank[i] = total
+                total += 1
+        for i in range(n):
+            worst[i] = total
+            for j in range(answers.hit_offsets[i], answers.hit_offsets[i + 1]):
+                place = rank[np.searchsorted(union, answers.hits[j])]
+                if 0 <= place < worst[i]:
+                    worst[i] = place
+        size = total
+        while size > 0 and not (left & (worst >= size)).any():
+            size //= 2
+        left &= worst >= size
+    return _pick(left, distances, distances, draw)
+
+
+@njit(cache=True, nogil=True)
+def _choose(task: Task, trie: Trie, spread: Spread, secret: int, answers: Answers, n_answers: int) -> int:
+    """Choose among answers: PDPG where one hits no candidate, else RR-PDPG; by use where use is spread."""
+    distances = answers.distances[:n_answers].astype(np.int64)
+    effects = answers.effects[:n_answers].astype(np.int64)
+    n_hits = answers.n_hits[:n_answers].astype(np.int64)
+    keep = np.ones(n_answers, np.bool_)
+    if spread.mode in (MAXIMUM, BOUNDED):
+        use = np.full(n_answers, np.int64(2**40))
+        for i in range(n_answers):
+            at = answers.classes[i]
+            if at >= 0 and spread.mode == MAXIMUM:
+                use[i] = spread.usage[at]
+            elif at >= 0 and spread.reached[secret] < spread.wanted:
+                have = spread.base[at] + spread.usage[at]
+                if have < spread.least or spread.usage[at] == 0:
+                    use[i] = spread.least - min(have, spread.least)  # Nearest to the goal first.
+        if spread.mode == MAXIMUM:
+            keep = effects == effects.min()
+        keep &= use == use[keep].min()
+    keep &= effects == effects[keep].min()
+    if (n_hits[keep] == 0).any():
+        return _pick(keep & (n_hits == 0), distances, distances, task.draw)
+    printed = _relax(trie, answers, keep, True, distances, task.draw)
+    reverse = _relax(trie, answers, keep, False, distances, task.draw)
+    better = np.zeros(n_answers, np.bool_)
+    better[printed] = True
+    better[reverse] = True
+    return _pick(better, n_hits, distances, 0.0)
+
+
+@njit(cache=True, nogil=True)
+def _first_secret(task: Task, secrets: Secrets, current: Codes, ways: Weights) -> int:
+    """Give the secret in a row that needs the fewest further rows changed; the first of equals."""
+    best = -1
+    for secret in task.possible:
+        one = np.full(1, secret, np.int32)
+        if count_all_ways(current, secrets, one, ways, np.inf) > 0 and (
+            best < 0 or secrets.slack[secret] < secrets.slack[best]
+        ):
+            best = secret
+    return best
+
+
+@njit(cache=True, nogil=True)
+def solve_row(
+    task: Task, trie: Trie, secrets: Secrets, orders: Orders, spread: Spread, answers: Answers, solved: Codes
+) -> tuple[int, int]:
+    """Write a row without secrets into `solved`; give its Cayley distance and the permutation used, or -1.
+
+    Fewest patterns lost and ghosts made come first, then fewest deletions, then the smallest distance; so a
+    deletion wins over a permutation that would do more harm, and the other way round.
+    """
+    n = task.row.size
+    current = task.row.copy()
+    step = np.empty(n, np.int32)
+    ways = np.empty(secrets.items.size + 1, np.float64)
+    distance, used, n_deleted = 0, -1, 0
+    no_hits = np.empty(0, np.int32)
+    for _ in range(MAX_STEPS if spread.mode != DELETE_ONLY else 0):
+        secret = _first_secret(task, secrets, current, ways)
+        if secret < 0:
+            break
+        pattern = secrets.items[secrets.offsets[secret] : secrets.offsets[secret + 1]]
+        size = pattern.size
+        n_answers, gone = 0, 0
+        if 2 <= size < orders.starts.size - 1:
+            choices = np.empty((size + 1, size), np.int32)
+            n_choices = 0
+            for n_left in range(size + 1):
+                spread_embedding(current, pattern, n_left, choices[n_choices])
+                is_new = True
+                for other in range(n_choices):
+                    is_new &= not (choices[other] == choices[n_choices]).all()
+                n_choices += is_new
+            n_answers, gone = _try_orders(
+                task,
+                trie,
+                secrets,
+                orders,
+                spread,
+                secret,
+                current,
+                choices[:n_choices],
+                distance,
+                answers,
+                step,
+            )
+        if n_answers == 0 and gone == 0:
+            # No order of one embedding leaves fewer: take all places that any embedding goes through.
+            places = np.flatnonzero(count_through(current, secrets, task.possible) > 0).astype(np.int32)
+            if 2 <= places.size <= SHORT:
+                n_answers, gone = _try_orders(
+                    task,
+                    trie,
+                    secrets,
+                    orders,
+                    spread,
+                    -1,
+                    current,
+                    places.reshape(1, places.size),
+                    distance,
+                    answers,
+                    step,
+                )
+        if n_answers > 0:
+            chosen = _choose(task, trie, spread, secret, answers, n_answers)
+            current[:] = answers.rows[chosen, :n]
+            distance = answers.distances[chosen]
+            used = answers.classes[chosen]
+            break
+        if gone == 0:
+            break
+        current[:] = step
+        distance += gone
+    n_deleted = delete_rest(task, trie, secrets, current)
+    effects, _ = _weigh(task, trie, current, no_hits)
+    solved[:] = current
+    wants_spread = spread.mode == BOUNDED and used >= 0
+    if (effects > 0 or n_deleted > 0) and spread.mode != DELETE_ONLY and not wants_spread:
+        current[:] = task.row
+        n_other = delete_rest(task, trie, secrets, current)
+        other, _ = _weigh(task, trie, current, no_hits)
+        if (other, n_other) < (effects, n_deleted):
+            solved[:] = current
+            distance, used = 0, -1
+    return distance, used

@@ -1,0 +1,1 @@
+"""Gwadera, Gkoulalas-Divanis, Loukides (2013): hiding sensitive sequential patterns by permutation."""
