@@ -1,0 +1,103 @@
+"""What no clustering can help: too few persons, or too many of all of them at risk."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sequester import kernels
+from sequester.errors import UnattainableError
+
+if TYPE_CHECKING:
+    from sequester._typing import Codes, Counts, Mask
+    from sequester.data.table import EventTable
+    from sequester.methods.cblda.work import Values
+    from sequester.release.randomness import Randomness
+
+
+class Rates:
+    """How many of the persons that are left are at risk, for any value or for each."""
+
+    def __init__(self, table: EventTable, values: Values, *, each: bool) -> None:
+        self.owners, codes = values.of_persons(table.person_offsets)
+        self.names: tuple[tuple[str, str] | None, ...] = values.names if each else (None,)
+        self.codes: Codes = codes if each else np.zeros(len(codes), np.int32)
+        if not each:
+            self.owners, first = np.unique(self.owners, return_index=True)
+            self.codes = self.codes[first]
+        self.is_left: Mask = np.ones(table.n_persons, np.bool_)
+
+    def totals(self) -> Counts:
+        """Value to the persons who are left and have it."""
+        left = self.is_left[self.owners]
+        return np.bincount(self.codes[left], minlength=len(self.names)).astype(np.int64)
+
+    def above(self, c: float) -> Mask:
+        """Mark the values that are above the share."""
+        n_left = int(self.is_left.sum())
+        mask: Mask = self.totals() > c * n_left + kernels.clusters.SMALLEST * n_left
+        return mask
+
+    def leave_out(self, c: float, randomness: Randomness) -> None:
+        """Leave out as few persons as bring every value down to the share; chance chooses among them.
+
+        Whoever has more of the values that are too common goes first. Who is left out does not depend on their
+        quasi-identifiers, and each of them will be covered by a class.
+        """
+        lots = randomness.numbers("left out", len(self.is_left))
+        while (above := self.above(c)).any():
+            totals, n_left = self.totals(), int(self.is_left.sum())
+            worst = int(np.argmax(totals))
+            # n_high - d <= c (n - d); c is below 1, because else nothing is above it.
+            n_out = max(math.ceil((totals[worst] - c * n_left) / (1 - c) - 1e-6), 1)
+            pairs = self.is_left[self.owners]
+            n_bad = np.bincount(self.owners[pairs & above[self.codes]], minlength=len(self.is_left))
+            holders = self.owners[pairs & (self.codes == worst)]
+            order = np.lexsort((lots[holders], -n_bad[holders]))
+            self.is_left[holders[order[:n_out]]] = False
+
+
+def refuse_impossible(
+    table: EventTable, values: Values, k: int, c: float, *, each: bool, drop: bool
+) -> None:
+    """Refuse what no release of the table can keep, and name what can be kept."""
+    n_persons = table.n_persons
+    _refuse_few(n_persons, k, "")
+    rates = Rates(table, values, each=each)
+    above = np.flatnonzero(rates.above(c))
+    if not len(above) or drop:
+        return
+    totals = rates.totals()
+    worst = int(above[np.argmax(totals[above])])
+    name = rates.names[worst]
+    what = "a protected value" if name is None else f"{name[0]} = {name[1]}"
+    least = math.ceil(totals[worst] / n_persons * 1e4 - 1e-5) / 1e4
+    others = f", and {len(above) - 1:,} more values are above c" if len(above) > 1 else ""
+    msg = (
+        f"c = {c:g} cannot be kept: {100 * totals[worst] / n_persons:.2f} % of all persons have {what}{others}, "
+        f"and no classes make them fewer; the smallest c that can be kept is {least:g}, or infeasible = "
+        '"drop" leaves out some of them'
+    )
+    raise UnattainableError(msg, achieved={"c": least})
+
+
+def choose_persons(
+    table: EventTable, values: Values, c: float, k: int, *, each: bool, randomness: Randomness
+) -> Mask:
+    """Mark the persons who are released: all, or as many as leave nothing above the share."""
+    rates = Rates(table, values, each=each)
+    rates.leave_out(c, randomness)
+    n_left = int(rates.is_left.sum())
+    n_out = table.n_persons - n_left
+    _refuse_few(n_left, k, f" that are left when {n_out:,} are left out" if n_out else "")
+    return rates.is_left
+
+
+def _refuse_few(n_persons: int, k: int, which: str) -> None:
+    if k > n_persons:
+        persons = "1 person" if n_persons == 1 else f"{n_persons:,} persons"
+        hint = f"the largest k that can be kept is {n_persons:,}" if n_persons >= 2 else "no k can be kept"
+        msg = f"k = {k:,} is more than the {persons}{which}; {hint}"
+        raise UnattainableError(msg, achieved={"k": n_persons})
