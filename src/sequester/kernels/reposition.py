@@ -163,7 +163,7 @@ def relay_gain(value: int, home: int, number: int, mu: Costs, beta: float, bags:
         if onward != END:
             cost += mu[slot - carried] - mu[at - carried]
             at, carried = slot, onward
-    return beta - (cost + mu[number - carried] - mu[at - carried])
+    return float(beta - (cost + mu[number - carried] - mu[at - carried]))
 
 
 @njit(cache=True, nogil=True)

@@ -114,7 +114,7 @@ def judge(counts: pl.DataFrame, keys: Sequence[str], *, level: Fraction, attribu
     places = sized.group_by(keys).agg(pl.col("size").first(), pl.col(COUNT).max())
     # The smallest ratio, compared exactly among those that a float takes for the smallest.
     ratio = places["size"] / places[COUNT]
-    close = places.filter(ratio <= ratio.min() * (1 + 1e-9))
+    close = places.filter(ratio <= ratio.to_numpy().min() * (1 + 1e-9))
     best = min(Fraction(row["size"], row[COUNT]) for row in close.unique(["size", COUNT]).to_dicts())
     return Verdict(
         holds=above.is_empty(),

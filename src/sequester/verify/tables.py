@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from sequester.release.release import ORDER, PERSON
 from sequester.verify.event_logs import check_event_logs
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from sequester.release.certificate import Certificate
@@ -27,6 +29,42 @@ _MEMORY_PER_BYTE = 40
 _UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, OverflowError)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """Which columns a released table must have."""
+
+    first: tuple[str, ...]
+    """The first ones, in this order."""
+    last: tuple[str, ...] = ()
+    """The last ones, in this order."""
+    inner: tuple[int, int | None]
+    """How many stand between, at least and at most."""
+    numbers: frozenset[str]
+    """Those that hold whole numbers; all others hold text."""
+    words: str
+    """All of this in words."""
+
+    def fit(self, columns: list[str]) -> bool:
+        """Tell whether these columns are as they must be."""
+        inner = len(columns) - len(self.first) - len(self.last)
+        least, most = self.inner
+        return (
+            least <= inner
+            and (most is None or inner <= most)
+            and tuple(columns[: len(self.first)]) == self.first
+            and tuple(columns[len(columns) - len(self.last) :]) == self.last
+        )
+
+
+HISTORIES = Columns(
+    first=(PERSON, ORDER),
+    inner=(1, None),
+    numbers=frozenset({ORDER}),
+    words=f"{PERSON}, {ORDER} and attributes",
+)
+"""The table of histories."""
+
+
 def read_events(
     folder: Path, certificate: Certificate, *, ours: bool = False
 ) -> tuple[pl.DataFrame | None, list[str]]:
@@ -34,11 +72,28 @@ def read_events(
 
     Files that are not `ours`, written by this very process, are read with care.
     """
+    frame, findings = read_table(
+        folder, EVENTS, HISTORIES, certificate.files, n_rows=certificate.events, ours=ours
+    )
+    if frame is None:
+        return None, findings
+    findings = _check_persons(frame, certificate)
+    findings = findings or check_event_logs(folder, certificate.files, frame)
+    return (None, findings) if findings else (frame, [])
+
+
+def read_table(
+    folder: Path, name: str, columns: Columns, files: Collection[str], *, n_rows: int | None, ours: bool
+) -> tuple[pl.DataFrame | None, list[str]]:
+    """Read the Parquet and the CSV file of a table; the table, or what is wrong with it.
+
+    `n_rows` is the number of rows that the certificate tells, where it tells one.
+    """
     for ending in ("parquet", "csv"):
-        if f"{EVENTS}.{ending}" not in certificate.files:
-            msg = f"the release is incomplete: the certificate lists no {EVENTS}.{ending}"
+        if f"{name}.{ending}" not in files:
+            msg = f"the release is incomplete: the certificate lists no {name}.{ending}"
             raise InputError(msg)
-    parquet, csv = folder / f"{EVENTS}.parquet", folder / f"{EVENTS}.csv"
+    parquet, csv = folder / f"{name}.parquet", folder / f"{name}.csv"
     if ours:
         plain = read_text_csv(csv)
     else:
@@ -49,14 +104,13 @@ def read_events(
                 msg = f"{parquet.name} is not readable as Parquet"
                 raise InputError(msg)
     try:
-        findings = _check_columns(parquet) or _check_size(parquet, csv, certificate)
+        findings = _check_columns(parquet, columns) or _check_size(parquet, csv, n_rows)
         if findings:
             return None, findings
         frame = pl.read_parquet(parquet, use_statistics=False, memory_map=False, glob=False)
     except _UNREADABLE as error:
         raise _unreadable(parquet, error) from None
-    findings = _check_cells(frame) or _compare(frame, plain) or _check_persons(frame, certificate)
-    findings = findings or check_event_logs(folder, certificate.files, frame)
+    findings = _check_cells(frame, name) or _compare(frame, plain, name)
     return (None, findings) if findings else (frame, [])
 
 
@@ -89,17 +143,18 @@ def _unreadable(path: Path, error: BaseException) -> InputError:
     return InputError(f"{path.name} is not readable: {bare(str(error))}")
 
 
-def _check_columns(parquet: Path) -> list[str]:
+def _check_columns(parquet: Path, expected: Columns) -> list[str]:
     name = parquet.name
     schema = pl.read_parquet_schema(parquet)
     metadata = set(pl.read_parquet_metadata(parquet))
     columns = list(schema)
-    if columns[:2] != [PERSON, ORDER] or len(columns) < 3:
-        return [f"{name}: the columns must be {PERSON}, {ORDER} and attributes; they are {shown(columns)}"]
+    if not expected.fit(columns):
+        return [f"{name}: the columns must be {expected.words}; they are {shown(columns)}"]
+    kinds = {column: pl.Int64() if column in expected.numbers else pl.String() for column in columns}
     findings = [
-        f"{name}: column {shown(column)} must be {_kind(column)}, it is {kind}"
+        f"{name}: column {shown(column)} must be {kinds[column]}, it is {kind}"
         for column, kind in schema.items()
-        if kind != _kind(column)
+        if kind != kinds[column]
     ]
     surplus = sorted(metadata - _METADATA)
     if surplus:
@@ -107,31 +162,27 @@ def _check_columns(parquet: Path) -> list[str]:
     return findings
 
 
-def _kind(column: str) -> pl.DataType:
-    return pl.Int64() if column == ORDER else pl.String()
-
-
-def _check_size(parquet: Path, csv: Path, certificate: Certificate) -> list[str]:
+def _check_size(parquet: Path, csv: Path, n_rows: int | None) -> list[str]:
     """Compare numbers of rows before anything is unpacked: a small file can unpack to any size."""
     rows = pl.scan_parquet(parquet, glob=False).select(pl.len()).collect().item()
-    # In the CSV a row takes at least a separator or a line end per column.
-    if rows * 3 > csv.stat().st_size:
+    # In the CSV a row takes at least a separator or a line end per column, of which there are two or more.
+    if rows * 2 > csv.stat().st_size:
         return [f"{csv.name}: is too short for the {rows:,} rows of {parquet.name}"]
-    if rows != certificate.events:
-        return [f"{parquet.name}: has {rows:,} events, the certificate says {certificate.events:,}"]
+    if n_rows is not None and rows != n_rows:
+        return [f"{parquet.name}: has {rows:,} events, the certificate says {n_rows:,}"]
     return []
 
 
-def _check_cells(frame: pl.DataFrame) -> list[str]:
+def _check_cells(frame: pl.DataFrame, name: str) -> list[str]:
     return [
-        f"{EVENTS}.parquet: {frame[column].null_count():,} cells of column {shown(column)} are missing"
+        f"{name}.parquet: {frame[column].null_count():,} cells of column {shown(column)} are missing"
         for column in frame.columns
         if frame[column].null_count()
     ]
 
 
-def _compare(frame: pl.DataFrame, csv: pl.DataFrame) -> list[str]:
-    pair = f"{EVENTS}.csv and {EVENTS}.parquet differ"
+def _compare(frame: pl.DataFrame, csv: pl.DataFrame, name: str) -> list[str]:
+    pair = f"{name}.csv and {name}.parquet differ"
     if csv.columns != frame.columns:
         return [f"{pair}: columns {shown(csv.columns)} and {shown(frame.columns)}"]
     if csv.height != frame.height:

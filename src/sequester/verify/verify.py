@@ -10,10 +10,12 @@ from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
 from sequester.engine import silent
 from sequester.errors import InputError, SchemaError
+from sequester.privacy.model import RecordModel
 from sequester.verify.claim import claimed_model, rebuild
 from sequester.verify.files import check_files, read_certificate
 from sequester.verify.nodes import read_hierarchies
 from sequester.verify.pseudonyms import PSEUDONYMS, check_pseudonyms, in_order_of, read_pseudonyms
+from sequester.verify.records import read_records
 from sequester.verify.tables import EVENTS, read_events
 from sequester.verify.verification import Verification
 
@@ -99,16 +101,27 @@ def verify(
     if findings:
         return answer(findings)
     progress(0.2, "reading the tables")
+    if isinstance(claimed, RecordModel):
+        tables, findings = read_records(folder, certificate, ours=ours)
+        if tables is None:
+            return answer(findings)
+        _, findings = read_hierarchies(folder, certificate.files, next(iter(tables.values())))
+        if findings:
+            return answer(findings)
+        progress(0.6, "checking the claim")
+        verdict = claimed.check_tables(tables)
+        progress(1.0, "checked")
+        return answer(verdict.witnesses or disagreements(verdict, certificate), verdict)
     frame, findings = read_events(folder, certificate, ours=ours)
     if frame is None or findings:
         return answer(findings)
     hierarchies, findings = read_hierarchies(folder, certificate.files, frame)
     if original is not None:
         findings += check_pseudonyms(beside, frame, original) if beside is not None else []
-        if certificate.persons > original.n_persons:
+        n_persons = certificate.persons or 0
+        if n_persons > original.n_persons:
             findings.append(
-                f"{EVENTS}.parquet: has {certificate.persons:,} persons, the original has "
-                f"{original.n_persons:,}"
+                f"{EVENTS}.parquet: has {n_persons:,} persons, the original has {original.n_persons:,}"
             )
     if findings:
         return answer(findings)
@@ -134,8 +147,11 @@ def _judge(
     """Ask the model, and compare with what the certificate says it answered."""
     # The certificate tells what a recipient can count, so that is what its numbers are compared with.
     verdict = model.check(table, original=original if model.needs_original else None)
-    if not verdict:
-        return verdict, []
+    return verdict, disagreements(verdict, certificate) if verdict else []
+
+
+def disagreements(verdict: Verdict, certificate: Certificate) -> list[str]:
+    """Say where the certificate tells something else than a promise that was found to be kept."""
     disagreement = []
     if not certificate.holds:
         disagreement.append("certificate.json: says itself that the promise is not kept")
@@ -144,7 +160,7 @@ def _judge(
             f"certificate.json: says that {_level(certificate.achieved)} is achieved, the files achieve "
             f"{_level(verdict.achieved)}"
         )
-    return verdict, disagreement
+    return disagreement
 
 
 def _level(achieved: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from sequester import kernels
 from sequester.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from fractions import Fraction
 
     import numpy.typing as npt
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from sequester.kernels.reposition import Bags
     from sequester.methods.reposition.costs import Costs
 
-    FirstWindow = Callable[[list["Counts"], "Window"], "Counts"]
-
+Array = TypeVar("Array", "Codes", "Counts")
 _SMALLEST_SET = 64
 
 
@@ -90,7 +89,7 @@ class Window:
         """Sensitive values that there is room for."""
         return int(self.bags.heads.shape[2])
 
-    def feed(self, snapshot: Snapshot | npt.NDArray[np.integer]) -> list[Published]:
+    def feed(self, snapshot: Snapshot | Codes) -> list[Published]:
         """Take the next snapshot; the oldest comes back where the window is full."""
         given = snapshot if isinstance(snapshot, Snapshot) else Snapshot(snapshot)
         values, persons = self._checked(given)
@@ -217,10 +216,10 @@ class Window:
         return bags._replace(keys=keys, marks=marks, used=used)
 
 
-def _widened(array: npt.NDArray[np.generic], width: int, filling: int) -> npt.NDArray[np.generic]:
+def _widened(array: Array, width: int, filling: int) -> Array:
     wider = np.full((*array.shape[:-1], width), filling, array.dtype)
     wider[..., : array.shape[-1]] = array
-    return wider
+    return cast("Array", wider)
 
 
 def label_codes(labels: Sequence[str], known: list[str]) -> list[int]:
