@@ -53,6 +53,8 @@ def _named(schema: Schema) -> Iterator[tuple[str, str]]:
     yield from ((column, "time") for column in schema.time_columns)
     if schema.tie is not None:
         yield schema.tie, "tie"
+    if schema.weight is not None:
+        yield schema.weight, "weight"
     if schema.symbol is not None:
         yield schema.symbol.column, "symbol"
     yield from ((column, "quasi") for column in schema.quasi)

@@ -122,6 +122,8 @@ class Schema:
     """What happens to rows with a missing person or an unreadable time."""
     released: bool = False
     """The table is a release: its values may be generalized, ``*`` included."""
+    weight: str | None = None
+    """The importance of each event, for methods that weigh what they lose; never released."""
 
     def __init__(
         self,
@@ -139,6 +141,7 @@ class Schema:
         invalid: Literal["refuse", "drop"] = "refuse",
         *,
         released: bool = False,
+        weight: str | None = None,
     ) -> None:
         complete = {
             "person": person,
@@ -156,6 +159,7 @@ class Schema:
             "derive": dict(derive or {}),
             "invalid": invalid,
             "released": released,
+            "weight": weight,
         }
         for name, value in complete.items():
             object.__setattr__(self, name, value)

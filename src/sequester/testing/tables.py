@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from sequester.data.schema import Schema
+from sequester.data.schema import Schema, Symbol
 from sequester.data.table import EventTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from sequester.hierarchies.builder import HierarchyBuilder
+    from sequester.hierarchies.hierarchy import Hierarchy
 
 EDGES: Mapping[str, Sequence[str]] = {
     "one person": ["abc"],
@@ -25,7 +28,12 @@ EDGES: Mapping[str, Sequence[str]] = {
 """Rows of one character per event at which methods go wrong first, by name."""
 
 
-def symbol_table(rows: Iterable[Sequence[str]], *, column: str = "symbol") -> EventTable:
+def symbol_table(
+    rows: Iterable[Sequence[str]],
+    *,
+    column: str = "symbol",
+    hierarchy: Hierarchy | HierarchyBuilder | None = None,
+) -> EventTable:
     """Make a table of one symbol per event; a row is a person's labels, a string is a label per character.
 
     Examples
@@ -41,4 +49,4 @@ def symbol_table(rows: Iterable[Sequence[str]], *, column: str = "symbol") -> Ev
     ]
     types = {"user": pl.String, "step": pl.Int64, column: pl.String}
     frame = pl.DataFrame(events, schema=types, orient="row")
-    return EventTable(frame, Schema(person="user", order="step", symbol=column))
+    return EventTable(frame, Schema(person="user", order="step", symbol=Symbol(column, hierarchy)))

@@ -102,8 +102,12 @@ class Config:
     @cached_property
     def schema(self) -> Schema:
         """The roles of the columns, with their hierarchies."""
+        # Naming a column in a method's weight is its role.
+        weight = (self.settings.method or {}).get("weight")
         try:
-            return schema_of(self.settings.data, self.folder)
+            return schema_of(
+                self.settings.data, self.folder, weight=weight if isinstance(weight, str) else None
+            )
         except InputError as error:
             raise type(error)(*(f"{self.path.name}: {line}" for line in error.lines)) from None
 

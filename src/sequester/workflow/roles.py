@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def schema_of(data: DataSettings, folder: Path) -> Schema:
-    """Give every column its role, or refuse with one line per problem."""
+def schema_of(data: DataSettings, folder: Path, *, weight: str | None = None) -> Schema:
+    """Give every column its role, or refuse with one line per problem; `weight` is the one a method names."""
     data = complete(data)
     making = _Making(folder)
     quasi = {name: making.quasi(name, each) for name, each in data.quasi.items()}
@@ -45,6 +45,7 @@ def schema_of(data: DataSettings, folder: Path) -> Schema:
             drop=data.drop,
             derive=data.derive,
             invalid=data.invalid,
+            weight=weight,
         ),
         ("data",),
         type(data).model_fields,
