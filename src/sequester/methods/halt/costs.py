@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,11 +32,9 @@ class NodeCosts:
     stops: Codes
     """And to the one after the last."""
 
-    @cached_property
-    def below(self) -> Amounts:
-        """Item to the cost of suppressing all released values at or below it."""
-        total = np.concatenate([[0.0], np.cumsum(self.costs)])
-        return np.asarray(total[self.stops] - total[self.starts])
+    def span(self, item: int) -> tuple[int, int]:
+        """Give the bounds of the released values at or below an item."""
+        return int(self.starts[item]), int(self.stops[item])
 
     def suppression(self, is_suppressed: Mask) -> float:
         """Give what the suppression of some released values adds to the loss."""

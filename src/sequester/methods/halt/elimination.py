@@ -15,7 +15,7 @@ from sequester.methods.halt.histories import HIDDEN
 from sequester.methods.halt.steps import Steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from sequester._typing import Codes, Counts, Mask
     from sequester.engine import Engine, Progress
@@ -155,7 +155,7 @@ class Elimination:
         stacked = _Stack.of(self.extraction.known(node))
         if not len(stacked.items):
             return draft
-        return self._suppress(draft, stacked, self.extraction, parents=self.axes.parents)
+        return self._suppress(draft, stacked, self.extraction)
 
     def repair(self, draft: Draft, enough: float, *, progress: Progress = silent) -> Draft | Obstacle:
         """Look again at what would be released, and suppress further until no channel is left.
@@ -167,7 +167,8 @@ class Elimination:
             found = self.recheck(draft, progress=steps.next())
             if found is None:
                 return draft
-            after = self._mend(draft, *found)
+            source, stacked = found
+            after = self._suppress(draft, stacked, source, self._growths(draft))
             if isinstance(after, Obstacle):
                 return after
             draft = after
@@ -237,94 +238,76 @@ class Elimination:
         return shown, is_fresh
 
     def _suppress(
-        self, draft: Draft, stacked: _Stack, source: Extraction, *, parents: Codes
+        self, draft: Draft, stacked: _Stack, source: Extraction, growths: Mapping[int, Counts] | None = None
     ) -> Draft | Obstacle:
-        """Suppress the items that break most channels for their price, until all are broken."""
+        """Suppress the items that break most channels for their price, until all are broken.
+
+        `growths` leads from stars to the released values that may join them; where it is given, whole columns
+        may be suppressed, too.
+        """
         left = np.where(draft.is_suppressed, 0.0, draft.costs.costs)
         total = np.concatenate([[0.0], np.cumsum(left)])
         prices = total[draft.costs.stops] - total[draft.costs.starts]
+        is_allowed = self.rules.is_allowed.copy()
+        parents = self.axes.parents if growths is None else self.axes.parents_with_roots
+        growths = growths or {}
+        for star, joining in growths.items():
+            is_allowed[star] = True
+            prices[star] = left[joining].sum()
         picks, forced_by, _, hopeless = kernels.suppression.pick_items(
-            stacked.items, parents, self.axes.ends, prices, self.rules.is_allowed, self.axes.is_root
+            stacked.items, parents, self.axes.ends, prices, is_allowed, self.axes.is_root
         )
         if hopeless >= 0:
             return Obstacle(stacked.reason(source, hopeless))
         is_suppressed = draft.is_suppressed.copy()
-        for item in picks.tolist():
-            is_suppressed[draft.costs.starts[item] : draft.costs.stops[item]] = True
-        reasons = [
-            stacked.reason(source, row, item)
-            for item, row in zip(picks.tolist(), forced_by.tolist(), strict=True)
-        ]
+        reasons: list[Reason] = []
+        for item, row in zip(picks.tolist(), forced_by.tolist(), strict=True):
+            if item in growths:
+                is_suppressed[growths[item]] = True
+                values = draft.costs.numbers[growths[item]].tolist()
+                reasons += [stacked.reason(source, row, value) for value in values]
+            else:
+                is_suppressed[draft.costs.starts[item] : draft.costs.stops[item]] = True
+                reasons.append(stacked.reason(source, row, item))
         owners = self.axes.owners[draft.costs.numbers]
-        for axis in self.axes.each:
-            own = owners == self.axes.owners[axis.first]
+        for q, axis in enumerate(self.axes.each):
+            own = owners == q
             if own.any() and is_suppressed[own].all() and not self.rules.is_allowed[axis.first]:
                 # The column has to show something.
                 return Obstacle(next(each for each in reversed(reasons) if self._is_of(each.item, axis)))
+        if (is_suppressed == draft.is_suppressed).all():
+            # Stars of a column that shows nothing else than protected values.
+            return Obstacle(reasons[0])
         return Draft(draft.node, draft.costs, is_suppressed, (*draft.reasons, *reasons))
 
     def _is_of(self, item: int, axis: Axis) -> bool:
         return axis.first <= item < axis.first + axis.n_nodes
 
-    def _mend(self, draft: Draft, source: Extraction, stacked: _Stack) -> Draft | Obstacle:
-        """Break the channels of a release: suppress items and columns, and let lonely stars have company."""
-        is_star = np.isin(stacked.items, self.axes.stars) | (stacked.items < 0)
-        only_stars: Mask = np.asarray(is_star.all(axis=1))
-        after = draft
-        if not only_stars.all():
-            broken = self._suppress(
-                draft, stacked.only(~only_stars), source, parents=self.axes.parents_with_roots
-            )
-            if isinstance(broken, Obstacle):
-                return broken
-            after = broken
-        for row in np.flatnonzero(only_stars).tolist():
-            grown = self._grow(after, stacked, source, row, since=draft)
-            if isinstance(grown, Obstacle):
-                return grown
-            after = grown
-        return after
-
-    def _grow(
-        self, draft: Draft, stacked: _Stack, source: Extraction, row: int, *, since: Draft
-    ) -> Draft | Obstacle:
-        """Suppress the cheapest further values of a column, until a star may have enough company."""
+    def _growths(self, draft: Draft) -> dict[int, Counts]:
+        """Give for each star the cheapest values that at least double its company when they join it."""
         owners = self.axes.owners[draft.costs.numbers]
-        stars = stacked.items[row][stacked.items[row] >= 0]
-        columns = np.unique(self.axes.owners[stars])
-        if any((draft.is_suppressed != since.is_suppressed)[owners == q].any() for q in columns):
-            return draft  # It has got company already: look again first.
-        free = np.flatnonzero(
-            np.isin(owners, columns) & ~draft.is_suppressed & self.rules.is_allowed[draft.costs.numbers]
-        )
-        # A column that has to keep something keeps its dearest value.
-        for q in columns.tolist():
-            own = free[owners[free] == q]
-            if (
-                not self.rules.is_allowed[self.axes.each[q].first]
-                and len(own) == ((~draft.is_suppressed) & (owners == q)).sum()
-            ):
-                free = free[free != own[np.argmax(draft.costs.costs[own])]]
-        if not len(free):
-            return Obstacle(stacked.reason(source, row))
-        channels, place = stacked.find(row)
-        needed = max(self.extraction.demand.k - int(channels.supports[place]), 1)
-        in_order = free[np.argsort(draft.costs.costs[free], kind="stable")]
-        company = np.cumsum(self.count_persons(draft)[draft.costs.numbers][in_order])
-        chosen = in_order[: int(np.searchsorted(company, needed)) + 1]
-        is_suppressed = draft.is_suppressed.copy()
-        is_suppressed[chosen] = True
-        reasons = [stacked.reason(source, row, int(draft.costs.numbers[each])) for each in chosen]
-        return Draft(draft.node, draft.costs, is_suppressed, (*draft.reasons, *reasons))
+        persons = self.count_persons(draft)[draft.costs.numbers]
+        growths = {}
+        for q, axis in enumerate(self.axes.each):
+            own = owners == q
+            free = np.flatnonzero(own & ~draft.is_suppressed & self.rules.is_allowed[draft.costs.numbers])
+            if not self.rules.is_allowed[axis.first] and len(free) == (own & ~draft.is_suppressed).sum():
+                # A column that has to keep something keeps its dearest value.
+                free = np.delete(free, np.argmax(draft.costs.costs[free])) if len(free) else free
+            if len(free):
+                in_order = free[np.argsort(draft.costs.costs[free], kind="stable")]
+                company = np.cumsum(persons[in_order])
+                needed = max(self.extraction.demand.k, int(persons[own & draft.is_suppressed].sum()))
+                growths[axis.first + axis.star] = in_order[: int(np.searchsorted(company, needed)) + 1]
+        return growths
 
 
 class _Stack:
     """Channels of all lengths in one table, shorter ones first."""
 
-    def __init__(self, items: Codes, parts: list[Channels], rows: Counts | None = None) -> None:
+    def __init__(self, items: Codes, parts: list[Channels]) -> None:
         self.items = items
         self._parts = parts
-        self._rows = rows
         self._starts = np.cumsum([0, *(len(part.supports) for part in parts)])
 
     @classmethod
@@ -341,13 +324,7 @@ class _Stack:
             start = stop
         return cls(items, parts)
 
-    def only(self, mask: Mask) -> _Stack:
-        rows = np.flatnonzero(mask)
-        return _Stack(self.items[rows], self._parts, rows)
-
     def find(self, row: int) -> tuple[Channels, int]:
-        if self._rows is not None:
-            row = int(self._rows[row])
         part = int(np.searchsorted(self._starts, row, side="right")) - 1
         return self._parts[part], row - int(self._starts[part])
 

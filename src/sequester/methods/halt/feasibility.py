@@ -43,8 +43,8 @@ def refuse_impossible(histories: Histories, demand: Demand, *, drop: bool) -> No
     msg = (
         f"c = {demand.c:g} cannot be kept: {100 * totals[worst] / n_persons:.2f} % of all persons have "
         f"{attribute} = {label}{others}, whatever is known of them, and no release makes a value rarer than "
-        f'it is; the smallest c that can be kept is {least:g}, or infeasible = "drop" leaves out {n_dropped:,} '
-        f"{'person' if n_dropped == 1 else 'persons'}"
+        f"it is; the smallest c that can be kept is {least:g}, or "
+        f'infeasible = "drop" leaves out {n_dropped:,} {"person" if n_dropped == 1 else "persons"}'
     )
     raise UnattainableError(msg, achieved={"c": least})
 

@@ -12,6 +12,19 @@ from sequester.methods.halt.kcp_method import KCPMethod
 class GloGen(KCPMethod):
     """(K,C)^P-privacy by generalizing quasi-identifiers, and by nothing else.
 
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> from sequester.hierarchies import Hierarchy
+    >>> frame = pl.DataFrame({"who": list("abcd"), "n": [1] * 4, "stay": ["1", "1", "30", "31"]})
+    >>> tree = Hierarchy.from_tree({"short": ["1", "2"], "long": ["30", "31"]})
+    >>> schema = Schema(person="who", order="n", quasi={"stay": tree})
+    >>> release = GloGen(k=2, c=1, p=1).apply(EventTable(frame, schema))
+    >>> sorted(release.frame["stay"])
+    ['long', 'long', 'short', 'short']
+
     References
     ----------
     Sehatkar (2014), section 6.4: HALT with its suppression left out.

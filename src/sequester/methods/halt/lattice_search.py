@@ -51,7 +51,7 @@ class Search:
         """Go down from the coarsest node, each time to the best child, as long as that is not worse."""
         current = self.top()
         while isinstance(current, Draft):
-            best = self._best_of(_children(current.node), current.loss)
+            best = self._best_of(_children(current.node), current.loss, current=current)
             if isinstance(best, Obstacle):
                 break
             current = best
@@ -87,13 +87,16 @@ class Search:
                 best = draft
         return best
 
-    def _best_of(self, nodes: Iterable[Signature], enough: float) -> Draft | Obstacle:
+    def _best_of(
+        self, nodes: Iterable[Signature], enough: float, *, current: Draft | None = None
+    ) -> Draft | Obstacle:
         """Give the node that loses least, if that is not more than `enough`; the first among equals.
 
         A node is priced in three steps, each of which can only raise its loss: generalization alone, then the
         suppression that breaks the channels of the original, then the repair of what that brings about. The
         node that is cheapest so far takes the next step; one that is cheapest after its last step is the
-        best.
+        best. A child of `current` that loses as much, and shows nothing of the column that it has at a finer
+        level, leads nowhere.
         """
         waiting = [(self.elimination.bound(node), place, 0, node) for place, node in enumerate(nodes)]
         heapq.heapify(waiting)
@@ -104,7 +107,9 @@ class Search:
             if loss > enough + SLACK:
                 break
             if step == 2:
-                return drafts[place]
+                if current is None or loss < enough - SLACK or not self._is_blank(drafts[place], current):
+                    return drafts[place]
+                continue
             if step == 0 and self.workload.at(node, self.elimination.extraction.demand.p) > MOST_WORK:
                 self.skipped.append(node)
                 continue
@@ -121,6 +126,13 @@ class Search:
                 drafts[place] = after
                 heapq.heappush(waiting, (after.loss, place, step + 1, node))
         return obstacle
+
+    def _is_blank(self, draft: Draft, parent: Draft) -> bool:
+        """Tell whether a column that is finer than in the parent shows nothing at all."""
+        return any(
+            level < above and draft.is_suppressed[slice(*draft.costs.span(axis.first))].all()
+            for axis, level, above in zip(self.elimination.axes.each, draft.node, parent.node, strict=True)
+        )
 
 
 def _children(node: Signature) -> list[Signature]:
