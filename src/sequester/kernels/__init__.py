@@ -20,23 +20,33 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
+    from sequester.kernels import cells as cells
     from sequester.kernels import containment as containment
     from sequester.kernels import distinct as distinct
     from sequester.kernels import embeddings as embeddings
+    from sequester.kernels import hiding as hiding
+    from sequester.kernels import hiding_rank as hiding_rank
+    from sequester.kernels import hiding_rows as hiding_rows
+    from sequester.kernels import hiding_search as hiding_search
     from sequester.kernels import itemsets as itemsets
     from sequester.kernels import knowledge as knowledge
     from sequester.kernels import knowledge_rows as knowledge_rows
     from sequester.kernels import knowledge_search as knowledge_search
     from sequester.kernels import lcs as lcs
+    from sequester.kernels import near_paths as near_paths
     from sequester.kernels import number_lines as number_lines
     from sequester.kernels import occurrence_rows as occurrence_rows
     from sequester.kernels import occurrence_verdicts as occurrence_verdicts
     from sequester.kernels import occurrences as occurrences
     from sequester.kernels import ordered_pairs as ordered_pairs
+    from sequester.kernels import owners as owners
+    from sequester.kernels import pattern_trie as pattern_trie
     from sequester.kernels import prefixspan as prefixspan
     from sequester.kernels import quest as quest
     from sequester.kernels import records as records
+    from sequester.kernels import swaps as swaps
     from sequester.kernels import traces as traces
+    from sequester.kernels import trajectories as trajectories
     from sequester.kernels import trie as trie
 
 _MODULES = frozenset(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
