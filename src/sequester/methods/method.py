@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from sequester.engine import LocalEngine, part, silent
+from sequester.engine.checkpoint import NoCheckpoint
 from sequester.errors import ParameterError, SchemaError, SequesterWarning
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
+    from sequester.engine.checkpoint import Checkpoint
     from sequester.privacy.model import PrivacyModel
     from sequester.release.outcome import Outcome
     from sequester.release.randomness import Randomness
@@ -48,13 +50,27 @@ class Method(ABC):
     ) -> Outcome:
         """Make data that keeps the promise, or raise `UnattainableError`."""
 
+    def resume(
+        self,
+        table: EventTable,
+        *,
+        randomness: Randomness,
+        engine: Engine,
+        progress: Progress,
+        checkpoint: Checkpoint,
+    ) -> Outcome:
+        """Do as `transform`, from where an interrupted run has come to; a quick method begins anew."""
+        del checkpoint
+        return self.transform(table, randomness=randomness, engine=engine, progress=progress)
+
     @abstractmethod
     def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Say what the outcome is still good for; ``information_loss`` is always among the answers."""
 
     def parameters(self) -> dict[str, object]:
         """Parameter to value; the certificate has those of them that may be published."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        values = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        return {name: _as_table(value) for name, value in values.items()}
 
     def unpublished(self) -> frozenset[str]:
         """The parameters that would give away what is hidden: ``field(metadata={"published": False})``."""
@@ -68,8 +84,12 @@ class Method(ABC):
         seed: str | None = None,
         engine: Engine | None = None,
         progress: Progress = silent,
+        checkpoint: Checkpoint | None = None,
     ) -> Release:
-        """Return a release of `table` whose promise has been checked, or raise."""
+        """Return a release of `table` whose promise has been checked, or raise.
+
+        A `checkpoint` keeps the steps of a long run; one that was interrupted comes to the same release.
+        """
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.data.table import EventTable  # noqa: PLC0415
         from sequester.release.assemble import assemble  # noqa: PLC0415
@@ -90,8 +110,12 @@ class Method(ABC):
             )
             warnings.warn(f"{line}the shuffle of persons", SequesterWarning, stacklevel=2)
         randomness = Randomness.of(seed)
-        outcome = self.transform(
-            table, randomness=randomness, engine=engine or LocalEngine(), progress=part(progress, 0.0, 0.6)
+        outcome = self.resume(
+            table,
+            randomness=randomness,
+            engine=engine or LocalEngine(),
+            progress=part(progress, 0.0, 0.6),
+            checkpoint=checkpoint or NoCheckpoint(),
         )
         utility = self.measure(outcome, table, progress=part(progress, 0.6, 0.8))
         release = assemble(
@@ -108,3 +132,12 @@ class Method(ABC):
         for line in release.warnings:
             warnings.warn(line, SequesterWarning, stacklevel=2)
         return release
+
+
+def _as_table(value: object) -> object:
+    """Write a parameter that is a table, or a list of tables, as one."""
+    if isinstance(value, tuple):
+        return tuple(_as_table(each) for each in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: each for name, each in vars(value).items() if each is not None}
+    return value

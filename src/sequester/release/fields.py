@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn
 
@@ -207,8 +207,6 @@ def plain_value(value: object) -> object:
         return sorted((plain_value(each) for each in value), key=repr)
     if isinstance(value, Sequence):
         return [plain_value(each) for each in value]
-    if is_dataclass(value) and not isinstance(value, type):
-        return plain_table({each.name: getattr(value, each.name) for each in fields(value)})
     if hasattr(value, "item"):
         return plain_value(value.item())
     msg = f"a document cannot hold {value!r}"

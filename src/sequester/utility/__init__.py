@@ -3,7 +3,22 @@
 from sequester.utility.edit_distance import EditDistance
 from sequester.utility.information_loss import InformationLoss
 from sequester.utility.invented_items import InventedItems
+from sequester.utility.itemset_supports import ItemsetSupports
 from sequester.utility.pattern_similarity import PatternSimilarity
+from sequester.utility.query_error import Query, QueryError
+from sequester.utility.query_workload import draw_queries
 from sequester.utility.score import Score
+from sequester.utility.side_effects import SideEffects
 
-__all__ = ["EditDistance", "InformationLoss", "InventedItems", "PatternSimilarity", "Score"]
+__all__ = [
+    "EditDistance",
+    "InformationLoss",
+    "InventedItems",
+    "ItemsetSupports",
+    "PatternSimilarity",
+    "Query",
+    "QueryError",
+    "Score",
+    "SideEffects",
+    "draw_queries",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +106,4 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value]
     if isinstance(value, set | frozenset):
         return sorted(_plain(each) for each in value)
-    if is_dataclass(value) and not isinstance(value, type):
-        return _written({each.name: getattr(value, each.name) for each in fields(value)})
     return value if isinstance(value, bool | int | float | str) else str(value)

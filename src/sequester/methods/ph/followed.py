@@ -83,7 +83,8 @@ class Problem:
     @property
     def excess(self) -> Counts:
         """Supporters of each secret that must lose it."""
-        return np.maximum(self.supports - self.thresholds + 1, 0)
+        too_many: Counts = np.maximum(self.supports - self.thresholds + 1, 0)
+        return too_many
 
     def secret(self, number: int) -> Codes:
         """The codes of a sensitive pattern."""

@@ -1,0 +1,223 @@
+"""What PH and its comparators share: the patterns they hide, the table they take, what they measure."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sequester.engine import part
+from sequester.errors import ParameterError, SchemaError, UnattainableError
+from sequester.methods.method import Method
+from sequester.methods.patterns import Pattern, as_pattern, as_patterns, tell_absent
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from sequester.data.table import EventTable
+    from sequester.engine import Engine, Progress
+    from sequester.kernels.pattern_trie import Trie
+    from sequester.methods.ph.followed import Problem
+    from sequester.methods.ph.sanitize import Sanitized
+    from sequester.privacy.pattern_hiding import PatternHiding
+    from sequester.release.outcome import Outcome
+    from sequester.release.randomness import Randomness
+    from sequester.utility.score import Score
+
+UNTRUE = (
+    "Records are not truthful: in some of them items stand in another order than they happened, or are "
+    "missing, and nothing marks these records."
+)
+ONLY_PATTERNS = (
+    "Only the patterns that the publisher named are hidden, not persons: a record that is unique still "
+    "points at its person, and what correlates with a hidden pattern still hints at it."
+)
+JUST_BELOW = (
+    "Hidden patterns are rare, not absent: whoever knows the threshold, or part of a pattern, may suspect "
+    "patterns that are just below it while their permutations are just above."
+)
+ONE_RELEASE = (
+    "A second release of the same people is not covered: two releases side by side can tell more than each."
+)
+
+
+@dataclass(frozen=True)
+class SensitivePattern:
+    """A pattern with a threshold of its own: a table ``[[method.pattern]]``."""
+
+    items: tuple[str, ...]
+    """Labels, in order."""
+    min_support: int | float | None = None
+    """Supporters that it must stay below; that of the method unless told."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PatternMethod(Method):
+    """A method that hides patterns from those who mine the release."""
+
+    patterns: tuple[tuple[str, ...], ...] = field(
+        default=(), metadata={"published": False, "path_key": "patterns_path"}
+    )
+    """The patterns to hide, each a list of labels; patterns_path names a file with one JSON list per line."""
+    pattern: tuple[SensitivePattern, ...] = field(default=(), metadata={"published": False})
+    """Patterns with a threshold of their own: tables [[method.pattern]] with items and min_support."""
+    min_support: int | float | None = None
+    """Supporters that make a pattern actionable: persons, or a share of them below 1."""
+    max_length: int = field(default=5, metadata={"least": 1})
+    """Longest pattern whose loss or appearance counts as a side effect."""
+
+    def __post_init__(self) -> None:
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.privacy.pattern_hiding import as_threshold  # noqa: PLC0415
+
+        object.__setattr__(self, "patterns", as_patterns("patterns", self.patterns))
+        given: object = self.pattern
+        if not isinstance(given, list | tuple):
+            msg = f"pattern must be a list of tables with items and min_support, got {given!r}"
+            raise ParameterError(msg)
+        object.__setattr__(
+            self, "pattern", tuple(_as_sensitive(number, each) for number, each in enumerate(given))
+        )
+        if not self.patterns and not self.pattern:
+            msg = "patterns must have at least one pattern, and there is none"
+            raise ParameterError(msg)
+        named = [each.items for each in self.pattern]
+        for items in named:
+            if named.count(items) > 1 or items in self.patterns:
+                msg = f"pattern names {' → '.join(items)} twice; one threshold is enough"
+                raise ParameterError(msg)
+        if self.min_support is not None:
+            object.__setattr__(self, "min_support", as_threshold("min_support", self.min_support))
+        else:
+            own = [each.min_support for each in self.pattern]
+            if self.patterns or None in own or len({type(each) for each in own}) > 1:
+                msg = "min_support must be a whole number of persons or a share below 1, and is missing"
+                raise ParameterError(msg)
+        length: object = self.max_length
+        if isinstance(length, bool) or not isinstance(length, int) or length < 1:
+            msg = f"max_length must be a whole number of at least 1, got {length!r}"
+            raise ParameterError(msg)
+
+    @property
+    def sensitive(self) -> tuple[Pattern, ...]:
+        """All patterns to hide."""
+        return (*self.patterns, *(each.items for each in self.pattern))
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What is not promised, whatever the data."""
+        return (ONLY_PATTERNS, JUST_BELOW, ONE_RELEASE)
+
+    def model(self) -> PatternHiding:
+        """Promise that every pattern has fewer supporters than its threshold."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.privacy.pattern_hiding import PatternHiding  # noqa: PLC0415
+
+        own = {each.items: each.min_support for each in self.pattern if each.min_support is not None}
+        general = min(own.values()) if self.min_support is None else self.min_support
+        return PatternHiding(sensitive=frozenset(self.sensitive), min_support=general, thresholds=own)
+
+    def accept(self, table: EventTable) -> None:
+        """Refuse a table with anything but one symbol per event, or in which none of the patterns occurs."""
+        schema = table.schema
+        lines = []
+        if schema.symbol is None:
+            lines.append(f"{self.name} needs one symbol per event, and no column has the role symbol")
+        for role, columns in (
+            ("quasi", schema.quasi),
+            ("sensitive", schema.sensitive_columns),
+            ("keep", schema.keep),
+        ):
+            lines += [
+                f"column {column!r} has the role {role}, and {self.name} releases nothing but the symbol: "
+                "such a column can only be dropped"
+                for column in columns
+            ]
+        if lines:
+            raise SchemaError(*lines)
+        self._absent(table)
+
+    def _absent(self, table: EventTable) -> tuple[str, ...]:
+        """Warn of the patterns that nobody has; that nobody has any is an error."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.mining.support import supports  # noqa: PLC0415
+
+        return tell_absent("patterns", self.sensitive, supports(self.sensitive, table).tolist())
+
+    def transform(
+        self, table: EventTable, *, randomness: Randomness, engine: Engine, progress: Progress
+    ) -> Outcome:
+        """Find who has to be changed, and change them one after the other."""
+        # Loaded here so that `sequester methods` need not wait for polars and numba.
+        from sequester.methods.ph.followed import Problem, follow  # noqa: PLC0415
+        from sequester.methods.ph.publish import publish  # noqa: PLC0415
+
+        warnings = self._absent(table)
+        model = self.model().about(table)
+        progress(0.0, "finding who has the patterns")
+        problem = Problem.of(
+            table.sequences,
+            self.sensitive,
+            [int(model.threshold(pattern)) for pattern in self.sensitive],
+            min_support=int(model.min_support),
+            max_length=self.max_length,
+        )
+        trie = follow(table.sequences, problem, engine=engine, progress=part(progress, 0.05, 0.3))
+        sanitized = self.sanitize(
+            problem, trie, table, randomness.generator(self.name), progress=part(progress, 0.3, 0.9)
+        )
+        progress(0.9, "listing the changes")
+        limits = (UNTRUE, *self.limits) if len(sanitized.persons) else self.limits
+        outcome = publish(table, sanitized, limits=limits, warnings=warnings)
+        if not outcome.sequences.n_events:
+            msg = f"{self.name} would have to delete every event: a min_support of 2 or more leaves something"
+            raise UnattainableError(msg, achieved={"min_support": int(problem.supports.max()) + 1})
+        return outcome
+
+    @abstractmethod
+    def sanitize(
+        self,
+        problem: Problem,
+        trie: Trie,
+        table: EventTable,
+        rng: np.random.Generator,
+        *,
+        progress: Progress,
+    ) -> Sanitized:
+        """Choose who is changed, and change them so that no sensitive pattern is left with them."""
+
+    def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
+        """Say which patterns and itemsets survive, and how much was changed."""
+        # Loaded here so that `sequester methods` need not wait for polars and numba.
+        from sequester.methods.ph.measures import measure  # noqa: PLC0415
+
+        return measure(
+            outcome,
+            table,
+            sensitive=self.sensitive,
+            min_support=int(self.model().about(table).min_support),
+            max_length=self.max_length,
+            progress=progress,
+        )
+
+
+def _as_sensitive(number: int, given: object) -> SensitivePattern:
+    """Take a table with items and min_support, or a value of the class."""
+    # Loaded here so that `sequester methods` need not wait for polars.
+    from sequester.privacy.pattern_hiding import as_threshold  # noqa: PLC0415
+
+    name = f"pattern[{number}]"
+    if isinstance(given, Mapping):
+        if not {"items"} <= set(given) <= {"items", "min_support"}:
+            msg = f"{name} must have items, and may have min_support, got {', '.join(map(str, given))}"
+            raise ParameterError(msg)
+        given = SensitivePattern(given["items"], given.get("min_support"))
+    if not isinstance(given, SensitivePattern):
+        msg = f"{name} must be a table with items and min_support, got {given!r}"
+        raise ParameterError(msg)
+    own = given.min_support
+    return SensitivePattern(
+        as_pattern(f"{name}.items", given.items),
+        None if own is None else as_threshold(f"{name}.min_support", own),
+    )

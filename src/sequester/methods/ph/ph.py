@@ -1,0 +1,119 @@
+"""PH: hide patterns by putting the items of a few records in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from sequester.errors import ParameterError
+from sequester.methods.patterns import as_patterns
+from sequester.methods.ph.pattern_method import PatternMethod
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from sequester.data.table import EventTable
+    from sequester.engine import Progress
+    from sequester.kernels.pattern_trie import Trie
+    from sequester.methods.ph.followed import Problem
+    from sequester.methods.ph.sanitize import Sanitized
+    from sequester.privacy.pattern_hiding import PatternHiding
+
+UNSEEN = "unseen"
+MODES = ("minimum-harm", "maximum")
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """Bounded uncertainty: as many permutations of each pattern, each with as many supporters."""
+
+    permutations: int
+    """Different permutations that replace a pattern, at least."""
+    support: int
+    """Supporters that each of them has in the release, at least."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PH(PatternMethod):
+    """Pattern hiding by permutation: items stay, their order changes where it has to.
+
+    Examples
+    --------
+    >>> from sequester.testing.tables import symbol_table
+    >>> table = symbol_table(["abc", "abc", "bac", "acb", "cab"])
+    >>> release = PH(patterns=[["a", "b", "c"]], min_support=2).apply(table, seed="nobody guesses this")
+    >>> release.verdict
+    Verdict(holds=True, achieved={'min_support': 2}, witnesses=())
+    >>> release.utility["lost_patterns"].value, release.utility["ghost_patterns"].value
+    (0.0, 0.0)
+
+    References
+    ----------
+    Gwadera, Gkoulalas-Divanis, Loukides (2013): Phases I to III, PDPG, RR-PDPG.
+    """
+
+    name: ClassVar[str] = "ph"
+    paper: ClassVar[str] = "Gwadera, Gkoulalas-Divanis, Loukides (2013)"
+    promise: ClassVar[str] = (
+        "Each of the patterns that you name is in the records of too few persons to be mined."
+    )
+    changes: ClassVar[str] = (
+        "Puts the items of some records in another order, and deletes an item only where no order helps or "
+        "a deletion does less harm: those records are untrue."
+    )
+    use_when: ClassVar[str] = (
+        "You know which orders of events must not be found, and the recipient mines frequent patterns or "
+        "counts items: market baskets, clicks, process logs."
+    )
+
+    forbidden: tuple[tuple[str, ...], ...] | Literal["unseen"] = field(
+        default=(), metadata={"published": False}
+    )
+    """Implausible patterns that may not be where they were not; "unseen": every pair that nobody has."""
+    uncertainty: Literal["minimum-harm", "maximum"] | Bounded = "minimum-harm"
+    """How permutations are chosen: "maximum" spreads over as many as possible; a table of permutations and
+    support uses at least so many of each pattern, each with so many supporters, or refuses."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        forbidden: object = self.forbidden
+        if isinstance(forbidden, str):
+            if forbidden != UNSEEN:
+                msg = f'forbidden must be a list of patterns or "{UNSEEN}", got {forbidden!r}'
+                raise ParameterError(msg)
+        else:
+            object.__setattr__(self, "forbidden", as_patterns("forbidden", forbidden))
+        uncertainty: object = self.uncertainty
+        if isinstance(uncertainty, Mapping) and set(uncertainty) == {"permutations", "support"}:
+            uncertainty = Bounded(**uncertainty)
+            object.__setattr__(self, "uncertainty", uncertainty)
+        if isinstance(uncertainty, Bounded):
+            for name, value in vars(uncertainty).items():
+                if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                    msg = f"uncertainty.{name} must be a whole number of at least 1, got {value!r}"
+                    raise ParameterError(msg)
+        elif uncertainty not in MODES:
+            words = ", ".join(f'"{mode}"' for mode in MODES)
+            msg = f"uncertainty must be {words} or a table of permutations and support, got {uncertainty!r}"
+            raise ParameterError(msg)
+
+    def model(self) -> PatternHiding:
+        """Promise hidden patterns, and no forbidden pattern where it was not."""
+        forbidden = self.forbidden if isinstance(self.forbidden, str) else frozenset(self.forbidden)
+        return replace(super().model(), forbidden=forbidden)
+
+    def sanitize(
+        self,
+        problem: Problem,
+        trie: Trie,
+        table: EventTable,
+        rng: np.random.Generator,
+        *,
+        progress: Progress,
+    ) -> Sanitized:
+        """Phases II and III."""
+        # Loaded here so that `sequester methods` need not wait for numba.
+        from sequester.methods.ph.permutation import permute  # noqa: PLC0415
+
+        return permute(self, problem, trie, table, rng, progress=progress)
