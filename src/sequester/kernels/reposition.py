@@ -359,6 +359,41 @@ def hold_back(value: int, number: int, bags: Bags) -> None:
 
 
 @njit(cache=True, nogil=True)
+def trim(number: int, level_parts: tuple[int, int], bags: Bags) -> None:
+    """Take records out of a slot until it is eligible: most frequent values first, farthest records first."""
+    window = bags.heads.shape[0]
+    slot = number % window
+    totals = bags.totals[slot]
+    level = largest_level(totals, level_parts[0], level_parts[1])
+    for value in range(totals.size):
+        for distance in range(window - 1, -1, -1):
+            while totals[value] > level and bags.heads[slot, distance, value] != END:
+                move(value, number - distance, bags.heads[slot, distance, value], END, number, END, bags)
+
+
+@njit(cache=True, nogil=True)
+def rearrange(wanted: Counts, level_parts: tuple[int, int], bags: Bags) -> None:
+    """Publish ``wanted[home, slot, value]`` records as far as persons allow, and keep every slot eligible.
+
+    Requires that all records of homes 0 to ``wanted.shape[0] - 1`` are in their own slot or suppressed.
+    """
+    n_homes = wanted.shape[0]
+    for home in range(n_homes):
+        for value in range(wanted.shape[2]):
+            while bags.totals[home, value] > wanted[home, home, value]:
+                move(value, home, bags.heads[home, 0, value], END, home, END, bags)
+    for slot in range(n_homes):
+        for home in range(slot + 1):
+            for value in range(wanted.shape[2]):
+                while bags.counts[slot, slot - home, value] < wanted[home, slot, value]:
+                    previous, row = find_free(bags.held_heads[home, value], home, slot, bags)
+                    if row == END:
+                        break
+                    move(value, home, row, previous, END, slot, bags)
+        trim(slot, level_parts, bags)
+
+
+@njit(cache=True, nogil=True)
 def shake(number: int, level_parts: tuple[int, int], bags: Bags) -> None:
     """Add relays that nothing asks for, and hold back records that could stay, a few, by chance.
 

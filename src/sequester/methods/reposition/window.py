@@ -65,13 +65,21 @@ class Window:
     """
 
     def __init__(
-        self, *, size: int, level: Fraction, costs: Costs, seed: int, randomize: bool = False
+        self,
+        *,
+        size: int,
+        level: Fraction,
+        costs: Costs,
+        seed: int,
+        randomize: bool = False,
+        first_window: str = "grow",
     ) -> None:
         self.size = size
         self.level = level
         self.costs = costs
         self.seed = seed
         self.randomize = randomize
+        self.first_window = first_window
         self.labels: list[str] = []
         """What the codes of values mean; only suppression costs per value need it."""
         self.n_fed = 0
@@ -100,17 +108,35 @@ class Window:
         kernel = kernels.reposition
         parts = (self.level.numerator, self.level.denominator)
         kernel.take_in(number, values, persons, parts, self.bags)
+        self.n_fed += 1
+        if self.first_window == "ilp" and self.n_fed <= self.size:
+            # Nothing leaves before the window is full, so all of it is settled at once then.
+            if self.n_fed == self.size:
+                self._settle_first()
+            return done
         mu = np.array(self.costs.mu)
         relays, steps = kernel.relay_all(number, parts, mu, self._betas(), self.randomize, self.bags)
         if self.randomize:
             kernel.shake(number, parts, self.bags)
         self.n_relays += int(relays)
         self.n_steps += int(steps)
-        self.n_fed += 1
         return done
+
+    def _settle_first(self) -> None:
+        # Only the integer program needs scipy, which loads slowly.
+        from sequester.methods.reposition.integer_program import best_arrangement  # noqa: PLC0415
+
+        n_homes = self.n_fed
+        bags = self.bags
+        present = bags.counts[:n_homes, 0] + bags.held_counts[:n_homes]
+        wanted = best_arrangement(present, level=self.level, mu=np.array(self.costs.mu), betas=self._betas())
+        parts = (self.level.numerator, self.level.denominator)
+        kernels.reposition.rearrange(wanted, parts, bags)
 
     def flush(self) -> list[Published]:
         """Let all snapshots leave that are still in the window: there will be no more."""
+        if self.first_window == "ilp" and 0 < self.n_fed < self.size and not self.n_published:
+            self._settle_first()
         return [self._publish() for _ in range(self.n_fed - self.n_published)]
 
     def suppressed(self) -> Counts:

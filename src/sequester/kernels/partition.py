@@ -1,0 +1,197 @@
+"""Top-down partition of records along hierarchies: every part keeps its sensitive values apart enough."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from sequester._typing import Codes, Counts, Offsets
+
+    Losses = npt.NDArray[np.float64]
+
+
+@njit(cache=True, nogil=True)
+def common_node(low: int, high: int, parent: Codes, subtree_end: Codes) -> int:
+    """Give the lowest node at or above all nodes from `low` to `high`, which are numbered depth first."""
+    node = low
+    while subtree_end[node] <= high:
+        node = parent[node]
+    return node
+
+
+@njit(cache=True, nogil=True)
+def add_up(rows: Counts, values: Codes, counts: Counts, sign: int) -> None:
+    """Count the values of rows in, or out again."""
+    for row in rows:
+        counts[values[row]] += sign
+
+
+@njit(cache=True, nogil=True)
+def is_eligible(rows: Counts, values: Codes, counts: Counts, numerator: int, denominator: int) -> bool:
+    """Tell whether no value has more than 1/l of the rows and of what is in `counts` already."""
+    add_up(rows, values, counts, 1)
+    level, size = 0, 0
+    for count in counts:
+        level = max(level, count)
+        size += count
+    add_up(rows, values, counts, -1)
+    return bool(level * numerator <= size * denominator)
+
+
+@njit(cache=True, nogil=True)
+def cut(
+    rows: Counts,
+    nodes: Codes,
+    top: int,
+    subtree_end: Codes,
+    values: Codes,
+    n_values: int,
+    numerator: int,
+    denominator: int,
+) -> tuple[Counts, Counts]:
+    """Cut rows into the children of node `top` that can stand alone, and the rest together, last.
+
+    Gives the rows in their new order and the bounds of the parts; one part where nothing can stand alone.
+    Requires rows whose nodes are all below `top`.
+    """
+    order = rows[np.argsort(nodes[rows], kind="mergesort")]
+    starts = np.empty(order.size + 1, np.int64)
+    n_children, child_end = 0, -1
+    for place in range(order.size):
+        node = nodes[order[place]]
+        if node >= child_end:
+            child = top + 1
+            while subtree_end[child] <= node:
+                child = subtree_end[child]
+            child_end = subtree_end[child]
+            starts[n_children] = place
+            n_children += 1
+    starts[n_children] = order.size
+    counts = np.zeros(n_values, np.int64)
+    alone = np.zeros(n_children, np.bool_)
+    n_pooled = 0
+    for child in range(n_children):
+        part = order[starts[child] : starts[child + 1]]
+        alone[child] = is_eligible(part, values, counts, numerator, denominator)
+        if not alone[child]:
+            n_pooled += part.size
+    for child in range(n_children):
+        if not alone[child]:
+            add_up(order[starts[child] : starts[child + 1]], values, counts, 1)
+    empty = order[:0]
+    while n_pooled and not is_eligible(empty, values, counts, numerator, denominator):
+        # The rest cannot stand alone: the smallest child that could joins it.
+        smallest = -1
+        for child in range(n_children):
+            size = starts[child + 1] - starts[child]
+            if alone[child] and (smallest < 0 or size < starts[smallest + 1] - starts[smallest]):
+                smallest = child
+        if smallest < 0:
+            break
+        alone[smallest] = False
+        part = order[starts[smallest] : starts[smallest + 1]]
+        add_up(part, values, counts, 1)
+        n_pooled += part.size
+    arranged = np.empty_like(order)
+    bounds = np.empty(n_children + 2, np.int64)
+    bounds[0], n_parts, at = 0, 0, 0
+    for child in range(n_children):
+        if alone[child]:
+            size = starts[child + 1] - starts[child]
+            arranged[at : at + size] = order[starts[child] : starts[child + 1]]
+            at += size
+            n_parts += 1
+            bounds[n_parts] = at
+    if n_pooled:
+        for child in range(n_children):
+            if not alone[child]:
+                size = starts[child + 1] - starts[child]
+                arranged[at : at + size] = order[starts[child] : starts[child + 1]]
+                at += size
+        n_parts += 1
+        bounds[n_parts] = at
+    return arranged, bounds[: n_parts + 1]
+
+
+@njit(cache=True, nogil=True)
+def loss_of(
+    rows: Counts, bounds: Counts, nodes: Codes, parent: Codes, subtree_end: Codes, losses: Losses
+) -> float:
+    """Add up the losses of rows that are published, part by part, as the lowest node above their part."""
+    total = 0.0
+    for part in range(bounds.size - 1):
+        low, high = nodes[rows[bounds[part]]], nodes[rows[bounds[part]]]
+        for row in rows[bounds[part] : bounds[part + 1]]:
+            low, high = min(low, nodes[row]), max(high, nodes[row])
+        size = bounds[part + 1] - bounds[part]
+        total += size * losses[common_node(low, high, parent, subtree_end)]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def partition(
+    nodes: Codes,
+    tree_offsets: Offsets,
+    parent: Codes,
+    subtree_end: Codes,
+    losses: Losses,
+    values: Codes,
+    n_values: int,
+    offsets: Offsets,
+    level_parts: tuple[int, int],
+) -> tuple[Counts, Codes]:
+    """Number groups of records from 1, and give the published node of each record and attribute.
+
+    ``nodes[a]`` are the nodes of attribute `a`, whose tree stands in the arrays from ``tree_offsets[a]`` on.
+    A group is split along the attribute that saves most loss, into children that are eligible by themselves
+    and the rest together, as long as that is possible. Requires that every snapshot is eligible.
+    """
+    numerator, denominator = level_parts
+    n_attributes, n_rows = nodes.shape
+    groups = np.zeros(n_rows, np.int64)
+    published = np.empty_like(nodes)
+    order = np.arange(n_rows)
+    waiting = [(offsets[i], offsets[i + 1]) for i in range(offsets.size - 2, -1, -1)]
+    n_groups = 0
+    tight = np.zeros(n_attributes, np.int64)
+    while waiting:
+        start, stop = waiting.pop()
+        if start == stop:
+            continue
+        rows = order[start:stop].copy()
+        best_saving = 1e-12
+        best_rows, best_bounds = rows, np.empty(0, np.int64)
+        for attribute in range(n_attributes):
+            first, last = tree_offsets[attribute], tree_offsets[attribute + 1]
+            ups, ends, costs = parent[first:last], subtree_end[first:last], losses[first:last]
+            ours = nodes[attribute]
+            low, high = ours[rows[0]], ours[rows[0]]
+            for row in rows:
+                low, high = min(low, ours[row]), max(high, ours[row])
+            top = common_node(low, high, ups, ends)
+            tight[attribute] = top
+            if low == high or costs[top] == 0.0:
+                continue
+            cut_rows, bounds = cut(rows, ours, top, ends, values, n_values, numerator, denominator)
+            if bounds.size < 3:
+                continue
+            saving = rows.size * costs[top] - loss_of(cut_rows, bounds, ours, ups, ends, costs)
+            if saving > best_saving:
+                best_saving, best_rows, best_bounds = saving, cut_rows, bounds
+        if best_bounds.size:
+            order[start:stop] = best_rows
+            for part in range(best_bounds.size - 2, -1, -1):
+                part_start, part_stop = start + best_bounds[part], start + best_bounds[part + 1]
+                waiting.append((part_start, part_stop))
+        else:
+            n_groups += 1
+            for row in rows:
+                groups[row] = n_groups
+                for attribute in range(n_attributes):
+                    published[attribute, row] = tight[attribute]
+    return groups, published

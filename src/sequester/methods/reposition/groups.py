@@ -1,0 +1,164 @@
+"""What follows reposition: groups that keep who and what apart, within every published snapshot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from sequester import kernels
+from sequester.data.schema import ROW, Quasi, Schema
+from sequester.hierarchies.hierarchy import Hierarchy
+from sequester.hierarchies.labels import in_label_order
+from sequester.privacy.l_diversity import RECORDS, VALUES
+from sequester.privacy.skew import COUNT
+from sequester.privacy.snapshots import GROUP, TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from fractions import Fraction
+
+    from sequester._typing import Codes, Counts, Offsets
+
+EVENTS = "events"
+"""The table of records where nothing follows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    """Published records, snapshot after snapshot."""
+
+    times: Sequence[str]
+    """What each snapshot is called."""
+    offsets: Offsets
+    """Snapshot ``i`` has the records ``offsets[i]`` to ``offsets[i + 1]``."""
+    quasi: Mapping[str, pl.Series]
+    """The labels of every quasi-identifier."""
+    trees: Mapping[str, Hierarchy]
+    """The hierarchy of every quasi-identifier."""
+    weights: Mapping[str, float]
+    """The importance of every quasi-identifier."""
+    attribute: str
+    """The sensitive attribute."""
+    values: Codes
+    """The code of its value."""
+    labels: Sequence[str]
+    """What the codes mean."""
+
+    def value_labels(self) -> pl.Series:
+        """The sensitive value of each record."""
+        return pl.Series(self.labels, dtype=pl.String).gather(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The tables of a release, with their roles and the hierarchies of what is in them."""
+
+    tables: dict[str, pl.DataFrame]
+    """By file name without ending, the main one first."""
+    schema: Schema
+    """The roles of the columns of the main table."""
+    hierarchies: dict[str, pl.DataFrame]
+    """Released nodes and those above, per quasi-identifier."""
+
+
+def publish(records: Records, then: str, *, level: Fraction, seed: int) -> Tables:
+    """Write the tables: as they are, by Anatomy, or generalized; rows in a random order within a snapshot."""
+    state = np.array([seed % (2**64 - 1) + 1], np.uint64)
+    if then == "anatomy":
+        return _anatomy(records, int(level), state)
+    if then == "generalize":
+        return _generalized(records, level, state)
+    order = _shuffled(records, np.zeros(len(records.values), np.int64), state)
+    frame = _frame(records, records.quasi, order).with_columns(
+        records.value_labels().gather(order).alias(records.attribute)
+    )
+    return _tables({EVENTS: frame}, records, sensitive=True)
+
+
+def _anatomy(records: Records, size: int, state: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> Tables:
+    groups = kernels.anatomy.form_groups(records.values, records.offsets, len(records.labels), size, state)
+    order = _shuffled(records, groups, state)
+    frame = _frame(records, records.quasi, order).with_columns(pl.Series(GROUP, groups[order]))
+    counted = np.unique(groups * len(records.labels) + records.values, return_counts=True)
+    cells, counts = counted[0].astype(np.int64), counted[1].astype(np.int64)
+    # The codes of a stream come in any order; the values of a group are listed in that of their labels.
+    ranks = {label: rank for rank, label in enumerate(in_label_order(records.labels))}
+    rank = np.array([ranks[label] for label in records.labels], np.int64)
+    by = np.lexsort((rank[cells % max(len(rank), 1)], cells // max(len(rank), 1)))
+    values = pl.DataFrame(
+        {
+            GROUP: pl.Series((cells // max(len(rank), 1))[by], dtype=pl.Int64),
+            records.attribute: pl.Series(records.labels, dtype=pl.String).gather(
+                (cells % max(len(rank), 1))[by]
+            ),
+            COUNT: pl.Series(counts[by], dtype=pl.Int64),
+        }
+    )
+    return _tables({RECORDS: frame, VALUES: values}, records, sensitive=False)
+
+
+def _generalized(
+    records: Records, level: Fraction, state: np.ndarray[tuple[int], np.dtype[np.uint64]]
+) -> Tables:
+    trees = [records.trees[name] for name in records.quasi]
+    nodes = np.stack(
+        [_nodes(tree, labels) for tree, labels in zip(trees, records.quasi.values(), strict=True)]
+    )
+    losses = [records.weights[name] * tree.loss for name, tree in zip(records.quasi, trees, strict=True)]
+    groups, published = kernels.partition.partition(
+        nodes,
+        np.concatenate([[0], np.cumsum([len(tree) for tree in trees])]).astype(np.int64),
+        np.concatenate([tree.parent for tree in trees]),
+        np.concatenate([tree.subtree_end for tree in trees]),
+        np.concatenate(losses),
+        records.values,
+        len(records.labels),
+        records.offsets,
+        (level.numerator, level.denominator),
+    )
+    order = _shuffled(records, groups, state)
+    quasi = {
+        name: pl.Series(tree.labels, dtype=pl.String).gather(published[place])
+        for place, (name, tree) in enumerate(zip(records.quasi, trees, strict=True))
+    }
+    frame = _frame(records, quasi, order).with_columns(
+        records.value_labels().gather(order).alias(records.attribute), pl.Series(GROUP, groups[order])
+    )
+    return _tables({RECORDS: frame}, records, sensitive=True)
+
+
+def _nodes(tree: Hierarchy, labels: pl.Series) -> Codes:
+    distinct = labels.unique()
+    found = dict(zip(distinct.to_list(), tree.nodes(distinct.to_list()).tolist(), strict=True))
+    return labels.replace_strict(found, return_dtype=pl.Int32).to_numpy()
+
+
+def _shuffled(records: Records, groups: Counts, state: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> Counts:
+    """Order records by snapshot and group, otherwise by chance: nothing of the input's order is left."""
+    chance = kernels.anatomy.shuffled(len(groups), state)
+    snapshot = np.repeat(np.arange(len(records.times)), np.diff(records.offsets))
+    order: Counts = np.lexsort((chance, groups, snapshot))
+    return order
+
+
+def _frame(records: Records, quasi: Mapping[str, pl.Series], order: Counts) -> pl.DataFrame:
+    snapshot = np.repeat(np.arange(len(records.times)), np.diff(records.offsets))[order]
+    time = pl.Series(records.times, dtype=pl.String).gather(snapshot)
+    return pl.DataFrame({TIME: time, **{name: labels.gather(order) for name, labels in quasi.items()}})
+
+
+def _tables(tables: dict[str, pl.DataFrame], records: Records, *, sensitive: bool) -> Tables:
+    main = next(iter(tables.values()))
+    hierarchies = {name: tree.above(main[name].unique().to_list()) for name, tree in records.trees.items()}
+    schema = Schema(
+        person=ROW,
+        order=TIME,
+        quasi={name: Quasi(Hierarchy.from_frame(frame)) for name, frame in hierarchies.items()},
+        sensitive={records.attribute: "all"} if sensitive else {},
+        drop=[GROUP] if GROUP in main.columns else [],
+        released=True,
+    )
+    return Tables(tables, schema, hierarchies)

@@ -1,0 +1,70 @@
+"""The integer program of the first window against trying everything."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from methods.reposition.windows import LETTERS, contents, new_window, snapshot
+from oracles import l_diversity, reposition
+from sequester.methods.reposition.integer_program import best_arrangement
+
+days_of = st.lists(st.text("abc", max_size=3), min_size=1, max_size=3)
+
+
+@given(days_of, st.sampled_from(["2", "3/2", "3"]), st.sampled_from(["linear", "quadratic"]))
+@settings(max_examples=30)
+def test_the_first_window_costs_what_trying_everything_costs(days, level, cost):
+    assume(sum(map(len, days)) <= 7)
+    window = new_window(size=len(days), level=level, cost=cost)
+    window.first_window = "ilp"
+    for day in days:
+        window.feed(snapshot(day))
+    beta = dict(zip(LETTERS, window.costs.betas(LETTERS), strict=True))
+    best = reposition.best_first_window(days, Fraction(level), window.costs.mu, beta)
+    published, held = contents(window)
+    assert reposition.information_loss(published, held, window.costs.mu, beta) == pytest.approx(best)
+    assert window.loss() == pytest.approx(best)
+    assert reposition.keeps_timestamp_order(published)
+
+
+def test_a_stream_that_ends_before_the_window_is_full_is_settled_at_its_end():
+    days = ["ac", "abc", "a"]
+    losses = {}
+    for first in ("grow", "ilp"):
+        window = new_window(size=5, level=2)
+        window.first_window = first
+        for day in days:
+            assert window.feed(snapshot(day)) == []
+        output = window.flush()
+        losses[first] = sum(each.number - home for each in output for home in each.homes)
+        assert sum(each.rows.size for each in output) == (5 if first == "grow" else 6)
+    assert losses == {"grow": 0, "ilp": 1}
+
+
+def test_persons_in_the_way_leave_every_slot_eligible():
+    window = new_window(size=2, level=2)
+    window.first_window = "ilp"
+    days = [("aab", [1, 2, 3]), ("b", [1])]
+    for letters, persons in days:
+        window.feed(snapshot(letters, persons))
+    for each in window.flush():
+        letters = [days[home][0][row] for home, row in zip(each.homes, each.rows, strict=True)]
+        persons = [days[home][1][row] for home, row in zip(each.homes, each.rows, strict=True)]
+        assert l_diversity.is_eligible(letters, 2)
+        assert len(set(persons)) == len(persons)
+
+
+def test_counts_are_kept():
+    present = np.array([[3, 0, 1], [0, 2, 2]])
+    best = best_arrangement(present, level=Fraction(2), mu=np.array([0.0, 1.0]), betas=np.full(3, 2.0))
+    assert (best.sum(axis=1) <= present).all()
+    assert not best[1, 0].any()
+    for slot in range(2):
+        counts = Counter(dict(enumerate(best[:, slot].sum(axis=0).tolist())))
+        assert max(counts.values()) * 2 <= counts.total()
