@@ -86,7 +86,7 @@ def test_a_release_that_forgets_one_symbol_is_caught_by_its_pattern():
     assert verdict.violations == 1
     assert verdict.witnesses[0].pattern == ("a", "b")
     assert verdict.witnesses[0].person == "person 1"
-    assert str(verdict.witnesses[0]) == "a › b (person 1): 1.0105 bits leak, 0.5053 may"
+    assert str(verdict.witnesses[0]) == "a → b (person 1): 1.0105 bits leak, 0.5053 may"
 
 
 def test_the_worst_case_names_every_pattern_that_is_above_its_own_share():
@@ -122,8 +122,12 @@ def test_the_original_is_needed_and_must_have_the_same_places():
     model = MutualInformationPrivacy(sensitive={("a", "b")})
     with pytest.raises(InputError, match="compares with the original"):
         model.check(Sequences.from_rows(["ab"]))
+    verdict = model.check(Sequences.from_rows(["ab"]), original=Sequences.from_rows(["abc"]))
+    assert verdict.witnesses == ("person 1: 2 events are released, the original has 3",)
+    verdict = model.check(Sequences.from_rows(["ab"]), original=Sequences.from_rows(["ab", "c"]))
+    assert verdict.witnesses == ("1 persons are released, the original has 2",)
     with pytest.raises(InputError, match="the same number of events"):
-        model.check(Sequences.from_rows(["ab"]), original=Sequences.from_rows(["abc"]))
+        model.measure(Sequences.from_rows(["ab"]), Sequences.from_rows(["abc"]))
 
 
 def test_more_tuples_than_can_be_counted_are_refused():
@@ -169,7 +173,6 @@ def test_the_claim_tells_everything_but_the_patterns():
     assert bits.claim() == {"window": 10, "max_leakage_bits": 0.25, "worst_case": True}
     assert "each secret pattern" in bits.in_words()
     assert "0.25 bits" in bits.in_words()
-    assert bits.hiding([["x", "y"]]).sensitive == {("x", "y")}
 
 
 def test_nothing_is_called_by_the_letter_of_another_promise():

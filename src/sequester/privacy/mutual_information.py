@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +15,7 @@ from sequester.privacy.leakage import Leakage, measure_leakage
 from sequester.privacy.model import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
@@ -45,7 +45,7 @@ class Leak:
     """What may leak, in bits."""
 
     def __str__(self) -> str:
-        spelled = " › ".join(self.pattern)
+        spelled = " → ".join(self.pattern)
         return f"{spelled} ({self.person}): {self.bits:.4f} bits leak, {self.bound:.4f} may"
 
 
@@ -79,7 +79,7 @@ class MutualInformationPrivacy:
     Bonomi, Fan, Jin (2016), Definition 2 and Equation 2.
     """
 
-    sensitive: frozenset[tuple[str, ...]] = field(default=frozenset())
+    sensitive: frozenset[tuple[str, ...]] = field(default=frozenset(), metadata={"published": False})
     """The patterns; never published, because they would give themselves away."""
     window: int = 10
     """Steps between the first and the last event of an occurrence, at most."""
@@ -139,8 +139,10 @@ class MutualInformationPrivacy:
         if original is None:
             msg = "MutualInformationPrivacy compares with the original, and none was given"
             raise InputError(msg)
-        found = self.measure(released, original)
-        return self.judge(found, _names(original))
+        misfit = _misfit(released, original)
+        if misfit is not None:
+            return Verdict(holds=False, achieved={}, witnesses=(misfit,), violations=1)
+        return self.judge(self.measure(released, original), _names(original))
 
     def judge(self, found: Leakage, names: Sequence[str]) -> Verdict:
         """Hold what was counted against the bounds; `names` are the persons."""
@@ -198,10 +200,6 @@ class MutualInformationPrivacy:
             f"About the places where {each} occurred within {self.window} steps, a person's released "
             f"sequence tells at most {amount} (mutual information, on average over that person's sequence)."
         )
-
-    def hiding(self, patterns: Iterable[Sequence[str]]) -> MutualInformationPrivacy:
-        """The same promise about these patterns, which a certificate does not tell."""
-        return replace(self, sensitive=frozenset(checked_patterns("sensitive", patterns)))
 
 
 if TYPE_CHECKING:
@@ -269,3 +267,18 @@ def _names(original: EventTable | Sequences) -> Sequence[str]:
     if persons is not None:
         return list(persons)
     return [f"person {number}" for number in range(1, sequences_of(original).n_persons + 1)]
+
+
+def _misfit(released: EventTable | Sequences, original: EventTable | Sequences) -> str | None:
+    """Say who has another number of events in the release; places can only be compared with themselves."""
+    after, before = sequences_of(released), sequences_of(original)
+    if after.n_persons != before.n_persons:
+        return f"{after.n_persons:,} persons are released, the original has {before.n_persons:,}"
+    lengths, now = np.diff(before.person_offsets), np.diff(after.person_offsets)
+    wrong = np.flatnonzero(lengths != now)
+    if not wrong.size:
+        return None
+    first = wrong[0]
+    return (
+        f"{_names(original)[first]}: {now[first]:,} events are released, the original has {lengths[first]:,}"
+    )

@@ -9,6 +9,9 @@ from sequester.utility.query_error import Query, QueryError
 from sequester.utility.query_workload import draw_queries
 from sequester.utility.score import Score
 from sequester.utility.side_effects import SideEffects
+from sequester.utility.symbol_levels import SymbolLevels
+from sequester.utility.symbol_ranks import SymbolRanks
+from sequester.utility.top_patterns import TopPatterns
 
 __all__ = [
     "EditDistance",
@@ -20,5 +23,8 @@ __all__ = [
     "QueryError",
     "Score",
     "SideEffects",
+    "SymbolLevels",
+    "SymbolRanks",
+    "TopPatterns",
     "draw_queries",
 ]

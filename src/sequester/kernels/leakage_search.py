@@ -1,0 +1,273 @@
+"""Closer to the best generalization than greedy: a local search, and an exact one for small alphabets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from sequester.kernels.leakage import (
+    Problem,
+    count_all_alike,
+    is_private,
+    loss_at,
+    moved_symbols,
+    nodes_at,
+    recount_alike,
+)
+from sequester.kernels.leakage_greedy import NEAR
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from sequester._typing import Codes, Counts, Mask
+
+    Numbers = npt.NDArray[np.float64]
+
+ALONE, TOGETHER = 0, 1
+"""Kinds of a move: one symbol, or every symbol below a node."""
+UNDECIDED = -1
+"""The depth of a symbol that the exact search has not decided on."""
+
+
+@njit(cache=True, nogil=True)
+def refine_alone(problem: Problem, depths: Counts, may_refine: Mask) -> None:
+    """Bring symbols down, each alone and as deep as stays private, those that save most first."""
+    nodes = nodes_at(problem, depths)
+    alike = count_all_alike(problem, nodes)
+    savings = np.zeros(depths.size)
+    for symbol in range(depths.size):
+        if may_refine[symbol]:
+            savings[symbol] = problem.costs[symbol, depths[symbol]]
+    moved = np.empty(1, np.int32)
+    for symbol in np.argsort(-savings):
+        if savings[symbol] <= 0:
+            break
+        for depth in range(problem.leaf_depths[symbol], depths[symbol], -1):
+            moved[0] = symbol
+            new = nodes.copy()
+            new[symbol] = problem.paths[symbol, depth]
+            counted = recount_alike(problem, nodes, new, moved, alike)
+            if is_private(problem, counted):
+                nodes, alike = new, counted
+                depths[symbol] = depth
+                break
+
+
+@njit(cache=True, nogil=True)
+def _list_moves(problem: Problem, depths: Counts) -> Codes:
+    """List moves as rows of symbol, depth and kind: a symbol alone, or all below a node to that node."""
+    n_symbols, height = problem.paths.shape
+    moves = np.empty((problem.leaf_depths.sum() + n_symbols * height, 3), np.int32)
+    n_moves = 0
+    for symbol in range(n_symbols):
+        for depth in range(problem.leaf_depths[symbol] + 1):
+            if depth != depths[symbol]:
+                moves[n_moves, 0], moves[n_moves, 1], moves[n_moves, 2] = symbol, depth, ALONE
+                n_moves += 1
+    for symbol in range(n_symbols):
+        for depth in range(problem.leaf_depths[symbol]):
+            # The first symbol below a node speaks for all of them.
+            is_first, has_others = True, False
+            for other in range(n_symbols):
+                if other != symbol and problem.paths[other, depth] == problem.paths[symbol, depth]:
+                    has_others = True
+                    is_first = is_first and other > symbol
+            if is_first and has_others:
+                moves[n_moves, 0], moves[n_moves, 1], moves[n_moves, 2] = symbol, depth, TOGETHER
+                n_moves += 1
+    return moves[:n_moves]
+
+
+@njit(cache=True, nogil=True)
+def _move(problem: Problem, depths: Counts, move: Codes) -> None:
+    """Bring `depths` to what they are after a move."""
+    symbol, depth = move[0], move[1]
+    if move[2] == ALONE:
+        depths[symbol] = depth
+        return
+    for other in range(depths.size):
+        below = problem.leaf_depths[other] >= depth
+        if below and problem.paths[other, depth] == problem.paths[symbol, depth]:
+            depths[other] = depth
+
+
+@njit(cache=True, nogil=True)
+def _is_private_at(problem: Problem, nodes: Codes, alike: Counts, depths: Counts) -> bool:
+    """Tell whether other depths are private, counting only what they change."""
+    new = nodes_at(problem, depths)
+    counted = recount_alike(problem, nodes, new, moved_symbols(nodes, new), alike)
+    private: bool = is_private(problem, counted)
+    return private
+
+
+@njit(cache=True, nogil=True)
+def improve(problem: Problem, start: Counts, most_trials: int, most_moves: int) -> Counts:
+    """Search around a private answer: move a symbol or a block, or exchange two moves, while it pays.
+
+    A pair may refine one symbol and lift another, which no single move can. Every step lowers the loss and
+    is private. It ends where no move and no pair helps, or after `most_trials` trials; pairs are left out
+    where there are more than `most_moves` moves.
+    """
+    depths = start.copy()
+    near = NEAR * problem.costs[:, 0].sum()
+    trial = np.empty(depths.size, np.int64)
+    trials = 0
+    while trials < most_trials:
+        nodes = nodes_at(problem, depths)
+        alike = count_all_alike(problem, nodes)
+        loss = loss_at(problem, depths)
+        moves = _list_moves(problem, depths)
+        change = np.empty(moves.shape[0])
+        for each in range(change.size):
+            trial[:] = depths
+            _move(problem, trial, moves[each])
+            change[each] = loss_at(problem, trial) - loss
+        order = np.argsort(change)
+        found, gain = depths, 0.0
+        # The most saving move first, so the first private one is the best.
+        for each in order:
+            if change[each] >= -near or trials >= most_trials:
+                break
+            trials += 1
+            trial[:] = depths
+            _move(problem, trial, moves[each])
+            if _is_private_at(problem, nodes, alike, trial):
+                found, gain = trial.copy(), change[each]
+                break
+        if gain >= 0 and change.size <= most_moves:
+            found, gain, trials = _exchange(
+                problem, depths, nodes, alike, moves, change, order, trials, most_trials
+            )
+        if gain >= 0:
+            break
+        depths = found
+    return depths
+
+
+@njit(cache=True, nogil=True)
+def _exchange(
+    problem: Problem,
+    depths: Counts,
+    nodes: Codes,
+    alike: Counts,
+    moves: Codes,
+    change: Numbers,
+    order: Counts,
+    trials: int,
+    most_trials: int,
+) -> tuple[Counts, float, int]:
+    """Find the two moves that together save most and are private: depths, what they add, and the trials."""
+    near = NEAR * problem.costs[:, 0].sum()
+    loss = loss_at(problem, depths)
+    found, gain = depths, 0.0
+    both = np.empty(depths.size, np.int64)
+    for first in order:
+        if change[first] >= gain - near or trials >= most_trials:
+            break
+        for second in order:
+            too_dear = change[first] + change[second] >= gain - near
+            if moves[second, 2] == ALONE and (too_dear or moves[second, 0] == moves[first, 0]):
+                continue
+            # The saving move comes last: it may take a symbol out of a block that is lifted.
+            both[:] = depths
+            _move(problem, both, moves[second])
+            _move(problem, both, moves[first])
+            saved = loss_at(problem, both) - loss
+            if saved >= gain - near:
+                continue
+            trials += 1
+            if _is_private_at(problem, nodes, alike, both):
+                found, gain = both.copy(), saved
+            if trials >= most_trials:
+                break
+    return found, gain, trials
+
+
+@njit(cache=True, nogil=True)
+def _could_be_alike(problem: Problem, depths: Counts, left: int, right: int) -> bool:
+    """Tell whether two symbols are, or can still be, released as one node."""
+    if left == right:
+        return True
+    if depths[left] == UNDECIDED:
+        left, right = right, left
+    depth = depths[left]
+    if depth == UNDECIDED:
+        return True
+    if depths[right] != UNDECIDED and depths[right] != depth:
+        return False
+    alike: bool = (
+        depth <= problem.leaf_depths[right] and problem.paths[left, depth] == problem.paths[right, depth]
+    )
+    return alike
+
+
+@njit(cache=True, nogil=True)
+def _can_be_private(problem: Problem, depths: Counts) -> bool:
+    """Tell whether the undecided symbols could make it private: count every tuple that may look alike."""
+    alike = np.zeros(problem.patterns.shape[0], np.int64)
+    widest, n_symbols = problem.tuples.shape[1], depths.size
+    for pattern in range(alike.size):
+        group = problem.pattern_groups[pattern]
+        length = problem.group_lengths[group]
+        for symbol in range(n_symbols):
+            if not _could_be_alike(problem, depths, symbol, problem.patterns[pattern, 0]):
+                continue
+            each = group * widest * n_symbols + symbol
+            for at in range(problem.list_offsets[each], problem.list_offsets[each + 1]):
+                row = problem.list_tuples[at]
+                fits = True
+                for k in range(1, length):
+                    fits = fits and _could_be_alike(
+                        problem, depths, problem.tuples[row, k], problem.patterns[pattern, k]
+                    )
+                if fits:
+                    alike[pattern] += problem.counts[row]
+    private: bool = is_private(problem, alike)
+    return private
+
+
+@njit(cache=True, nogil=True)
+def optimal(problem: Problem, start: Counts, most_work: int) -> tuple[Counts, bool]:
+    """Find a private generalization of least loss by branch and bound, and tell whether the search ended.
+
+    Symbols are decided one by one, sensitive ones first, cheap depths first. A branch is left when it cannot
+    cost less than the best so far (at first `start`, which must be private), or when no decision on the rest
+    can make it private. `most_work` bounds how many tuples are looked at altogether.
+    """
+    n_symbols = problem.paths.shape[0]
+    near = NEAR * problem.costs[:, 0].sum()
+    keys = np.where(problem.is_sensitive, 1.0, 0.0) * (1 + problem.costs[:, 0].sum()) + problem.costs[:, 0]
+    order = np.argsort(-keys)
+    best, least = start.copy(), loss_at(problem, start)
+    depths = np.full(n_symbols, UNDECIDED)
+    spent = np.zeros(n_symbols + 1)
+    at, work = 0, 0
+    step = problem.tuples.shape[0] * problem.patterns.shape[0] + 1
+    while at >= 0:
+        symbol = order[at]
+        # From the leaf upwards, so that cheap ones come first.
+        depth = problem.leaf_depths[symbol] if depths[symbol] == UNDECIDED else depths[symbol] - 1
+        if depth < 0:
+            depths[symbol] = UNDECIDED
+            at -= 1
+            continue
+        depths[symbol] = depth
+        loss = spent[at] + problem.costs[symbol, depth]
+        if loss >= least - near:
+            # Nodes further up cost no less.
+            depths[symbol] = UNDECIDED
+            at -= 1
+            continue
+        work += step
+        if work > most_work:
+            return best, False
+        if not _can_be_private(problem, depths):
+            continue
+        if at == n_symbols - 1:
+            best, least = depths.copy(), loss
+            continue
+        at += 1
+        spent[at] = loss
+    return best, True

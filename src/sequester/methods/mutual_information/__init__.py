@@ -1,0 +1,1 @@
+"""One person's sequence: mutual information privacy by generalization (Bonomi, Fan, Jin 2016)."""

@@ -1,0 +1,136 @@
+"""What a generalized release is still good for, and how leakage and loss spread over persons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sequester.methods.mutual_information.costs import costs_by_depth
+from sequester.methods.mutual_information.plan import read_weights
+from sequester.utility.score import Score
+from sequester.utility.symbol_levels import SymbolLevels
+from sequester.utility.symbol_ranks import SymbolRanks
+from sequester.utility.top_patterns import TopPatterns
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
+    from sequester.engine import Progress
+    from sequester.methods.mutual_information.costs import Table
+    from sequester.methods.mutual_information.mutual_information_method import MutualInformationMethod
+    from sequester.release.outcome import Outcome
+
+    Numbers = npt.NDArray[np.float64]
+
+
+def measure(
+    method: MutualInformationMethod, outcome: Outcome, table: EventTable, *, progress: Progress
+) -> dict[str, Score]:
+    """Compare the release with the original, place by place, and person by person."""
+    progress(0.0, "measuring the loss")
+    released = outcome.sequences
+    weights = read_weights(table)
+    plain = losses(released, table, "information-loss")
+    chosen = plain if method.cost == "information-loss" else losses(released, table, method.cost)
+    scores = {
+        "information_loss": Score(
+            value=_mean(plain),
+            goal="minimize",
+            bounds=(0, 1),
+            means="How much the symbols lost on average: the share of all leaves of the taxonomy that a "
+            "released symbol stands for, 0 for one as it was.",
+        ),
+        "loss_per_symbol": Score(
+            value=_mean(chosen, weights),
+            goal="minimize",
+            bounds=(0, None),
+            means=f"Utility loss per symbol by the cost {_named(method)}{_weighed(method)}.",
+        ),
+    }
+    scores |= _spread(
+        "loss_per_symbol", per_person(chosen, table, weights), "utility loss per symbol of one person"
+    )
+    progress(0.3, "measuring what leaks")
+    scores |= _leakage(method, released, table)
+    progress(0.6, "comparing symbols and patterns")
+    scores["rank_correlation"] = SymbolRanks().score(released, original=table)
+    scores["top_patterns"] = TopPatterns(window=method.window).score(released, original=table)
+    scores |= SymbolLevels().score(released, original=table)
+    progress(1.0, "measured")
+    return scores
+
+
+def losses(released: Sequences, table: EventTable, cost: str | Table) -> Numbers:
+    """Event to what it costs to release its symbol as it is released."""
+    source = table.sequences
+    column = source.symbol
+    tree = table.hierarchies[column]
+    by_depth = costs_by_depth(tree, source.codebooks[column].labels, cost)
+    depths = tree.depth[tree.nodes(released.codebooks[column].labels)]
+    spent: Numbers = by_depth[source.columns[column], depths[released.columns[column]]]
+    return spent
+
+
+def per_person(values: Numbers, table: EventTable, weights: Numbers | None) -> Numbers:
+    """The mean over each person's events; 0 for a person whose events have no weight."""
+    offsets = table.person_offsets
+    owner = np.repeat(np.arange(table.n_persons), np.diff(offsets))
+    weight = np.ones(len(values)) if weights is None else weights
+    total = np.bincount(owner, weight, table.n_persons)
+    means: Numbers = np.divide(
+        np.bincount(owner, values * weight, table.n_persons),
+        total,
+        out=np.zeros(table.n_persons),
+        where=total > 0,
+    )
+    return means
+
+
+def _leakage(method: MutualInformationMethod, released: Sequences, table: EventTable) -> dict[str, Score]:
+    model = method.model()
+    found = model.measure(released, table)
+    _, leakage, entropy, _ = model.bounds(found)
+    if method.max_leakage_bits is None:
+        what = "share of the entropy of a person's patterns that the release tells"
+        levels = np.divide(leakage, entropy, out=np.zeros(leakage.shape), where=entropy > 0)
+    else:
+        what, levels = "bits that the release tells about a person's patterns", leakage
+    concerned = (found.occurrences > 0).any(axis=0)
+    scores = _spread("leakage", levels.max(axis=0)[concerned], what)
+    posterior = float(found.posterior.max(initial=0.0))
+    scores["largest_posterior"] = Score(
+        value=posterior,
+        goal="minimize",
+        bounds=(0, 1),
+        means="The surest guess anywhere: the largest share of one secret pattern among the index tuples "
+        "that are released alike.",
+    )
+    return scores
+
+
+def _spread(name: str, values: Numbers, what: str) -> dict[str, Score]:
+    """Say how a number spreads over the persons whom it concerns."""
+    points = np.quantile(values, [0.0, 0.5, 1.0]) if len(values) else np.zeros(3)
+    return {
+        f"{name}_{word}": Score(
+            value=float(point), goal="minimize", bounds=(0, None), means=f"The {word} {what}."
+        )
+        for word, point in zip(("smallest", "median", "largest"), points, strict=True)
+    }
+
+
+def _mean(values: Numbers, weights: Numbers | None = None) -> float:
+    total = len(values) if weights is None else weights.sum()
+    spent = values.sum() if weights is None else (values * weights).sum()
+    return float(spent / total) if total else 0.0
+
+
+def _named(method: MutualInformationMethod) -> str:
+    return f'"{method.cost}"' if isinstance(method.cost, str) else "of the given table"
+
+
+def _weighed(method: MutualInformationMethod) -> str:
+    return "" if method.weight is None else f", events weighed by {method.weight}"

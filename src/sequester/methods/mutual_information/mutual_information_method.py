@@ -1,0 +1,153 @@
+"""What Top-Down and Bottom-Up share: parameters, the promise, the table they take, what they measure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+
+from sequester.engine import part
+from sequester.errors import ParameterError, SchemaError
+from sequester.methods.method import Method
+from sequester.methods.patterns import as_patterns
+
+if TYPE_CHECKING:
+    from sequester.data.table import EventTable
+    from sequester.engine import Engine, Progress
+    from sequester.privacy.mutual_information import MutualInformationPrivacy
+    from sequester.release.outcome import Outcome
+    from sequester.release.randomness import Randomness
+    from sequester.utility.score import Score
+
+NAMED_COSTS = ("information-loss", "linear", "exponential")
+"""Costs that need no table."""
+Scope = Literal["global", "local"]
+Search = Literal["greedy", "improve", "optimal"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MutualInformationMethod(Method):
+    """A method that generalizes one person's symbols until the sequence tells little about patterns in it."""
+
+    way: ClassVar[Literal["top-down", "bottom-up"]]
+    """Which of the two ways."""
+
+    patterns: tuple[tuple[str, ...], ...] = field(
+        default=(), metadata={"published": False, "path_key": "patterns_path"}
+    )
+    """The patterns to hide, each a list of labels; patterns_path names a file with one JSON list per line."""
+    window: int = field(default=10, metadata={"least": 1})
+    """Steps between the first and the last event of an occurrence, at most."""
+    max_leakage: float | None = None
+    """Share of the entropy of the patterns that may leak, 0 to 1; a half unless told."""
+    max_leakage_bits: float | None = None
+    """Bits that may leak, instead of a share."""
+    worst_case: bool = False
+    """Bound what leaks of each pattern by itself, and not only of all of one length together."""
+    cost: str | dict[str, dict[str, float]] = "information-loss"
+    """What generalizing costs: information-loss, linear, exponential, or a table leaf -> node -> cost."""
+    weight: str | None = None
+    """A column with the importance of each event's time; all are alike without it."""
+    scope: Scope = "global"
+    """All occurrences of a symbol alike ("global"), or only those generalized that take part in a pattern."""
+    search: Search = "greedy"
+    """The paper's heuristic, a local search from its answer, or an exact search for small alphabets."""
+
+    def __post_init__(self) -> None:
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.privacy.mutual_information import checked_bounds, checked_window  # noqa: PLC0415
+
+        object.__setattr__(self, "patterns", as_patterns("patterns", self.patterns))
+        if not self.patterns:
+            msg = "patterns must have at least one pattern, and there is none"
+            raise ParameterError(msg)
+        object.__setattr__(self, "window", checked_window(self.window))
+        share, bits = checked_bounds(self.max_leakage, self.max_leakage_bits)
+        object.__setattr__(self, "max_leakage", share)
+        object.__setattr__(self, "max_leakage_bits", bits)
+        given: dict[str, object] = {"worst_case": self.worst_case, "cost": self.cost, "weight": self.weight}
+        if not isinstance(given["worst_case"], bool):
+            msg = f"worst_case must be true or false, got {given['worst_case']!r}"
+            raise ParameterError(msg)
+        if not isinstance(given["cost"], Mapping) and given["cost"] not in NAMED_COSTS:
+            msg = f"cost must be {', '.join(NAMED_COSTS)} or a table leaf -> node -> cost, got {self.cost!r}"
+            raise ParameterError(msg)
+        if not isinstance(given["weight"], str | None):
+            msg = f"weight must be the name of a column, got {given['weight']!r}"
+            raise ParameterError(msg)
+        for name, kind in (("scope", Scope), ("search", Search)):
+            if getattr(self, name) not in get_args(kind):
+                words = " or ".join(f'"{each}"' for each in get_args(kind))
+                msg = f"{name} must be {words}, got {getattr(self, name)!r}"
+                raise ParameterError(msg)
+
+    def unpublished(self) -> frozenset[str]:
+        """The patterns, and a table of costs, whose leaves are those below the released nodes."""
+        hidden = super().unpublished()
+        return hidden if isinstance(self.cost, str) else hidden | {"cost"}
+
+    def model(self) -> MutualInformationPrivacy:
+        """Promise mutual information privacy."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.privacy.mutual_information import MutualInformationPrivacy  # noqa: PLC0415
+
+        return MutualInformationPrivacy(
+            sensitive=frozenset(self.patterns),
+            window=self.window,
+            max_leakage=self.max_leakage,
+            max_leakage_bits=self.max_leakage_bits,
+            worst_case=self.worst_case,
+        )
+
+    def accept(self, table: EventTable) -> None:
+        """Refuse a table without a taxonomy of its one symbol, and one in which no pattern occurs."""
+        # Loaded here so that `sequester methods` need not wait for polars and numba.
+        from sequester.methods.mutual_information.plan import Plan  # noqa: PLC0415
+
+        schema = table.schema
+        lines = []
+        if schema.symbol is None:
+            lines.append(f"{self.name} needs one symbol per event, and no column has the role symbol")
+        elif schema.symbol.hierarchy is None:
+            lines.append(
+                f"{self.name} generalizes, and column {schema.symbol.column!r} has no hierarchy to do it by"
+            )
+        lines += [
+            f"column {column!r} has the role keep, and {self.name} releases nothing but the symbol: such a "
+            "column can only be dropped"
+            for column in schema.keep
+        ]
+        if self.weight != schema.weight:
+            lines.append(
+                f"weight of {self.name} is {_column(self.weight)}, and the table has the role weight for "
+                f"{_column(schema.weight)}: name the same in both"
+            )
+        if lines:
+            raise SchemaError(*lines)
+        Plan.of(self, table)
+
+    def transform(
+        self, table: EventTable, *, randomness: Randomness, engine: Engine, progress: Progress
+    ) -> Outcome:
+        """Generalize each person's symbols; nothing here is random."""
+        # Loaded here so that `sequester methods` need not wait for polars and numba.
+        from sequester.methods.mutual_information.plan import Plan  # noqa: PLC0415
+        from sequester.methods.mutual_information.publish import publish  # noqa: PLC0415
+
+        del randomness
+        progress(0.0, "looking for the patterns")
+        plan = Plan.of(self, table)
+        nodes = plan.run(engine=engine, progress=part(progress, 0.1, 0.8))
+        progress(0.8, "listing the changes")
+        return publish(self, table, plan, nodes, progress=part(progress, 0.8, 1.0))
+
+    def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
+        """Say what generalizing lost, what can still be mined, and how leakage spreads over persons."""
+        # Loaded here so that `sequester methods` need not wait for polars and numba.
+        from sequester.methods.mutual_information.measures import measure  # noqa: PLC0415
+
+        return measure(self, outcome, table, progress=progress)
+
+
+def _column(name: str | None) -> str:
+    return "no column" if name is None else f"column {name!r}"

@@ -1,0 +1,217 @@
+"""One person's problem in numbers: symbols, costs, patterns, bounds, and every tuple counted once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sequester import kernels
+from sequester.errors import ParameterError
+from sequester.privacy.leakage import count_tuples
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from sequester._typing import Codes, Counts, Mask
+    from sequester.hierarchies.hierarchy import Hierarchy
+    from sequester.kernels.leakage import Problem
+
+    Numbers = npt.NDArray[np.float64]
+
+SLACK = 0.5e-9
+"""Share of the entropy that rounding may add; half of what the check of the promise allows."""
+MOST_TUPLES = 1 << 33
+"""Index tuples of one length that are looked at for one person."""
+MOST_DISTINCT = 1 << 25
+"""Different tuples of one person that are held."""
+LARGEST_KEY = 9e18
+"""Tuples of symbols are numbered below this."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """What may leak."""
+
+    share: float | None
+    """Share of the entropy."""
+    bits: float | None
+    """Bits instead."""
+    worst_case: bool
+    """For each pattern by itself."""
+
+    def of(self, entropy: Numbers) -> Numbers:
+        """Give the bits that may leak where `entropy` could."""
+        most = np.full(entropy.shape, self.bits) if self.share is None else self.share * entropy
+        return most + SLACK * entropy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """What is the same for all persons."""
+
+    tree: Hierarchy
+    """The taxonomy."""
+    paths: Codes
+    """Cell ``[code, d]``: the node above a symbol at depth ``d``; beyond its leaf the leaf."""
+    leaf_depths: Counts
+    """Code to the depth of its leaf."""
+    costs: Numbers
+    """Cell ``[code, d]``: the cost of one event of a symbol at depth ``d``."""
+    patterns: tuple[Codes, ...]
+    """The sensitive patterns that can occur, as codes, shorter ones first."""
+    window: int
+    """Steps from the first to the last place of an occurrence."""
+    bound: Bound
+    """What may leak."""
+
+    @property
+    def leaf_nodes(self) -> Codes:
+        """Code to its leaf."""
+        return self.paths[:, -1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Person:
+    """One person's problem."""
+
+    problem: Problem
+    """As the kernels take it."""
+    symbols: Codes
+    """Place to symbol; -1 where it stays as it is and takes part in nothing."""
+    codes: Counts
+    """Symbol to its code; two symbols have one code where occurrences may be released differently."""
+
+
+def paths_of(tree: Hierarchy, leaves: Codes) -> Codes:
+    """Cell ``[i, d]`` is the node above ``leaves[i]`` at depth ``d``, and the leaf itself beyond its depth.
+
+    Examples
+    --------
+    >>> from sequester.hierarchies import Hierarchy
+    >>> food = Hierarchy.from_tree({"Snack": ["Chips", "Cookies"], "Milk": {}})
+    >>> paths_of(food, food.nodes(["Chips", "Milk"])).tolist()
+    [[0, 2, 3], [0, 1, 1]]
+    """
+    paths = np.repeat(leaves[:, None], tree.height + 1, axis=1).astype(np.int32)
+    for depth in range(tree.height - 1, -1, -1):
+        below = paths[:, depth + 1]
+        paths[:, depth] = np.where(tree.depth[below] > depth, tree.parent[below], below)
+    return paths
+
+
+def describe(
+    task: Task,
+    row: Codes,
+    found: Counts,
+    *,
+    weights: Numbers | None = None,
+    is_participant: Mask | None = None,
+    only_sensitive: bool = False,
+) -> Person:
+    """Number the symbols of a person's sequence and count its tuples.
+
+    Parameters
+    ----------
+    task
+        What is the same for everybody.
+    row
+        The codes of the person's events.
+    found
+        How often each pattern of the task occurs in it; at least one does.
+    weights
+        The importance of each event; all alike without it.
+    is_participant
+        Places that may be released in another way than others of the same symbol.
+    only_sensitive
+        Count only tuples of symbols that occur in patterns.
+    """
+    kinds = row.astype(np.int64) * 2
+    if is_participant is not None:
+        kinds += ~is_participant
+    rows = np.flatnonzero(found)
+    frequencies = np.bincount(kinds, minlength=2 * len(task.leaf_depths))
+    importance = frequencies if weights is None else np.bincount(kinds, weights, len(frequencies))
+    is_sensitive = np.zeros(len(frequencies), np.bool_)
+    for each in rows:
+        is_sensitive[2 * task.patterns[each].astype(np.int64)] = True
+    kept = np.flatnonzero(is_sensitive if only_sensitive else frequencies > 0)
+    numbers = np.full(len(frequencies), -1, np.int32)
+    numbers[kept] = np.arange(len(kept))
+    symbols, codes = numbers[kinds], kept // 2
+
+    lengths = np.array([len(task.patterns[each]) for each in rows], np.int64)
+    group_lengths, groups = np.unique(lengths, return_inverse=True)
+    patterns = np.full((len(rows), int(lengths.max())), -1, np.int32)
+    for place, each in enumerate(rows):
+        patterns[place, : lengths[place]] = numbers[2 * task.patterns[each].astype(np.int64)]
+    sizes = np.array([_size(len(row), length, task.window) for length in group_lengths.tolist()])
+    shares = found[rows] / sizes[groups]
+    entropy = shares * np.log2(1 / shares)
+    unbounded = np.full(len(rows), np.inf), np.full(len(sizes), np.inf)
+    if task.bound.worst_case:
+        pattern_bounds, group_bounds = task.bound.of(entropy), unbounded[1]
+    else:
+        pattern_bounds = unbounded[0]
+        group_bounds = task.bound.of(np.bincount(groups, entropy).astype(np.float64))
+    tuples, counts, group_offsets = _count(symbols, len(kept), group_lengths, task.window)
+    list_offsets, list_tuples = kernels.leakage.list_tuples(tuples, group_offsets, group_lengths, len(kept))
+    problem = kernels.leakage.Problem(
+        paths=task.paths[codes],
+        leaf_depths=task.leaf_depths[codes],
+        costs=importance[kept][:, None] * task.costs[codes],
+        frequencies=frequencies[kept],
+        is_sensitive=is_sensitive[kept],
+        patterns=patterns,
+        pattern_groups=groups.astype(np.int64),
+        shares=shares,
+        pattern_bounds=pattern_bounds,
+        group_lengths=group_lengths,
+        group_sizes=sizes,
+        group_bounds=group_bounds,
+        tuples=tuples,
+        counts=counts,
+        list_offsets=list_offsets,
+        list_tuples=list_tuples,
+    )
+    return Person(problem=problem, symbols=symbols, codes=codes)
+
+
+def _size(n_events: int, length: int, window: int) -> float:
+    size = count_tuples(n_events, length, window)
+    if size > MOST_TUPLES:
+        msg = (
+            f"window must be shorter: {n_events:,} events have {size:.1e} index tuples of length {length} in "
+            f"a window of {window}, and {MOST_TUPLES:.1e} can be looked at"
+        )
+        raise ParameterError(msg)
+    return float(size)
+
+
+def _count(
+    symbols: Codes, n_symbols: int, group_lengths: Counts, window: int
+) -> tuple[Codes, Counts, Counts]:
+    """List the tuples of all lengths, group after group, with their counts and where each group begins."""
+    widest = int(group_lengths.max())
+    tables: list[Codes] = []
+    counts: list[Counts] = []
+    for length in group_lengths.tolist():
+        found, often = np.empty((0, length), np.int32), np.empty(0, np.int64)
+        if float(n_symbols) ** length < LARGEST_KEY:
+            found, often = kernels.index_tuples.count_tuples(
+                symbols, n_symbols, length, window, kernels.index_tuples.DENSE, MOST_DISTINCT
+            )
+        # There is at least the occurrence of a pattern, so nothing means too much.
+        if not len(found):
+            msg = (
+                f"window must be shorter: {n_symbols:,} symbols make more different tuples of length "
+                f"{length} in a window of {window} than can be held"
+            )
+            raise ParameterError(msg)
+        table = np.full((len(found), widest), -1, np.int32)
+        table[:, :length] = found
+        tables.append(table)
+        counts.append(often)
+    offsets = np.cumsum([0, *(len(table) for table in tables)]).astype(np.int64)
+    return np.concatenate(tables), np.concatenate(counts), offsets

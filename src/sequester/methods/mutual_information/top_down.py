@@ -1,0 +1,44 @@
+"""Top-Down: start from the root and refine while the sequence stays private."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from sequester.methods.mutual_information.mutual_information_method import MutualInformationMethod
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopDown(MutualInformationMethod):
+    """Each person's sequence, generalized from the root downwards until more would tell too much.
+
+    Examples
+    --------
+    >>> from sequester.hierarchies import Hierarchy
+    >>> from sequester.testing import symbol_table
+    >>> shop = Hierarchy.from_tree({"Alcohol": ["Beer", "Wine"], "Snack": ["Chips", "Cookies"]})
+    >>> days = ["Beer", "Chips", "Wine", "Cookies", "Beer", "Chips", "Cookies", "Wine"]
+    >>> table = symbol_table([days], hierarchy=shop)
+    >>> release = TopDown(patterns=[["Beer", "Chips"]], window=1, max_leakage=0.7).apply(table)
+    >>> release.table.sequences.to_rows()
+    [('Alcohol', 'Snack', 'Alcohol', 'Snack', 'Alcohol', 'Snack', 'Snack', 'Alcohol')]
+
+    References
+    ----------
+    Bonomi, Fan, Jin (2016), Algorithm 1.
+    """
+
+    name: ClassVar[str] = "top-down"
+    way: ClassVar[Literal["top-down", "bottom-up"]] = "top-down"
+    paper: ClassVar[str] = (
+        "Bonomi, Fan, Jin (2016), An Information Theoretic Approach to Individual Sequential Data "
+        "Sanitization"
+    )
+    promise: ClassVar[str] = (
+        "A person's released sequence tells little about where secret patterns occurred in it, in bits."
+    )
+    changes: ClassVar[str] = "Replaces symbols by coarser ones, for each person in their own way."
+    use_when: ClassVar[str] = (
+        "One person's long log, or several, with a taxonomy, a few patterns to hide, and utility before "
+        "speed."
+    )
