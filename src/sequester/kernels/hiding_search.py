@@ -14,7 +14,7 @@ from sequester.kernels.hiding_rows import (
     count_through,
     spread_embedding,
 )
-from sequester.kernels.pattern_trie import FREQUENT, Trie, fill_next, weigh_change
+from sequester.kernels.pattern_trie import FREQUENT, ROOT, Trie, fill_next, find_child, weigh_change
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Weights = npt.NDArray[np.float64]
 
 MINIMUM_HARM, MAXIMUM, BOUNDED, DELETE_ONLY = 0, 1, 2, 3
-"""How a permutation is chosen: nearest, least used, until enough have enough supporters; or none is."""
+"""How a permutation is chosen: nearest, least used, until enough have enough supporters; or never."""
 MAX_STEPS = 16
 """Permutations one after the other in one row, before deletion takes over."""
 MAX_ANSWERS = 256
@@ -177,6 +177,22 @@ def delete_rest(task: Task, trie: Trie, secrets: Secrets, current: Codes) -> int
                     best, least = i, effects
         current[best] = -1
         n_deleted += 1
+
+
+@njit(cache=True, nogil=True)
+def delete_rarest(task: Task, trie: Trie, secrets: Secrets, current: Codes) -> None:
+    """Delete the place in most embeddings, ties by the symbol with fewest supporters, until none is left."""
+    while True:
+        through = count_through(current, secrets, task.possible)
+        best, least = -1, 0
+        for i in range(current.size):
+            if through[i] > 0:
+                support = trie.supports[find_child(trie, ROOT, current[i])]
+                if best < 0 or (-through[i], support) < (-through[best], least):
+                    best, least = i, support
+        if best < 0:
+            break
+        current[best] = -1
 
 
 @njit(cache=True, nogil=True)
@@ -363,11 +379,15 @@ def solve_row(
     """
     n = task.row.size
     current = task.row.copy()
+    if spread.mode == DELETE_ONLY:
+        delete_rarest(task, trie, secrets, current)
+        solved[:] = current
+        return 0, -1
     step = np.empty(n, np.int32)
     ways = np.empty(secrets.items.size + 1, np.float64)
     distance, used, n_deleted = 0, -1, 0
     no_hits = np.empty(0, np.int32)
-    for _ in range(MAX_STEPS if spread.mode != DELETE_ONLY else 0):
+    for _ in range(MAX_STEPS):
         secret = _first_secret(task, secrets, current, ways)
         if secret < 0:
             break
@@ -427,7 +447,7 @@ def solve_row(
     effects, _ = _weigh(task, trie, current, no_hits)
     solved[:] = current
     wants_spread = spread.mode == BOUNDED and used >= 0
-    if (effects > 0 or n_deleted > 0) and spread.mode != DELETE_ONLY and not wants_spread:
+    if (effects > 0 or n_deleted > 0) and not wants_spread:
         current[:] = task.row
         n_other = delete_rest(task, trie, secrets, current)
         other, _ = _weigh(task, trie, current, no_hits)

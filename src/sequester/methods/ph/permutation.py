@@ -10,7 +10,7 @@ from sequester import kernels
 from sequester.errors import UnattainableError
 from sequester.methods.ph.ph import Bounded
 from sequester.methods.ph.sanitize import Rules, Sanitized, sanitize
-from sequester.methods.ph.selection import persons_of, rank, select
+from sequester.methods.ph.selection import choose
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
@@ -31,20 +31,8 @@ def permute(
 ) -> Sanitized:
     """Let those pass whose change would do most harm, and change the others."""
     progress(0.0, "choosing who passes")
-    supporting = np.flatnonzero(problem.marks.any(axis=1))
-    ranks = rank(problem, trie, supporting)
-    order = supporting[np.argsort(-ranks, kind="stable")]
-    n_changed = select(problem, order)
-    rows, counts = order[n_changed > 0], n_changed[n_changed > 0]
-    sanitized = sanitize(
-        problem,
-        trie,
-        np.repeat(rows, counts),
-        persons_of(problem, rows, counts, rng),
-        _rules(method, table),
-        rng,
-        progress=progress,
-    )
+    rows, persons = choose(problem, trie, rng)
+    sanitized = sanitize(problem, trie, rows, persons, _rules(method, table), rng, progress=progress)
     if isinstance(method.uncertainty, Bounded):
         _demand_spread(problem, sanitized, method.uncertainty, table)
     return sanitized

@@ -50,3 +50,12 @@ def persons_of(problem: Problem, rows: Counts, counts: Counts, rng: np.random.Ge
     owner = np.repeat(np.arange(len(rows)), counts)
     before = np.cumsum(counts) - counts
     return by_row[starts[owner] + np.arange(len(owner)) - before[owner]]
+
+
+def choose(problem: Problem, trie: Trie, rng: np.random.Generator) -> tuple[Counts, Counts]:
+    """Let those pass whose change would do most harm; give the sequences of the others, and who they are."""
+    supporting = np.flatnonzero(problem.marks.any(axis=1))
+    order = supporting[np.argsort(-rank(problem, trie, supporting), kind="stable")]
+    n_changed = select(problem, order)
+    rows, counts = order[n_changed > 0], n_changed[n_changed > 0]
+    return np.repeat(rows, counts), persons_of(problem, rows, counts, rng)

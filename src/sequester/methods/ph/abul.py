@@ -1,0 +1,59 @@
+"""Abul: hide patterns one after the other by deletion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from sequester.methods.ph.pattern_method import PatternMethod
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from sequester.data.table import EventTable
+    from sequester.engine import Progress
+    from sequester.kernels.pattern_trie import Trie
+    from sequester.methods.ph.followed import Problem
+    from sequester.methods.ph.sanitize import Sanitized
+
+
+@dataclass(frozen=True, kw_only=True)
+class Abul(PatternMethod):
+    """Pattern hiding by deletion, pattern by pattern, those with the fewest matchings first.
+
+    Examples
+    --------
+    >>> from sequester.testing.tables import symbol_table
+    >>> table = symbol_table(["abab", "ab", "abb"])
+    >>> release = Abul(patterns=[["a", "b"]], min_support=2).apply(table, seed="nobody guesses this")
+    >>> sorted("".join(row) for row in release.table.sequences.to_rows())
+    ['abab', 'b', 'bb']
+
+    References
+    ----------
+    Abul, Bonchi, Giannotti (2010), Hiding sequential and spatiotemporal patterns.
+    """
+
+    name: ClassVar[str] = "abul"
+    paper: ClassVar[str] = "Abul, Bonchi, Giannotti (2010)"
+    promise: ClassVar[str] = (
+        "Each of the patterns that you name is in the records of too few persons to be mined."
+    )
+    changes: ClassVar[str] = "Deletes items from some records; what is left is true, and in order."
+    use_when: ClassVar[str] = "To compare: it looks at nothing but the number of deletions."
+
+    def sanitize(
+        self,
+        problem: Problem,
+        trie: Trie,
+        table: EventTable,
+        rng: np.random.Generator,
+        *,
+        progress: Progress,
+    ) -> Sanitized:
+        """Delete, for each pattern, from those who have it in the fewest ways."""
+        # Loaded here so that `sequester methods` need not wait for numba.
+        from sequester.methods.ph.deletion import delete_by_matchings  # noqa: PLC0415
+
+        del trie, rng
+        return delete_by_matchings(problem, table, progress=progress)
