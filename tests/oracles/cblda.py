@@ -230,8 +230,7 @@ def excess(rules, risks, cluster, counted):
 def is_finished(rules, risks, cluster, counted):
     size = sum(m in counted for m in cluster.members)
     return size >= rules.k and all(
-        not count > rules.c * size + 1e-9 * size
-        for count in at_risk(rules, risks, cluster, counted).values()
+        not count > rules.c * size + 1e-9 * size for count in at_risk(rules, risks, cluster, counted).values()
     )
 
 
@@ -258,7 +257,8 @@ def agglomerate(rules, risks, clusters, counted):
 def total_loss(rules, persons, clusters):
     """The loss of all members, generalized and suppressed, in units."""
     return sum(
-        sum(kill(rules, persons[m]) for m in cluster.members) - len(cluster.members) * kill(rules, cluster.shown)
+        sum(kill(rules, persons[m]) for m in cluster.members)
+        - len(cluster.members) * kill(rules, cluster.shown)
         for cluster in clusters
     )
 
@@ -269,9 +269,7 @@ def absorb(rules, risks, persons, finished, rest, counted):
         return [*finished, rest]
     whole = _whole(rules, risks, finished, rest, counted)
     parts, left = _one_by_one(rules, risks, persons, finished, rest, counted)
-    if not left and (
-        whole is None or total_loss(rules, persons, parts) < total_loss(rules, persons, whole)
-    ):
+    if not left and (whole is None or total_loss(rules, persons, parts) < total_loss(rules, persons, whole)):
         return parts
     if whole is not None:
         return whole

@@ -1,9 +1,9 @@
 """Merge the two nearest clusters until at most one is unfinished, without a table of all distances.
 
-Every waiting cluster remembers its nearest among those that it knew: the older ones. The pair that is nearest of
-all is known to the younger of the two. A cluster whose partner is gone or changed is no nearer to the others than
-it was to that partner, so it looks again only when its turn comes: the order of merges is that of the plain
-algorithm. A tournament over the clusters tells whose turn it is.
+Every waiting cluster remembers its nearest among those that it knew: the older ones. The pair that is
+nearest of all is known to the younger of the two. A cluster whose partner is gone or changed is no nearer
+to the others than it was to that partner, so it looks again only when its turn comes: the order of merges
+is that of the plain algorithm. A tournament over the clusters tells whose turn it is.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from sequester.kernels.alignment import Forest
 from sequester.kernels.cluster_index import Index, find_nearest
 from sequester.kernels.clusters import (
     FINISHED,
@@ -31,6 +30,7 @@ from sequester.kernels.clusters import (
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts
+    from sequester.kernels.alignment import Forest
     from sequester.kernels.clusters import Amounts, Scratch
 
 
@@ -91,8 +91,8 @@ def advance(
 ) -> tuple[int, int]:
     """Merge until at most one cluster waits, or so many are new that the index is worth making again.
 
-    Writes the pairs into `merges` behind the first `n_merges`, and gives the new numbers of merges and of waiting
-    clusters.
+    Writes the pairs into `merges` behind the first `n_merges`, and gives the new numbers of merges and of
+    waiting clusters.
     """
     scratch = new_scratch(demand.n_values)
     stack = np.empty(index.low.size + 1, np.int32)
@@ -133,7 +133,9 @@ def repeat_merges(forest: Forest, clusters: Clusters, demand: Demand, merges: Co
     """Merge as was merged before."""
     scratch = new_scratch(demand.n_values)
     for i in range(merges.shape[0]):
-        settle(clusters, demand, merge(forest, clusters, demand, merges[i, 0], merges[i, 1], scratch), scratch)
+        settle(
+            clusters, demand, merge(forest, clusters, demand, merges[i, 0], merges[i, 1], scratch), scratch
+        )
 
 
 @njit(cache=True, nogil=True)
@@ -157,7 +159,7 @@ def find_host(
     row: Counts,
     scratch: Scratch,
 ) -> tuple[int, int]:
-    """Find the finished cluster that can take another in for the least extra loss, and the loss; -1 if none."""
+    """Find the finished cluster that takes another in for the least extra loss, and the loss; -1 if none."""
     extras = _extras(forest, clusters, demand, cluster, finished, row)
     for i in np.argsort(extras, kind="mergesort"):
         host = finished[i]

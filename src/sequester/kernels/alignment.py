@@ -1,9 +1,9 @@
 """Align two sequences of events, each cell a path down its tree, so that the most is left of both.
 
-A cell is the path from below the root down to its node, node by node, -1 behind it; the root is nothing but -1.
-Quasi-identifier ``q`` has the columns ``tops[q]`` to ``tops[q + 1]`` of a row, and a row is an event. What two
-cells have in common is the longest common beginning of their paths, which is their lowest common ancestor, and it
-is worth ``worth[node]``: nothing for the root. Worths are whole numbers.
+A cell is the path from below the root down to its node, node by node, -1 behind it; the root is nothing but
+-1. Quasi-identifier ``q`` has the columns ``tops[q]`` to ``tops[q + 1]`` of a row, and a row is an event.
+What two cells have in common is the longest common beginning of their paths, which is their lowest common
+ancestor, and it is worth ``worth[node]``: nothing for the root. Worths are whole numbers.
 """
 
 from __future__ import annotations
@@ -71,9 +71,7 @@ def event_saving(forest: Forest, paths: Codes, left: int, right: int) -> int:
         first = forest.tops[quasi]
         stop = forest.tops[quasi + 1]
         column = first
-        while (
-            column < stop and paths[left, column] >= 0 and paths[left, column] == paths[right, column]
-        ):
+        while column < stop and paths[left, column] >= 0 and paths[left, column] == paths[right, column]:
             column += 1
         if column > first:
             total += forest.worth[paths[left, column - 1]]
@@ -95,9 +93,7 @@ def event_bound(forest: Forest, paths: Codes, left: int, boxes: Codes, right: in
         first = forest.tops[quasi]
         stop = forest.tops[quasi + 1]
         column = first
-        while (
-            column < stop and paths[left, column] >= 0 and paths[left, column] == boxes[right, column]
-        ):
+        while column < stop and paths[left, column] >= 0 and paths[left, column] == boxes[right, column]:
             column += 1
         if column < stop and boxes[right, column] < 0:
             # Below the box may be the very same cell.
@@ -114,7 +110,7 @@ def best_saving(
 ) -> int:
     """Find what the best alignment of two sequences saves; they begin at the rows `left` and `right`."""
     if n_left == 1 and n_right == 1:
-        return max(event_saving(forest, paths, left, right), 0)
+        return int(max(event_saving(forest, paths, left, right), 0))
     for j in range(n_right + 1):
         row[j] = 0
     for i in range(n_left):
@@ -125,7 +121,7 @@ def best_saving(
             best = max(best, corner + event_saving(forest, paths, left + i, right + j))
             corner = above
             row[j + 1] = best
-    return row[n_right]
+    return int(row[n_right])
 
 
 @njit(cache=True, nogil=True)
@@ -134,7 +130,7 @@ def best_bound(
 ) -> int:
     """Find what the best alignment with any sequence inside the boxes saves, at most."""
     if n_left == 1 and n_right == 1:
-        return event_bound(forest, paths, left, boxes, right)
+        return int(event_bound(forest, paths, left, boxes, right))
     for j in range(n_right + 1):
         row[j] = 0
     for i in range(n_left):
@@ -145,7 +141,7 @@ def best_bound(
             best = max(best, corner + event_bound(forest, paths, left + i, boxes, right + j))
             corner = above
             row[j + 1] = best
-    return row[n_right]
+    return int(row[n_right])
 
 
 @njit(cache=True, nogil=True)
@@ -203,7 +199,7 @@ def mix(state: int, number: int) -> int:
 def draw_pairs(
     forest: Forest, paths: Codes, left: int, n_left: int, right: int, n_right: int, key: int
 ) -> tuple[Codes, Codes, int]:
-    """Pair events one by one after some of the longer side, drawn by `key`, are suppressed; and what it saves."""
+    """Suppress some events of the longer side, drawn by `key`, and pair the rest; and what that saves."""
     short, long = min(n_left, n_right), max(n_left, n_right)
     ours = np.empty(short, np.int32)
     theirs = np.empty(short, np.int32)

@@ -1,7 +1,7 @@
-"""Find the nearest cluster without looking at all: boxes around clusters with equally many events and persons.
+"""Find the nearest cluster without looking at all of them: boxes around clusters that are alike.
 
-The index is a binary tree over the clusters. A node's box holds, event by event, what all clusters below have in
-common; from that follows how near any of them can be, at most.
+The index is a binary tree over the clusters. A node's box holds, event by event, what all clusters below
+have in common; from that follows how near any of them can be, at most.
 """
 
 from __future__ import annotations
@@ -101,7 +101,11 @@ def _cut(clusters: Clusters, order: Codes, low: int, high: int, event: int, colu
     cut = 0
     for i in range(high - low):
         order[low + i] = before[sorting[i]]
-        if i and keys[sorting[i]] != keys[sorting[i - 1]] and (cut == 0 or abs(i - middle) < abs(cut - middle)):
+        if (
+            i
+            and keys[sorting[i]] != keys[sorting[i - 1]]
+            and (cut == 0 or abs(i - middle) < abs(cut - middle))
+        ):
             cut = i
     return low + cut
 
@@ -140,9 +144,7 @@ def build_index(forest: Forest, clusters: Clusters, waiting: Codes) -> Index:
             wider[:n_rows] = boxes[:n_rows]
             boxes = wider
         rows[node], lengths[node], sizes[node] = n_rows, length, clusters.size[order[low[node]]]
-        event, column, spread = _bound_members(
-            forest, clusters, order, low[node], high[node], boxes, n_rows
-        )
+        event, column, spread = _bound_members(forest, clusters, order, low[node], high[node], boxes, n_rows)
         n_rows += length
         least_kill[node] = clusters.kill[order[low[node]]]
         most_kill[node] = least_kill[node]
@@ -190,7 +192,7 @@ def _node_bound(
     saving = min(saving, index.most_kill[node])
     a, b = clusters.size[cluster], index.sizes[node]
     extra = a * (clusters.kill[cluster] - saving) + b * max(index.least_kill[node] - saving, 0)
-    return extra / demand.logs[a + b]
+    return float(extra / demand.logs[a + b])
 
 
 @njit(cache=True, nogil=True)

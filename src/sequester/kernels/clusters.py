@@ -1,8 +1,8 @@
-"""Clusters of persons: what is shown of all of them, which event of each stands behind it, and who is at risk.
+"""Clusters of persons: what is shown of all of them, which events stand behind it, and who is at risk.
 
-Persons are numbered; a cluster has the number of its smallest person, and its events lie where those of that
-person lay, because merging never adds events. ``kept`` names, for each person of a cluster and each event that is
-shown, the person's own event behind it.
+Persons are numbered; a cluster has the number of its smallest person, and its events lie where those of
+that person lay, because merging never adds events. ``kept`` names, for each person of a cluster and each
+event that is shown, the person's own event behind it.
 """
 
 from __future__ import annotations
@@ -173,17 +173,15 @@ def list_members(clusters: Clusters, cluster: int) -> Counts:
 def _key(clusters: Clusters, demand: Demand, one: int, other: int) -> int:
     """Give two clusters a number that decides what is suppressed at random."""
     state = mix(mix(mix(0, demand.seed), one), clusters.size[one])
-    return mix(mix(state, other), clusters.size[other])
+    return int(mix(mix(state, other), clusters.size[other]))
 
 
 @njit(cache=True, nogil=True)
-def pair_saving(
-    forest: Forest, clusters: Clusters, demand: Demand, one: int, other: int, row: Counts
-) -> int:
+def pair_saving(forest: Forest, clusters: Clusters, demand: Demand, one: int, other: int, row: Counts) -> int:
     """Find what two clusters as one save of an event each."""
     if demand.is_random:
         first, second = min(one, other), max(one, other)
-        return draw_pairs(
+        drawn = draw_pairs(
             forest,
             clusters.paths,
             clusters.offsets[first],
@@ -191,8 +189,9 @@ def pair_saving(
             clusters.offsets[second],
             clusters.length[second],
             _key(clusters, demand, first, second),
-        )[2]
-    return best_saving(
+        )
+        return int(drawn[2])
+    best = best_saving(
         forest,
         clusters.paths,
         clusters.offsets[one],
@@ -201,6 +200,7 @@ def pair_saving(
         clusters.length[other],
         row,
     )
+    return int(best)
 
 
 @njit(cache=True, nogil=True)
@@ -216,30 +216,29 @@ def pair_up(forest: Forest, clusters: Clusters, demand: Demand, one: int, other:
             clusters.length[other],
             _key(clusters, demand, one, other),
         )
-        return left, right
-    return align(
-        forest,
-        clusters.paths,
-        clusters.offsets[one],
-        clusters.length[one],
-        clusters.offsets[other],
-        clusters.length[other],
-    )
+    else:
+        left, right = align(
+            forest,
+            clusters.paths,
+            clusters.offsets[one],
+            clusters.length[one],
+            clusters.offsets[other],
+            clusters.length[other],
+        )
+    return left, right
 
 
 @njit(cache=True, nogil=True)
-def extra_loss(
-    forest: Forest, clusters: Clusters, demand: Demand, one: int, other: int, row: Counts
-) -> int:
+def extra_loss(forest: Forest, clusters: Clusters, demand: Demand, one: int, other: int, row: Counts) -> int:
     """Find what merging two clusters adds to the loss of all (the numerator of Eq. 5.8)."""
     a, b = clusters.size[one], clusters.size[other]
     saving = pair_saving(forest, clusters, demand, one, other, row)
-    return a * (clusters.kill[one] - saving) + b * (clusters.kill[other] - saving)
+    return int(a * (clusters.kill[one] - saving) + b * (clusters.kill[other] - saving))
 
 
 @njit(cache=True, nogil=True)
 def count_risk(clusters: Clusters, cluster: int, places: Codes, scratch: Scratch) -> int:
-    """Count the persons of a cluster with a value in the events at some places; `scratch` counts each value."""
+    """Count the persons of a cluster with a value in the events at some places, and each value."""
     risky = 0
     person = cluster
     while person >= 0:
@@ -275,9 +274,9 @@ def _worst(demand: Demand, risky: int, scratch: Scratch) -> int:
 def risk_of(clusters: Clusters, demand: Demand, cluster: int, scratch: Scratch) -> int:
     """Count the persons of a cluster at risk."""
     if not demand.each:
-        return clusters.risky[cluster]
+        return int(clusters.risky[cluster])
     places = np.arange(clusters.length[cluster]).astype(np.int32)
-    return _worst(demand, count_risk(clusters, cluster, places, scratch), scratch)
+    return int(_worst(demand, count_risk(clusters, cluster, places, scratch), scratch))
 
 
 @njit(cache=True, nogil=True)
@@ -294,7 +293,7 @@ def risk_of_both(
     one, other = min(one, other), max(one, other)
     left, right = pair_up(forest, clusters, demand, one, other)
     risky = count_risk(clusters, one, left, scratch) + count_risk(clusters, other, right, scratch)
-    return _worst(demand, risky, scratch)
+    return int(_worst(demand, risky, scratch))
 
 
 @njit(cache=True, nogil=True)
@@ -309,9 +308,7 @@ def _keep_places(clusters: Clusters, cluster: int, places: Codes) -> None:
 
 
 @njit(cache=True, nogil=True)
-def merge(
-    forest: Forest, clusters: Clusters, demand: Demand, one: int, other: int, scratch: Scratch
-) -> int:
+def merge(forest: Forest, clusters: Clusters, demand: Demand, one: int, other: int, scratch: Scratch) -> int:
     """Make one cluster of two, and give its number; whether it is finished is for the caller to say."""
     one, other = min(one, other), max(one, other)
     left, right = pair_up(forest, clusters, demand, one, other)

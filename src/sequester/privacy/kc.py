@@ -25,7 +25,7 @@ from sequester.privacy.shares import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sequester._typing import Codes, Counts, Mask
+    from sequester._typing import Codes, Counts
     from sequester.data.sequences import Sequences
 
 N_WITNESSES = 5
@@ -134,8 +134,8 @@ class KCPrivacy:
         sizes = np.bincount(class_of_person).astype(np.int64)
         names, at_risk = _at_risk(released, model, class_of_person, len(sizes))
         limit = float(share_of(self.c))
-        broken_c: Mask = (at_risk > limit * sizes + SMALLEST * sizes).any(axis=0)
-        broken = np.flatnonzero((sizes < self.k) | broken_c)
+        too_many = (at_risk > limit * sizes + SMALLEST * sizes).any(axis=0)
+        broken = np.flatnonzero((sizes < self.k) | too_many)
         crowds = [
             _crowd(released, int(first_persons[each]), int(sizes[each]), names, at_risk[:, each], k=self.k)
             for each in _shown(released, first_persons, broken)
@@ -172,8 +172,7 @@ class KCPrivacy:
 def _cells(table: EventTable) -> Codes:
     """Give the codes of all quasi-identifiers, event by event."""
     columns = [table.sequences.columns[name] for name in table.schema.quasi]
-    empty = np.empty((table.n_events, 0), np.int32)
-    return np.ascontiguousarray(np.stack(columns, axis=1) if columns else empty).reshape(-1)
+    return np.stack(columns, axis=1).reshape(-1) if columns else np.empty(0, np.int32)
 
 
 def _classes(table: EventTable) -> tuple[Codes, Counts]:
@@ -181,9 +180,11 @@ def _classes(table: EventTable) -> tuple[Codes, Counts]:
     n_quasi = len(table.schema.quasi)
     if not n_quasi:
         # Without quasi-identifiers the number of events is all there is to see.
-        ones = np.zeros(table.n_events, np.int32)
-        return kernels.distinct.fold_rows(ones, table.person_offsets)
-    return kernels.distinct.fold_rows(_cells(table), table.person_offsets * n_quasi)
+        cells, offsets = np.zeros(table.n_events, np.int32), table.person_offsets
+    else:
+        cells, offsets = _cells(table), table.person_offsets * n_quasi
+    class_of_person, first_persons = kernels.distinct.fold_rows(cells, offsets)
+    return class_of_person, first_persons
 
 
 def _at_risk(

@@ -42,7 +42,13 @@ class Example:
     def table(self, **quasi) -> EventTable:
         names = [f"Q{number}" for number in range(len(self.trees))]
         rows = [
-            {"who": f"p{number}", "n": place, **dict(zip(names, event, strict=True)), "ill": ill, "note": f"{number}.{place}"}
+            {
+                "who": f"p{number}",
+                "n": place,
+                **dict(zip(names, event, strict=True)),
+                "ill": ill,
+                "note": f"{number}.{place}",
+            }
             for number, (events, ills) in enumerate(zip(self.persons, self.ills, strict=True))
             for place, (event, ill) in enumerate(zip(events, ills, strict=True))
         ]
@@ -68,7 +74,9 @@ class Example:
         everybody = oracle.Cluster(
             list(range(len(self.persons))), [], {m: range(len(e)) for m, e in enumerate(self.persons)}
         )
-        return bool(self.persons) and oracle.is_finished(rules, self.risks, everybody, {*range(len(self.persons))})
+        return bool(self.persons) and oracle.is_finished(
+            rules, self.risks, everybody, {*range(len(self.persons))}
+        )
 
 
 @st.composite
@@ -97,9 +105,30 @@ class Memory:
         self.kept[name] = {key: value.copy() for key, value in arrays.items()}
 
 
-def run(table, *, k, c, reading="any", drop=False, split=False, is_random=False, exact=None, block=BLOCK, engine=None, seed="a", checkpoint=None):
+def run(
+    table,
+    *,
+    k,
+    c,
+    reading="any",
+    drop=False,
+    split=False,
+    is_random=False,
+    exact=None,
+    block=BLOCK,
+    engine=None,
+    seed="a",
+    checkpoint=None,
+):
     plan = Plan(
-        k=k, c=c, each=reading == "each", drop=drop, split=split, is_random=is_random, exact=exact, block=block
+        k=k,
+        c=c,
+        each=reading == "each",
+        drop=drop,
+        split=split,
+        is_random=is_random,
+        exact=exact,
+        block=block,
     )
     return solve(
         table,
@@ -135,5 +164,6 @@ def classes_of(table, solution):
 
 def by_oracle(clusters):
     return [
-        (sorted(each.members), each.shown, each.kept) for each in sorted(clusters, key=lambda each: each.members[0])
+        (sorted(each.members), each.shown, each.kept)
+        for each in sorted(clusters, key=lambda each: each.members[0])
     ]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from methods.cblda.tables import Memory, by_oracle, classes_of, examples, run
+from methods.cblda.tables import by_oracle, classes_of, examples, run
 from oracles import cblda as oracle
-from sequester.engine import LocalEngine
 
-demands = st.tuples(st.integers(2, 4), st.sampled_from([0.3, 0.5, 0.7, 1.0]), st.sampled_from(["any", "each"]))
+demands = st.tuples(
+    st.integers(2, 4), st.sampled_from([0.3, 0.5, 0.7, 1.0]), st.sampled_from(["any", "each"])
+)
 
 
 @given(examples(), demands)

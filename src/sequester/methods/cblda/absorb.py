@@ -1,7 +1,7 @@
 """What to do with the cluster that is left over: bring it into others, and leave nobody out.
 
-To drop it, as the thesis does, would tell of whoever is known to be in the data, and found nowhere, that they were
-among those with protected values.
+To drop it, as the thesis does, would tell of whoever is known to be in the data, and found nowhere, that
+they were among those with protected values.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def absorb(work: Work, rest: int, finished: Counts) -> None:
     """Bring a cluster that is not finished into finished ones, for little extra loss while the share holds.
 
-    The cluster as a whole goes into one of them, or its persons one by one into several, whichever loses less. If
-    neither is possible, who found no place is merged with finished clusters until the share holds; with all of them
-    it does. Everything happens among `rest` and `finished`.
+    The cluster as a whole goes into one of them, or its persons one by one into several, whichever loses
+    less. If neither is possible, who found no place is merged with finished clusters until the share holds;
+    with all of them it does. Everything happens among `rest` and `finished`.
     """
     if work.is_private(rest):
         work.clusters.status[rest] = kernels.clusters.FINISHED

@@ -11,7 +11,7 @@ from sequester import kernels
 from sequester.engine import part
 
 if TYPE_CHECKING:
-    from sequester._typing import Counts
+    from sequester._typing import Codes, Counts
     from sequester.engine import Engine, Progress
     from sequester.engine.checkpoint import Checkpoint
     from sequester.methods.cblda.work import Work
@@ -91,9 +91,10 @@ def agglomerate(
     checkpoint.save(name, {"merges": merges[:n_merges]})
 
 
-def _still_waiting(work: Work, persons: Counts) -> Counts:
+def _still_waiting(work: Work, persons: Counts) -> Codes:
     status = work.clusters.status[persons]
-    return persons[status == kernels.clusters.WAITING].astype(np.int32)
+    waiting: Codes = persons[status == kernels.clusters.WAITING].astype(np.int32)
+    return waiting
 
 
 def _find_all(work: Work, index: object, engine: Engine | None, progress: Progress, phase: str) -> None:

@@ -13,6 +13,7 @@ from sequester.errors import UnattainableError
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask
     from sequester.data.table import EventTable
+    from sequester.methods.cblda.solution import Solution
     from sequester.methods.cblda.work import Values
     from sequester.release.randomness import Randomness
 
@@ -43,8 +44,8 @@ class Rates:
     def leave_out(self, c: float, randomness: Randomness) -> None:
         """Leave out as few persons as bring every value down to the share; chance chooses among them.
 
-        Whoever has more of the values that are too common goes first. Who is left out does not depend on their
-        quasi-identifiers, and each of them will be covered by a class.
+        Whoever has more of the values that are too common goes first. Who is left out does not depend on
+        their quasi-identifiers, and each of them will be covered by a class.
         """
         lots = randomness.numbers("left out", len(self.is_left))
         while (above := self.above(c)).any():
@@ -59,9 +60,7 @@ class Rates:
             self.is_left[holders[order[:n_out]]] = False
 
 
-def refuse_impossible(
-    table: EventTable, values: Values, k: int, c: float, *, each: bool, drop: bool
-) -> None:
+def refuse_impossible(table: EventTable, values: Values, k: int, c: float, *, each: bool, drop: bool) -> None:
     """Refuse what no release of the table can keep, and name what can be kept."""
     n_persons = table.n_persons
     _refuse_few(n_persons, k, "")
@@ -76,9 +75,9 @@ def refuse_impossible(
     least = math.ceil(totals[worst] / n_persons * 1e4 - 1e-5) / 1e4
     others = f", and {len(above) - 1:,} more values are above c" if len(above) > 1 else ""
     msg = (
-        f"c = {c:g} cannot be kept: {100 * totals[worst] / n_persons:.2f} % of all persons have {what}{others}, "
-        f"and no classes make them fewer; the smallest c that can be kept is {least:g}, or infeasible = "
-        '"drop" leaves out some of them'
+        f"c = {c:g} cannot be kept: {100 * totals[worst] / n_persons:.2f} % of all persons have "
+        f"{what}{others}, and no classes make them fewer; the smallest c that can be kept is {least:g}, or "
+        'infeasible = "drop" leaves out some of them'
     )
     raise UnattainableError(msg, achieved={"c": least})
 
@@ -101,3 +100,34 @@ def _refuse_few(n_persons: int, k: int, which: str) -> None:
         hint = f"the largest k that can be kept is {n_persons:,}" if n_persons >= 2 else "no k can be kept"
         msg = f"k = {k:,} is more than the {persons}{which}; {hint}"
         raise UnattainableError(msg, achieved={"k": n_persons})
+
+
+def refuse_broken_rules(table: EventTable, solution: Solution) -> None:
+    """Refuse classes that show nothing, or that do to a value what it must never suffer."""
+    lengths = np.bincount(
+        np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))[solution.is_kept],
+        minlength=table.n_persons,
+    )
+    if (lengths == 0).any():
+        capped = [name for name, quasi in table.schema.quasi.items() if quasi.max_level is not None]
+        n_empty = int((lengths == 0).sum())
+        msg = (
+            f"{n_empty:,} of {table.n_persons:,} persons would lose all their events, because max_level of "
+            f"{', '.join(capped) or 'no column'} and never_suppress keep values apart: a larger "
+            "max_level, fewer values in never_suppress, or a smaller k could be kept"
+        )
+        raise UnattainableError(msg)
+    for quasi, name in enumerate(solution.trees.names):
+        labels = table.sequences.codebooks[name].labels
+        kept = table.schema.quasi[name].never_suppress
+        must_stay = np.array([label in kept for label in labels], np.bool_)[table.sequences.columns[name]]
+        is_root = solution.shown[:, quasi] == solution.trees.first[quasi]
+        broken = np.flatnonzero(must_stay & (~solution.is_kept | is_root))
+        if len(broken):
+            label = labels[table.sequences.columns[name][broken[0]]]
+            msg = (
+                f"never_suppress of {name} cannot be kept: {label!r} would be suppressed, "
+                f"{len(broken):,} times, first in row {table.rows[broken[0]]:,}; a smaller k, or coarser "
+                "levels below the root, could keep it"
+            )
+            raise UnattainableError(msg)

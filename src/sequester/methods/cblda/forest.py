@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sequester.kernels.alignment import Forest
 
 FINEST = 10**6
-"""The largest unit: a cell as it was is worth at most so much, and everything else is rounded to wholes of it."""
+"""The largest unit: a cell as it was is worth at most so much, and the rest is rounded to wholes."""
 _ROOM = 1 << 62
 
 
@@ -43,7 +43,8 @@ class Trees:
     def of(cls, table: EventTable) -> Trees:
         """Number the nodes, and say what each is worth: all for a leaf, nothing for the root (Eq. 5.3).
 
-        Worths are exact where a unit of at most a million allows it. Weights count in proportion to the largest.
+        Worths are exact where a unit of at most a million allows it. Weights count in proportion to the
+        largest.
         """
         quasi = table.schema.quasi
         trees = tuple(table.hierarchies[name] for name in quasi)
@@ -62,9 +63,9 @@ class Trees:
             unit=unit,
             wholes=np.array([round(unit * weight) for weight in weights], np.int64),
             kernel=kernels.alignment.Forest(
-                parent=np.concatenate([tree.parent + at for tree, at in zip(trees, first, strict=False)]).astype(
-                    np.int32
-                ),
+                parent=np.concatenate(
+                    [tree.parent + at for tree, at in zip(trees, first, strict=False)]
+                ).astype(np.int32),
                 depth=np.concatenate([tree.depth for tree in trees]).astype(np.int32),
                 worth=np.concatenate(
                     [_worths(tree, weight, unit) for tree, weight in zip(trees, weights, strict=True)]

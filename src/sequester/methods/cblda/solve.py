@@ -12,7 +12,7 @@ from sequester.engine import part, silent
 from sequester.engine.checkpoint import NoCheckpoint
 from sequester.methods.cblda.absorb import absorb
 from sequester.methods.cblda.agglomerate import agglomerate
-from sequester.methods.cblda.feasibility import choose_persons, refuse_impossible
+from sequester.methods.cblda.feasibility import choose_persons, refuse_broken_rules, refuse_impossible
 from sequester.methods.cblda.forest import Trees
 from sequester.methods.cblda.solution import Solution
 from sequester.methods.cblda.work import Snapshot, Values, Work
@@ -85,7 +85,13 @@ def solve(
     merging = part(progress, 0.05, 0.85)
     if len(blocks) == 1:
         agglomerate(
-            work, everybody, engine=engine, progress=merging, checkpoint=checkpoint, name="merges", phase=PHASE
+            work,
+            everybody,
+            engine=engine,
+            progress=merging,
+            checkpoint=checkpoint,
+            name="merges",
+            phase=PHASE,
         )
     else:
         _block_by_block(work, blocks, engine, merging, checkpoint)
@@ -95,7 +101,9 @@ def solve(
     if plan.split:
         _split(work, part(progress, 0.9, 0.98))
     progress(0.98, "writing down what is released")
-    return Solution.of(table, work, n_blocks=len(blocks))
+    solution = Solution.of(table, work, n_blocks=len(blocks))
+    refuse_broken_rules(table, solution)
+    return solution
 
 
 def _neighbours(work: Work, persons: Counts, block: int) -> list[Counts]:
@@ -158,9 +166,7 @@ def _divide(work: Work, cluster: int) -> list[int]:
     members = np.sort(work.members(cluster))
     before, worth = Snapshot.of(work, members), work.left_worth(np.array([cluster]))
     work.restore(members)
-    agglomerate(
-        work, members, engine=None, progress=silent, checkpoint=NoCheckpoint(), name="", phase=""
-    )
+    agglomerate(work, members, engine=None, progress=silent, checkpoint=NoCheckpoint(), name="", phase="")
     ours = members[work.clusters.status[members] != kernels.clusters.GONE]
     finished = ours[work.clusters.status[ours] == kernels.clusters.FINISHED]
     for rest in ours[work.clusters.status[ours] == kernels.clusters.WAITING]:

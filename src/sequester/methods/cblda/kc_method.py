@@ -1,0 +1,118 @@
+"""What CBLDA and its baseline share: the table they take, the road they go, what they measure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from sequester.engine.checkpoint import NoCheckpoint
+from sequester.errors import ParameterError, SchemaError
+from sequester.methods.method import Method
+
+if TYPE_CHECKING:
+    from sequester.data.table import EventTable
+    from sequester.engine import Engine, Progress
+    from sequester.engine.checkpoint import Checkpoint
+    from sequester.methods.cblda.solve import Plan
+    from sequester.privacy.kc import KCPrivacy
+    from sequester.release.outcome import Outcome
+    from sequester.release.randomness import Randomness
+    from sequester.utility.score import Score
+
+
+@dataclass(frozen=True, kw_only=True)
+class KCMethod(Method):
+    """A method that puts persons into classes and releases the same quasi-identifiers for all of a class."""
+
+    aligns: ClassVar[bool]
+    """Events are paired so that the least is lost, and not at random."""
+
+    k: int = field(metadata={"least": 2})
+    """Persons of every class; at least 2."""
+    c: float | str
+    """Largest share of a class at risk, above 0, at most 1; or a fraction such as "1/3"."""
+    reading: Literal["any", "each"] = "any"
+    """At risk are persons with any protected value ("any"), or every value counts by itself ("each")."""
+    infeasible: Literal["refuse", "drop"] = "refuse"
+    """Where more than the share c of all persons are at risk: refuse, or leave some of them out ("drop")."""
+
+    def __post_init__(self) -> None:
+        model = self.model()
+        object.__setattr__(self, "k", model.k)
+        if self.infeasible not in ("refuse", "drop"):
+            msg = f'infeasible must be "refuse" or "drop", got {self.infeasible!r}'
+            raise ParameterError(msg)
+
+    def model(self) -> KCPrivacy:
+        """Promise (K,C)-privacy."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.privacy.kc import KCPrivacy  # noqa: PLC0415
+
+        return KCPrivacy(k=self.k, c=self.c, reading=self.reading)
+
+    def plan(self) -> Plan:
+        """What is asked for."""
+        # Loaded here so that `sequester methods` need not wait for numpy and numba.
+        from sequester.methods.cblda.solve import BLOCK, Plan  # noqa: PLC0415
+
+        return Plan(
+            k=self.k,
+            c=float(Fraction(self.c)),
+            each=self.reading == "each",
+            drop=self.infeasible == "drop",
+            split=False,
+            is_random=not self.aligns,
+            exact=None,
+            block=BLOCK,
+        )
+
+    def accept(self, table: EventTable) -> None:
+        """Refuse a table without quasi-identifiers."""
+        schema = table.schema
+        if schema.symbol is not None:
+            msg = (
+                f"{self.name} needs quasi-identifiers, and column {schema.symbol.column!r} is a symbol: name "
+                "it in quasi, with a hierarchy"
+            )
+            raise SchemaError(msg)
+        if not schema.quasi:
+            msg = f"{self.name} needs quasi-identifiers, and no column has the role quasi"
+            raise SchemaError(msg)
+
+    def transform(
+        self, table: EventTable, *, randomness: Randomness, engine: Engine, progress: Progress
+    ) -> Outcome:
+        """Find classes of similar histories, and make those of a class look alike."""
+        return self.resume(
+            table, randomness=randomness, engine=engine, progress=progress, checkpoint=NoCheckpoint()
+        )
+
+    def resume(
+        self,
+        table: EventTable,
+        *,
+        randomness: Randomness,
+        engine: Engine,
+        progress: Progress,
+        checkpoint: Checkpoint,
+    ) -> Outcome:
+        """Do as `transform`, and keep the merges that were made: whoever comes back repeats them at once."""
+        # Loaded here so that `sequester methods` need not wait for polars and numba.
+        from sequester.methods.cblda.limits import limits_of  # noqa: PLC0415
+        from sequester.methods.cblda.publish import publish  # noqa: PLC0415
+        from sequester.methods.cblda.solve import solve  # noqa: PLC0415
+
+        plan = self.plan()
+        solution = solve(
+            table, plan, randomness=randomness, engine=engine, progress=progress, checkpoint=checkpoint
+        )
+        limits, warnings = limits_of(table, solution, plan)
+        return publish(table, solution, limits=limits, warnings=warnings)
+
+    def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
+        """Say how much coarser the release is, what is missing, and how well counts can be estimated."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.methods.cblda.measures import measure  # noqa: PLC0415
+
+        return measure(outcome, table, progress=progress)
