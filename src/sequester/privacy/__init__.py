@@ -7,6 +7,7 @@ from sequester.privacy.kcp import KCPPrivacy
 from sequester.privacy.l_diversity import LDiversity
 from sequester.privacy.l_eligibility import LEligibility
 from sequester.privacy.model import PrivacyModel, RecordModel, Verdict
+from sequester.privacy.mutual_information import MutualInformationPrivacy
 from sequester.privacy.pattern_hiding import PatternHiding
 from sequester.privacy.sequence_k import SequenceKAnonymity
 
@@ -16,6 +17,7 @@ MODELS: dict[str, type[PrivacyModel]] = {
     "PatternHiding": PatternHiding,
     "LDiversity": LDiversity,
     "LEligibility": LEligibility,
+    "MutualInformationPrivacy": MutualInformationPrivacy,
     "SequenceKAnonymity": SequenceKAnonymity,
 }
 """Every model, by the name that certificates give it."""
@@ -28,6 +30,7 @@ __all__ = [
     "KCPrivacy",
     "LDiversity",
     "LEligibility",
+    "MutualInformationPrivacy",
     "PatternHiding",
     "PrivacyModel",
     "RecordModel",
