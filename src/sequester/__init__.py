@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         UnattainableError,
     )
     from sequester.hierarchies.hierarchy import Hierarchy
-    from sequester.methods import BFP2kA, PrefixPruning
+    from sequester.methods import HALT, BFP2kA, GloGen, PrefixPruning
     from sequester.privacy.kcp import KCPPrivacy
     from sequester.privacy.model import Verdict
     from sequester.privacy.sequence_k import SequenceKAnonymity
@@ -51,8 +51,10 @@ if TYPE_CHECKING:
     from sequester.workflow.verify import verify
 
 __all__ = [
+    "HALT",
     "BFP2kA",
     "EventTable",
+    "GloGen",
     "Hierarchy",
     "HierarchyError",
     "InputError",
@@ -85,6 +87,8 @@ __all__ = [
 _PLACES = {
     "BFP2kA": "methods",
     "EventTable": "data.table",
+    "GloGen": "methods",
+    "HALT": "methods",
     "Hierarchy": "hierarchies.hierarchy",
     "HierarchyError": "errors",
     "InputError": "errors",

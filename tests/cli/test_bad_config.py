@@ -76,7 +76,10 @@ CASES = [
         toml(("k = 2", "k = 2\nc = 0.5")),
     ),
     Case(
-        "an unknown method", 2, ("method.name must be one of p2ka,", 'got "magic"'), toml(("p2ka", "magic"))
+        "an unknown method",
+        2,
+        ("method.name must be one of", "p2ka,", 'got "magic"'),
+        toml(("p2ka", "magic")),
     ),
     Case("no name of a method", 2, ("method.name must be one of", "missing"), toml(('name = "p2ka"', ""))),
     Case(

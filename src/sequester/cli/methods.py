@@ -61,7 +61,7 @@ def _lines(described: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _entry(name: str, text: str) -> list[str]:
-    return textwrap.wrap(text, 96, initial_indent=f"  {name:<10}", subsequent_indent=" " * 12)
+    return textwrap.wrap(text, 96, initial_indent=f"  {name:<11}", subsequent_indent=" " * 13)
 
 
 def _toml(value: object) -> str:

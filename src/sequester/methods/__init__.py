@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sequester.methods.halt.glogen import GloGen
+from sequester.methods.halt.halt import HALT
 from sequester.methods.p2ka.bf_p2ka import BFP2kA
 from sequester.methods.p2ka.prefix_pruning import PrefixPruning
 
 if TYPE_CHECKING:
     from sequester.methods.method import Method
 
-METHODS: dict[str, type[Method]] = {each.name: each for each in (BFP2kA, PrefixPruning)}
+METHODS: dict[str, type[Method]] = {each.name: each for each in (HALT, GloGen, BFP2kA, PrefixPruning)}
 """Name to class, in the order in which they are listed."""
 
-__all__ = ["METHODS", "BFP2kA", "PrefixPruning"]
+__all__ = ["HALT", "METHODS", "BFP2kA", "GloGen", "PrefixPruning"]

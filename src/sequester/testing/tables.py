@@ -8,12 +8,12 @@ import polars as pl
 
 from sequester.data.schema import Schema, Symbol
 from sequester.data.table import EventTable
+from sequester.hierarchies.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from sequester.hierarchies.builder import HierarchyBuilder
-    from sequester.hierarchies.hierarchy import Hierarchy
 
 EDGES: Mapping[str, Sequence[str]] = {
     "one person": ["abc"],
@@ -50,3 +50,34 @@ def symbol_table(
     types = {"user": pl.String, "step": pl.Int64, column: pl.String}
     frame = pl.DataFrame(events, schema=types, orient="row")
     return EventTable(frame, Schema(person="user", order="step", symbol=Symbol(column, hierarchy)))
+
+
+def history_table(rows: Iterable[str]) -> EventTable:
+    """Make a table of one quasi-identifier and one sensitive value per event; a row is a person's letters.
+
+    The letters are a and b, which are early, and c and d, which are late. Every fourth person is ill in the
+    last event, beginning with the first.
+
+    Examples
+    --------
+    >>> table = history_table(["ab", "b"])
+    >>> table.sequences.to_rows("letter"), table.sequences.to_rows("ill")
+    ([('a', 'b'), ('b',)], [('no', 'yes'), ('no',)])
+    """
+    events = [
+        (
+            f"person {number}",
+            place,
+            letter,
+            "yes" if place == len(row) and number % 4 == 1 else "no",
+        )
+        for number, row in enumerate(rows, start=1)
+        for place, letter in enumerate(row, start=1)
+    ]
+    types = {"user": pl.String, "step": pl.Int64, "letter": pl.String, "ill": pl.String}
+    frame = pl.DataFrame(events, schema=types, orient="row")
+    tree = Hierarchy.from_tree({"early": ["a", "b"], "late": ["c", "d"]})
+    return EventTable(
+        frame,
+        Schema(person="user", order="step", quasi={"letter": tree}, sensitive={"ill": ["yes"]}),
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from fractions import Fraction
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import assume, given, settings
@@ -245,6 +246,12 @@ def test_a_symbol_is_refused():
 def test_parameters_outside_their_range_are_refused(wrong, message):
     with pytest.raises(ParameterError, match=message):
         HALT(**({"k": 2, "c": 0.5, "p": 1} | wrong))
+
+
+def test_numbers_of_numpy_are_numbers():
+    made = HALT(k=np.int64(2), c=np.float64(0.5), p=np.int32(1))
+    assert made == HALT(k=2, c=0.5, p=1)
+    assert type(made.k) is type(made.p) is int
 
 
 def test_a_lattice_that_is_too_large_is_refused():

@@ -37,7 +37,10 @@ class KCPMethod(Method):
     """Where a protected value is above c among all persons: refuse, or leave out ("drop") who have it."""
 
     def __post_init__(self) -> None:
-        self.model()
+        model = self.model()
+        for name in ("k", "c", "p"):
+            # Numbers of numpy are numbers, too, and the model has made plain ones of them.
+            object.__setattr__(self, name, getattr(model, name))
         if self.infeasible not in ("refuse", "drop"):
             msg = f'infeasible must be "refuse" or "drop", got {self.infeasible!r}'
             raise ParameterError(msg)

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sequester.data.schema import ROW
-from sequester.methods import METHODS
 from sequester.workflow.draft.column import SAMPLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from sequester.workflow.draft.draft import Draft
     from sequester.workflow.draft.sensitive import Candidate
@@ -202,16 +201,7 @@ def _in_comment(line: str) -> str:
 
 def _method(draft: Draft) -> Iterator[str]:
     yield comment("How to protect it; `sequester methods` explains the choices.")
-    suggestion = _suggestion(draft)
-    if suggestion is None:
-        yield comment(
-            "No method of this version takes quasi-identifiers. p2ka takes one symbol per event: name"
-        )
-        yield comment(
-            "what happened in [data.symbol] column, delete the [data.quasi] tables, and drop their columns."
-        )
-        suggestion = ("p2ka", "k = 10")
-    name, *parameters = suggestion
+    name, *parameters = _FOR_SYMBOLS if draft.symbol is not None else _FOR_QUASI
     yield "#[method]"
     yield f"#name = {text(name)}"
     yield from (f"#{parameter}" for parameter in parameters)
@@ -220,10 +210,5 @@ def _method(draft: Draft) -> Iterator[str]:
     yield 'path = "out"'
 
 
-_FOR_SYMBOLS = (("p2ka", "k = 10"),)
-_FOR_QUASI = (("halt", "k = 5", "c = 0.5", "p = 2"), ("cblda", "k = 5", "c = 0.5"))
-
-
-def _suggestion(draft: Draft) -> Sequence[str] | None:
-    known = _FOR_SYMBOLS if draft.symbol is not None else _FOR_QUASI
-    return next((each for each in known if each[0] in METHODS), None)
+_FOR_SYMBOLS = ("p2ka", "k = 10")
+_FOR_QUASI = ("halt", "k = 5", "c = 0.5", "p = 2")
