@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from sequester.kernels import containment as containment
     from sequester.kernels import distinct as distinct
     from sequester.kernels import embeddings as embeddings
+    from sequester.kernels import event_patterns as event_patterns
     from sequester.kernels import hiding as hiding
     from sequester.kernels import hiding_rank as hiding_rank
     from sequester.kernels import hiding_rows as hiding_rows
     from sequester.kernels import hiding_search as hiding_search
+    from sequester.kernels import insertions as insertions
     from sequester.kernels import itemsets as itemsets
     from sequester.kernels import knowledge as knowledge
     from sequester.kernels import knowledge_rows as knowledge_rows
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from sequester.kernels import prefixspan as prefixspan
     from sequester.kernels import quest as quest
     from sequester.kernels import records as records
+    from sequester.kernels import row_masks as row_masks
     from sequester.kernels import swaps as swaps
     from sequester.kernels import traces as traces
     from sequester.kernels import trajectories as trajectories

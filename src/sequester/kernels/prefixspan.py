@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
+from sequester.kernels.insertions import has_insertion
+from sequester.kernels.row_masks import lowest, next_place
+
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
+    from sequester.kernels.row_masks import Bits
+
+_ONE = np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
@@ -78,40 +84,168 @@ def wider(values: Codes, n_used: int, n_needed: int) -> Codes:
     if n_needed <= values.size:
         return values
     wider = np.empty(max(n_needed, 2 * values.size), values.dtype)
-    wider[:n_used] = values[:n_used]
+    # Not by slices: the compiler takes seconds over the message for slices that do not fit.
+    for i in range(n_used):
+        wider[i] = values[i]
     return wider
 
 
 @njit(cache=True, nogil=True)
-def mine_frequent(
+def weigh_extensions(
+    low: int,
+    high: int,
+    parts: Codes,
+    masks: Bits,
+    weights: Counts,
+    part_rows: Codes,
+    part_symbols: Offsets,
+    symbols: Codes,
+    weight_of: Counts,
+    size_of: Counts,
+    met: Codes,
+) -> int:
+    """Add up, symbol by symbol, the weights of the projection's rows that have it ahead.
+
+    Also adds up the room that their projection needs, and lists the symbols that were met; answers how many.
+    """
+    n_met = 0
+    entry = low
+    while entry < high:
+        row = part_rows[parts[entry]]
+        weight = weights[row]
+        end = entry + 1
+        while end < high and part_rows[parts[end]] == row:
+            end += 1
+        for each in range(entry, end):
+            base = part_symbols[parts[each]]
+            mask = masks[each]
+            while mask != 0:
+                symbol = symbols[base + lowest(mask)]
+                mask &= mask - _ONE
+                if size_of[symbol] == 0:
+                    met[n_met] = symbol
+                    n_met += 1
+                weight_of[symbol] += weight
+                size_of[symbol] += end - entry
+        entry = end
+    return n_met
+
+
+@njit(cache=True, nogil=True)
+def project(
+    low: int,
+    high: int,
+    parts: Codes,
+    places: Codes,
+    masks: Bits,
+    offsets: Offsets,
+    part_rows: Codes,
+    part_symbols: Offsets,
+    symbols: Codes,
+    first_parts: Offsets,
+    ahead_starts: Offsets,
+    ahead: Bits,
+    bits: Bits,
+    bit_starts: Offsets,
+    extension_of: Counts,
+    highs: Offsets,
+    kept: Bits,
+    keep_all: bool,
+) -> None:
+    """Write the projections of all frequent extensions of one projection.
+
+    ``extension_of[symbol]`` is the number of the extension, or -1; ``highs[number]`` is where its projection
+    goes on. `kept` is room for the parts of one row.
+    """
+    entry = low
+    while entry < high:
+        row = part_rows[parts[entry]]
+        end = entry + 1
+        while end < high and part_rows[parts[end]] == row:
+            end += 1
+        for each in range(entry, end):
+            base = part_symbols[parts[each]]
+            mask = masks[each]
+            frequent = mask
+            while mask != 0:
+                rest = mask & (mask - _ONE)
+                if extension_of[symbols[base + lowest(mask)]] < 0:
+                    frequent ^= mask ^ rest
+                mask = rest
+            kept[each - entry] = frequent
+        first_part = first_parts[row]
+        n_parts = first_parts[row + 1] - first_part
+        n_blocks = (offsets[row + 1] - offsets[row] + 63) >> 6
+        row_base = part_symbols[first_part]
+        for each in range(entry, end):
+            base = part_symbols[parts[each]]
+            mask = kept[each - entry]
+            while mask != 0:
+                rank = lowest(mask)
+                mask &= mask - _ONE
+                extension = extension_of[symbols[base + rank]]
+                start = bit_starts[row] + (base + rank - row_base) * n_blocks
+                place = next_place(bits, start, places[each]) + 1
+                here = ahead_starts[row] + place * n_parts - first_part
+                for other in range(entry, end):
+                    left = ahead[here + parts[other]] & kept[other - entry]
+                    if keep_all or left != 0:
+                        to = highs[extension]
+                        parts[to] = parts[other]
+                        places[to] = place
+                        masks[to] = left
+                        highs[extension] = to + 1
+        entry = end
+
+
+@njit(cache=True, nogil=True)
+def mine_below(
+    first: int,
+    last: int,
     items: Codes,
     offsets: Offsets,
     weights: Counts,
-    n_symbols: int,
+    symbol_starts: Offsets,
+    symbol_rows: Codes,
+    symbol_after: Offsets,
+    part_rows: Codes,
+    part_symbols: Offsets,
+    symbols: Codes,
+    first_parts: Offsets,
+    ahead_starts: Offsets,
+    ahead: Bits,
+    bits: Bits,
+    bit_starts: Offsets,
     min_support: int,
+    min_length: int,
     max_length: int,
     max_patterns: int,
-) -> tuple[Codes, Offsets, Counts, bool]:
-    """List all patterns of weight `min_support` or more in label order, with their weights.
+    n_found_by_all: Counts,
+    closed: bool,
+    keep_rows: bool,
+) -> tuple[Codes, Offsets, Counts, Codes, Offsets, bool]:
+    """List all patterns of weight `min_support` or more that begin with a symbol from `first` to `last`.
 
-    A node of the search is a pattern with its projection: the rows that contain it, each with the place after
-    the greedy match. One pass over what follows weighs all extensions, a second fills the projections of the
-    frequent ones; both stop in a row once every symbol that is still ahead was met. Projections lie in one
-    growing buffer, those of the siblings that wait below the current one.
+    They come in lexicographic order, each with its weight and, where `keep_rows`, the rows that contain it.
 
-    The last answer is false where there were more than `max_patterns`; the lists are then cut off. Requires
-    codes below `n_symbols`, ``min_support > 0`` and ``max_length > 0``.
+    A node of the search is a pattern with its projection: the parts of the rows that contain it, each with
+    the place after the greedy match and a mask of the symbols ahead that can still make a frequent pattern.
+    The masks alone weigh all extensions; places are looked up for the frequent ones only. A part without such
+    symbols is left out, unless rows are needed. Projections lie in one growing buffer, those of the siblings
+    that wait below the current one.
+
+    The last answer is false where there were more than `max_patterns`, here or in all shards together, which
+    count in ``n_found_by_all[0]``; the lists are then cut off. Requires ``min_support > 0``; the arrays are
+    from `list_first_places`, `list_parts` and `mark_rows`, of the same rows.
     """
-    n_ahead = count_ahead(items, offsets, n_symbols)
-    n_rows = offsets.size - 1
+    n_symbols = symbol_starts.size - 1
+    keep_all = keep_rows or closed
     # Projections.
-    rows = np.empty(max(2 * n_rows, 1024), np.int32)
-    after = np.empty(max(2 * n_rows, 1024), np.int64)
-    for row in range(n_rows):
-        rows[row] = row
-        after[row] = offsets[row]
+    parts = np.empty(1024, np.int32)
+    places = np.empty(1024, np.int32)
+    masks = np.empty(1024, np.uint64)
     # Extensions that are frequent and wait for their turn: their symbol, weight and projection.
-    symbols = np.empty(64, np.int32)
+    waiting = np.empty(64, np.int32)
     supports = np.empty(64, np.int64)
     lows = np.empty(64, np.int64)
     highs = np.empty(64, np.int64)
@@ -120,114 +254,177 @@ def mine_frequent(
     stops = np.zeros(64, np.int64)
     path = np.empty(64, np.int32)
     # What one projection says about each symbol.
-    stamp = np.zeros(n_symbols, np.int64)
-    clock = 0
     weight_of = np.zeros(n_symbols, np.int64)
     size_of = np.zeros(n_symbols, np.int64)
     fill_of = np.zeros(n_symbols, np.int64)
     met = np.empty(n_symbols, np.int32)
+    stamp = np.zeros(n_symbols, np.int64)
+    clock = 0
+    # What the parts of one row have to offer.
+    most_parts = 1
+    for row in range(offsets.size - 1):
+        most_parts = max(most_parts, first_parts[row + 1] - first_parts[row])
+    kept = np.empty(most_parts, np.uint64)
     # Answers.
     found = np.empty(1024, np.int32)
     found_offsets = np.zeros(1024, np.int64)
     found_supports = np.empty(1024, np.int64)
+    found_rows = np.empty(1024, np.int32)
+    row_offsets = np.zeros(1024, np.int64)
     n_found = 0
+    row_list = np.empty(1024, np.int32)
+    is_complete = True
 
-    depth = 0
-    low, high = 0, n_rows
-    while True:
-        # Weigh the extensions of the pattern path[:depth].
-        n_met = 0
-        n_frequent = 0
-        first = stops[depth - 1] if depth > 0 else 0
-        if depth < max_length:
-            for entry in range(low, high):
-                row = rows[entry]
-                clock += 1
-                i, stop = after[entry], offsets[row + 1]
-                left = n_ahead[i] if i < stop else 0
-                while left > 0:
-                    symbol = items[i]
-                    if stamp[symbol] != clock:
-                        stamp[symbol] = clock
-                        left -= 1
-                        if size_of[symbol] == 0:
-                            met[n_met] = symbol
-                            n_met += 1
-                        weight_of[symbol] += weights[row]
-                        size_of[symbol] += 1
-                    i += 1
-            top = high if depth == 0 else highs[first - 1]
-            met[:n_met].sort()
-            symbols = wider(symbols, first, first + n_met)
-            supports = wider(supports, first, first + n_met)
-            lows = wider(lows, first, first + n_met)
-            highs = wider(highs, first, first + n_met)
-            for j in range(n_met):
-                symbol = met[j]
-                if weight_of[symbol] >= min_support:
-                    at = first + n_frequent
-                    symbols[at] = symbol
-                    supports[at] = weight_of[symbol]
-                    lows[at] = top
-                    fill_of[symbol] = top
-                    top += size_of[symbol] if depth + 1 < max_length else 0
-                    highs[at] = top
-                    n_frequent += 1
-                else:
-                    fill_of[symbol] = -1
-                weight_of[symbol] = 0
-                size_of[symbol] = 0
-            if n_frequent > 0 and depth + 1 < max_length:
-                rows = wider(rows, lows[first], top)
-                after = wider(after, lows[first], top)
+    for symbol in range(first, last):
+        # The projection of the symbol alone.
+        top = 0
+        total = 0
+        for entry in range(symbol_starts[symbol], symbol_starts[symbol + 1]):
+            row = symbol_rows[entry]
+            total += weights[row]
+            n_parts = first_parts[row + 1] - first_parts[row]
+            place = symbol_after[entry] - offsets[row]
+            here = ahead_starts[row] + place * n_parts
+            if top + n_parts > parts.size:
+                parts = wider(parts, top, top + n_parts)
+                places = wider(places, top, top + n_parts)
+                masks = wider(masks, top, top + n_parts)
+            for part in range(n_parts):
+                if keep_all or ahead[here + part] != 0:
+                    parts[top] = first_parts[row] + part
+                    places[top] = place
+                    masks[top] = ahead[here + part]
+                    top += 1
+        if total < min_support:
+            continue
+        waiting[0], supports[0], lows[0], highs[0] = symbol, total, 0, top
+        turns[0], stops[0] = 0, 1
+        depth = 0
+        while depth >= 0:
+            # Write down the extension whose turn it is.
+            turn = turns[depth]
+            path = wider(path, depth, depth + 1)
+            path[depth] = waiting[turn]
+            depth += 1
+            low, high = lows[turn], highs[turn]
+            n_rows = 0
+            if keep_all:
+                row_list = wider(row_list, 0, high - low)
                 for entry in range(low, high):
-                    row = rows[entry]
-                    clock += 1
-                    i, stop = after[entry], offsets[row + 1]
-                    left = n_ahead[i] if i < stop else 0
-                    while left > 0:
-                        symbol = items[i]
-                        if stamp[symbol] != clock:
-                            stamp[symbol] = clock
-                            left -= 1
-                            at = fill_of[symbol]
-                            if at >= 0:
-                                rows[at] = row
-                                after[at] = i + 1
-                                fill_of[symbol] = at + 1
-                        i += 1
-        turns = wider(turns, depth, depth + 1)
-        stops = wider(stops, depth, depth + 1)
-        turns[depth] = first
-        stops[depth] = first + n_frequent
-        # Go on with the next extension that waits, here or further up.
-        while turns[depth] == stops[depth]:
-            depth -= 1
-            if depth < 0:
-                return (
-                    found[: found_offsets[n_found]].copy(),
-                    found_offsets[: n_found + 1].copy(),
-                    found_supports[:n_found].copy(),
-                    True,
+                    if entry == low or part_rows[parts[entry]] != row_list[n_rows - 1]:
+                        row_list[n_rows] = part_rows[parts[entry]]
+                        n_rows += 1
+            is_wanted, goes_on = depth >= min_length, depth < max_length
+            if closed:
+                some_rows = row_list[:n_rows]
+                if is_wanted:
+                    has, clock = has_insertion(items, offsets, some_rows, path[:depth], stamp, clock, False)
+                    is_wanted = not has
+                if goes_on:
+                    has, clock = has_insertion(items, offsets, some_rows, path[:depth], stamp, clock, True)
+                    goes_on = not has
+            if is_wanted:
+                if n_found == max_patterns or n_found_by_all[0] > max_patterns:
+                    is_complete = False
+                    break
+                n_found_by_all[0] += 1
+                n_items = found_offsets[n_found]
+                found = wider(found, n_items, n_items + depth)
+                for i in range(depth):
+                    found[n_items + i] = path[i]
+                found_supports = wider(found_supports, n_found, n_found + 1)
+                found_supports[n_found] = supports[turn]
+                n_held = row_offsets[n_found]
+                n_found += 1
+                found_offsets = wider(found_offsets, n_found, n_found + 1)
+                found_offsets[n_found] = n_items + depth
+                row_offsets = wider(row_offsets, n_found, n_found + 1)
+                row_offsets[n_found] = n_held
+                if keep_rows:
+                    found_rows = wider(found_rows, n_held, n_held + n_rows)
+                    for i in range(n_rows):
+                        found_rows[n_held + i] = row_list[i]
+                    row_offsets[n_found] = n_held + n_rows
+            # Weigh its own extensions.
+            n_met = 0
+            n_frequent = 0
+            next_up = stops[depth - 1]
+            if goes_on:
+                n_met = weigh_extensions(
+                    low,
+                    high,
+                    parts,
+                    masks,
+                    weights,
+                    part_rows,
+                    part_symbols,
+                    symbols,
+                    weight_of,
+                    size_of,
+                    met,
                 )
-            turns[depth] += 1
-        if n_found == max_patterns:
-            return (
-                found[: found_offsets[n_found]].copy(),
-                found_offsets[: n_found + 1].copy(),
-                found_supports[:n_found].copy(),
-                False,
-            )
-        turn = turns[depth]
-        path = wider(path, depth, depth + 1)
-        path[depth] = symbols[turn]
-        depth += 1
-        low, high = lows[turn], highs[turn]
-        n_items = found_offsets[n_found]
-        found = wider(found, n_items, n_items + depth)
-        found[n_items : n_items + depth] = path[:depth]
-        found_supports = wider(found_supports, n_found, n_found + 1)
-        found_supports[n_found] = supports[turn]
-        n_found += 1
-        found_offsets = wider(found_offsets, n_found, n_found + 1)
-        found_offsets[n_found] = n_items + depth
+                top = highs[next_up - 1]
+                met[:n_met].sort()
+                waiting = wider(waiting, next_up, next_up + n_met)
+                supports = wider(supports, next_up, next_up + n_met)
+                lows = wider(lows, next_up, next_up + n_met)
+                highs = wider(highs, next_up, next_up + n_met)
+                needs_entries = keep_all or depth + 1 < max_length
+                for j in range(n_met):
+                    other = met[j]
+                    if weight_of[other] >= min_support:
+                        at = next_up + n_frequent
+                        waiting[at] = other
+                        supports[at] = weight_of[other]
+                        lows[at] = top
+                        highs[at] = top
+                        fill_of[other] = at
+                        top += size_of[other] if needs_entries else 0
+                        n_frequent += 1
+                    else:
+                        fill_of[other] = -1
+                    weight_of[other] = 0
+                    size_of[other] = 0
+                if n_frequent > 0 and needs_entries:
+                    parts = wider(parts, lows[next_up], top)
+                    places = wider(places, lows[next_up], top)
+                    masks = wider(masks, lows[next_up], top)
+                    project(
+                        low,
+                        high,
+                        parts,
+                        places,
+                        masks,
+                        offsets,
+                        part_rows,
+                        part_symbols,
+                        symbols,
+                        first_parts,
+                        ahead_starts,
+                        ahead,
+                        bits,
+                        bit_starts,
+                        fill_of,
+                        highs,
+                        kept,
+                        keep_all,
+                    )
+            turns = wider(turns, depth, depth + 1)
+            stops = wider(stops, depth, depth + 1)
+            turns[depth] = next_up
+            stops[depth] = next_up + n_frequent
+            # Go on with the next extension that waits, here or further up.
+            while depth >= 0 and turns[depth] == stops[depth]:
+                depth -= 1
+                if depth >= 0:
+                    turns[depth] += 1
+        if not is_complete:
+            break
+    return (
+        found[: found_offsets[n_found]].copy(),
+        found_offsets[: n_found + 1].copy(),
+        found_supports[:n_found].copy(),
+        found_rows[: row_offsets[n_found]].copy(),
+        row_offsets[: n_found + 1].copy(),
+        is_complete,
+    )

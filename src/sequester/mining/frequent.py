@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester import kernels
+from sequester.engine import silent
 from sequester.errors import ParameterError
+from sequester.mining.event_search import EventSearch
 from sequester.mining.patterns import Patterns, Supporters
+from sequester.mining.search import Limits, Search
 from sequester.mining.support import sequences_of
+from sequester.mining.top import most_frequent
 
 if TYPE_CHECKING:
-    from sequester._typing import Codes, Counts, Offsets
-    from sequester.data.codebook import Codebook
+    from sequester._typing import Codes
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
+    from sequester.engine import Engine, Progress
+    from sequester.mining.search import Found
 
 MAX_PATTERNS = 1_000_000
 """As many patterns as anybody would look at; more are refused."""
@@ -24,15 +29,44 @@ MAX_PATTERNS = 1_000_000
 def frequent(
     data: EventTable | Sequences,
     *,
-    min_support: int,
+    min_support: int | None = None,
+    top: int | None = None,
+    min_length: int = 1,
     max_length: int | None = None,
+    max_gap: int | None = None,
+    max_span: int | None = None,
+    closed: bool = False,
     supporters: bool = False,
     max_patterns: int = MAX_PATTERNS,
+    engine: Engine | None = None,
+    progress: Progress = silent,
 ) -> Patterns:
-    """Find every pattern, gaps allowed, that at least `min_support` persons contain.
+    """Find every pattern that at least `min_support` persons contain, or the `top` most frequent ones.
 
-    More than `max_patterns` are refused rather than held in memory. Who contains each of them is kept where
-    `supporters` are asked for.
+    The answer is exact, and the same however many threads there are.
+
+    Parameters
+    ----------
+    data
+        Events of one symbol each.
+    min_support
+        Persons who contain a pattern, at least; may be left out where `top` is given.
+    top
+        How many patterns, at most: those with most supporters, and among equals those first in label order.
+    min_length, max_length
+        Items of a pattern.
+    max_gap
+        Events that may lie between an item and the next; 0 for items that follow each other at once.
+    max_span
+        Events from the first to the last item, both counted.
+    closed
+        Leave out a pattern if a longer one contains it and has as many supporters.
+    supporters
+        Keep who contains each pattern, see `Patterns.supporters`.
+    max_patterns
+        More are refused rather than held in memory.
+    engine, progress
+        Where it runs, and who is told.
 
     Examples
     --------
@@ -42,38 +76,70 @@ def frequent(
     {('a',): 3, ('a', 'b'): 2, ('b',): 3, ('b', 'a'): 2}
     >>> dict(frequent(sequences, min_support=2, max_length=1))
     {('a',): 3, ('b',): 3}
+    >>> dict(frequent(sequences, top=1, min_length=2))
+    {('a', 'b'): 2}
+    >>> dict(frequent(Sequences.from_rows(["abc", "abc", "c"]), min_support=2, closed=True))
+    {('a', 'b', 'c'): 2, ('c',): 3}
+    >>> dict(frequent(Sequences.from_rows(["axb", "ab"]), min_support=1, max_gap=0, max_length=2))
+    {('a',): 2, ('a', 'b'): 1, ('a', 'x'): 1, ('b',): 2, ('x',): 1, ('x', 'b'): 1}
 
     References
     ----------
-    Pei, Han, Mortazavi-Asl, Pinto, Chen, Dayal, Hsu (2001), PrefixSpan.
+    Pei, Han, Mortazavi-Asl, Pinto, Chen, Dayal, Hsu (2001), PrefixSpan. Wang, Han (2004), BIDE.
     """
-    _check_numbers(min_support=min_support, max_length=max_length, max_patterns=max_patterns)
-    sequences = sequences_of(data)
-    column = sequences.symbol
-    rows = sequences.distinct(column)
-    found = _mine(
-        rows.items,
-        rows.offsets,
-        rows.weights,
-        sequences.codebooks[column],
+    check_numbers(
         min_support=min_support,
+        top=top,
+        min_length=min_length,
         max_length=max_length,
+        max_span=max_span,
         max_patterns=max_patterns,
     )
-    return _with_supporters(found, rows.items, rows.offsets, rows.row_of_person) if supporters else found
+    check_combination(min_support, top, max_gap, max_span, closed=closed)
+    sequences = sequences_of(data)
+    column = sequences.symbol
+    book, rows = sequences.codebooks[column], sequences.distinct(column)
+    lowest = min_support or 1
+    search: Search | EventSearch
+    if max_gap is None and max_span is None:
+        search = Search.of(rows.items, rows.offsets, rows.weights, len(book), lowest)
+    else:
+        places = (np.arange(len(rows.items)) - np.repeat(rows.offsets[:-1], rows.lengths)).astype(np.int32)
+        search = EventSearch.of(
+            rows.items, places, rows.offsets, rows.weights, len(book), lowest, max_gap, max_span
+        )
+    found = find(
+        search,
+        Limits(min_length=min_length, max_length=max_length, closed=closed),
+        min_support=lowest,
+        top=top,
+        max_patterns=max_patterns,
+        keep_rows=supporters,
+        engine=engine,
+        progress=progress,
+    )
+    return Patterns(
+        found.codes, found.offsets, found.supports, book, held(found, rows.row_of_person, supporters)
+    )
 
 
 def frequent_itemsets(
     data: EventTable | Sequences,
     *,
-    min_support: int,
+    min_support: int | None = None,
+    top: int | None = None,
+    min_length: int = 1,
     max_length: int | None = None,
+    closed: bool = False,
     supporters: bool = False,
     max_patterns: int = MAX_PATTERNS,
+    engine: Engine | None = None,
+    progress: Progress = silent,
 ) -> Patterns:
     """Find every set of items, whatever their order, that at least `min_support` persons have.
 
-    An itemset is written as its labels in label order, and has no item twice.
+    An itemset is written as its labels in label order, and has no item twice. The parameters are those of
+    `frequent`.
 
     Examples
     --------
@@ -81,70 +147,101 @@ def frequent_itemsets(
     >>> dict(frequent_itemsets(Sequences.from_rows(["abab", "ba", "ca"]), min_support=2))
     {('a',): 3, ('a', 'b'): 2, ('b',): 2}
     """
-    _check_numbers(min_support=min_support, max_length=max_length, max_patterns=max_patterns)
+    check_numbers(
+        min_support=min_support,
+        top=top,
+        min_length=min_length,
+        max_length=max_length,
+        max_patterns=max_patterns,
+    )
+    check_combination(min_support, top, None, None, closed=closed)
     sequences = sequences_of(data)
     column = sequences.symbol
     book, rows = sequences.codebooks[column], sequences.distinct(column)
     # Among ascending rows without repeats, subsequences and subsets are the same.
     items, offsets = kernels.prefixspan.sort_symbols(rows.items, rows.offsets, len(book))
-    found = _mine(
-        items,
-        offsets,
-        rows.weights,
-        book,
-        min_support=min_support,
-        max_length=max_length,
+    lowest = min_support or 1
+    found = find(
+        Search.of(items, offsets, rows.weights, len(book), lowest),
+        Limits(min_length=min_length, max_length=max_length, closed=closed),
+        min_support=lowest,
+        top=top,
         max_patterns=max_patterns,
+        keep_rows=supporters,
+        engine=engine,
+        progress=progress,
     )
-    return _with_supporters(found, items, offsets, rows.row_of_person) if supporters else found
+    return Patterns(
+        found.codes, found.offsets, found.supports, book, held(found, rows.row_of_person, supporters)
+    )
 
 
-def _check_numbers(**numbers: int | None) -> None:
+def check_numbers(**numbers: int | None) -> None:
+    """Refuse what is below one by name."""
     for name, value in numbers.items():
         if value is not None and value < 1:
             msg = f"{name} must be at least 1, got {value}"
             raise ParameterError(msg)
 
 
-def _mine(
-    items: Codes,
-    offsets: Offsets,
-    weights: Counts,
-    book: Codebook,
+def check_combination(
+    min_support: int | None, top: int | None, max_gap: int | None, max_span: int | None, *, closed: bool
+) -> None:
+    """Refuse parameters that do not go together."""
+    if min_support is None and top is None:
+        msg = "min_support or top must be given"
+        raise ParameterError(msg)
+    if max_gap is not None and max_gap < 0:
+        msg = f"max_gap must be at least 0, got {max_gap}"
+        raise ParameterError(msg)
+    if closed and max_gap is not None:
+        # Without an item in the middle a pattern may have fewer supporters, because a gap grew.
+        msg = "closed patterns are not defined with max_gap: leave one of them out"
+        raise ParameterError(msg)
+    if closed and top is not None and max_span is not None:
+        msg = "top, closed and max_span cannot be combined: leave one of them out"
+        raise ParameterError(msg)
+
+
+def find(
+    search: Search | EventSearch,
+    limits: Limits,
     *,
     min_support: int,
-    max_length: int | None,
+    top: int | None,
     max_patterns: int,
-) -> Patterns:
-    # A pattern has no more supporters than its rarest symbol, so the rare ones need not be walked over.
-    is_kept = kernels.prefixspan.weigh_symbols(items, offsets, weights, len(book)) >= min_support
-    items, offsets = kernels.prefixspan.drop_symbols(items, offsets, is_kept)
-    longest = int(np.diff(offsets).max(initial=1))
-    codes, pattern_offsets, supports, is_complete = kernels.prefixspan.mine_frequent(
-        items,
-        offsets,
-        weights,
-        len(book),
-        min_support,
-        longest if max_length is None else min(max_length, longest),
-        max_patterns,
+    keep_rows: bool,
+    engine: Engine | None,
+    progress: Progress,
+) -> Found:
+    """Run a search, by support or by number; too many patterns are refused."""
+    if top is not None and top <= max_patterns:
+        return most_frequent(
+            search,
+            limits,
+            n_patterns=top,
+            lowest=min_support,
+            keep_rows=keep_rows,
+            engine=engine,
+            progress=progress,
+        )
+    found = search.run(
+        limits,
+        min_support=min_support,
+        max_patterns=max_patterns,
+        keep_rows=keep_rows,
+        engine=engine,
+        progress=progress,
     )
-    if not is_complete:
+    if not found.is_complete:
         msg = (
             f"more than {max_patterns} patterns have at least {min_support} supporters: raise min_support, "
             "lower max_length, or raise max_patterns"
         )
         raise ParameterError(msg)
-    return Patterns(codes, pattern_offsets, supports, book)
+    return found
 
 
-def _with_supporters(found: Patterns, items: Codes, offsets: Offsets, row_of_person: Codes) -> Patterns:
-    rows = [
-        np.flatnonzero(kernels.containment.mark_supporters(items, offsets, found.codes[start:stop]))
-        for start, stop in zip(found.offsets[:-1], found.offsets[1:], strict=True)
-    ]
-    bounds = np.cumsum([0, *map(len, rows)]).astype(np.int64)
-    holders = Supporters(
-        np.concatenate([np.empty(0, np.int64), *rows]).astype(np.int32), bounds, row_of_person
-    )
-    return Patterns(found.codes, found.offsets, found.supports, found.codebook, holders)
+def held(found: Found, row_of_person: Codes, supporters: bool) -> Supporters | None:
+    """Give the supporters, where they were asked for."""
+    return Supporters(found.rows, found.row_offsets, row_of_person) if supporters else None
