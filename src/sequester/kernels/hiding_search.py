@@ -341,9 +341,7 @@ def _choose(task: Task, trie: Trie, spread: Spread, secret: int, answers: Answer
                 have = spread.base[at] + spread.usage[at]
                 if have < spread.least or spread.usage[at] == 0:
                     use[i] = spread.least - min(have, spread.least)  # Nearest to the goal first.
-        if spread.mode == MAXIMUM:
-            keep = effects == effects.min()
-        keep &= use == use[keep].min()
+        keep = use == use.min()
     keep &= effects == effects[keep].min()
     if (n_hits[keep] == 0).any():
         return _pick(keep & (n_hits == 0), distances, distances, task.draw)
@@ -446,8 +444,9 @@ def solve_row(
     n_deleted = delete_rest(task, trie, secrets, current)
     effects, _ = _weigh(task, trie, current, no_hits)
     solved[:] = current
-    wants_spread = spread.mode == BOUNDED and used >= 0
-    if (effects > 0 or n_deleted > 0) and not wants_spread:
+    # Who asks for many permutations prefers them to deletions.
+    is_spread = spread.mode != MINIMUM_HARM and used >= 0
+    if (effects > 0 or n_deleted > 0) and not is_spread:
         current[:] = task.row
         n_other = delete_rest(task, trie, secrets, current)
         other, _ = _weigh(task, trie, current, no_hits)
