@@ -54,11 +54,14 @@ def _tell(done: "Protected") -> Iterator[str]:
     release, written = done.release, done.written
     verified = written.verification
     yield f"{verified.model} holds, verified from the files: {levels(verified.achieved)}"
-    yield (
-        f"{len(release.pseudonyms):,} of {release.n_input_persons:,} persons are in the release, with "
-        f"{release.frame.height:,} events; {release.n_lost_events:,} of {release.n_input_events:,} events "
-        "are lost"
-    )
+    lost = f"{release.n_lost_events:,} of {release.n_input_events:,} events are lost"
+    if release.n_persons is None:
+        yield f"{release.frame.height:,} records are in the release; {lost}"
+    else:
+        yield (
+            f"{release.n_persons:,} of {release.n_input_persons:,} persons are in the release, with "
+            f"{release.frame.height:,} events; {lost}"
+        )
     yield f"to hand out      {written.path}"
     yield f"to read          {written.path / 'report.html'}"
     yield f"stays in house   {written.internal}"

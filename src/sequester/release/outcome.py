@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sequester.data.schema import Schema
     from sequester.data.sequences import Sequences
     from sequester.release.plot import Plot
+    from sequester.utility.score import Score
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,5 +36,7 @@ class Outcome:
     """What is not promised, in plain words, without a raw value."""
     warnings: tuple[str, ...] = ()
     """What the steward must know."""
+    scores: Mapping[str, Score] = field(default_factory=dict)
+    """What was measured on the way."""
     plots: tuple[Plot, ...] = ()
     """What the steward may want to see, beside what is drawn of every release."""

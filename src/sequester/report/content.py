@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from sequester.privacy.snapshots import GROUP, TIME
 from sequester.release.event_log import misfit
 from sequester.release.release import ORDER, PERSON
 from sequester.report.counts import (
@@ -140,6 +141,11 @@ def columns(release: Release, rows: Released) -> list[Column]:
         PERSON: "whose event it is: a random name, drawn anew for this release",
         ORDER: "the place of the event in the person's history, from 1; it is not a date",
     }
+    if PERSON not in release.frame.columns:
+        meanings = {
+            TIME: "the snapshot in which the record is published",
+            GROUP: "the group of records within a snapshot that the record belongs to",
+        }
     if schema.symbol is not None:
         meanings[schema.symbol.column] = "what happened"
     for name in schema.quasi:
@@ -179,6 +185,11 @@ def comparison(rows: Released, original: EventTable) -> list[Figure]:
         for name in rows.plotted
         if name in original.sequences.columns
     ]
+
+
+def plots(release: Release) -> list[Figure]:
+    """Plot what the method itself has to show."""
+    return [Figure(each.title, each.unit, Tally(each.labels, each.series)) for each in release.plots]
 
 
 def changes(release: Release) -> Changes:

@@ -28,7 +28,7 @@ class Tally:
 
     labels: tuple[str, ...]
     """What is counted, in the order it is shown."""
-    series: Mapping[str, tuple[int, ...]]
+    series: Mapping[str, tuple[float, ...]]
     """Series to its numbers, beside `labels`."""
     hidden: int = 0
     """Labels that are left out because others are more frequent."""

@@ -9,7 +9,16 @@ import jinja2
 
 from sequester._version import __version__
 from sequester.report import wording
-from sequester.report.content import Released, changes, columns, comparison, files, levels, released
+from sequester.report.content import (
+    Released,
+    changes,
+    columns,
+    comparison,
+    files,
+    levels,
+    plots,
+    released,
+)
 from sequester.report.plot import SERIES, bars
 
 if TYPE_CHECKING:
@@ -41,6 +50,7 @@ def internal_page(release: Release, *, original: EventTable | None = None) -> st
         figures=released(rows) if original is None else comparison(rows, original),
         compared=original is not None,
         changes=changes(release),
+        plots=plots(release),
         utility=release.utility,
         warnings=release.warnings,
         n_input_persons=release.n_input_persons,
@@ -64,6 +74,7 @@ def _shared(release: Release, rows: Released) -> dict[str, object]:
         "n_persons": rows.n_persons,
         "n_events": rows.n_rows,
         "files": files(release),
+        "n_tables": len(release.tables),
         "columns": columns(release, rows),
         "has_hierarchies": bool(release.hierarchies),
     }

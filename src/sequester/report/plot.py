@@ -91,9 +91,9 @@ def _render(tally: Tally) -> str:
     return str(vl_convert.vegalite_to_svg(chart.to_dict()))
 
 
-def _brief(count: int) -> str:
+def _brief(count: float) -> str:
     return f"{count / 1e6:,.1f} M" if count >= 10_000_000 else number(count)
 
 
-def _largest(tally: Tally) -> int:
+def _largest(tally: Tally) -> float:
     return max((count for counts in tally.series.values() for count in counts), default=0) or 1

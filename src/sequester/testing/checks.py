@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sequester.engine import LocalEngine
 from sequester.errors import SequesterWarning, UnattainableError
+from sequester.privacy.model import RecordModel
 from sequester.verify.pseudonyms import in_order_of
 
 if TYPE_CHECKING:
@@ -38,12 +39,13 @@ def keeps_its_promise(
     release = _run(method, table)
     if isinstance(release, UnattainableError):
         return
-    released = release.table
-    if release.model.needs_original:
+    if isinstance(release.model, RecordModel):
+        verdict = release.model.check_tables(release.tables)
+    elif release.model.needs_original:
         # A promise that compares may do so person by person.
-        verdict = release.model.check(in_order_of(release.pseudonyms, released, table), original=table)
+        verdict = release.model.check(in_order_of(release.pseudonyms, release.table, table), original=table)
     else:
-        verdict = release.model.check(released, original=table)
+        verdict = release.model.check(release.table, original=table)
     _demand(verdict.holds, f"the release of {method} breaks its model: {verdict.witnesses[:1]}")
     _demand(release.frame.height > 0, f"{method} released nothing instead of refusing")
     if judge is not None:

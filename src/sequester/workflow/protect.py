@@ -36,7 +36,7 @@ class Protected:
         return {
             **self.written.verification.to_json(),
             "internal": str(self.written.internal),
-            "persons": {"input": self.release.n_input_persons, "released": len(self.release.pseudonyms)},
+            "persons": {"input": self.release.n_input_persons, "released": self.release.n_persons},
             "events": {"input": self.release.n_input_events, "lost": self.release.n_lost_events},
             "warnings": list(self.warnings),
         }

@@ -31,6 +31,13 @@ class Timeline:
     """What each snapshot is called."""
 
     @property
+    def numbers(self) -> Counts:
+        """The number of the snapshot of each event of the table."""
+        numbers = np.empty(len(self.events), np.int64)
+        numbers[self.events] = np.repeat(np.arange(self.n_snapshots), np.diff(self.offsets))
+        return numbers
+
+    @property
     def n_snapshots(self) -> int:
         """Number of snapshots, those without records included."""
         return len(self.labels)

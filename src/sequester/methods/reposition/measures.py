@@ -1,0 +1,154 @@
+"""What a release of snapshots is still good for, and what it cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from sequester.hierarchies.labels import MISSING
+from sequester.privacy.l_diversity import VALUES
+from sequester.privacy.skew import COUNT
+from sequester.privacy.snapshots import GROUP, TIME
+from sequester.release.plot import Plot
+from sequester.utility.score import Score
+from sequester.utility.window_query import RecordView, draw_queries, query_errors, told_values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sequester._typing import Codes, Counts, Mask
+    from sequester.data.table import EventTable
+    from sequester.hierarchies.hierarchy import Hierarchy
+
+LENGTHS = (1, 2, 3, 5, 7, 14)
+"""Snapshots that a window query spans."""
+_PER_LENGTH = 100
+_MOST_WORK = 20_000_000
+"""Records times queries; beyond, fewer queries are asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What window queries found."""
+
+    error: float
+    """The mean relative error over all lengths."""
+    plot: Plot
+    """The mean relative error per length, in percent."""
+
+
+def spans_of(labels: Sequence[str], merged: int) -> dict[str, tuple[int, int]]:
+    """Lead from the name of a published snapshot to the first and last snapshot that it stands for."""
+    return {label: (place * merged, place * merged + merged - 1) for place, label in enumerate(labels)}
+
+
+def measure_queries(
+    table: EventTable,
+    tables: Mapping[str, pl.DataFrame],
+    homes: Counts,
+    spans: Mapping[str, tuple[int, int]],
+) -> Asked:
+    """Ask random window queries of the released tables, and compare with the original."""
+    trees = {name: table.hierarchies[name] for name in table.schema.quasi}
+    column = table.schema.sensitive_columns[0]
+    labels = table.sequences.codebooks[column].labels
+    groups, shares = told_values(table.sequences.columns[column], len(labels))
+    original = RecordView(
+        first=homes,
+        last=homes,
+        nodes={name: _nodes(tree, table.frame[name].fill_null(MISSING)) for name, tree in trees.items()},
+        groups=groups,
+        shares=shares,
+    )
+    released = view_of(tables, trees, spans, next(iter(table.schema.sensitive)), labels)
+    count = max(min(_PER_LENGTH, _MOST_WORK // max(table.n_events, 1) // len(LENGTHS)), 5)
+    means = []
+    for length in LENGTHS:
+        queries = draw_queries(original, trees, length=length, count=count, seed=0)
+        means.append(float(query_errors(released, original, queries, trees).mean()))
+    plot = Plot(
+        title="Mean error of window queries, by the number of snapshots they span",
+        unit="percent",
+        labels=tuple(map(str, LENGTHS)),
+        series={"error": tuple(round(100 * mean, 1) for mean in means)},
+    )
+    return Asked(float(np.mean(means)), plot)
+
+
+def view_of(
+    tables: Mapping[str, pl.DataFrame],
+    trees: Mapping[str, Hierarchy],
+    spans: Mapping[str, tuple[int, int]],
+    attribute: str,
+    labels: Sequence[str],
+) -> RecordView:
+    """Read released tables as somebody does who asks queries."""
+    main = next(iter(tables.values()))
+    first = {label: span[0] for label, span in spans.items()}
+    last = {label: span[1] for label, span in spans.items()}
+    codes = {label: code for code, label in enumerate(labels)}
+    if VALUES in tables:
+        values = tables[VALUES]
+        shares = np.zeros((int(values[GROUP].to_numpy().max(initial=0)) + 1, len(labels)))
+        cells = values[attribute].replace_strict(codes, return_dtype=pl.Int64).to_numpy()
+        np.add.at(shares, (values[GROUP].to_numpy(), cells), values[COUNT].to_numpy())
+        shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1)
+        groups = main[GROUP].to_numpy()
+    else:
+        told = main[attribute].replace_strict(codes, return_dtype=pl.Int32).to_numpy()
+        groups, shares = told_values(told, len(labels))
+    return RecordView(
+        first=main[TIME].replace_strict(first, return_dtype=pl.Int64).to_numpy(),
+        last=main[TIME].replace_strict(last, return_dtype=pl.Int64).to_numpy(),
+        nodes={name: _nodes(tree, main[name]) for name, tree in trees.items()},
+        groups=groups,
+        shares=shares,
+    )
+
+
+def _nodes(tree: Hierarchy, labels: pl.Series) -> Codes:
+    distinct = labels.unique().to_list()
+    found = dict(zip(distinct, tree.nodes(distinct).tolist(), strict=True))
+    return labels.replace_strict(found, return_dtype=pl.Int32).to_numpy()
+
+
+def scores(distances: Counts, published: Mask, loss: float, asked: Asked) -> dict[str, Score]:
+    """Put the figures together; none of them leaves the house."""
+    n_records = max(len(published), 1)
+    out = distances[published]
+    return {
+        "moved_records": Score(
+            value=float((out > 0).sum()) / n_records,
+            goal="minimize",
+            bounds=(0, 1),
+            means="The share of records that are published later than they came.",
+        ),
+        "unpublished_records": Score(
+            value=float((~published).sum()) / n_records,
+            goal="minimize",
+            bounds=(0, 1),
+            means="The share of records that are not published.",
+        ),
+        "mean_distance": Score(
+            value=float(out.mean()) if out.size else 0.0,
+            goal="minimize",
+            bounds=(0, None),
+            means="By how many snapshots a published record is late, on average.",
+        ),
+        "reposition_cost": Score(
+            value=loss,
+            goal="minimize",
+            bounds=(0, None),
+            means="The costs of all distances and of all records that are not published, added up.",
+        ),
+        "window_query_error": Score(
+            value=asked.error,
+            goal="minimize",
+            bounds=(0, None),
+            means="By how much counts over windows of time are off, relative to the count, on average over "
+            "random predicates and windows of 1 to 14 snapshots.",
+        ),
+    }

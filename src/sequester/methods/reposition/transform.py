@@ -1,0 +1,207 @@
+"""From a table to the outcome of a method that publishes snapshots."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from sequester.data.sequences import Sequences
+from sequester.errors import UnattainableError
+from sequester.hierarchies.labels import MISSING, counted
+from sequester.methods.reposition.groups import Records, publish
+from sequester.methods.reposition.measures import measure_queries, scores, spans_of
+from sequester.methods.reposition.plots import distance_plot, expired_plot
+from sequester.methods.reposition.snapshots import Timeline, timeline
+from sequester.methods.reposition.window import Snapshot
+from sequester.release.outcome import Outcome
+
+if TYPE_CHECKING:
+    from sequester._typing import Codes, Counts
+    from sequester.data.table import EventTable
+    from sequester.engine import Progress
+    from sequester.methods.reposition.snapshot_method import SnapshotMethod
+    from sequester.release.randomness import Randomness
+
+SUPPRESSED = -1
+"""The slot of a record that is not published."""
+_INTERSECTION = "they are not protected against somebody who knows in which"
+MOVED, LEFT_OUT = "published later", "not published"
+"""What may happen to a record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where every event of a table is published."""
+
+    homes: Counts
+    """The snapshot that each event came with."""
+    slots: Counts
+    """The snapshot in which it is published; -1 for those that are not."""
+    labels: tuple[str, ...]
+    """What each snapshot is called."""
+
+    @property
+    def published(self) -> Counts:
+        """The published events, snapshot after snapshot."""
+        order = np.argsort(self.slots, kind="stable")
+        return order[np.searchsorted(self.slots[order], 0) :]
+
+
+def window_seed(randomness: Randomness) -> int:
+    """Draw what the choices of a window come from."""
+    return int(randomness.numbers("reposition window", 1)[0])
+
+
+def transform(
+    method: SnapshotMethod, table: EventTable, *, randomness: Randomness, progress: Progress
+) -> Outcome:
+    """Feed the snapshots of a table, and write what comes out as the tables of a release."""
+    progress(0.0, "sorting records into snapshots")
+    column = table.schema.sensitive_columns[0]
+    attribute = next(iter(table.schema.sensitive))
+    exact = timeline(table, method.snapshot)
+    line = _merged(exact, method.merged)
+    values = table.sequences.columns[column]
+    labels = table.sequences.codebooks[column].labels
+    _refuse_few_values(method, line, values, attribute)
+    placement = place(method, table, line, randomness, progress)
+    published = placement.published
+    if not len(published):
+        raise _nothing(method, attribute)
+    progress(0.8, "forming groups")
+    records = Records(
+        times=placement.labels,
+        offsets=np.searchsorted(placement.slots[published], np.arange(len(placement.labels) + 1)),
+        quasi={name: table.frame[name].fill_null(MISSING).gather(published) for name in table.schema.quasi},
+        trees={name: table.hierarchies[name] for name in table.schema.quasi},
+        weights={name: each.weight for name, each in table.schema.quasi.items()},
+        attribute=attribute,
+        values=values[published],
+        labels=labels,
+    )
+    seed = int(randomness.numbers("reposition groups", 1)[0])
+    tables = publish(records, method.then, level=method.level, seed=seed)
+    progress(0.95, "listing the changes")
+    is_out = placement.slots >= 0
+    distances = placement.slots - placement.homes
+    betas = np.array(method.costs.betas(labels))
+    loss = float(np.array(method.costs.mu)[distances[is_out]].sum() + betas[values[~is_out]].sum())
+    asked = measure_queries(table, tables.tables, exact.numbers, spans_of(placement.labels, method.merged))
+    return Outcome(
+        sequences=Sequences.from_rows([]),
+        tables=tables.tables,
+        schema=tables.schema,
+        hierarchies=tables.hierarchies,
+        changes=_changes(table, placement, values, labels),
+        n_lost_events=int((~is_out).sum()),
+        limits=method.limits,
+        warnings=_warnings(table, placement),
+        plots=(
+            distance_plot(distances, is_out, method.merged),
+            expired_plot(values[~is_out], labels),
+            asked.plot,
+        ),
+        scores=scores(distances, is_out, loss, asked),
+    )
+
+
+def place(
+    method: SnapshotMethod,
+    table: EventTable,
+    line: Timeline,
+    randomness: Randomness,
+    progress: Progress,
+) -> Placement:
+    """Let every snapshot go through the window, and note where each event comes out."""
+    window = method.new_window(window_seed(randomness))
+    column = table.schema.sensitive_columns[0]
+    window.labels = list(table.sequences.codebooks[column].labels)
+    values = table.sequences.columns[column]
+    persons = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
+    homes = np.empty(table.n_events, np.int64)
+    slots = np.full(table.n_events, SUPPRESSED, np.int64)
+
+    def note(number: int, came: Counts, rows: Counts) -> None:
+        slots[line.events[line.offsets[came] + rows]] = number
+
+    for number in range(line.n_snapshots):
+        events = line.events[line.offsets[number] : line.offsets[number + 1]]
+        homes[events] = number
+        for each in window.feed(Snapshot(values[events], persons[events])):
+            note(each.number, each.homes, each.rows.astype(np.int64))
+        progress(0.1 + 0.7 * (number + 1) / line.n_snapshots, "moving records between snapshots")
+    for each in window.flush():
+        note(each.number, each.homes, each.rows.astype(np.int64))
+    return Placement(homes, slots, line.labels)
+
+
+def _merged(line: Timeline, size: int) -> Timeline:
+    if size == 1:
+        return line
+    starts = range(0, line.n_snapshots, size)
+    spans = [line.labels[start : start + size] for start in starts]
+    labels = tuple(span[0] if len(span) == 1 else f"{span[0]}/{span[-1]}" for span in spans)
+    return Timeline(line.events, np.append(line.offsets[list(starts)], line.offsets[-1]), labels)
+
+
+def _refuse_few_values(method: SnapshotMethod, line: Timeline, values: Codes, attribute: str) -> None:
+    """Say at once that nothing can ever be published (hole 4)."""
+    needed = math.ceil(method.level)
+    reach = method.new_window(0).size
+    occurring: dict[int, int] = {}
+    most = 0
+    for number in range(line.n_snapshots):
+        events = line.events[line.offsets[number] : line.offsets[number + 1]]
+        occurring.update(dict.fromkeys(np.unique(values[events]).tolist(), number))
+        most = max(most, sum(number - last < reach for last in occurring.values()))
+        if most >= needed:
+            return
+    within = "any snapshot" if reach == 1 else f"any {reach} snapshots in a row"
+    could = f"l = {most} could be kept" if most >= 2 else "no l above 1 can be kept"
+    msg = (
+        f"l = {method.l} needs {needed} different values of {attribute} within a window, and there are at "
+        f"most {most} in {within}: nothing can be published; {could}"
+    )
+    raise UnattainableError(msg, achieved={"l": most})
+
+
+def _nothing(method: SnapshotMethod, attribute: str) -> UnattainableError:
+    return UnattainableError(
+        f"l = {method.l} leaves no record that can be published: values of {attribute} are too uneven in "
+        "every snapshot, or all records of a window are of too few persons",
+        achieved={},
+    )
+
+
+def _changes(table: EventTable, placement: Placement, values: Codes, labels: tuple[str, ...]) -> pl.DataFrame:
+    """List every record that is published later than it came, or not at all."""
+    changed = np.flatnonzero(placement.slots != placement.homes)
+    by_row = changed[np.argsort(table.rows[changed])]
+    slots = placement.slots[by_row]
+    names = pl.Series([*placement.labels, None], dtype=pl.String)
+    owners = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))[by_row]
+    what = pl.Series([MOVED, LEFT_OUT], dtype=pl.Enum([MOVED, LEFT_OUT]))
+    return pl.DataFrame(
+        {
+            "row": table.rows[by_row],
+            "person": table.persons.gather(owners),
+            "what": what.gather((slots == SUPPRESSED).astype(np.int64)),
+            "value": pl.Series(labels, dtype=pl.String).gather(values[by_row]),
+            "from": names.gather(placement.homes[by_row]),
+            "to": names.gather(slots % len(names)),
+        }
+    )
+
+
+def _warnings(table: EventTable, placement: Placement) -> tuple[str, ...]:
+    persons = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
+    seen = np.bincount(persons[placement.slots >= 0], minlength=table.n_persons)
+    repeated = int((seen > 1).sum())
+    if not repeated:
+        return ()
+    who = counted(repeated, "person has", "persons have")
+    return (f"{who} records in several published snapshots; {_INTERSECTION}",)
