@@ -1,5 +1,6 @@
 """The questions about patterns: who contains them, in how many ways, and which are frequent."""
 
+from sequester.mining.events import EventPatterns, Itemsets, frequent_events
 from sequester.mining.frequent import frequent, frequent_itemsets
 from sequester.mining.patterns import Patterns
 from sequester.mining.support import (
@@ -12,10 +13,13 @@ from sequester.mining.support import (
 )
 
 __all__ = [
+    "EventPatterns",
+    "Itemsets",
     "Patterns",
     "count_embeddings",
     "embeddings",
     "frequent",
+    "frequent_events",
     "frequent_itemsets",
     "minimum_prefix",
     "support",
