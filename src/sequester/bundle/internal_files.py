@@ -27,6 +27,8 @@ def write_internal(
         _settings(release) if config_toml is None else config_toml, encoding="utf-8", newline="\n"
     )
     release.changes.write_parquet(folder / CHANGES)
+    for name, frame in release.evidence.items():
+        frame.write_parquet(folder / f"{name}.parquet")
     if pseudonyms or release.model.needs_original:
         release.pseudonyms.write_parquet(folder / PSEUDONYMS)
     for path in folder.iterdir():

@@ -67,6 +67,7 @@ def assemble(
         changes=outcome.changes,
         pseudonyms=pseudonyms,
         plots=outcome.plots,
+        evidence=outcome.evidence,
         seed=randomness.seed,
         n_input_persons=table.n_persons,
         n_input_events=table.n_events,

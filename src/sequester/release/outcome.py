@@ -40,3 +40,5 @@ class Outcome:
     """What was measured on the way."""
     plots: tuple[Plot, ...] = ()
     """What the steward may want to see, beside what is drawn of every release."""
+    evidence: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    """How the promise is kept in detail, such as person by person, by a name for a file."""

@@ -57,6 +57,8 @@ class Release:
     """``person`` as in the input and ``pseudonym``. Stays in the house."""
     plots: tuple[Plot, ...] = ()
     """What is drawn for the steward beside what is drawn of every release. Stays in the house."""
+    evidence: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    """How the promise is kept in detail, such as person by person, by a name. Stays in the house."""
     event_log: LogFormat | None = None
     """The events are also written in this format, which the input had."""
     seed: str

@@ -192,6 +192,33 @@ def plots(release: Release) -> list[Figure]:
     return [Figure(each.title, each.unit, Tally(each.labels, each.series)) for each in release.plots]
 
 
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The first rows of a table about how the promise is kept."""
+
+    name: str
+    """Its file in ``internal/``, without ending."""
+    total: int
+    """Rows of the file."""
+    header: tuple[str, ...]
+    """Its columns."""
+    sample: tuple[tuple[str, ...], ...]
+    """The first rows."""
+
+
+def evidence(release: Release) -> list[Evidence]:
+    """Show the first rows of every table about how the promise is kept."""
+    return [
+        Evidence(
+            name,
+            frame.height,
+            tuple(frame.columns),
+            tuple(tuple(_cell(value) for value in row) for row in frame.head(_SAMPLE).iter_rows()),
+        )
+        for name, frame in release.evidence.items()
+    ]
+
+
 def changes(release: Release) -> Changes:
     """Sum up the changes by the column ``what``, and take the first of them as a sample."""
     frame = release.changes

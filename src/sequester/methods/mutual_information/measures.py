@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.methods.mutual_information.costs import costs_by_depth
+from sequester.methods.mutual_information.losses import losses, per_person
 from sequester.methods.mutual_information.plan import read_weights
 from sequester.utility.score import Score
 from sequester.utility.symbol_levels import SymbolLevels
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.engine import Progress
-    from sequester.methods.mutual_information.costs import Table
     from sequester.methods.mutual_information.mutual_information_method import MutualInformationMethod
     from sequester.release.outcome import Outcome
 
@@ -61,32 +60,6 @@ def measure(
     scores |= SymbolLevels().score(released, original=table)
     progress(1.0, "measured")
     return scores
-
-
-def losses(released: Sequences, table: EventTable, cost: str | Table) -> Numbers:
-    """Event to what it costs to release its symbol as it is released."""
-    source = table.sequences
-    column = source.symbol
-    tree = table.hierarchies[column]
-    by_depth = costs_by_depth(tree, source.codebooks[column].labels, cost)
-    depths = tree.depth[tree.nodes(released.codebooks[column].labels)]
-    spent: Numbers = by_depth[source.columns[column], depths[released.columns[column]]]
-    return spent
-
-
-def per_person(values: Numbers, table: EventTable, weights: Numbers | None) -> Numbers:
-    """The mean over each person's events; 0 for a person whose events have no weight."""
-    offsets = table.person_offsets
-    owner = np.repeat(np.arange(table.n_persons), np.diff(offsets))
-    weight = np.ones(len(values)) if weights is None else weights
-    total = np.bincount(owner, weight, table.n_persons)
-    means: Numbers = np.divide(
-        np.bincount(owner, values * weight, table.n_persons),
-        total,
-        out=np.zeros(table.n_persons),
-        where=total > 0,
-    )
-    return means
 
 
 def _leakage(method: MutualInformationMethod, released: Sequences, table: EventTable) -> dict[str, Score]:

@@ -10,6 +10,8 @@ import polars as pl
 from sequester.data.codebook import Codebook
 from sequester.data.schema import Schema
 from sequester.data.sequences import Sequences
+from sequester.methods.mutual_information.evidence import evidence_of, plots_of
+from sequester.methods.mutual_information.losses import losses, per_person
 from sequester.methods.p2ka.publish import TIES, has_ties
 from sequester.release.outcome import Outcome
 from sequester.release.release import ORDER, PERSON
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from sequester.engine import Progress
     from sequester.methods.mutual_information.mutual_information_method import MutualInformationMethod
     from sequester.methods.mutual_information.plan import Plan
+    from sequester.privacy.leakage import Leakage
 
 KINDS = ("generalized", "suppressed")
 """A coarser symbol is released, or the root, which says nothing."""
@@ -40,6 +43,10 @@ HOLES = (
     "Where a symbol is generalized shows where secret patterns may be: symbols that take part in none are "
     "released as they are."
 )
+NEEDS_ORIGINAL = (
+    "Only those who hold the original and the secret patterns can check the promise; the files alone do not "
+    "show it."
+)
 ONE_RELEASE = (
     "A second release of the same sequence is not covered: two releases side by side can tell more than each."
 )
@@ -56,12 +63,15 @@ def publish(
     code_of = np.zeros(len(tree), np.int32)
     code_of[used] = book.encode(tree.labels[node] for node in used)
     sequences = Sequences(source.person_offsets, {column: code_of[nodes]}, {column: book})
-    limits = [ONLY_PATTERNS, RENAMED, HOLES, ONE_RELEASE]
+    limits = [NEEDS_ORIGINAL, ONLY_PATTERNS, RENAMED, HOLES, ONE_RELEASE]
     if not method.worst_case:
         limits.insert(0, AVERAGE)
     if has_ties(table):
         limits.append(TIES)
-    progress(0.5, "listing the changes")
+    progress(0.5, "judging every person")
+    model = method.model()
+    found = model.measure(sequences, table)
+    spent = losses(sequences, table, method.cost)
     return Outcome(
         sequences=sequences,
         schema=Schema(person=PERSON, order=ORDER, symbol=column, released=True),
@@ -69,7 +79,21 @@ def publish(
         changes=_changes(table, plan, nodes),
         n_lost_events=int(np.count_nonzero(nodes == 0)),
         limits=tuple(limits),
-        warnings=plan.warnings,
+        warnings=(*plan.warnings, *_shown_patterns(found, table, worst_case=method.worst_case)),
+        plots=plots_of(sequences, table, window=method.window),
+        evidence=evidence_of(model, found, table, per_person(spent, table, plan.weights)),
+    )
+
+
+def _shown_patterns(found: Leakage, table: EventTable, *, worst_case: bool) -> tuple[str, ...]:
+    """Warn of patterns that a sum within its bound has left as they are."""
+    persons = [] if worst_case else found.is_shown.sum(axis=1).tolist()
+    who = "persons" if table.n_persons > 1 else "person"
+    return tuple(
+        f"patterns: {' → '.join(pattern)} is released as it is for {count:,} of {table.n_persons:,} {who}; "
+        "worst_case bounds each pattern by itself"
+        for pattern, count in zip(found.patterns, persons, strict=False)
+        if count
     )
 
 
