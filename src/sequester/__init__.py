@@ -39,9 +39,10 @@ if TYPE_CHECKING:
         UnattainableError,
     )
     from sequester.hierarchies.hierarchy import Hierarchy
-    from sequester.methods import HALT, BFP2kA, GloGen, PrefixPruning
+    from sequester.methods import HALT, PH, SBSH, Abul, BFP2kA, GloGen, PrefixPruning
     from sequester.privacy.kcp import KCPPrivacy
     from sequester.privacy.model import Verdict
+    from sequester.privacy.pattern_hiding import PatternHiding
     from sequester.privacy.sequence_k import SequenceKAnonymity
     from sequester.release.release import Release
     from sequester.workflow.config import read
@@ -52,6 +53,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HALT",
+    "PH",
+    "SBSH",
+    "Abul",
     "BFP2kA",
     "EventTable",
     "GloGen",
@@ -62,6 +66,7 @@ __all__ = [
     "KCPPrivacy",
     "LocalEngine",
     "ParameterError",
+    "PatternHiding",
     "PrefixPruning",
     "Protect",
     "Quasi",
@@ -85,6 +90,7 @@ __all__ = [
 ]
 
 _PLACES = {
+    "Abul": "methods",
     "BFP2kA": "methods",
     "EventTable": "data.table",
     "GloGen": "methods",
@@ -95,11 +101,14 @@ _PLACES = {
     "InternalError": "errors",
     "KCPPrivacy": "privacy.kcp",
     "LocalEngine": "engine.local",
+    "PH": "methods",
     "ParameterError": "errors",
+    "PatternHiding": "privacy.pattern_hiding",
     "PrefixPruning": "methods",
     "Protect": "data.protect",
     "Quasi": "data.schema",
     "Release": "release.release",
+    "SBSH": "methods",
     "Schema": "data.schema",
     "SchemaError": "errors",
     "Sensitive": "data.schema",

@@ -61,8 +61,10 @@ def _lines(described: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _entry(name: str, text: str) -> list[str]:
-    return textwrap.wrap(text, 96, initial_indent=f"  {name:<11}", subsequent_indent=" " * 13)
+    return textwrap.wrap(text, 96, initial_indent=f"  {name + ' ':<11}", subsequent_indent=" " * 13)
 
 
 def _toml(value: object) -> str:
+    if value == ():
+        return "none"
     return str(value).lower() if isinstance(value, bool) or value is None else repr(value).replace("'", '"')

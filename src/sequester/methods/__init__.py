@@ -8,11 +8,16 @@ from sequester.methods.halt.glogen import GloGen
 from sequester.methods.halt.halt import HALT
 from sequester.methods.p2ka.bf_p2ka import BFP2kA
 from sequester.methods.p2ka.prefix_pruning import PrefixPruning
+from sequester.methods.ph.abul import Abul
+from sequester.methods.ph.ph import PH
+from sequester.methods.ph.sbsh import SBSH
 
 if TYPE_CHECKING:
     from sequester.methods.method import Method
 
-METHODS: dict[str, type[Method]] = {each.name: each for each in (HALT, GloGen, BFP2kA, PrefixPruning)}
+METHODS: dict[str, type[Method]] = {
+    each.name: each for each in (HALT, GloGen, PH, SBSH, Abul, BFP2kA, PrefixPruning)
+}
 """Name to class, in the order in which they are listed."""
 
-__all__ = ["HALT", "METHODS", "BFP2kA", "GloGen", "PrefixPruning"]
+__all__ = ["HALT", "METHODS", "PH", "SBSH", "Abul", "BFP2kA", "GloGen", "PrefixPruning"]

@@ -38,7 +38,7 @@ def method_model(method: type[Method]) -> type[BaseModel]:
         if each.path_key is not None:
             about = f"Instead of {each.name}: a file with one of its lists per line, as JSON."
             declared[each.path_key] = (Name | None, Field(None, description=about))
-    config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
+    config = ConfigDict(extra="forbid", strict=True, protected_namespaces=(), use_attribute_docstrings=True)
     return create_model(method.__name__, __config__=config, __doc__=method.promise, **declared)
 
 

@@ -25,10 +25,7 @@ if TYPE_CHECKING:
     from sequester.release.randomness import Randomness
     from sequester.utility.score import Score
 
-UNTRUE = (
-    "Records are not truthful: in some of them items stand in another order than they happened, or are "
-    "missing, and nothing marks these records."
-)
+INCOMPLETE = "Records are not complete: items are missing in some of them, and nothing marks these records."
 ONLY_PATTERNS = (
     "Only the patterns that the publisher named are hidden, not persons: a record that is unique still "
     "points at its person, and what correlates with a hidden pattern still hints at it."
@@ -107,7 +104,7 @@ class PatternMethod(Method):
     @property
     def limits(self) -> tuple[str, ...]:
         """What is not promised, whatever the data."""
-        return (ONLY_PATTERNS, JUST_BELOW, ONE_RELEASE)
+        return (INCOMPLETE, ONLY_PATTERNS, JUST_BELOW, ONE_RELEASE)
 
     def model(self) -> PatternHiding:
         """Promise that every pattern has fewer supporters than its threshold."""
@@ -168,8 +165,7 @@ class PatternMethod(Method):
             problem, trie, table, randomness.generator(self.name), progress=part(progress, 0.3, 0.9)
         )
         progress(0.9, "listing the changes")
-        limits = (UNTRUE, *self.limits) if len(sanitized.persons) else self.limits
-        outcome = publish(table, sanitized, limits=limits, warnings=warnings)
+        outcome = publish(table, sanitized, limits=self.limits, warnings=warnings)
         if not outcome.sequences.n_events:
             msg = f"{self.name} would have to delete every event: a min_support of 2 or more leaves something"
             raise UnattainableError(msg, achieved={"min_support": int(problem.supports.max()) + 1})

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from sequester.methods.ph.sanitize import Sanitized
     from sequester.privacy.pattern_hiding import PatternHiding
 
+UNTRUE = (
+    "Records are not truthful: in some of them items stand in another order than they happened, or are "
+    "missing, and nothing marks these records."
+)
 UNSEEN = "unseen"
 MODES = ("minimum-harm", "maximum")
 
@@ -97,6 +101,11 @@ class PH(PatternMethod):
             words = ", ".join(f'"{mode}"' for mode in MODES)
             msg = f"uncertainty must be {words} or a table of permutations and support, got {uncertainty!r}"
             raise ParameterError(msg)
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What is not promised, whatever the data."""
+        return (UNTRUE, *super().limits[1:])
 
     def model(self) -> PatternHiding:
         """Promise hidden patterns, and no forbidden pattern where it was not."""
