@@ -78,7 +78,7 @@ def test_order_or_time_is_needed():
 
 def test_nothing_to_release():
     lines = refused(VISITS, quasi={}, sensitive={}, keep=["ZIP", "Disease"])
-    assert lines == ["nothing to release: give symbol, quasi or sensitive"]
+    assert lines == ["nothing to release: give symbol, place, quasi or sensitive"]
 
 
 def test_a_symbol_stands_alone():

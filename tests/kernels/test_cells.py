@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import trajectories as oracle
 
+from oracles import trajectories as oracle
 from sequester import kernels
 
 pytestmark = pytest.mark.kernel
@@ -54,12 +56,16 @@ def test_large_tables_grow():
     generator = np.random.default_rng(7)
     counts = {
         (int(r), int(c)): int(n)
-        for (r, c), n in zip(generator.integers(0, 70, (3000, 2)), generator.integers(1, 9, 3000), strict=True)
+        for (r, c), n in zip(
+            generator.integers(0, 70, (3000, 2)), generator.integers(1, 9, 3000), strict=True
+        )
     }
     _, boxes = _grow(counts, 3)
     taken = sum((n - s + 1) * (e - w + 1) for s, n, w, e in boxes)
     assert taken == len({(r, c) for s, n, w, e in boxes for r in range(s, n + 1) for c in range(w, e + 1)})
-    assert all(any(s <= r <= n and w <= c <= e for s, n, w, e in boxes) for (r, c), d in counts.items() if d >= 3)
+    assert all(
+        any(s <= r <= n and w <= c <= e for s, n, w, e in boxes) for (r, c), d in counts.items() if d >= 3
+    )
 
 
 @given(st.lists(st.lists(cells, max_size=8), max_size=6))
@@ -91,7 +97,7 @@ def test_lines_cross_the_cells_of_their_pieces(trajectories):
     found, point, share, starts = kernels.trajectories.cross_cells(x, y, offsets)
     for number, each in enumerate(trajectories):
         expected = [(int(each[0][1]), int(each[0][0]))] if each else []
-        for start, end in zip(each, each[1:], strict=False):
+        for start, end in pairwise(each):
             for cell in oracle.line_cells(start, end):
                 if cell != expected[-1]:
                     expected.append(cell)
@@ -124,7 +130,7 @@ def test_runs_collapse_over_what_is_outside(rows):
     symbols = np.array([-1 if each is None else each for row in rows for each in row], np.int32)
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
     kept, starts = kernels.trajectories.collapse_runs(symbols, offsets)
-    got = [symbols[kept[a:b]].tolist() for a, b in zip(starts, starts[1:], strict=False)]
+    got = [symbols[kept[a:b]].tolist() for a, b in pairwise(starts)]
     assert got == [oracle.collapsed(row) for row in rows]
 
 

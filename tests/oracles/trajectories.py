@@ -49,8 +49,7 @@ def line_cells(start, end):
     """Cells (row, column) of a line: the ends, and every cell that a piece of it between grid lines is in."""
     (x, y), (x2, y2) = start, end
     cuts = {Fraction(0), Fraction(1)}
-    for low, high in ((x, x2), (y, y2)):
-        low, high = Fraction(low), Fraction(high)
+    for low, high in ((Fraction(x), Fraction(x2)), (Fraction(y), Fraction(y2))):
         for line in range(math.floor(min(low, high)), math.floor(max(low, high)) + 1):
             if low != high and 0 <= (share := (line - low) / (high - low)) <= 1:
                 cuts.add(share)
@@ -82,9 +81,7 @@ def density_regions(counts, least):
     regions = []
 
     def inside(box):
-        return {
-            (row, column) for row in range(box[0], box[1] + 1) for column in range(box[2], box[3] + 1)
-        }
+        return {(row, column) for row in range(box[0], box[1] + 1) for column in range(box[2], box[3] + 1)}
 
     def mean(box):
         cells = inside(box)

@@ -55,10 +55,10 @@ def test_fig_2_trees():
     """Fig. 2: nodes <12, S, 1> and <13, D, 1> are pruned, and B, K and A, D, E, F gain one supporter each."""
     distinct = symbol_table(FIG_1A).sequences.distinct()
     full, ends = PrefixTree.grow(distinct, 1)
-    assert full.passing(ends, distinct.weights).tolist() == [10, 6, *[3] * 5, *[3] * 3, 3, 3, 1, *[1] * 4]
+    assert full.passing(ends, distinct).tolist() == [10, 6, *[3] * 5, *[3] * 3, 3, 3, 1, *[1] * 4]
     attacher = Attacher(distinct=distinct, strict=True, reattach=True, engine=LocalEngine())
     after = attacher.run(2)
-    assert after.tree.passing(after.targets, distinct.weights).tolist() == [10, 7, *[3] * 5, *[4] * 3, 3, 3]
+    assert after.tree.passing(after.targets, distinct).tolist() == [10, 7, *[3] * 5, *[4] * 3, 3, 3]
 
 
 def test_theorem_1():
@@ -178,5 +178,5 @@ def test_holes_3_and_5_scale_on_all_of_msnbc(shared_data):
         is_cut = tree.depths[deepest] < distinct.lengths
         assert distinct.weights[is_cut].sum() / distinct.weights.sum() == pytest.approx(cut, abs=0.0005)
         if k == 50:
-            left = tree.passing(np.where(is_cut, np.int32(ROOT), deepest), distinct.weights)
+            left = tree.passing(np.where(is_cut, np.int32(ROOT), deepest), distinct)
             assert (tree.n_nodes - 1, int(((left > 0) & (left < k)).sum())) == (3_866, 2_364)

@@ -310,7 +310,9 @@ def test_the_claim_makes_the_same_model_again():
     model = SequenceKAnonymity(k=7, strict=False)
     assert model.claim() == {"k": 7, "strict": False}
     assert SequenceKAnonymity(**model.claim()) == model
-    assert model.claim().keys() == {each.name for each in dataclasses.fields(model)}
+    of_trips = SequenceKAnonymity(k=7, trips=True)
+    assert SequenceKAnonymity(**of_trips.claim()) == of_trips
+    assert of_trips.claim().keys() == {each.name for each in dataclasses.fields(model)}
 
 
 def test_the_promise_in_words_names_k_and_what_is_not_promised():

@@ -20,11 +20,12 @@ def glance(table: EventTable) -> Card:
     """Show the roles of columns, how many labels each has, what to know, and the first events."""
     first = table.frame.head(_SHOWN_ROWS)
     persons, events = (
-        counted(table.n_persons, "person", "persons"),
+        counted(table.n_owners, "person", "persons"),
         counted(table.n_events, "event", "events"),
     )
+    trips = "" if table.owners is None else f", {counted(table.n_persons, 'trip', 'trips')}"
     return Card(
-        title=f"EventTable: {persons}, {events}",
+        title=f"EventTable: {persons}{trips}, {events}",
         facts=tuple(_facts(table)),
         remarks=tuple(f"{problem.severity}: {problem}" for problem in table.problems),
         header=tuple(first.columns),

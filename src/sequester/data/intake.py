@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,19 +11,28 @@ import polars as pl
 from sequester.data.binding import bind
 from sequester.data.derive import count_events, derive
 from sequester.data.ordering import Grouping, group_persons, odd_orders, order_keys, repeats, sort_events
+from sequester.data.place import REGION, Gap
 from sequester.data.problems import Problem, first_line
 from sequester.data.roles import check_roles, refuse_patterns, roles_of
-from sequester.data.schema import ROW
-from sequester.data.text import as_text, is_plain
+from sequester.data.schema import ROW, Quasi, Schema, Symbol
+from sequester.data.text import as_text, distinct_labels, is_plain
 from sequester.data.times import read_times
+from sequester.data.trajectories import (
+    Events,
+    find_impossible,
+    into_regions,
+    read_coordinates,
+    split_by_column,
+    split_by_gap,
+)
 from sequester.data.values import find_protected, read_labels
 from sequester.errors import ParameterError, SchemaError
 from sequester.hierarchies.labels import quoted
 
 if TYPE_CHECKING:
-    from sequester._typing import Counts, Mask, Offsets
+    from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.ordering import Keys
-    from sequester.data.schema import Schema
+    from sequester.data.regions import Regions
     from sequester.hierarchies.hierarchy import Hierarchy
 
 
@@ -31,6 +40,7 @@ if TYPE_CHECKING:
 class Intake:
     """The events of a frame, sorted, checked and completed."""
 
+    schema: Schema
     frame: pl.DataFrame
     rows: Counts
     persons: pl.Series
@@ -39,6 +49,8 @@ class Intake:
     labels: dict[str, list[str]]
     hierarchies: dict[str, Hierarchy]
     protected: dict[str, frozenset[str]]
+    owners: Codes | None
+    regions: Regions | None
     problems: tuple[Problem, ...]
 
 
@@ -76,14 +88,15 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
     person, when = _read_person(frame, schema, problems), _read_when(frame, schema, problems)
     if schema.tie is not None and schema.tie in frame.columns:
         problems += _ordered_as_text(_gaps_as_null(frame[schema.tie]))
+    frame, has_place = _read_place(frame, schema, problems)
     if schema.invalid == "drop":
-        valid = _present(person, frame.height) & _present(when, frame.height)
+        valid = _present(person, frame.height) & _present(when, frame.height) & has_place
         if not valid.all():
             frame, rows = frame.filter(valid), rows[valid]
             person = None if person is None else person.filter(valid)
             when = None if when is None else when.filter(valid)
             if not len(rows):
-                problems.append(Problem("no row has both a person and a readable time"))
+                problems.append(Problem(f"no row has both a person and a readable time{_and_place(schema)}"))
 
     if when is not None and schema.time_format is not None and len(schema.time_columns) == 1:
         # What time_format reads is written as ISO where it is released, so that people and dates can read it.
@@ -104,27 +117,49 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
         when = None if when is None else when.gather(order)
     if key is not None:
         problems += _look_for_repeats(source, schema, rows, grouping.offsets, key)
-    persons = grouping.persons.cast(pl.String)
+    events = Events(
+        frame=frame,
+        rows=rows,
+        persons=grouping.persons.cast(pl.String),
+        offsets=grouping.offsets,
+        key=key,
+        when=when,
+    )
+    regions = None
+    if schema.trip is not None or schema.place is not None:
+        if any(problem.severity == "error" for problem in problems):
+            raise _refusal(problems)
+        events, regions, tree = _follow(events, schema, problems)
+        labels, hierarchies = {**labels}, {**hierarchies}
+        if tree is not None:
+            schema = _with_regions(schema, tree)
+            labels |= read_labels(events.frame, [REGION], schema, events.rows, problems)
+            labels = {name: labels[name] for name in schema.attributes if name in labels}
+            hierarchies[REGION] = tree
+    frame, rows, persons = events.frame, events.rows, events.persons
     if schema.person != ROW and frame[schema.person].dtype != pl.String:
-        owners = np.repeat(np.arange(len(persons)), np.diff(grouping.offsets))
+        owners = np.repeat(np.arange(len(persons)), np.diff(events.offsets))
         frame = frame.with_columns(persons.gather(owners).alias(schema.person))
-    times = None if schema.time is None else when
+    times = None if schema.time is None else events.when
 
-    new = _derive(schema, grouping.offsets, times, taken=frame.columns)
+    new = _derive(schema, events.offsets, times, taken=frame.columns)
     frame = frame.with_columns(new)
     labels |= read_labels(frame, [each.name for each in new], schema, rows, problems)
     hierarchies |= bind(frame, schema, {each.name: labels[each.name] for each in new}, rows, problems)
     if any(problem.severity == "error" for problem in problems):
         raise _refusal(problems)
     return Intake(
+        schema=schema,
         frame=frame,
         rows=rows,
         persons=persons,
-        person_offsets=grouping.offsets,
+        person_offsets=events.offsets,
         times=times,
         labels=labels,
         hierarchies=hierarchies,
         protected=protected,
+        owners=events.owners,
+        regions=regions,
         problems=tuple(problems),
     )
 
@@ -200,6 +235,65 @@ def _read_when(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) -> 
     return times.values
 
 
+def _read_place(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) -> tuple[pl.DataFrame, Mask]:
+    """Read coordinates and trips, where there are any; also marks the rows that have both."""
+    has_place = np.ones(frame.height, np.bool_)
+    if isinstance(schema.trip, str) and schema.trip in frame.columns:
+        is_gap = as_text(frame[schema.trip]).is_null().to_numpy()
+        problems += _invalid(schema, schema.trip, "trip is missing", is_gap)
+        has_place &= ~is_gap
+    place = schema.place
+    if place is not None and {place.lat, place.lon} <= {*frame.columns}:
+        degrees, wrong = read_coordinates(frame, place)
+        for column, rule, where in wrong:
+            problems += _invalid(schema, column, rule, where)
+        frame = frame.with_columns(degrees)
+        has_place &= ~degrees.select(pl.any_horizontal(pl.all().is_null())).to_series().to_numpy()
+    return frame, has_place
+
+
+def _follow(
+    events: Events, schema: Schema, problems: list[Problem]
+) -> tuple[Events, Regions | None, Hierarchy | None]:
+    """Split persons into trips, and points into regions with their hierarchy, as the schema asks."""
+    if isinstance(schema.trip, str):
+        events = split_by_column(events, schema.trip)
+    place = schema.place
+    if place is not None:
+        name = schema.order or " ".join(schema.time_columns)
+        found = find_impossible(events, place, timed=schema.time is not None)
+        for rule, where in found:
+            problems += _invalid(schema, name, rule, where, events.rows)
+        if found:
+            if schema.invalid == "refuse":
+                raise _refusal(problems)
+            events = events.without(np.logical_or.reduce([where for _, where in found]))
+    if isinstance(schema.trip, Gap):
+        events = split_by_gap(events, schema.trip)
+    if place is None:
+        return events, None, None
+    events, regions = into_regions(events, schema, place, problems)
+    names = events.frame[REGION]
+    values = distinct_labels(names.drop_nulls())
+    if not values or any(problem.severity == "error" for problem in problems):
+        raise _refusal([*problems, *([] if values else [Problem("no trajectory crosses a region")])])
+    return events, regions, regions.hierarchy(values, missing=names.null_count() > 0)
+
+
+def _with_regions(schema: Schema, tree: Hierarchy) -> Schema:
+    """Give the roles of the table that points became: regions are its symbol, or a quasi-identifier."""
+    is_symbol = not (schema.quasi or schema.sensitive)
+    given = {each.name: getattr(schema, each.name) for each in fields(Schema)}
+    given |= {"place": None, "trip": None}
+    if is_symbol:
+        return Schema(**given | {"symbol": Symbol(REGION, tree)})
+    return Schema(**given | {"quasi": {**schema.quasi, REGION: Quasi(tree)}})
+
+
+def _and_place(schema: Schema) -> str:
+    return " and a place" if schema.place is not None else ""
+
+
 def _gaps_as_null(values: pl.Series) -> pl.Series:
     values = values.fill_nan(None) if values.dtype.is_float() else values
     return as_text(values) if values.dtype == pl.String else values
@@ -215,12 +309,15 @@ def _ordered_as_text(values: pl.Series) -> list[Problem]:
     return [Problem.at(what, column, odd, severity="warning")]
 
 
-def _invalid(schema: Schema, column: str, rule: str, where: Mask) -> list[Problem]:
+def _invalid(
+    schema: Schema, column: str, rule: str, where: Mask, rows: Counts | None = None
+) -> list[Problem]:
     if not where.any():
         return []
     if schema.invalid == "drop":
-        return [Problem.at(f"column {quoted(column)}: {rule}; dropped", column, where, severity="warning")]
-    return [Problem.at(f"column {quoted(column)}: {rule}", column, where)]
+        what = f"column {quoted(column)}: {rule}; dropped"
+        return [Problem.at(what, column, where, rows, severity="warning")]
+    return [Problem.at(f"column {quoted(column)}: {rule}", column, where, rows)]
 
 
 def _arrange(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sequester.data.place import REGION, Gap
 from sequester.data.problems import Problem
 from sequester.data.schema import ROW
 from sequester.errors import SchemaError
@@ -55,6 +56,11 @@ def _named(schema: Schema) -> Iterator[tuple[str, str]]:
         yield schema.tie, "tie"
     if schema.weight is not None:
         yield schema.weight, "weight"
+    if isinstance(schema.trip, str):
+        yield schema.trip, "trip"
+    if schema.place is not None:
+        yield schema.place.lat, "place"
+        yield schema.place.lon, "place"
     if schema.symbol is not None:
         yield schema.symbol.column, "symbol"
     yield from ((column, "quasi") for column in schema.quasi)
@@ -101,6 +107,7 @@ def check_roles(schema: Schema, columns: Sequence[str]) -> list[Problem]:
             if len(named) > 1 and not (len(named) == 2 and set(named) in _ALLOWED_PAIRS)
         ),
         *_check_names(schema),
+        *_check_places(schema, columns),
         *_check_derived(schema, columns, roles),
     ]
 
@@ -130,8 +137,8 @@ def _check_shape(schema: Schema) -> Iterator[Problem]:
         yield Problem("order or time is needed: the column that says which event comes first")
     if schema.time_format is not None and schema.time is None:
         yield Problem("time_format is given without time")
-    if schema.symbol is None and not schema.quasi and not schema.sensitive:
-        yield Problem("nothing to release: give symbol, quasi or sensitive")
+    if schema.symbol is None and not schema.quasi and not schema.sensitive and schema.place is None:
+        yield Problem("nothing to release: give symbol, place, quasi or sensitive")
     if schema.symbol is not None and schema.quasi:
         yield Problem("symbol and quasi are both given: a symbol stands instead of quasi-identifiers")
     if schema.symbol is not None and schema.sensitive:
@@ -145,6 +152,23 @@ def _check_names(schema: Schema) -> Iterator[Problem]:
             yield Problem(
                 f"column {name!r} would clash with the column of that name in a release: rename it", name
             )
+
+
+def _check_places(schema: Schema, columns: Sequence[str]) -> Iterator[Problem]:
+    if schema.person == ROW and (schema.trip is not None or schema.place is not None):
+        yield Problem('trip and place need a column of persons, and person is "row"')
+    if isinstance(schema.trip, Gap) and schema.time is None:
+        yield Problem("trip = { gap } needs a time column")
+    if schema.place is None:
+        return
+    if schema.symbol is not None:
+        yield Problem("place and symbol are both given: regions are the symbol, or a quasi-identifier")
+    if REGION in columns or REGION in schema.derive:
+        yield Problem(f"column {REGION!r} has the name that the regions of place get: rename it", REGION)
+    if schema.place.time_of_day and schema.time is None:
+        yield Problem("place.time_of_day needs a time column")
+    if schema.place.max_speed is not None and schema.time is None:
+        yield Problem("place.max_speed needs a time column")
 
 
 def _check_derived(schema: Schema, columns: Sequence[str], roles: dict[str, list[str]]) -> Iterator[Problem]:

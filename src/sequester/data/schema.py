@@ -12,6 +12,7 @@ from sequester.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sequester.data.place import Gap, Place
     from sequester.hierarchies.builder import HierarchyBuilder
     from sequester.hierarchies.hierarchy import Hierarchy
 
@@ -124,6 +125,10 @@ class Schema:
     """The table is a release: its values may be generalized, ``*`` included."""
     weight: str | None = None
     """The importance of each event, for methods that weigh what they lose; never released."""
+    trip: str | Gap | None = None
+    """What separates the trips of a person, each a sequence of its own: a column, or a gap in time."""
+    place: Place | None = None
+    """Where: coordinates that become regions; the symbol, or a quasi-identifier beside others."""
 
     def __init__(
         self,
@@ -142,6 +147,8 @@ class Schema:
         *,
         released: bool = False,
         weight: str | None = None,
+        trip: str | Gap | None = None,
+        place: Place | None = None,
     ) -> None:
         complete = {
             "person": person,
@@ -160,6 +167,8 @@ class Schema:
             "invalid": invalid,
             "released": released,
             "weight": weight,
+            "trip": trip,
+            "place": place,
         }
         for name, value in complete.items():
             object.__setattr__(self, name, value)

@@ -37,6 +37,8 @@ class Distinct:
     """Persons who have the sequence."""
     row_of_person: Codes
     """For each person the number of their sequence."""
+    owners: Codes | None = None
+    """Where a person has several sequences: for each of them, beside `row_of_person`, whose it is."""
 
     @property
     def n_rows(self) -> int:
@@ -47,6 +49,22 @@ class Distinct:
     def lengths(self) -> Counts:
         """Number of items of each distinct sequence."""
         return np.diff(self.offsets)
+
+    def rows_of_owners(self, owners: Codes) -> tuple[Codes, Offsets]:
+        """List the distinct sequences of each owner, and where each owner's begin.
+
+        Examples
+        --------
+        >>> sequences = Sequences.from_rows(["ab", "ab", "b", "ab"])
+        >>> rows, offsets = sequences.distinct().rows_of_owners(np.array([0, 0, 0, 1], np.int32))
+        >>> rows.tolist(), offsets.tolist()
+        ([0, 1, 0], [0, 2, 3])
+        """
+        size = max(self.n_rows, 1)
+        pairs = np.unique(owners.astype(np.int64) * size + self.row_of_person)
+        n_owners = int(owners.max(initial=-1)) + 1
+        offsets = np.searchsorted(pairs, np.arange(n_owners + 1) * size).astype(np.int64)
+        return (pairs % size).astype(np.int32), offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +88,8 @@ class Sequences:
     """The codes of every attribute, over the same events."""
     codebooks: Mapping[str, Codebook]
     """What the codes of an attribute mean."""
+    owners: Codes | None = None
+    """Where a person has several sequences, such as trips, each under `person_offsets`: whose each is."""
     # Method, model and measures all ask for the same folds.
     _folded: dict[str, Distinct] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -155,4 +175,4 @@ class Sequences:
         row_of_person = rank[group_of_row]
         weights = np.bincount(row_of_person, minlength=len(order)).astype(np.int64)
         distinct, offsets = kernels.distinct.gather_rows(items, self.person_offsets, order)
-        return Distinct(distinct, offsets, weights, row_of_person)
+        return Distinct(distinct, offsets, weights, row_of_person, self.owners)

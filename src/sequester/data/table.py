@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,8 +13,9 @@ from sequester.data.sequences import Sequences
 if TYPE_CHECKING:
     import polars as pl
 
-    from sequester._typing import Counts, Offsets
+    from sequester._typing import Codes, Counts, Offsets
     from sequester.data.problems import Problem
+    from sequester.data.regions import Regions
     from sequester.data.schema import Schema
     from sequester.hierarchies.hierarchy import Hierarchy
 
@@ -54,9 +55,9 @@ class EventTable:
     rows: Counts
     """The row of the input that each event comes from, counted from 1 without the header."""
     persons: pl.Series
-    """The key of each person, as text, in order of first appearance."""
+    """The key of each person, as text, in order of first appearance; with trips, of each trip's person."""
     person_offsets: Offsets
-    """Person ``i`` has the events ``person_offsets[i]`` to ``person_offsets[i + 1]``."""
+    """Person ``i``, or trip ``i``, has the events ``person_offsets[i]`` to ``person_offsets[i + 1]``."""
     times: pl.Series | None
     """When each event was, in UTC; None where there is an order instead."""
     labels: dict[str, list[str]]
@@ -65,19 +66,27 @@ class EventTable:
     """The bound hierarchy of each attribute that has one."""
     protected: dict[str, frozenset[str]]
     """The protected labels of each sensitive attribute."""
+    owners: Codes | None
+    """With trips, the number of each trip's person; None where every person has one sequence."""
+    regions: Regions | None
+    """What the labels of the column ``region`` stand for; None where there are no places."""
     problems: tuple[Problem, ...] = field(default=())
     """Warnings and notes; errors have been raised."""
 
     def __init__(self, frame: object, schema: Schema) -> None:
         intake = take_in(as_polars(frame), schema)
-        object.__setattr__(self, "schema", schema)
         for name in intake.__slots__:
             object.__setattr__(self, name, getattr(intake, name))
 
     @property
     def n_persons(self) -> int:
-        """Number of persons."""
+        """Number of persons; with trips, the number of trips."""
         return len(self.persons)
+
+    @property
+    def n_owners(self) -> int:
+        """Number of distinct persons, with trips as without."""
+        return self.n_persons if self.owners is None else int(self.owners.max(initial=-1)) + 1
 
     @property
     def n_events(self) -> int:
@@ -92,9 +101,10 @@ class EventTable:
     @cached_property
     def sequences(self) -> Sequences:
         """The codes of the symbol, or of all quasi-identifiers and sensitive columns."""
-        return Sequences.encoded(
+        coded = Sequences.encoded(
             self.person_offsets, {name: self.frame[name] for name in self.labels}, self.labels
         )
+        return replace(coded, owners=self.owners)
 
     def __repr__(self) -> str:
         return str(glance(self))

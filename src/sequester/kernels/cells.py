@@ -1,7 +1,7 @@
-"""Cells of a grid: which are touched, by how many trajectories, and the rectangles that grow around dense ones.
+"""Cells of a grid: which are touched, by how many trajectories, and rectangles that grow around dense ones.
 
-A cell is one number, ``(row << 32) | column``, both counted from 0. Tables of cells are open hash tables whose
-size is a power of two, at most half full; an empty place holds -1.
+A cell is one number, ``(row << 32) | column``, both counted from 0. Tables of cells are open hash tables
+whose size is a power of two, at most half full; an empty place holds -1.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TIGHT = 1 - 1e-12
 
 
 @njit(cache=True, nogil=True)
-def _place(cell: int, size: int) -> int:
+def _place(cell: int, size: int) -> np.int64:
     """Give the place where the search for a cell begins."""
     mixed = np.uint64(cell) * np.uint64(0x9E3779B97F4A7C15)
     return np.int64((mixed >> np.uint64(32)) & np.uint64(size - 1))
@@ -39,7 +39,8 @@ def _find(table: Counts, numbers: Codes, cell: int) -> int:
     place = _place(cell, table.size)
     while table[place] != FREE:
         if table[place] == cell:
-            return numbers[place]
+            found: int = numbers[place]
+            return found
         place = (place + 1) & (table.size - 1)
     return FREE
 
@@ -67,7 +68,7 @@ def _doubled(table: Counts, numbers: Codes) -> tuple[Counts, Codes]:
 
 @njit(cache=True, nogil=True)
 def number_cells(cells: Counts) -> tuple[Codes, Counts]:
-    """Number the cells in order of first appearance: the number of each entry, and the cell of each number."""
+    """Number the cells in order of first appearance: each entry's number, and the cell of each number."""
     entry_numbers = np.empty(cells.size, np.int32)
     distinct = np.empty(1024, np.int64)
     table, numbers = np.full(4096, FREE, np.int64), np.full(4096, FREE, np.int32)
@@ -143,9 +144,9 @@ def grow_regions(cells: Counts, counts: Counts, seeds: Counts, least: float) -> 
 
     A rectangle grows by the row or column beside it, west, east, south or north, as long as one of those
     holds a dense cell, touches no other region, and leaves the mean of the rectangle's cells at or above
-    `least`; the one with the highest mean first. A cell of `cells` is as dense as `counts` says, any other has
-    density 0. Gives the region of each cell, or -1, and for each region its first row, last row, first column
-    and last column. Requires distinct cells and a positive `least`.
+    `least`; the one with the highest mean first. A cell of `cells` is as dense as `counts` says, any other
+    has density 0. Gives the region of each cell, or -1, and for each region its first and last row and its
+    first and last column. Requires distinct cells and a positive `least`.
     """
     size = 4096
     while size < 4 * cells.size:

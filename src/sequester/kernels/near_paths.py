@@ -1,4 +1,4 @@
-"""The closest paths of a tree where symbols may be nearly alike, and how far paths lie from what they replace."""
+"""The closest paths of a tree where symbols may be near each other, and how far paths lie from rows."""
 
 from __future__ import annotations
 

@@ -35,6 +35,8 @@ class Method(ABC):
     """What it does to the data, in a sentence."""
     use_when: ClassVar[str]
     """When to reach for it, in a sentence."""
+    takes_trips: ClassVar[bool] = False
+    """It counts persons also where a person has several sequences."""
 
     @abstractmethod
     def model(self) -> PrivacyModel:
@@ -103,6 +105,9 @@ class Method(ABC):
         if not isinstance(given[1], str | None):
             msg = f"seed must be text, got {given[1]!r}"
             raise ParameterError(msg)
+        if table.owners is not None and not self.takes_trips:
+            msg = f"{self.name} needs one sequence per person, and trip makes several: leave trip out"
+            raise SchemaError(msg)
         self.accept(table)
         if seed is not None and len(seed) < SHORT_SEED:
             line = (

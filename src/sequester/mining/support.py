@@ -60,7 +60,8 @@ def support(pattern: Sequence[str], data: EventTable | Sequences) -> int:
     >>> support("ac", Sequences.from_rows(["abc", "ca", "aac"]))
     2
     """
-    return int(np.count_nonzero(supporters(pattern, data)))
+    marked, owners = supporters(pattern, data), sequences_of(data).owners
+    return int(np.count_nonzero(marked) if owners is None else len(np.unique(owners[marked])))
 
 
 def supports(patterns: Iterable[Sequence[str]], data: EventTable | Sequences) -> Counts:
@@ -93,7 +94,12 @@ def supports_of_codes(
     engine: Engine | None = None,
     progress: Progress = silent,
 ) -> Counts:
-    """Count the persons behind `rows` who contain each pattern; the codebooks of the two may differ."""
+    """Count the persons behind `rows` who contain each pattern; the codebooks of the two may differ.
+
+    A person with several sequences counts once, however many of them contain a pattern.
+    """
+    if rows.owners is not None:
+        return _supports_by_owner(patterns, pattern_offsets, pattern_book, rows, book, engine, progress)
     n_known = len(book)
     # A label that the rows lack becomes a symbol without occurrences, so its patterns get support 0.
     translated = [book.codes.get(label, n_known + i) for i, label in enumerate(pattern_book.labels)]
@@ -112,6 +118,33 @@ def supports_of_codes(
             rows.weights,
             ahead,
             *index,
+        )
+        return counted
+
+    engine = engine or LocalEngine()
+    shards = engine.split(len(pattern_offsets) - 1)
+    parts = engine.map(count, shards, progress=progress, phase="counting supporters")
+    return np.concatenate([np.empty(0, np.int64), *parts])
+
+
+def _supports_by_owner(
+    patterns: Codes,
+    pattern_offsets: Offsets,
+    pattern_book: Codebook,
+    rows: Distinct,
+    book: Codebook,
+    engine: Engine | None,
+    progress: Progress,
+) -> Counts:
+    """Count distinct owners; otherwise as `supports_of_codes`."""
+    translated = [book.codes.get(label, len(book) + i) for i, label in enumerate(pattern_book.labels)]
+    codes = np.array(translated, np.int32)[patterns]
+    marks = kernels.owners.mark_symbols(rows.items, rows.offsets)
+    owned = rows.rows_of_owners(rows.owners) if rows.owners is not None else ()
+
+    def count(shard: range) -> Counts:
+        counted: Counts = kernels.owners.count_supporters(
+            codes, pattern_offsets, shard.start, shard.stop, rows.items, rows.offsets, marks, *owned
         )
         return counted
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +23,9 @@ N_WITNESSES = 5
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SequenceKAnonymity:
     """Every subsequence of a released record is contained in the released records of at least `k` persons.
+
+    Where a person has several records, such as trips, persons are counted and not records, as long as the
+    data says whose each is. Released files do not: there the records are counted, and the claim says so.
 
     Checked with the original beside it, every subsequence of the release also has at least `k` supporters
     there, which is Definition 1 of the paper. With ``strict=False`` only that second half is promised; it
@@ -55,6 +58,8 @@ class SequenceKAnonymity:
     """Persons among whom every piece of knowledge leaves its owner hidden."""
     strict: bool = True
     """Count supporters among the released records, and not only among the original ones."""
+    trips: bool = False
+    """A released record is a trip, and a person may have several: whose they are only the house can tell."""
 
     def __post_init__(self) -> None:
         k: object = self.k  # A certificate may hold anything.
@@ -72,9 +77,9 @@ class SequenceKAnonymity:
         """The strict promise can be checked from the released files alone, the other cannot."""
         return not self.strict
 
-    def about(self, table: EventTable) -> SequenceKAnonymity:  # noqa: ARG002
-        """The promise takes nothing from a table."""
-        return self
+    def about(self, table: EventTable) -> SequenceKAnonymity:
+        """The promise takes from a table whether its sequences are trips."""
+        return replace(self, trips=table.owners is not None)
 
     def check(
         self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None
@@ -116,10 +121,17 @@ class SequenceKAnonymity:
 
     def claim(self) -> dict[str, object]:
         """The parameters a recipient needs to check the promise."""
-        return {"k": self.k, "strict": self.strict}
+        return {"k": self.k, "strict": self.strict, **({"trips": True} if self.trips else {})}
 
     def in_words(self) -> str:
         """The promise in a sentence for people."""
+        if self.strict and self.trips:
+            return (
+                f"Whatever part of a trip occurs in the release, in order and with gaps, occurs in released "
+                f"trips of at least {self.k} persons, and occurred in original trips of at least {self.k} "
+                f"persons. Every trip has a name of its own, so the files alone show at least {self.k} "
+                f"trips, and that {self.k} persons took them was checked with the original."
+            )
         if self.strict:
             return (
                 f"Whatever part of a sequence occurs in the release, in order and with gaps, occurs in the "

@@ -38,9 +38,13 @@ class Advice:
 
     @property
     def largest_k(self) -> int:
-        """The largest k that releases anything; below 2 no k does."""
+        """The largest k that releases anything; below 2 no k does.
+
+        Where persons have several sequences, one that does and that was found by halving: trips of a person
+        may be re-attached to different paths, so a smaller k need not release more.
+        """
         distinct = self.attacher.distinct
-        if self.attacher.reattach:
+        if self.attacher.reattach and distinct.owners is None:
             # As many as begin with the most common first item. For a larger k no node is kept. For this one
             # some are, in every round: take the m kept nodes of depth 1; at least m k persons begin with one
             # of their items, have something in common with a path, and so sit below one of the m nodes; then
@@ -49,21 +53,29 @@ class Advice:
             first_items = distinct.items[distinct.offsets[has_items]]
             beginners = np.bincount(first_items, weights=distinct.weights[has_items], minlength=1)
             return int(beginners.max())
-        n_persons = int(distinct.weights.sum())
-        return largest(2, n_persons, lambda k: not self.attacher.run(k).releases_nothing) or 1
+        return largest(2, self.n_persons, lambda k: not self.attacher.run(k).releases_nothing) or 1
+
+    @property
+    def n_persons(self) -> int:
+        """Number of distinct persons."""
+        distinct = self.attacher.distinct
+        if distinct.owners is not None:
+            return int(distinct.owners.max(initial=-1)) + 1
+        return int(distinct.weights.sum())
 
     def nothing_released(self, k: int) -> UnattainableError:
         """Say that `k` releases nothing, and which k would."""
-        n_persons = int(self.attacher.distinct.weights.sum())
+        n_persons = self.n_persons
         persons = "person" if n_persons == 1 else "persons"
         problem = f"is more than the {n_persons} {persons}" if k > n_persons else "releases nothing"
         why = ", because no two persons begin alike" if self.attacher.reattach else ""
         best = self.largest_k
-        hint = (
-            f"the largest k that releases anything here is {best}"
-            if best >= 2
-            else f"no k of 2 or more releases anything here{why}"
-        )
+        if self.attacher.distinct.owners is not None:
+            hint = f"k = {best} releases something" if best >= 2 else "k = 2 releases nothing either"
+        elif best >= 2:
+            hint = f"the largest k that releases anything here is {best}"
+        else:
+            hint = f"no k of 2 or more releases anything here{why}"
         return UnattainableError(f"k = {k} {problem}; {hint}", achieved={"k": best})
 
     def cut_too_much(self, k: int, share: float) -> str:
@@ -111,7 +123,7 @@ class Advice:
         """For each distinct sequence the persons who begin with it."""
         distinct = self.attacher.distinct
         tree, ends = PrefixTree.grow(distinct, 1)
-        return tree.passing(ends, distinct.weights)[ends]
+        return tree.passing(ends, distinct)[ends]
 
 
 def largest(low: int, high: int, holds: Callable[[int], bool]) -> int | None:

@@ -97,7 +97,7 @@ class Attacher:
                 )
             else:
                 targets[homeless] = ROOT
-            kept = tree.passing(targets, weights) >= k
+            kept = tree.passing(targets, self.distinct) >= k
             kept[ROOT] = True
             if not self.strict or kept.all():
                 break

@@ -11,7 +11,7 @@ from sequester import kernels
 from sequester.methods.p2ka.prefix_tree import ROOT
 
 if TYPE_CHECKING:
-    from sequester._typing import Counts, Mask, Offsets
+    from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.sequences import Distinct
     from sequester.data.table import EventTable
     from sequester.methods.p2ka.attachment import Attachment
@@ -31,7 +31,7 @@ def list_changes(table: EventTable, distinct: Distinct, attachment: Attachment) 
 
     - ``row``: the input row of the removed event; for an added item the row of the unchanged event that it
       comes after, or of the person's first event where it comes before all of those;
-    - ``person``, as in the input;
+    - ``person``, as in the input, and where persons have several the number of the ``trip``, from 1;
     - ``what`` happened to the person's sequence: ``shortened``, ``re-attached`` or ``dropped``;
     - ``order``: the place of an added item in the released sequence, from 1; null for a removed event;
     - ``from``: the symbol of a removed event; null for an added item;
@@ -81,15 +81,34 @@ def list_changes(table: EventTable, distinct: Distinct, attachment: Attachment) 
     # A code of -1 takes the last entry, which is no label.
     book = pl.Series([*labels, None], dtype=pl.String)
     what = pl.Series(KINDS, dtype=pl.Enum(KINDS))
+    trip = {} if table.owners is None else {"trip": number_trips(table.owners)[persons[owner]]}
     return pl.DataFrame(
         {
             "row": row[by_row],
             "person": table.persons.gather(persons[owner]),
+            **trip,
             "what": what.gather(kinds[rows[owner]]),
             "order": pl.Series(order).set(pl.Series(order == NONE), None),
             "from": book.gather(both["from"][by_row] % len(book)),
             "to": book.gather(both["to"][by_row] % len(book)),
         }
+    )
+
+
+def number_trips(owners: Codes) -> Counts:
+    """Number the sequences of each owner from 1, in their order.
+
+    Examples
+    --------
+    >>> number_trips(np.array([0, 0, 1, 0], np.int32)).tolist()
+    [1, 2, 1, 3]
+    """
+    return (
+        pl.Series("owner", owners)
+        .to_frame()
+        .select(pl.int_range(1, pl.len() + 1).over("owner"))
+        .to_series()
+        .to_numpy()
     )
 
 

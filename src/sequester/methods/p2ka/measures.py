@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from sequester.errors import ParameterError
 from sequester.methods.p2ka.changes import DROPPED, KINDS, REATTACHED, SHORTENED
 from sequester.utility import EditDistance, InventedItems, PatternSimilarity, Score
@@ -48,8 +46,9 @@ def measure(outcome: Outcome, table: EventTable, *, k: int, progress: Progress) 
 def _shares(outcome: Outcome, table: EventTable) -> dict[str, Score]:
     """Count events that are not shown in their place, and persons by what happened to their sequence."""
     n_removed = outcome.changes["from"].len() - outcome.changes["from"].null_count()
-    persons = outcome.changes.group_by("what").agg(pl.col("person").n_unique())
-    counts = dict(persons.iter_rows())
+    who = ["person", *({"trip"} & {*outcome.changes.columns})]
+    counts = dict(outcome.changes.unique(["what", *who])["what"].value_counts().iter_rows())
+    persons = "persons" if table.owners is None else "trips"
     return {
         "information_loss": _share(
             n_removed / max(table.n_events, 1),
@@ -57,10 +56,11 @@ def _shares(outcome: Outcome, table: EventTable) -> dict[str, Score]:
             "laid side by side along a longest common subsequence",
         ),
         "cut_sequences": _share(
-            sum(counts.values()) / max(table.n_persons, 1), "persons whose sequence is not released as it was"
+            sum(counts.values()) / max(table.n_persons, 1),
+            f"{persons} whose sequence is not released as it was",
         ),
         **{
-            name: _share(counts.get(KINDS[kind], 0) / max(table.n_persons, 1), f"persons {whose}")
+            name: _share(counts.get(KINDS[kind], 0) / max(table.n_persons, 1), f"{persons} {whose}")
             for name, kind, whose in (
                 (
                     "shortened_sequences",

@@ -31,6 +31,7 @@ ONE_RELEASE = (
 class PrefixMethod(Method):
     """A method that releases the paths of a prefix tree that enough persons take."""
 
+    takes_trips: ClassVar[bool] = True
     reattaches: ClassVar[bool]
     """A sequence that is cut moves to its closest path instead of being dropped."""
 
@@ -101,7 +102,7 @@ class PrefixMethod(Method):
             reattach=self.reattaches,
             engine=engine,
         )
-        if self.k > table.n_persons:
+        if self.k > table.n_owners:
             # Said here, because kernels count in 64 bits and k may be any whole number.
             raise Advice(attacher).nothing_released(self.k)
         attachment = attacher.run(self.k, progress=part(progress, 0.1, 0.7))

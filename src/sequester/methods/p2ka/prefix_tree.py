@@ -51,9 +51,19 @@ class PrefixTree:
         Also gives, for each distinct sequence, the deepest node on its path.
         """
         symbols, depths, parents, deepest = kernels.trie.grow(
-            distinct.items, distinct.offsets, distinct.weights, min_support
+            distinct.items,
+            distinct.offsets,
+            distinct.weights,
+            1 if distinct.owners is not None else min_support,
         )
-        return cls(symbols, depths, parents, *kernels.trie.measure_subtrees(parents)), deepest
+        tree = cls(symbols, depths, parents, *kernels.trie.measure_subtrees(parents))
+        if distinct.owners is None:
+            return tree, deepest
+        # Several sequences of a person are one supporter, so they are counted on the whole tree.
+        kept = tree.passing(deepest, distinct) >= min_support
+        kept[ROOT] = True
+        pruned, nearest = tree.prune(kept)
+        return pruned, nearest[deepest]
 
     @property
     def n_nodes(self) -> int:
@@ -101,9 +111,17 @@ class PrefixTree:
         found = engine.map(search, shards, progress=progress, phase="finding the closest paths")
         return np.concatenate([np.empty(0, np.int32), *found])
 
-    def passing(self, targets: Codes, weights: Counts) -> Counts:
-        """Count the persons whose path, from the root to their target, passes each node."""
-        passing: Counts = kernels.trie.count_passing(self.parents, targets, weights)
+    def passing(self, targets: Codes, distinct: Distinct) -> Counts:
+        """Count the persons with a path, from the root to the target of their sequence, through each node.
+
+        `targets` are the nodes of the distinct sequences. Who has several sequences counts once.
+        """
+        passing: Counts
+        if distinct.owners is None:
+            passing = kernels.trie.count_passing(self.parents, targets, distinct.weights)
+        else:
+            owned = distinct.rows_of_owners(distinct.owners)
+            passing = kernels.owners.count_passing(self.parents, targets, *owned)
         return passing
 
     def prune(self, kept: Mask) -> tuple[PrefixTree, Codes]:

@@ -42,7 +42,7 @@ def publish(
     # What was taken from a person who got nothing instead is absent; a re-attached one is changed, not lost.
     is_lost = pl.col("from").is_not_null() & (pl.col("what") != KINDS[REATTACHED])
     return Outcome(
-        sequences=Sequences(offsets, {source.symbol: codes}, source.codebooks),
+        sequences=Sequences(offsets, {source.symbol: codes}, source.codebooks, source.owners),
         schema=Schema(person=PERSON, order=ORDER, symbol=source.symbol),
         changes=changes,
         n_lost_events=changes.select(is_lost.sum()).item(),

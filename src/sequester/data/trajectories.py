@@ -1,0 +1,215 @@
+"""From sorted points to sequences of regions, and from a person's events to trips."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import polars as pl
+
+from sequester import kernels
+from sequester.data.grid import Lattice, Touches, cell_boxes, grid_regions
+from sequester.data.ordering import first_events, group_persons
+from sequester.data.place import REGION, DensityRegions, Gap, H3Regions
+from sequester.data.problems import Problem
+from sequester.data.text import as_text
+from sequester.hierarchies.labels import counted, quoted
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from sequester._typing import Codes, Counts, Mask, Offsets
+    from sequester.data.ordering import Keys
+    from sequester.data.place import Place
+    from sequester.data.regions import Regions
+    from sequester.data.schema import Schema
+
+    Reals = npt.NDArray[np.float64]
+
+_DAY = 24 * 3600 * 10**6
+_HOUR = 3600 * 10**6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Events:
+    """The events of a table while it is taken in: sorted, and grouped into sequences."""
+
+    frame: pl.DataFrame
+    """One row per event."""
+    rows: Counts
+    """The input row of each event."""
+    persons: pl.Series
+    """The person of each sequence; one with several trips stands here several times."""
+    offsets: Offsets
+    """Sequence ``i`` has the events ``offsets[i]`` to ``offsets[i + 1]``."""
+    key: Keys | None
+    """What orders the events of a sequence."""
+    when: pl.Series | None
+    """The order or time of each event."""
+    owners: Codes | None = None
+    """The number of each sequence's person; None where every person has one sequence."""
+
+    def take(self, events: Counts, offsets: Offsets) -> Events:
+        """Keep some events, in this order; a sequence without any is left out."""
+        present = np.flatnonzero(np.diff(offsets))
+        owners = None
+        if self.owners is not None:
+            owners = np.unique(self.owners[present], return_inverse=True)[1].astype(np.int32)
+        return Events(
+            frame=self.frame[events],
+            rows=self.rows[events],
+            persons=self.persons.gather(present),
+            offsets=offsets[np.append(present, len(offsets) - 1)],
+            key=None if self.key is None else self.key[events],
+            when=None if self.when is None else self.when.gather(events),
+            owners=owners,
+        )
+
+    def without(self, marked: Mask) -> Events:
+        """Leave marked events out."""
+        before = np.concatenate([[0], np.cumsum(~marked)])
+        return self.take(np.flatnonzero(~marked), before[self.offsets])
+
+
+def split_by_column(events: Events, column: str) -> Events:
+    """Make a sequence of each person's events that have one value in `column`, in order of appearance."""
+    owner = np.repeat(np.arange(len(events.persons), dtype=np.int64), np.diff(events.offsets))
+    trip = as_text(events.frame[column]).rank("dense").cast(pl.Int64).to_numpy()
+    grouping = group_persons(pl.Series(owner * (int(trip.max(initial=0)) + 1) + trip))
+    order = np.arange(len(owner)) if grouping.order is None else grouping.order
+    split = events if grouping.order is None else events.take(order, events.offsets)
+    owners = owner[order][grouping.offsets[:-1]].astype(np.int32)
+    return replace(split, persons=events.persons.gather(owners), offsets=grouping.offsets, owners=owners)
+
+
+def split_by_gap(events: Events, gap: Gap) -> Events:
+    """Begin a new sequence where more than the gap passes between two events of a person."""
+    micros = cast("pl.Series", events.when).to_physical().to_numpy()
+    starts = first_events(events.offsets)
+    starts[1:] |= np.diff(micros) > gap.micros
+    places = np.flatnonzero(starts)
+    owners = (np.searchsorted(events.offsets, places, side="right") - 1).astype(np.int32)
+    return replace(
+        events,
+        persons=events.persons.gather(owners),
+        offsets=np.append(places, len(micros)).astype(np.int64),
+        owners=owners,
+    )
+
+
+def read_coordinates(frame: pl.DataFrame, place: Place) -> tuple[pl.DataFrame, list[tuple[str, str, Mask]]]:
+    """Read both columns as degrees; null where there is none, with column, rule and rows of what is wrong."""
+    read, wrong = {}, []
+    for column, most, what in ((place.lat, 90.0, "latitude"), (place.lon, 180.0, "longitude")):
+        given = frame[column]
+        gaps = as_text(given) if given.dtype == pl.String else given
+        degrees = gaps.cast(pl.Float64, strict=False)
+        is_gap = gaps.is_null().to_numpy()
+        if is_gap.any():
+            wrong.append((column, f"{what} is missing", is_gap))
+        values = degrees.fill_null(np.nan).to_numpy()
+        outside = ~(np.abs(values) <= most) & ~is_gap
+        if outside.any():
+            example = quoted(str(gaps[int(outside.argmax())]))
+            wrong.append((column, f"{example} is no {what} from -{most:g} to {most:g}", outside))
+        read[column] = pl.Series(column, np.where(outside | is_gap, np.nan, values)).fill_nan(None)
+    return pl.DataFrame(read), wrong
+
+
+def find_impossible(events: Events, place: Place, *, timed: bool) -> list[tuple[str, Mask]]:
+    """Mark the points that stand in the file behind later ones; among the rest, those that jump."""
+    key = cast("npt.NDArray[np.int64]", events.key)
+    is_late = kernels.trajectories.mark_late(events.rows, key, events.offsets)
+    found = [("point stands behind a later one of its sequence", is_late)]
+    if place.max_speed is not None and timed:
+        rest = events.without(is_late)
+        lat, lon = _degrees(rest.frame, place)
+        micros = cast("pl.Series", rest.when).to_physical().to_numpy()
+        jumps = kernels.trajectories.mark_jumps(lat, lon, micros, rest.offsets, float(place.max_speed))
+        marked = np.zeros(len(events.rows), np.bool_)
+        marked[np.flatnonzero(~is_late)[jumps]] = True
+        found.append((f"point is reached only faster than max_speed = {place.max_speed:g} m/s", marked))
+    return [(rule, where) for rule, where in found if where.any()]
+
+
+def _degrees(frame: pl.DataFrame, place: Place) -> tuple[Reals, Reals]:
+    return frame[place.lat].to_numpy(), frame[place.lon].to_numpy()
+
+
+def into_regions(
+    events: Events, schema: Schema, place: Place, problems: list[Problem]
+) -> tuple[Events, Regions]:
+    """Give each event its region; where regions are the symbol, an event is a visit, runs collapsed."""
+    lat, lon = _degrees(events.frame, place)
+    is_symbol = not (schema.quasi or schema.sensitive)
+    touches: Touches | None = None
+    if isinstance(place.regions, H3Regions):
+        # The library is an extra, and only this kind needs it.
+        from sequester.data.h3_cells import h3_regions  # noqa: PLC0415
+
+        codes, regions = h3_regions(lat, lon, place.regions.resolution, place.parts)
+    else:
+        lattice = Lattice.around(lat, place.regions.cell)
+        is_dense = isinstance(place.regions, DensityRegions)
+        segments = isinstance(place.regions, DensityRegions) and place.regions.touch == "segments"
+        touches = Touches.of(lattice, lat, lon, events.offsets, segments=segments)
+        if isinstance(place.regions, DensityRegions):
+            of_cell, boxes = touches.dense_boxes(place.regions.threshold)
+            if not len(boxes):
+                most = int(touches.densities().max(initial=0)) / max(len(events.offsets) - 1, 1)
+                problems.append(
+                    Problem(
+                        f"no cell is touched by a share of {place.regions.threshold:g} of the trajectories, "
+                        f"the densest by {most:.2g}: lower place.regions.threshold, or raise its cell"
+                    )
+                )
+        else:
+            of_cell, boxes = np.arange(len(touches.cells), dtype=np.int32), cell_boxes(touches.cells)
+        regions = grid_regions(lattice, boxes, place.parts, numbered=is_dense)
+        if not is_symbol and segments:
+            # An event is one row of the input, wherever its person went until the next one.
+            touches = Touches.of(lattice, lat, lon, events.offsets, segments=False)
+            of_cell = _regions_of_cells(touches.cells, boxes)
+        codes = of_cell[touches.numbers]
+    codes = _with_parts(codes, events, place, touches if is_symbol else None)
+    names = pl.Series(REGION, [*regions.symbols, None], dtype=pl.String)
+    if not is_symbol:
+        frame = events.frame.drop(place.lat, place.lon).with_columns(names.gather(codes % len(names)))
+        return replace(events, frame=frame), regions
+    offsets = events.offsets if touches is None else touches.offsets
+    kept, starts = kernels.trajectories.collapse_runs(codes, offsets)
+    n_before = len(events.offsets) - 1
+    points = kept if touches is None else touches.points[kept]
+    visits = events.take(points, starts)
+    n_none = n_before - len(visits.persons)
+    if n_none:
+        what = counted(n_none, "trajectory crosses", "trajectories cross")
+        problems.append(
+            Problem(f"{what} no region, of {n_before:,}, and left out", REGION, severity="warning")
+        )
+    frame = visits.frame.drop(place.lat, place.lon).with_columns(names.gather(codes[kept]))
+    return replace(visits, frame=frame), regions
+
+
+def _regions_of_cells(cells: Counts, boxes: Counts) -> Codes:
+    """Find the rectangle that each cell lies in, or -1."""
+    rows, columns = cells >> 32, cells & ((1 << 32) - 1)
+    found = np.full(len(cells), -1, np.int32)
+    for number, (south, north, west, east) in enumerate(boxes.tolist()):
+        found[(south <= rows) & (rows <= north) & (west <= columns) & (columns <= east)] = number
+    return found
+
+
+def _with_parts(codes: Codes, events: Events, place: Place, touches: Touches | None) -> Codes:
+    """Make codes of a region and a part of the day, where the day has parts."""
+    if not place.parts:
+        return codes
+    micros = cast("pl.Series", events.when).to_physical().to_numpy()
+    at = micros if touches is None else micros[touches.points]
+    if touches is not None and touches.shares is not None:
+        following = micros[np.minimum(touches.points + 1, len(micros) - 1)]
+        at = at + (touches.shares * (following - at)).astype(np.int64)
+    cuts = np.array(place.time_of_day, np.int64) * _HOUR
+    part = (np.searchsorted(cuts, at % _DAY, side="right") - 1) % len(cuts)
+    return np.where(codes < 0, np.int32(-1), codes * len(cuts) + part).astype(np.int32)
