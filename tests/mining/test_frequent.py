@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import mining as slow
 from oracles import sequences as oracles
 from sequester.data.sequences import Sequences
+from sequester.engine import LocalEngine
 from sequester.errors import ParameterError
-from sequester.mining import frequent, supports
+from sequester.mining import frequent, frequent_itemsets, supports
 
 rows_of_text = st.lists(st.text("abc", max_size=5), max_size=7)
 
@@ -48,6 +50,106 @@ def test_mining_and_counting_agree(rows, min_support):
     sequences = Sequences.from_rows(rows)
     patterns = frequent(sequences, min_support=min_support)
     assert supports(patterns, sequences).tolist() == patterns.supports.tolist()
+
+
+@given(rows_of_text, st.integers(1, 3), st.none() | st.integers(1, 4))
+def test_closed_patterns_have_no_equal_above(rows, min_support, max_length):
+    found = frequent(Sequences.from_rows(rows), min_support=min_support, max_length=max_length, closed=True)
+    assert dict(found) == slow.closed(rows, min_support, max_length)
+
+
+@given(rows_of_text, st.integers(1, 20), st.integers(1, 3), st.booleans(), st.integers(1, 2))
+def test_the_top_are_the_most_frequent_and_first_in_label_order(rows, top, min_support, closed, min_length):
+    how = {"min_length": min_length, "closed": closed}
+    every = frequent(Sequences.from_rows(rows), min_support=min_support, **how)
+    found = frequent(Sequences.from_rows(rows), top=top, min_support=min_support, **how)
+    assert list(found.items()) == list(slow.top(every, top).items())
+    assert frequent(Sequences.from_rows(rows), top=top, **how).keys() >= found.keys()
+
+
+@given(rows_of_text, st.integers(1, 9))
+def test_the_top_of_everything(rows, top):
+    found = frequent(Sequences.from_rows(rows), top=top)
+    assert dict(found) == slow.top(oracles.frequent(rows, 1), top)
+
+
+@given(rows_of_text, st.integers(1, 3), st.none() | st.integers(1, 3), st.booleans(), st.none() | st.just(2))
+def test_supporters_are_the_persons_who_contain_it(rows, min_support, max_length, closed, top):
+    found = frequent(
+        Sequences.from_rows(rows),
+        min_support=min_support,
+        max_length=max_length,
+        closed=closed,
+        top=top,
+        supporters=True,
+    )
+    for pattern in found:
+        expected = [oracles.is_subsequence(pattern, row) for row in rows]
+        assert found.supporters(pattern).tolist() == expected
+
+
+@given(rows_of_text, st.integers(1, 3), st.none() | st.integers(1, 2))
+def test_itemsets_equal_enumeration(rows, min_support, max_length):
+    found = frequent_itemsets(
+        Sequences.from_rows(rows), min_support=min_support, max_length=max_length, supporters=True
+    )
+    assert dict(found) == slow.frequent_itemsets(rows, min_support, max_length)
+    for itemset in found:
+        assert found.supporters(itemset).tolist() == [set(itemset) <= set(row) for row in rows]
+
+
+@given(rows_of_text, st.integers(1, 5))
+def test_the_top_itemsets_are_the_most_frequent(rows, top):
+    found = frequent_itemsets(Sequences.from_rows(rows), top=top)
+    assert dict(found) == slow.top(slow.frequent_itemsets(rows, 1), top)
+
+
+@given(rows_of_text, st.integers(1, 2), st.integers(2, 9), st.booleans())
+def test_one_shard_equals_many(rows, min_support, shards, closed):
+    one, many = (
+        frequent(
+            Sequences.from_rows(rows),
+            min_support=min_support,
+            closed=closed,
+            supporters=True,
+            engine=LocalEngine(threads=2, shards=n),
+        )
+        for n in (1, shards)
+    )
+    assert list(one.items()) == list(many.items())
+    assert all(np.array_equal(one.supporters(each), many.supporters(each)) for each in one)
+
+
+def test_progress_reaches_the_end():
+    heard = []
+    frequent(Sequences.from_rows(["abc", "ab"]), min_support=1, progress=lambda *said: heard.append(said))
+    assert heard[-1] == (1.0, "mining patterns")
+    heard.clear()
+    frequent(Sequences.from_rows(["abc", "ab"]), top=2, progress=lambda *said: heard.append(said))
+    assert all(0 < share <= 1 for share, _ in heard)
+
+
+def test_supporters_must_be_asked_for():
+    with pytest.raises(ParameterError, match="supporters were not asked for: mine with supporters=True"):
+        frequent(Sequences.from_rows(["ab"]), min_support=1).supporters(("a",))
+
+
+def test_support_or_number_must_be_given():
+    with pytest.raises(ParameterError, match="min_support or top must be given"):
+        frequent(Sequences.from_rows(["ab"]))
+
+
+def test_a_top_beyond_the_limit_is_refused_only_where_it_is_reached():
+    sequences = Sequences.from_rows(["ab"])
+    assert len(frequent(sequences, top=9, max_patterns=3)) == 3
+    with pytest.raises(ParameterError, match="more than 2 patterns have at least 1 supporters"):
+        frequent(sequences, top=9, max_patterns=2)
+
+
+def test_shards_stop_each_other_when_there_are_too_many_patterns():
+    sequences = Sequences.from_rows(["abcdefgh"] * 2)
+    with pytest.raises(ParameterError, match="more than 200 patterns"):
+        frequent(sequences, min_support=2, max_patterns=200, engine=LocalEngine(threads=2, shards=8))
 
 
 def test_patterns_are_a_mapping_in_label_order():
@@ -86,7 +188,9 @@ def test_edge_cases_have_a_stated_answer(rows, min_support, expected):
     assert dict(frequent(Sequences.from_rows(rows), min_support=min_support)) == expected
 
 
-@pytest.mark.parametrize("name", ["min_support", "max_length", "max_patterns"])
+@pytest.mark.parametrize(
+    "name", ["min_support", "top", "min_length", "max_length", "max_span", "max_patterns"]
+)
 def test_a_number_below_one_is_refused(name):
     with pytest.raises(ParameterError, match=f"{name} must be at least 1, got 0"):
         frequent(Sequences.from_rows(["ab"]), **{"min_support": 1, name: 0})

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from itertools import product
+from math import comb
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import mining as slow
 from oracles import sequences as oracles
+from sequester import kernels
 from sequester.data.sequences import Sequences
 from sequester.engine import LocalEngine
 from sequester.errors import SchemaError
-from sequester.mining import minimum_prefix, support, supporters, supports
-from sequester.mining.support import supports_of_codes
+from sequester.mining import (
+    count_embeddings,
+    embeddings,
+    minimum_prefix,
+    support,
+    supporters,
+    supports,
+)
+from sequester.mining.support import MOST_EMBEDDINGS, supports_of_codes
 
 text = st.text("abc", max_size=6)
 rows_of_text = st.lists(text, max_size=7)
@@ -85,6 +95,22 @@ def test_one_shard_equals_many(rows, shards):
         for n in (1, shards)
     ]
     assert counts[0] == counts[1]
+
+
+@given(rows_of_text)
+def test_embeddings_equal_enumeration(rows):
+    sequences = Sequences.from_rows(rows)
+    for word in WORDS:
+        expected = [len(slow.embeddings(word, row)) for row in rows]
+        assert embeddings(word, sequences).tolist() == expected
+        assert [count_embeddings(word, row) for row in rows] == expected
+
+
+def test_embeddings_that_no_machine_word_holds():
+    row = "a" * 200
+    assert count_embeddings("a" * 100, row) == comb(200, 100)
+    assert embeddings("a" * 100, Sequences.from_rows([row, "a" * 101])).tolist() == [MOST_EMBEDDINGS, 101]
+    assert kernels.embeddings.MOST == MOST_EMBEDDINGS
 
 
 def test_labels_are_compared_and_not_codes():

@@ -10,7 +10,7 @@ from numba import njit
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets
 
-MOST = 2**62
+MOST = 2**62 - 1
 """Counts stop here: two of them can still be added in 64 bits."""
 
 

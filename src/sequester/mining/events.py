@@ -100,7 +100,7 @@ class Itemsets:
         return cls(codes[is_new], places[is_new].astype(np.int32), bounds.astype(np.int64), book)
 
     def folded(self) -> tuple[Codes, Codes, Offsets, Counts, Codes]:
-        """Fold equal sequences: items, places, offsets and weights of the distinct ones, and whose is which."""
+        """Fold equal sequences: items, places, offsets, weights of the distinct ones, and whose is which."""
         opens = np.diff(self.places, prepend=-1) != 0
         opens[self.person_offsets[:-1][np.diff(self.person_offsets) > 0]] = True
         keys = 2 * self.items.astype(np.int64) + opens
@@ -169,7 +169,7 @@ def frequent_events(
 
     Examples
     --------
-    >>> rows = Itemsets.from_rows([["ab", "c"], ["abd", "bc"], ["a", "b", "c"]])
+    >>> rows = Itemsets.from_rows([["ab", "c"], ["abd", "c"], ["a", "b", "c"]])
     >>> dict(frequent_events(rows, min_support=2, closed=True))
     {(('a',), ('c',)): 3, (('a', 'b'), ('c',)): 2, (('b',), ('c',)): 3}
 

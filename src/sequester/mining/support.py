@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sequester.engine import Engine, Progress
 
 
-MOST_EMBEDDINGS = 2**62
+MOST_EMBEDDINGS = 2**62 - 1
 """Where counts of embeddings stop."""
 
 
