@@ -54,16 +54,22 @@ def draw() -> str:
     after = release_rows()
     height = TOP + CELL * len(ROWS) + 40
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 470 {height}" role="img" '
-        'font-family="sans-serif" font-size="13" fill="#1d2730">',
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 470 {height}" role="img" '
+            'font-family="sans-serif" font-size="13" fill="#1d2730">'
+        ),
         "<title>Nine sequences before and after: three of them were permuted</title>",
         f'<rect width="470" height="{height}" fill="#ffffff"/>',
         '<text x="40" y="22" font-weight="bold">original</text>',
         f'<text x="{40 + GAP}" y="22" font-weight="bold">release</text>',
-        f'<rect x="40" y="34" width="14" height="14" rx="3" fill="{HELD}"/>'
-        '<text x="60" y="46" font-size="12">in a sensitive pattern</text>',
-        f'<rect x="{40 + GAP}" y="34" width="14" height="14" rx="3" fill="{MOVED}"/>'
-        f'<text x="{60 + GAP}" y="46" font-size="12">another item than before</text>',
+        (
+            f'<rect x="40" y="34" width="14" height="14" rx="3" fill="{HELD}"/>'
+            '<text x="60" y="46" font-size="12">in a sensitive pattern</text>'
+        ),
+        (
+            f'<rect x="{40 + GAP}" y="34" width="14" height="14" rx="3" fill="{MOVED}"/>'
+            f'<text x="{60 + GAP}" y="46" font-size="12">another item than before</text>'
+        ),
     ]
     for number, (row, released) in enumerate(zip(ROWS, after, strict=True)):
         y = TOP + number * CELL
