@@ -39,7 +39,18 @@ if TYPE_CHECKING:
         UnattainableError,
     )
     from sequester.hierarchies.hierarchy import Hierarchy
-    from sequester.methods import HALT, PH, SBSH, Abul, BFP2kA, GloGen, PrefixPruning
+    from sequester.methods import (
+        CBLDA,
+        HALT,
+        PH,
+        SBSH,
+        Abul,
+        BFP2kA,
+        CBLDABaseline,
+        GloGen,
+        PrefixPruning,
+    )
+    from sequester.privacy.kc import KCPrivacy
     from sequester.privacy.kcp import KCPPrivacy
     from sequester.privacy.model import Verdict
     from sequester.privacy.pattern_hiding import PatternHiding
@@ -52,11 +63,13 @@ if TYPE_CHECKING:
     from sequester.workflow.verify import verify
 
 __all__ = [
+    "CBLDA",
     "HALT",
     "PH",
     "SBSH",
     "Abul",
     "BFP2kA",
+    "CBLDABaseline",
     "EventTable",
     "GloGen",
     "Hierarchy",
@@ -64,6 +77,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "KCPPrivacy",
+    "KCPrivacy",
     "LocalEngine",
     "ParameterError",
     "PatternHiding",
@@ -92,6 +106,8 @@ __all__ = [
 _PLACES = {
     "Abul": "methods",
     "BFP2kA": "methods",
+    "CBLDA": "methods",
+    "CBLDABaseline": "methods",
     "EventTable": "data.table",
     "GloGen": "methods",
     "HALT": "methods",
@@ -100,6 +116,7 @@ _PLACES = {
     "InputError": "errors",
     "InternalError": "errors",
     "KCPPrivacy": "privacy.kcp",
+    "KCPrivacy": "privacy.kc",
     "LocalEngine": "engine.local",
     "PH": "methods",
     "ParameterError": "errors",

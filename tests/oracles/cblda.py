@@ -264,7 +264,7 @@ def total_loss(rules, persons, clusters):
 
 
 def absorb(rules, risks, persons, finished, rest, counted):
-    """Bring the last unfinished cluster into finished ones, for the least extra loss while the share holds."""
+    """Bring the last unfinished cluster into finished ones, for the least extra loss."""
     if is_finished(rules, risks, rest, counted):
         return [*finished, rest]
     whole = _whole(rules, risks, finished, rest, counted)

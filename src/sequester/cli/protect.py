@@ -23,6 +23,12 @@ def protect(
     ] = None,
     seed: Seed = None,
     force: Force = False,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Keep the steps of a long run there, and resume one that was stopped."
+        ),
+    ] = None,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Check everything, estimate time and feasibility, write nothing."),
@@ -46,7 +52,15 @@ def protect(
     from sequester.workflow.protect import protect as make  # noqa: PLC0415  (--help need not wait for polars)
 
     with terminal.progress() as progress:
-        done = make(config, out=out, seed=seed, force=force, progress=progress, warn=terminal.warn)
+        done = make(
+            config,
+            out=out,
+            seed=seed,
+            force=force,
+            checkpoint=checkpoint,
+            progress=progress,
+            warn=terminal.warn,
+        )
     terminal.answer(done.to_json(), _tell(done), made=done.written.path)
 
 

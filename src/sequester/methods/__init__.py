@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sequester.methods.cblda.baseline import CBLDABaseline
+from sequester.methods.cblda.cblda import CBLDA
 from sequester.methods.halt.glogen import GloGen
 from sequester.methods.halt.halt import HALT
 from sequester.methods.p2ka.bf_p2ka import BFP2kA
@@ -16,8 +18,19 @@ if TYPE_CHECKING:
     from sequester.methods.method import Method
 
 METHODS: dict[str, type[Method]] = {
-    each.name: each for each in (HALT, GloGen, PH, SBSH, Abul, BFP2kA, PrefixPruning)
+    each.name: each for each in (HALT, GloGen, CBLDA, CBLDABaseline, PH, SBSH, Abul, BFP2kA, PrefixPruning)
 }
 """Name to class, in the order in which they are listed."""
 
-__all__ = ["HALT", "METHODS", "PH", "SBSH", "Abul", "BFP2kA", "GloGen", "PrefixPruning"]
+__all__ = [
+    "CBLDA",
+    "HALT",
+    "METHODS",
+    "PH",
+    "SBSH",
+    "Abul",
+    "BFP2kA",
+    "CBLDABaseline",
+    "GloGen",
+    "PrefixPruning",
+]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sequester.bundle.write import write
 from sequester.engine import part, silent
+from sequester.workflow.checkpoint import FolderCheckpoint
 from sequester.workflow.config import Config
 from sequester.workflow.hearing import hearing, keep_quiet
 from sequester.workflow.job import Job, tell_problems
@@ -48,11 +49,15 @@ def protect(
     out: str | Path | None = None,
     seed: str | None = None,
     force: bool = False,
+    checkpoint: str | Path | None = None,
     engine: Engine | None = None,
     progress: Progress = silent,
     warn: Warn = keep_quiet,
 ) -> Protected:
     """Make the release that a configuration describes; `out` and `seed` win over it.
+
+    `checkpoint` is a folder for the steps of a long run: one that was interrupted is resumed to the same
+    bytes, and the folder goes when the release is there.
 
     Raises
     ------
@@ -68,7 +73,14 @@ def protect(
         progress(0.0, "reading")
         table = job.config.table()
         tell_problems(table)
-        release = job.method.apply(table, seed=job.seed, engine=engine, progress=part(progress, 0.15, 0.7))
+        kept = None if checkpoint is None else FolderCheckpoint.of(checkpoint, job, table)
+        release = job.method.apply(
+            table,
+            seed=job.seed if kept is None else kept.seed,
+            engine=engine,
+            progress=part(progress, 0.15, 0.7),
+            checkpoint=kept,
+        )
         release = replace(release, event_log=job.config.event_log)
         written = write(
             release,
@@ -81,4 +93,6 @@ def protect(
             max_suppressed=job.config.settings.release.max_suppressed,
             progress=part(progress, 0.7, 1.0),
         )
+        if kept is not None:
+            kept.remove()
         return Protected(release=release, written=written, warnings=tuple(heard))

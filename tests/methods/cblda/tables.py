@@ -20,7 +20,7 @@ from sequester.release.randomness import Randomness
 DEEP = {"a": "x", "b": "x", "c": "y", "x": "*", "y": "*"}
 FLAT = {"1": "*", "2": "*", "3": "*"}
 CHAIN = {"p": "o", "o": "*", "q": "*"}
-ILLS = ("HIV", "Cancer", "flu")
+ILLS = ("flu", "flu", "flu", "flu", "HIV", "Cancer")
 PROTECT = ("Cancer", "HIV")
 
 
@@ -87,7 +87,7 @@ def examples(draw, *, most_persons=9, most_events=3):
     leaves = [sorted(tree.keys() - set(tree.values())) for tree in trees]
     event = st.tuples(*(st.sampled_from(each) for each in leaves))
     histories = st.lists(event, min_size=1, max_size=most_events)
-    persons = draw(st.lists(histories, min_size=2, max_size=most_persons))
+    persons = draw(st.lists(histories, min_size=3, max_size=most_persons))
     ills = [draw(st.lists(st.sampled_from(ILLS), min_size=len(each), max_size=len(each))) for each in persons]
     return Example(trees, persons, ills, weights[: len(trees)])
 
