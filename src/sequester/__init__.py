@@ -48,10 +48,15 @@ if TYPE_CHECKING:
         BFP2kA,
         CBLDABaseline,
         GloGen,
+        MergeSnapshots,
         PrefixPruning,
+        Reposition,
+        SuppressOnly,
     )
     from sequester.privacy.kc import KCPrivacy
     from sequester.privacy.kcp import KCPPrivacy
+    from sequester.privacy.l_diversity import LDiversity
+    from sequester.privacy.l_eligibility import LEligibility
     from sequester.privacy.model import Verdict
     from sequester.privacy.pattern_hiding import PatternHiding
     from sequester.privacy.sequence_k import SequenceKAnonymity
@@ -78,13 +83,17 @@ __all__ = [
     "InternalError",
     "KCPPrivacy",
     "KCPrivacy",
+    "LDiversity",
+    "LEligibility",
     "LocalEngine",
+    "MergeSnapshots",
     "ParameterError",
     "PatternHiding",
     "PrefixPruning",
     "Protect",
     "Quasi",
     "Release",
+    "Reposition",
     "Schema",
     "SchemaError",
     "Sensitive",
@@ -92,6 +101,7 @@ __all__ = [
     "Sequences",
     "SequesterError",
     "SequesterWarning",
+    "SuppressOnly",
     "Symbol",
     "UnattainableError",
     "Verdict",
@@ -117,7 +127,10 @@ _PLACES = {
     "InternalError": "errors",
     "KCPPrivacy": "privacy.kcp",
     "KCPrivacy": "privacy.kc",
+    "LDiversity": "privacy.l_diversity",
+    "LEligibility": "privacy.l_eligibility",
     "LocalEngine": "engine.local",
+    "MergeSnapshots": "methods",
     "PH": "methods",
     "ParameterError": "errors",
     "PatternHiding": "privacy.pattern_hiding",
@@ -125,6 +138,7 @@ _PLACES = {
     "Protect": "data.protect",
     "Quasi": "data.schema",
     "Release": "release.release",
+    "Reposition": "methods",
     "SBSH": "methods",
     "Schema": "data.schema",
     "SchemaError": "errors",
@@ -133,6 +147,7 @@ _PLACES = {
     "Sequences": "data.sequences",
     "SequesterError": "errors",
     "SequesterWarning": "errors",
+    "SuppressOnly": "methods",
     "Symbol": "data.schema",
     "UnattainableError": "errors",
     "Verdict": "privacy.model",

@@ -6,7 +6,19 @@ from typing import Annotated
 import typer
 
 from sequester._version import __version__
-from sequester.cli import convert, datasets, demo, hierarchy, init, inspect, methods, protect, schema, verify
+from sequester.cli import (
+    convert,
+    datasets,
+    demo,
+    hierarchy,
+    init,
+    inspect,
+    methods,
+    protect,
+    schema,
+    stream,
+    verify,
+)
 from sequester.cli.commands import Command, Group
 from sequester.cli.exits import DONE, WRONG
 from sequester.errors import InputError
@@ -26,6 +38,7 @@ app.command("inspect", cls=Command)(inspect.inspect)
 app.command("methods", cls=Command)(methods.methods)
 app.command("protect", cls=Command)(protect.protect)
 app.command("verify", cls=Command)(verify.verify)
+app.command("stream", cls=Command)(stream.stream)
 app.add_typer(hierarchy.app, name="hierarchy")
 app.add_typer(datasets.app, name="datasets")
 app.command("convert", cls=Command)(convert.convert)

@@ -439,6 +439,31 @@ def gather_slot(number: int, bags: Bags) -> tuple[Counts, Codes]:
 
 
 @njit(cache=True, nogil=True)
+def count_repeated(homes: Counts, rows: Codes, first: int, stop: int, bags: Bags) -> int:
+    """Count records whose persons are in one of the slots `first` to `stop` - 1."""
+    window = bags.heads.shape[0]
+    count = 0
+    for place in range(rows.size):
+        person = bags.people[homes[place] % (2 * window), rows[place]]
+        for slot in range(first, stop):
+            if is_in(bags.keys[slot % window], bags.marks[slot % window], person):
+                count += 1
+                break
+    return count
+
+
+@njit(cache=True, nogil=True)
+def enter_all(number: int, bags: Bags) -> None:
+    """Put the persons of all records of a slot into its empty set."""
+    window = bags.heads.shape[0]
+    slot = number % window
+    homes, rows = gather_slot(number, bags)
+    for place in range(rows.size):
+        person = bags.people[homes[place] % (2 * window), rows[place]]
+        bags.used[slot] += enter(bags.keys[slot], bags.marks[slot], person)
+
+
+@njit(cache=True, nogil=True)
 def clear_slot(number: int, bags: Bags) -> None:
     """Empty the bags of a slot and of the home of its number, and the set of its persons."""
     window = bags.heads.shape[0]

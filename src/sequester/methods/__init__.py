@@ -13,12 +13,28 @@ from sequester.methods.p2ka.prefix_pruning import PrefixPruning
 from sequester.methods.ph.abul import Abul
 from sequester.methods.ph.ph import PH
 from sequester.methods.ph.sbsh import SBSH
+from sequester.methods.reposition.comparators import MergeSnapshots, SuppressOnly
+from sequester.methods.reposition.reposition import Reposition
 
 if TYPE_CHECKING:
     from sequester.methods.method import Method
 
 METHODS: dict[str, type[Method]] = {
-    each.name: each for each in (HALT, GloGen, CBLDA, CBLDABaseline, PH, SBSH, Abul, BFP2kA, PrefixPruning)
+    each.name: each
+    for each in (
+        HALT,
+        GloGen,
+        CBLDA,
+        CBLDABaseline,
+        PH,
+        SBSH,
+        Abul,
+        BFP2kA,
+        PrefixPruning,
+        Reposition,
+        SuppressOnly,
+        MergeSnapshots,
+    )
 }
 """Name to class, in the order in which they are listed."""
 
@@ -32,5 +48,8 @@ __all__ = [
     "BFP2kA",
     "CBLDABaseline",
     "GloGen",
+    "MergeSnapshots",
     "PrefixPruning",
+    "Reposition",
+    "SuppressOnly",
 ]

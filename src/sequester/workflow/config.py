@@ -42,10 +42,15 @@ class Config:
     """What it says."""
 
     @classmethod
-    def load(cls, path: str | Path) -> Config:
-        """Read a configuration, or refuse it with one line per problem."""
+    def load(cls, path: str | Path, *, without_data: bool = False) -> Config:
+        """Read a configuration, or refuse it with one line per problem.
+
+        One that is used `without_data` of its own, because files come one by one, needs no ``data.path``.
+        """
         path = Path(path)
         table = _read_toml(path)
+        if without_data and isinstance(table.get("data"), dict):
+            table["data"].setdefault("path", ".")
         lines = missing_person(table.get("data"))
         settings = None
         try:

@@ -12,6 +12,7 @@ from sequester.methods.method import Method
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from sequester.data.schema import Schema
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.methods.reposition.costs import Costs
@@ -114,6 +115,28 @@ class SnapshotMethod(Method):
     def accept(self, table: EventTable) -> None:
         """Refuse a table without one sensitive value per record in snapshots, and name what is in the way."""
         schema = table.schema
+        lines = self._misfits(schema)
+        has = "order" if schema.order is not None else "time" if schema.time is not None else None
+        wanted = "order" if self.snapshot == "order" else "time"
+        if has is None:
+            lines.append(f"{self.name} needs a column of times or orders: they make the snapshots")
+        elif has != wanted:
+            other = 'snapshot = "order"' if has == "order" else 'snapshot = "day", "week" or "month"'
+            lines.append(
+                f'snapshot = "{self.snapshot}" needs a column with the role {wanted}, and there is one with '
+                f"the role {has}: {other}"
+            )
+        if lines:
+            raise SchemaError(*lines)
+
+    def accept_schema(self, schema: Schema) -> None:
+        """Refuse the roles of files that are one snapshot each, whatever says which one it is."""
+        lines = self._misfits(schema)
+        if lines:
+            raise SchemaError(*lines)
+
+    def _misfits(self, schema: Schema) -> list[str]:
+        """Name the columns that this method cannot work on."""
         lines = []
         columns = schema.sensitive_columns
         if len(columns) != 1:
@@ -146,18 +169,7 @@ class SnapshotMethod(Method):
                 for name, each in schema.quasi.items()
                 if each.max_level is not None or each.never_suppress
             ]
-        has = "order" if schema.order is not None else "time" if schema.time is not None else None
-        wanted = "order" if self.snapshot == "order" else "time"
-        if has is None:
-            lines.append(f"{self.name} needs a column of times or orders: they make the snapshots")
-        elif has != wanted:
-            other = 'snapshot = "order"' if has == "order" else 'snapshot = "day", "week" or "month"'
-            lines.append(
-                f'snapshot = "{self.snapshot}" needs a column with the role {wanted}, and there is one with '
-                f"the role {has}: {other}"
-            )
-        if lines:
-            raise SchemaError(*lines)
+        return lines
 
     def transform(
         self, table: EventTable, *, randomness: Randomness, engine: Engine, progress: Progress

@@ -11,7 +11,7 @@ from sequester import kernels
 from sequester.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from fractions import Fraction
 
     import numpy.typing as npt
@@ -155,6 +155,43 @@ class Window:
             known = self.costs.betas(self.labels[: self.n_values])
             betas[: len(known)] = known
         return betas
+
+    def dump(self) -> dict[str, bytes]:
+        """Write down the window, without the persons of its records, so that `load` gives the same again."""
+        bags = self.bags
+        counters = (self.n_fed, self.n_published, self.n_relays, self.n_steps)
+        shape = (*counters, self.n_values, bags.links.shape[1])
+        arrays: dict[str, npt.NDArray[np.int32] | npt.NDArray[np.int64]] = {
+            "shape": np.array(shape, np.int64),
+            "links": bags.links,
+            "heads": bags.heads,
+            "held_heads": bags.held_heads,
+            "counts": bags.counts,
+            "held_counts": bags.held_counts,
+        }
+        return {name: array.tobytes() for name, array in arrays.items()}
+
+    def load(self, content: Mapping[str, bytes], persons: Mapping[int, Counts]) -> None:
+        """Take over a window that was written down; `persons` are those of the snapshots it holds."""
+        shape = np.frombuffer(content["shape"], np.int64).tolist()
+        self.n_fed, self.n_published, self.n_relays, self.n_steps, n_values, capacity = shape
+        bags = self._empty(n_values=n_values, capacity=capacity, places=_SMALLEST_SET)
+        for name in ("links", "heads", "held_heads", "counts", "held_counts"):
+            array = getattr(bags, name)
+            array[:] = np.frombuffer(content[name], array.dtype).reshape(array.shape)
+        bags.totals[:] = bags.counts.sum(axis=1)
+        for number, people in persons.items():
+            bags.people[number % (2 * self.size), : len(people)] = people
+        self.bags = self._with_larger_sets(bags, int(bags.totals.sum(axis=1).max(initial=0)))
+        for number in range(self.n_published, self.n_fed):
+            kernels.reposition.enter_all(number, self.bags)
+
+    def count_repeated(self, published: Published) -> int:
+        """Count the records of a published snapshot whose persons are in another one of the window, too."""
+        repeated = kernels.reposition.count_repeated(
+            published.homes, published.rows, self.n_published, self.n_fed, self.bags
+        )
+        return int(repeated)
 
     def _publish(self) -> Published:
         number = self.n_published

@@ -1,0 +1,65 @@
+"""``sequester stream``: publish snapshots as their files arrive."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sequester.cli.exits import DONE, WRONG
+from sequester.cli.options import ConfigPath, Json, Quiet
+from sequester.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from sequester.workflow.stream.stream import Streamed
+
+
+def stream(
+    config: ConfigPath,
+    inputs: Annotated[
+        Path, typer.Option("--in", metavar="DIR", help="Input files, each one snapshot, taken in name order.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where published snapshots go.")],
+    state: Annotated[
+        Path, typer.Option(metavar="DIR", help="What is kept between runs; as sensitive as the input.")
+    ],
+    follow: Annotated[bool, typer.Option("--follow", help="Wait for more files, until interrupted.")] = False,
+    finish: Annotated[
+        bool, typer.Option("--finish", help="Also publish what is still in the window: no more will come.")
+    ] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Publish snapshots as their files arrive.
+
+    Each file is taken once, and each snapshot published once, when it leaves the window. Killed at any
+    moment and started again, the output is the same. Files that do not fit go to rejected/ in the state
+    folder, with an explanation, and the command ends with 2.
+    """
+    from sequester.workflow.stream.stream import stream as run  # noqa: PLC0415  (--help need not wait)
+
+    terminal = Terminal(json, quiet)
+    with terminal.progress() as progress:
+        done = run(
+            config,
+            inputs=inputs,
+            out=out,
+            state=state,
+            follow=follow,
+            finish=finish,
+            progress=progress,
+            warn=terminal.warn,
+        )
+    for each in done.rejected:
+        for reason in each.reasons:
+            terminal.say(f"error: {each.name} was not taken: {reason}")
+    terminal.answer(done.to_json(), _tell(done), made=done.out)
+    return WRONG if done.rejected else DONE
+
+
+def _tell(done: "Streamed") -> Iterator[str]:
+    yield f"{len(done.taken):,} files taken, {len(done.published):,} snapshots published in {done.out}"
+    if done.in_window:
+        yield f"{done.in_window:,} snapshots wait in the window for others to come"
+    if done.rejected:
+        yield f"{len(done.rejected):,} files not taken, now in {done.rejected[0].place.parent}"

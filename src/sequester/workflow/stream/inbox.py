@@ -1,0 +1,247 @@
+"""Input files, in name order: which are next, and whether they are snapshots that fit the stream."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from sequester.data.ordering import order_keys
+from sequester.data.schema import ROW, Schema
+from sequester.data.table import EventTable
+from sequester.errors import InputError
+from sequester.hierarchies.labels import MISSING
+from sequester.io import read_frame
+from sequester.io.cells import check_cells
+from sequester.io.parquet import check_parquet
+from sequester.io.read import format_of
+from sequester.methods.reposition.snapshots import timeline
+from sequester.workflow.stream.state import Taken, as_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sequester._typing import Counts
+    from sequester.methods.reposition.snapshot_method import SnapshotMethod
+    from sequester.workflow.config import Config
+
+PERSON = "person"
+"""The column of person keys in the records that a stream holds."""
+_AT_ONCE = 64
+"""Parquet files that another process decodes at once."""
+_STILL = 1.0
+"""Seconds for which a file must not have changed when the stream waits for more."""
+_EMPTY = ("has no rows", "has a header and no rows")
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A snapshot that has been read and fits."""
+
+    taken: Taken
+    """What is noted about it."""
+    records: pl.DataFrame
+    """``person``, the quasi-identifiers and the sensitive attribute, as text."""
+
+
+class Inbox:
+    """The input folder of a stream."""
+
+    def __init__(self, folder: Path, config: Config, method: SnapshotMethod) -> None:
+        self.folder = folder
+        self.config = config
+        self.method = method
+        self._tried: set[Path] = set()
+
+    def waiting(self, taken: list[Taken], *, still: bool = False) -> list[Path]:
+        """List the files that are not taken as they are now, by name; hidden ones and folders are none.
+
+        `still`: only those that nobody has changed for a moment.
+        """
+        known = {each.name: each for each in taken}
+        try:
+            entries = sorted(os.scandir(self.folder), key=lambda entry: entry.name)
+        except OSError as error:
+            msg = f"cannot read {self.folder}: {error.strerror}"
+            raise InputError(msg) from None
+        paths = []
+        for entry in entries:
+            if entry.name.startswith(".") or not entry.is_file():
+                continue
+            now = entry.stat()
+            before = known.get(entry.name)
+            if before is not None and (before.size, before.modified) == (now.st_size, now.st_mtime_ns):
+                continue
+            if before is not None and _digest(self.folder / entry.name) == before.digest:
+                continue
+            if still and time.time_ns() - now.st_mtime_ns < _STILL * 1e9:
+                # What comes later by name must not overtake it.
+                break
+            paths.append(self.folder / entry.name)
+        return paths
+
+    def read(self, path: Path, taken: list[Taken], waiting: list[Path]) -> Arrived:
+        """Read a file as the next snapshot; what is late, a duplicate or malformed is an `InputError`."""
+        stem = stem_of(path.name)
+        self._refuse_name(path.name, stem, taken)
+        digest = _digest(path)
+        now = path.stat()
+        frame = self._frame(path, waiting)
+        if frame is None:
+            records, label, key = self._without_records(), stem, None
+        else:
+            twin = next((each for each in taken if each.digest == digest), None)
+            if twin is not None:
+                msg = f"it is a duplicate: its content is that of {twin.name}, which was taken already"
+                raise InputError(msg)
+            records, label, key = self._records(frame, stem)
+            self._refuse_time(label, key, taken)
+        noted = Taken(
+            number=len(taken),
+            name=path.name,
+            stem=stem,
+            digest=digest,
+            size=now.st_size,
+            modified=now.st_mtime_ns,
+            label=label,
+            key=as_json(key),
+            records=records.height,
+        )
+        return Arrived(noted, records)
+
+    def _refuse_name(self, name: str, stem: str, taken: list[Taken]) -> None:
+        if any(each.name == name for each in taken):
+            msg = f"{name} was taken already, with another content: a snapshot is taken once"
+            raise InputError(msg)
+        if any(each.stem == stem for each in taken):
+            msg = f"it is a duplicate: another file of the name {stem} was taken already"
+            raise InputError(msg)
+        if taken and name < taken[-1].name:
+            msg = f"it is late: files are taken in name order, and {taken[-1].name} was taken already"
+            raise InputError(msg)
+
+    def _refuse_time(self, label: str, key: float | str, taken: list[Taken]) -> None:
+        for each in reversed(taken):
+            before = json.loads(each.key)
+            if before is None:
+                continue
+            if isinstance(before, str) != isinstance(key, str):
+                before, key = each.label, label
+            if key <= before:
+                late = "the same snapshot as" if key == before else "before"
+                msg = f"it is late: its time {label} is {late} {each.label} of {each.name}, which was taken"
+                raise InputError(msg)
+            return
+
+    def _frame(self, path: Path, waiting: list[Path]) -> pl.DataFrame | None:
+        """Read a file; None where it has no records."""
+        data = self.config.settings.data
+        try:
+            if format_of(path, data.format) == "parquet":
+                self._try_out(path, waiting)
+                frame = pl.scan_parquet(path, glob=False, hive_partitioning=False).collect()
+                return check_cells(frame, path.name) if frame.height else None
+            return read_frame(path, format=data.format, delimiter=data.delimiter, encoding=data.encoding)
+        except InputError as error:
+            if all(line.endswith(_EMPTY) for line in error.lines):
+                return None
+            raise
+
+    def _try_out(self, path: Path, waiting: list[Path]) -> None:
+        """Have another process decode this file and the next ones first: a damaged one can end a process."""
+        if path in self._tried:
+            return
+        place = waiting.index(path)
+        batch = [each for each in waiting[place : place + _AT_ONCE] if each.suffix.lower() == ".parquet"]
+        try:
+            check_parquet(batch)
+        except InputError:
+            check_parquet([path])
+            batch = [path]
+        self._tried = set(batch)
+
+    def _records(self, frame: pl.DataFrame, stem: str) -> tuple[pl.DataFrame, str, float | str]:
+        schema = self.config.schema
+        if schema.order is None and schema.time is None:
+            own = "time of the file"
+            frame = frame.with_columns(pl.lit(stem).alias(own))
+            schema = ordered(schema, own)
+        table = EventTable(frame, schema)
+        line = timeline(table, "order" if schema.order is not None else self.method.snapshot)
+        if line.n_snapshots != 1:
+            labels = [label for label, n in zip(line.labels, np.diff(line.offsets), strict=True) if n]
+            msg = f"it has {len(labels):,} snapshots, from {labels[0]} to {labels[-1]}, and a file is one"
+            raise InputError(msg)
+        label = line.labels[0]
+        key: float | str = label
+        if schema.order is not None:
+            column = table.frame[schema.order]
+            is_number = not column.cast(pl.String).cast(pl.Float64, strict=False).null_count()
+            key = float(order_keys(column)[0]) if is_number else label
+        owners = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
+        person = table.persons.gather(owners)
+        if schema.person == ROW:
+            # Row numbers of two files are different persons.
+            person = stem + " " + person
+        attribute = next(iter(schema.sensitive))
+        texts = {name: table.frame[name].fill_null(MISSING) for name in schema.quasi}
+        values = table.frame[schema.sensitive_columns[0]].fill_null(MISSING)
+        return pl.DataFrame({PERSON: person, **texts, attribute: values}), label, key
+
+    def _without_records(self) -> pl.DataFrame:
+        schema = self.config.schema
+        columns = [PERSON, *schema.quasi, *schema.sensitive]
+        return pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
+
+
+def ordered(schema: Schema, column: str = "time of the file") -> Schema:
+    """Give a schema without order and time the order `column`, which is the file's name; others as it is."""
+    if schema.order is not None or schema.time is not None:
+        return schema
+    return Schema(
+        person=schema.person,
+        order=column,
+        tie=schema.tie,
+        symbol=schema.symbol,
+        quasi=schema.quasi,
+        sensitive=schema.sensitive,
+        keep=schema.keep,
+        drop=schema.drop,
+        derive=schema.derive,
+        invalid=schema.invalid,
+    )
+
+
+def stem_of(name: str) -> str:
+    """Give the name of a file without its endings.
+
+    Examples
+    --------
+    >>> stem_of("2010-01-31.csv.gz"), stem_of("day.1.parquet")
+    ('2010-01-31', 'day.1')
+    """
+    if name.lower().endswith(".gz"):
+        name = name[:-3]
+    stem, _, _ = name.rpartition(".")
+    return stem or name
+
+
+def person_numbers(persons: pl.Series) -> Counts:
+    """Number persons so that the same key has the same number in every snapshot of a run."""
+    # Two persons of one number would be kept apart from each other, which breaks no promise.
+    return persons.hash(seed=0).to_numpy().view(np.int64)
+
+
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        msg = f"it cannot be read: {error.strerror}"
+        raise InputError(msg) from None

@@ -1,0 +1,137 @@
+"""The files of a published snapshot: its tables twice, and its certificate."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from sequester.bundle.release_files import ROWS_PER_GROUP, rebuild_columns
+from sequester.errors import InternalError
+from sequester.hierarchies.hierarchy import Hierarchy
+from sequester.hierarchies.labels import MISSING
+from sequester.methods.reposition.groups import EVENTS, Records, publish
+from sequester.release.certificate import HASH, Certificate
+from sequester.release.file_names import hierarchy_files
+from sequester.release.release import Release
+from sequester.verify.nodes import COLUMNS, ROOT, SEPARATOR
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sequester.data.schema import Schema
+    from sequester.methods.reposition.snapshot_method import SnapshotMethod
+    from sequester.methods.reposition.window import Published
+    from sequester.privacy import RecordModel
+    from sequester.release.randomness import Randomness
+
+
+def snapshot_files(
+    published: Published,
+    *,
+    method: SnapshotMethod,
+    schema: Schema,
+    stem: str,
+    label: str,
+    held: Mapping[int, pl.DataFrame],
+    values: Sequence[str],
+    randomness: Randomness,
+) -> dict[str, bytes]:
+    """Write a snapshot; the certificate comes last, and its name ends in ``.certificate.json``."""
+    records = _records(published, schema, label, held, values, needs_trees=method.then == "generalize")
+    seed = int(randomness.numbers(f"reposition groups {published.number}", 1)[0])
+    made = publish(records, method.then, level=method.level, seed=seed)
+    files: dict[str, bytes] = {}
+    for name, frame in made.tables.items():
+        rebuilt = rebuild_columns(frame)
+        base = stem if name == EVENTS else f"{stem}.{name}"
+        packed = io.BytesIO()
+        rebuilt.write_parquet(packed, compression="zstd", statistics=True, row_group_size=ROWS_PER_GROUP)
+        files[f"{base}.parquet"] = packed.getvalue()
+        plain = rebuilt.write_csv(line_terminator="\n", quote_style="necessary")
+        files[f"{base}.csv"] = plain.encode()
+    names = hierarchy_files(made.hierarchies)
+    for attribute, tree in made.hierarchies.items():
+        parent = pl.when(pl.col("node") == ROOT).then(None).otherwise(pl.col("parent")).alias("parent")
+        text = (
+            tree.select(COLUMNS)
+            .with_columns(parent)
+            .write_csv(separator=SEPARATOR, line_terminator="\n", quote_style="necessary")
+        )
+        files[f"{stem}.{names[attribute].replace('/', '.')}"] = text.encode()
+    hashes = {name: HASH + hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    model: RecordModel = method.model()
+    model = type(model)(l=method.l, sensitive=records.attribute)  # type: ignore[call-arg]
+    # Asked about the bytes that will be handed out.
+    read_back = {
+        name: pl.read_parquet(files[f"{stem if name == EVENTS else f'{stem}.{name}'}.parquet"])
+        for name in made.tables
+    }
+    verdict = model.check_tables(read_back)
+    if not verdict:
+        msg = f"{method.name} made a snapshot that breaks its promise: {verdict.witnesses[:1]}"
+        raise InternalError(msg)
+    nobody = pl.DataFrame(schema={"person": pl.String, "pseudonym": pl.String})
+    release = Release(
+        tables=made.tables,
+        schema=made.schema,
+        hierarchies=made.hierarchies,
+        method=method.name,
+        parameters=method.parameters(),
+        unpublished=method.unpublished(),
+        model=model,
+        verdict=verdict,
+        limits=method.limits,
+        changes=pl.DataFrame(),
+        pseudonyms=nobody,
+        seed=randomness.seed,
+        n_input_persons=0,
+        n_input_events=0,
+        n_lost_events=0,
+    )
+    files[f"{stem}.certificate.json"] = Certificate.of(release, hashes).to_json().encode()
+    return files
+
+
+def _records(
+    published: Published,
+    schema: Schema,
+    label: str,
+    held: Mapping[int, pl.DataFrame],
+    values: Sequence[str],
+    *,
+    needs_trees: bool,
+) -> Records:
+    # In one order, whatever the order of bags: where a record came from must not show.
+    order = np.lexsort((published.rows, published.homes))
+    homes, rows = published.homes[order], published.rows[order].astype(np.int64)
+    parts = [held[home][rows[homes == home]] for home in np.unique(homes).tolist()]
+    attribute = next(iter(schema.sensitive))
+    columns = [*schema.quasi, attribute]
+    frame = pl.concat(parts) if parts else pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
+    codes = {value: code for code, value in enumerate(values)}
+    trees = {}
+    if needs_trees:
+        for name, quasi in schema.quasi.items():
+            labels = frame[name].unique().to_list()
+            counts = dict(frame[name].alias("value").value_counts(name="rows").iter_rows())
+            known = {each: counts[each] for each in sorted(labels) if each != MISSING}
+            tree = quasi.hierarchy
+            trees[name] = (
+                tree
+                if isinstance(tree, Hierarchy) and set(known) <= set(tree) and MISSING not in labels
+                else tree.build(known, column=name, missing=MISSING in labels)
+            )
+    return Records(
+        times=[label],
+        offsets=np.array([0, frame.height], np.int64),
+        quasi={name: frame[name] for name in schema.quasi},
+        trees=trees,
+        weights={name: quasi.weight for name, quasi in schema.quasi.items()},
+        attribute=attribute,
+        values=frame[attribute].replace_strict(codes, return_dtype=pl.Int32).to_numpy(),
+        labels=values,
+    )

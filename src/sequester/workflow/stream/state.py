@@ -1,0 +1,230 @@
+"""What a stream knows between two files: one SQLite database with a write-ahead log."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sequester.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+DATABASE = "state.sqlite"
+"""The database's name in the state folder."""
+REJECTED = "rejected"
+"""The folder of files that were not taken, below the state folder."""
+_LOCK = "lock"
+_FORMAT = 1
+
+_TABLES = """
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE taken (
+    number INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, stem TEXT UNIQUE NOT NULL, digest TEXT NOT NULL,
+    size INTEGER NOT NULL, modified INTEGER NOT NULL, label TEXT NOT NULL, key TEXT NOT NULL,
+    records INTEGER NOT NULL
+) STRICT;
+CREATE INDEX taken_digest ON taken (digest);
+CREATE TABLE held (number INTEGER PRIMARY KEY, records BLOB NOT NULL) STRICT;
+CREATE TABLE window (name TEXT PRIMARY KEY, content BLOB NOT NULL) STRICT;
+CREATE TABLE published (number INTEGER PRIMARY KEY, stem TEXT NOT NULL, certificate TEXT NOT NULL) STRICT;
+CREATE TABLE outbox (place INTEGER PRIMARY KEY, name TEXT NOT NULL, content BLOB NOT NULL) STRICT;
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """An input file that has become a snapshot."""
+
+    number: int
+    """Which snapshot, counted from 0."""
+    name: str
+    """The file's name."""
+    stem: str
+    """What its outputs are called."""
+    digest: str
+    """The hash of its content."""
+    size: int
+    """Its bytes."""
+    modified: int
+    """When it was last changed, in nanoseconds."""
+    label: str
+    """What the snapshot is called in the release."""
+    key: str
+    """What it is ordered by, as JSON."""
+    records: int
+    """How many records it had."""
+
+
+class State:
+    """The database of a stream; one process at a time."""
+
+    def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
+        self.folder = folder
+        self._connection = connection
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Change everything inside, or nothing: also if the process is killed or the disk is full."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def about(self) -> dict[str, str]:
+        """Say what the stream is about; nothing before it has begun."""
+        return dict(self._connection.execute("SELECT name, value FROM about"))
+
+    def settle(self, about: Mapping[str, str]) -> dict[str, str]:
+        """Write down what the stream is about, the first time; later, refuse what differs from it.
+
+        A value that is not given this time is taken from the state.
+        """
+        known = self.about()
+        if not known:
+            with self.transaction():
+                self._connection.executemany("INSERT INTO about VALUES (?, ?)", sorted(about.items()))
+            return dict(about)
+        changed = [name for name, value in about.items() if known.get(name) != value]
+        if changed:
+            raise InputError(
+                *(
+                    f"{self.folder}: this stream was begun with another {name.replace('_', ' ')} "
+                    f"({_short(known.get(name, ''))}), now it is {_short(about[name])}; a stream keeps its "
+                    "parameters, begin another one with another state folder"
+                    for name in changed
+                )
+            )
+        return known
+
+    def taken(self) -> list[Taken]:
+        """List the files that were taken, in their order."""
+        rows = self._connection.execute(
+            "SELECT number, name, stem, digest, size, modified, label, key, records "
+            "FROM taken ORDER BY number"
+        )
+        names = [column[0] for column in rows.description]
+        return [Taken(**dict(zip(names, row, strict=True))) for row in rows]
+
+    def take(self, taken: Taken, records: bytes) -> None:
+        """Note a file as taken, and keep its records."""
+        self._connection.execute(
+            "INSERT INTO taken VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                taken.number,
+                taken.name,
+                taken.stem,
+                taken.digest,
+                taken.size,
+                taken.modified,
+                taken.label,
+                taken.key,
+                taken.records,
+            ),
+        )
+        self._connection.execute("INSERT INTO held VALUES (?, ?)", (taken.number, records))
+
+    def held(self) -> dict[int, bytes]:
+        """Give the records of each snapshot that some of the window may still come from."""
+        return dict(self._connection.execute("SELECT number, records FROM held ORDER BY number"))
+
+    def forget_before(self, number: int) -> None:
+        """Drop the records of snapshots that nothing in the window comes from any more."""
+        self._connection.execute("DELETE FROM held WHERE number < ?", (number,))
+
+    def window(self) -> dict[str, bytes]:
+        """Give the content of the window as it was saved."""
+        return dict(self._connection.execute("SELECT name, content FROM window"))
+
+    def save_window(self, content: Mapping[str, bytes]) -> None:
+        """Replace the content of the window."""
+        self._connection.executemany("INSERT OR REPLACE INTO window VALUES (?, ?)", content.items())
+
+    def publish(self, number: int, stem: str, certificate: str, files: Mapping[str, bytes]) -> None:
+        """Note a snapshot as published, and keep its files until they are in their place."""
+        self._connection.execute("INSERT INTO published VALUES (?, ?, ?)", (number, stem, certificate))
+        self._connection.executemany("INSERT INTO outbox (name, content) VALUES (?, ?)", files.items())
+
+    def outbox(self) -> Iterator[tuple[int, str, bytes]]:
+        """Give the files that may not be in their place yet, one by one: number, name, content."""
+        for (place,) in self._connection.execute("SELECT place FROM outbox ORDER BY place").fetchall():
+            query = "SELECT place, name, content FROM outbox WHERE place = ?"
+            yield self._connection.execute(query, (place,)).fetchone()
+
+    def delivered(self) -> None:
+        """Empty the outbox: everything in it is in its place."""
+        self._connection.execute("DELETE FROM outbox")
+
+    def n_published(self) -> int:
+        """Count the snapshots that were published."""
+        return int(self._connection.execute("SELECT count(*) FROM published").fetchone()[0])
+
+
+@contextmanager
+def open_state(folder: Path) -> Iterator[State]:
+    """Open the state of a stream, or begin it; a second process is refused."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)
+        (folder / REJECTED).mkdir(mode=0o700, exist_ok=True)
+        with _alone(folder):
+            connection = sqlite3.connect(folder / DATABASE, isolation_level=None, timeout=0)
+            try:
+                _prepare(connection, folder)
+                yield State(folder, connection)
+            finally:
+                connection.close()
+    except sqlite3.Error as error:
+        msg = f"cannot keep the state in {folder}: {error}; what was taken before is safe"
+        raise InputError(msg) from error
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold the lock of the folder, which the system lets go when the process ends, however it ends."""
+    number = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        if os.name != "nt":
+            # Not on every system; SQLite's own lock remains.
+            import fcntl  # noqa: PLC0415
+
+            try:
+                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                msg = f"{folder} is in use by another process; one stream has one process"
+                raise InputError(msg) from None
+        yield
+    finally:
+        os.close(number)
+
+
+def _prepare(connection: sqlite3.Connection, folder: Path) -> None:
+    # One process only, so that the index of the log needs no file of its own.
+    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version == 0:
+        script = f"BEGIN IMMEDIATE; {_TABLES} PRAGMA user_version = {_FORMAT}; COMMIT;"
+        connection.executescript(script)
+    elif version != _FORMAT:
+        msg = f"{folder / DATABASE} has format {version}, and this version reads {_FORMAT}"
+        raise InputError(msg)
+
+
+def as_json(value: Any) -> str:
+    """Write a value so that equal ones give equal text."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."

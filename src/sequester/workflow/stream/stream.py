@@ -1,0 +1,333 @@
+"""Take snapshots file by file, and publish each when it leaves the window."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import time
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from sequester.bundle.staging import sync_file, sync_folder
+from sequester.engine import silent
+from sequester.errors import InputError, SequesterWarning
+from sequester.hierarchies.labels import counted
+from sequester.methods.reposition.snapshot_method import SnapshotMethod
+from sequester.methods.reposition.transform import window_seed
+from sequester.methods.reposition.window import Snapshot, label_codes
+from sequester.release.fields import plain_table
+from sequester.release.randomness import SHORT_SEED, Randomness
+from sequester.workflow.config import Config
+from sequester.workflow.hearing import hearing, keep_quiet
+from sequester.workflow.stream.inbox import PERSON, Inbox, ordered, person_numbers
+from sequester.workflow.stream.publish import snapshot_files
+from sequester.workflow.stream.rejects import Rejected, reject
+from sequester.workflow.stream.state import REJECTED, State, as_json, open_state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sequester.engine import Progress
+    from sequester.methods.reposition.window import Published
+    from sequester.workflow.hearing import Warn
+    from sequester.workflow.stream.inbox import Arrived
+    from sequester.workflow.stream.state import Taken
+
+_WAIT = 1.0
+"""Seconds between two looks into the input folder."""
+PARTIAL = ".partial"
+"""Ending of a file that is being written; its name also begins with a dot."""
+
+
+@dataclass(kw_only=True)
+class Streamed:
+    """What a run of a stream did."""
+
+    out: Path
+    """Where the published snapshots are."""
+    taken: list[str] = field(default_factory=list)
+    """Files that became snapshots."""
+    published: list[str] = field(default_factory=list)
+    """Snapshots that were published, by their stem."""
+    rejected: list[Rejected] = field(default_factory=list)
+    """Files that were not taken."""
+    in_window: int = 0
+    """Snapshots that wait for others to come."""
+    warnings: tuple[str, ...] = ()
+    """What the steward must know."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the document that ``stream --json`` prints."""
+        return {
+            "out": str(self.out),
+            "taken": self.taken,
+            "published": self.published,
+            "in_window": self.in_window,
+            "rejected": [
+                {"name": each.name, "reasons": list(each.reasons), "place": str(each.place)}
+                for each in self.rejected
+            ],
+            "warnings": list(self.warnings),
+        }
+
+
+def stream(
+    config: str | Path | Config,
+    *,
+    inputs: str | Path,
+    out: str | Path,
+    state: str | Path,
+    follow: bool = False,
+    finish: bool = False,
+    progress: Progress = silent,
+    warn: Warn = keep_quiet,
+    stop: Callable[[], bool] = lambda: False,
+) -> Streamed:
+    """Take what is in the input folder, publish what leaves the window, and go on where an earlier run ended.
+
+    Parameters
+    ----------
+    config
+        The configuration; its ``data.path`` is not needed.
+    inputs
+        The folder of input files, each one snapshot, in name order.
+    out
+        The folder of published snapshots.
+    state
+        The folder of what is kept between runs; as sensitive as the input.
+    follow
+        Wait for more files, until interrupted or `stop` says so.
+    finish
+        Publish what is still in the window: nothing more will come.
+    progress
+        Called with the share of the files that are done.
+    warn
+        Called with what the steward must know.
+    stop
+        Asked between files.
+
+    Raises
+    ------
+    InputError
+        Where the configuration or a folder is at fault, the parameters are others than before, another
+        process uses the state, or the disk is full; what was taken before is safe.
+    """
+    config = config if isinstance(config, Config) else Config.load(config, without_data=True)
+    inputs, out, folder = Path(inputs), Path(out), Path(state)
+    method = config.method()
+    if not isinstance(method, SnapshotMethod):
+        msg = f"{config.path.name}: method.name = {method.name!r} does not publish snapshots; a stream does"
+        raise InputError(msg)
+    if method.merged != 1:
+        msg = f"{config.path.name}: method.name = {method.name!r} cannot be used in a stream: it merges files"
+        raise InputError(msg)
+    method.accept_schema(ordered(config.schema))
+    _refuse_folders(inputs, out, folder)
+    with hearing(warn) as heard, open_state(folder) as kept:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+            course = Course(config, method, kept, Inbox(inputs, config, method), out)
+            course.recover()
+            while True:
+                course.take_all(progress, still=follow, stop=stop)
+                if not follow or stop():
+                    break
+                time.sleep(_WAIT)
+            if finish:
+                course.finish()
+            course.clean_up()
+        except OSError as error:
+            place = error.filename or out
+            msg = f"cannot go on at {place}: {error.strerror}; what was taken before is safe"
+            raise InputError(msg) from error
+        done = course.done
+        done.in_window = course.window.n_fed - course.window.n_published
+        done.warnings = tuple(heard)
+        return done
+
+
+class Course:
+    """One run of a stream."""
+
+    def __init__(self, config: Config, method: SnapshotMethod, state: State, inbox: Inbox, out: Path) -> None:
+        self.config = config
+        self.method = method
+        self.state = state
+        self.inbox = inbox
+        self.out = out
+        self.done = Streamed(out=out)
+        self.n_repeated = 0
+        about = state.settle(self._about())
+        self.randomness = Randomness(about["seed"])
+        self.window = method.new_window(window_seed(self.randomness))
+        self.taken: list[Taken] = state.taken()
+        self.held: dict[int, pl.DataFrame] = {}
+        self._load()
+
+    def _about(self) -> dict[str, str]:
+        """Say what must not change while a stream goes on; a seed only where one is given."""
+        settings = self.config.settings
+        data = settings.data.model_dump(exclude_unset=True, exclude={"path"})
+        about = {
+            "method": as_json({"name": self.method.name, **plain_table(self.method.parameters())}),
+            "data": as_json(data),
+            **{
+                what.replace(" ", "_"): _content(path)
+                for what, path in self.config.inputs.items()
+                if what.startswith("the hierarchy")
+            },
+        }
+        seed = settings.release.seed
+        if seed is not None or not self.state.about():
+            about["seed"] = Randomness.of(seed).seed
+        if seed is not None and len(seed) < SHORT_SEED:
+            line = f"the seed has {len(seed)} characters, fewer than {SHORT_SEED}: it can be guessed"
+            warnings.warn(line, SequesterWarning, stacklevel=2)
+        return about
+
+    def _load(self) -> None:
+        content = self.state.window()
+        if not content:
+            return
+        self.held = {
+            number: pl.read_ipc(io.BytesIO(blob))
+            for number, blob in self.state.held().items()
+        }
+        self.window.labels = json.loads(content["labels"])
+        persons = {number: person_numbers(frame[PERSON]) for number, frame in self.held.items()}
+        self.window.load(content, persons)
+
+    def recover(self) -> None:
+        """Finish what a run that was killed had begun to put in place."""
+        for path in self.out.glob(f".*{PARTIAL}"):
+            path.unlink()
+        self._deliver()
+
+    def take_all(self, progress: Progress, *, still: bool, stop: Callable[[], bool]) -> None:
+        """Take every file that waits, by name."""
+        waiting = self.inbox.waiting(self.taken, still=still)
+        for place, path in enumerate(waiting):
+            if stop():
+                return
+            progress(place / len(waiting), f"taking {path.name}")
+            try:
+                arrived = self.inbox.read(path, self.taken, waiting)
+            except InputError as error:
+                self.done.rejected.append(reject(path, tuple(error.lines), self.state.folder / REJECTED))
+                continue
+            self._take(arrived)
+
+    def _take(self, arrived: Arrived) -> None:
+        noted, records = arrived.taken, arrived.records
+        attribute = next(iter(self.config.schema.sensitive))
+        distinct = records[attribute].unique().sort().to_list()
+        codes = dict(zip(distinct, label_codes(distinct, self.window.labels), strict=True))
+        values = records[attribute].replace_strict(codes, return_dtype=pl.Int32).to_numpy()
+        published = self.window.feed(Snapshot(values, person_numbers(records[PERSON])))
+        self.held[noted.number] = records
+        packed = io.BytesIO()
+        records.write_ipc(packed, compression="lz4")
+        with self.state.transaction():
+            self.state.delivered()
+            self.state.take(noted, packed.getvalue())
+            self.taken.append(noted)
+            self._commit(published)
+        self.done.taken.append(noted.name)
+        self._deliver()
+
+    def finish(self) -> None:
+        """Publish everything that is still in the window."""
+        published = self.window.flush()
+        with self.state.transaction():
+            self.state.delivered()
+            self._commit(published)
+        self._deliver()
+
+    def clean_up(self) -> None:
+        """Leave nothing behind that is in its place already, and say who is not protected."""
+        if self.n_repeated:
+            line = (
+                f"{counted(self.n_repeated, 'published record is', 'published records are')} of persons with "
+                "records in other snapshots of the same window; they are not protected against somebody who "
+                "knows in which"
+            )
+            warnings.warn(line, SequesterWarning, stacklevel=2)
+        with self.state.transaction():
+            self.state.delivered()
+
+    def _commit(self, published: list[Published]) -> None:
+        """Note the new window and what left it, in the transaction that is open."""
+        for each in published:
+            noted = self.taken[each.number]
+            if not each.rows.size and noted.records:
+                self._tell_nothing(noted)
+            self.n_repeated += self.window.count_repeated(each)
+            files = snapshot_files(
+                each,
+                method=self.method,
+                schema=self.config.schema,
+                stem=noted.stem,
+                label=noted.label,
+                held=self.held,
+                values=self.window.labels,
+                randomness=self.randomness,
+            )
+            *_, certificate = files.values()
+            self.state.publish(each.number, noted.stem, certificate.decode(), files)
+            self.done.published.append(noted.stem)
+        oldest = self.window.n_published - (self.window.size - 1)
+        for number in [each for each in self.held if each < oldest]:
+            del self.held[number]
+        self.state.forget_before(oldest)
+        self.state.save_window({**self.window.dump(), "labels": as_json(self.window.labels).encode()})
+
+    def _tell_nothing(self, noted: Taken) -> None:
+        known = counted(len(self.window.labels), "sensitive value", "sensitive values")
+        line = (
+            f"nothing could be published in {noted.label}: l = {self.method.l} needs as many different "
+            f"values in a window, and {known} came so far in the whole stream"
+        )
+        warnings.warn(line, SequesterWarning, stacklevel=2)
+
+    def _deliver(self) -> None:
+        """Put the files of the outbox in their places, whole; again where a killed run may have done so."""
+        names = []
+        for _, name, content in self.state.outbox():
+            aside = self.out / f".{name}{PARTIAL}"
+            with aside.open("wb") as file:
+                file.write(content)
+            sync_file(aside)
+            names.append(name)
+        for name in names:
+            (self.out / f".{name}{PARTIAL}").replace(self.out / name)
+        if names:
+            sync_folder(self.out)
+
+
+def _content(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        msg = f"cannot read {path}: {error.strerror}"
+        raise InputError(msg) from None
+
+
+def _refuse_folders(inputs: Path, out: Path, state: Path) -> None:
+    if not inputs.is_dir():
+        msg = f"--in {inputs} is no folder"
+        raise InputError(msg)
+    places = {"--in": inputs, "--out": out, "--state": state}
+    real = {name: Path(os.path.realpath(path)) for name, path in places.items()}
+    lines = [
+        f"{one} {places[one]} must not be inside or around {other} {places[other]}"
+        for one, other in (("--out", "--in"), ("--state", "--in"), ("--state", "--out"))
+        if real[one].is_relative_to(real[other]) or real[other].is_relative_to(real[one])
+    ]
+    if lines:
+        raise InputError(*lines)
