@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from fractions import Fraction
 
 import polars as pl
 import pytest
@@ -12,8 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sequester as sq
+from oracles import halt
 from sequester.attacks import knowledge
+from sequester.datasets.papers import paper
 from sequester.errors import InputError
+from sequester.workflow.inspect import inspect_config
+from sequester.workflow.inspection import channels
 from sequester.workflow.inspection.frequent import Frequent
 from sequester.workflow.inspection.shape import Spread
 
@@ -253,3 +258,62 @@ def test_many_dependences_are_counted():
     found = sq.inspect(sq.EventTable(frame, sq.Schema("who", "n", quasi=dict.fromkeys(columns, FLAT))))
     assert len(found.dependent) == 30
     assert "  and 10 more" in repr(found).splitlines()
+
+
+def test_minimal_channels_are_counted_by_length():
+    printed = paper("sehatkar-4.1")
+    trees = {name: printed.hierarchies()[name] for name in ("AdmYr",)}
+    schema = sq.Schema(
+        "PID", "VID", quasi=trees, sensitive={"Disease": ["Cancer", "HIV"]}, drop=["ZIP", "DSFC", "LOS"]
+    )
+    table = sq.EventTable(printed.frame(), schema)
+    found = sq.inspect(table, k=2, c=0.5)
+    persons, protected = {}, {}
+    for row in printed.frame().iter_rows(named=True):
+        persons.setdefault(row["PID"], []).append({name: str(row[name]) for name in trees})
+        protected.setdefault(row["PID"], set()).update({row["Disease"]} & {"Cancer", "HIV"})
+    # What occurs is enough: all leaves of these trees lie at one depth.
+    edges = {
+        name: {
+            tree.labels[node]: tree.labels[tree.parent[node]]
+            for leaf in {event[name] for events in persons.values() for event in events}
+            for node in [tree.node(leaf), *tree.ancestors(tree.node(leaf))]
+            if node
+        }
+        for name, tree in trees.items()
+    }
+    minimal = halt.mine([*persons.values()], edges, [*protected.values()], 2, Fraction(1, 2), 3)
+    expected = [sum(halt.length(each) == length for each in minimal) for length in (1, 2, 3)]
+    assert found.channels.counts == tuple(expected)
+    assert found.to_json()["channels"] == {
+        "k": 2,
+        "c": 0.5,
+        "minimal": [{"length": n, "count": count} for n, count in enumerate(expected, start=1)],
+    }
+    assert "Minimal inference channels" in repr(found)
+    assert "minimal channels" in found.to_html()
+
+
+def test_channels_are_counted_as_far_as_there_is_not_too_much(visits, monkeypatch):
+    assert len(sq.inspect(visits).channels.counts) == 3
+    monkeypatch.setattr(channels, "AFFORDABLE", 0)
+    found = sq.inspect(visits)
+    assert found.channels.counts == ()
+    assert "too much to count" in repr(found)
+
+
+def test_symbols_have_no_channels():
+    found = sq.inspect(clicks("ab", "ab"))
+    assert found.channels is None
+    assert "channels" not in found.to_json()
+
+
+@pytest.mark.parametrize(("method", "k"), [('[method]\nname = "halt"\nk = 2\nc = "1/3"\np = 1', 2), ("", 5)])
+def test_the_method_says_what_a_channel_is(method, k, tmp_path):
+    (tmp_path / "visits.csv").write_text("who,n,stay\na,1,2\nb,1,2\nc,1,3\n")
+    (tmp_path / "release.toml").write_text(
+        '[data]\npath = "visits.csv"\nperson = "who"\norder = "n"\n'
+        f'[data.quasi.stay]\nhierarchy = {{ kind = "flat" }}\n{method}\n[release]\npath = "out"\n'
+    )
+    found = inspect_config(tmp_path / "release.toml").channels
+    assert (found.k, found.counts[0]) == (k, 1 if k == 2 else 2)

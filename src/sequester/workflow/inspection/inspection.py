@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sequester.attacks import Exposure
     from sequester.data.problems import Problem
     from sequester.mining.dependence import Dependence
+    from sequester.workflow.inspection.channels import ChannelCounts
     from sequester.workflow.inspection.frequent import Frequent
     from sequester.workflow.inspection.shape import Shape
 
@@ -30,6 +31,8 @@ class Inspection:
     """What somebody who knows a few items of a person finds, kind by kind."""
     frequent: Frequent | None
     """Frequent patterns, where they were asked for."""
+    channels: ChannelCounts | None = None
+    """Minimal inference channels by length, where there are quasi-identifiers."""
 
     def to_json(self) -> dict[str, Any]:
         """Give the document that ``inspect --json`` prints."""
@@ -50,6 +53,8 @@ class Inspection:
             "risk": [each.to_json() for each in self.exposures],
             "shape": self.shape.to_json(),
         }
+        if self.channels is not None:
+            document["channels"] = self.channels.to_json()
         return document | ({} if self.frequent is None else {"patterns": self.frequent.to_json()})
 
     def to_html(self) -> str:

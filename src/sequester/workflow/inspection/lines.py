@@ -50,6 +50,12 @@ def lines(inspection: Inspection, *, bar: str = "█") -> Iterator[str]:
         yield from _crowds(kind, rows, bar)
         if rows[-1].confidence is not None:
             yield from _guesses(rows, bar)
+    if inspection.channels is not None:
+        yield ""
+        yield "Minimal inference channels"
+        yield from _wrapped(words.channels(inspection.channels))
+        for length, count in enumerate(inspection.channels.counts, start=1):
+            yield f"    {words.items(length):<9}{count:,}"
     if inspection.frequent is not None:
         yield ""
         yield f"Frequent patterns, each of at least {inspection.frequent.min_support:,} persons"

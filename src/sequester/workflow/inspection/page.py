@@ -105,6 +105,16 @@ def _sections(inspection: Inspection) -> Iterator[Section]:
             ),
         )
     yield from _guess_sections(exposures)
+    if inspection.channels is not None:
+        yield Section(
+            title="Minimal inference channels",
+            text=(words.channels(inspection.channels),),
+            header=("length", "minimal channels"),
+            rows=tuple(
+                (words.items(length), f"{count:,}")
+                for length, count in enumerate(inspection.channels.counts, start=1)
+            ),
+        )
     yield Section(
         title="Quasi-identifiers that follow from others",
         text=(

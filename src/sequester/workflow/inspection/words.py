@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sequester.attacks import Exposure, Pattern, Share
+    from sequester.workflow.inspection.channels import ChannelCounts
     from sequester.workflow.inspection.shape import Spread
 
 KINDS = {
@@ -42,6 +43,18 @@ def by_kind(exposures: Sequence[Exposure]) -> list[tuple[str, list[Exposure]]]:
 def items(number: int) -> str:
     """Write how many items are known."""
     return counted(number, "item", "items")
+
+
+def channels(counts: ChannelCounts) -> str:
+    """Say what a channel is, and how far they were counted."""
+    text = (
+        f"A channel is what somebody may know of a person, as it stands or coarser, that fits fewer than "
+        f"{persons(counts.k)}, or more than {percent(counts.c)} of those whom it fits have one protected "
+        "value. It is minimal if nothing more general is one. These are what halt has to break."
+    )
+    if not counts.counts:
+        return f"{text} They were not counted, because there is too much to count."
+    return f"{text} Counted up to {items(len(counts.counts))}."
 
 
 def percent(value: float) -> str:
