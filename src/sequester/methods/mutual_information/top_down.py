@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
+from sequester.errors import ParameterError
 from sequester.methods.mutual_information.mutual_information_method import MutualInformationMethod
+
+if TYPE_CHECKING:
+    from sequester.hierarchies.hierarchy import Hierarchy
+    from sequester.methods.mutual_information.online import OnlineTopDown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,3 +47,38 @@ class TopDown(MutualInformationMethod):
         "One person's long log, or several, with a taxonomy, a few patterns to hide, and utility before "
         "speed."
     )
+
+    def follow(self, hierarchy: Hierarchy) -> OnlineTopDown:
+        """Sanitize one person's symbols as they come, over a taxonomy that is known in advance.
+
+        Examples
+        --------
+        >>> from sequester.hierarchies import Hierarchy
+        >>> shop = Hierarchy.from_tree({"Alcohol": ["Beer", "Wine"], "Snack": ["Chips", "Cookies"]})
+        >>> method = TopDown(patterns=[["Beer", "Chips"]], window=1, max_leakage_bits=0)
+        >>> list(method.follow(shop).run(["Beer", "Chips", "Wine"]))
+        ['*', '*', '*']
+        """
+        # Loaded here so that `sequester methods` need not wait for numpy.
+        from sequester.methods.mutual_information.online import OnlineTopDown  # noqa: PLC0415
+
+        if self.max_leakage_bits is None:
+            msg = (
+                "max_leakage_bits must be given to follow a stream: its entropy is not known in advance, and "
+                "neither is a share of it"
+            )
+            raise ParameterError(msg)
+        if self.search != "greedy":
+            msg = f'search must be "greedy" to follow a stream, got "{self.search}"'
+            raise ParameterError(msg)
+        if self.weight is not None:
+            msg = f"weight must not be given to follow a stream, got {self.weight!r}"
+            raise ParameterError(msg)
+        return OnlineTopDown(
+            hierarchy,
+            patterns=self.patterns,
+            window=self.window,
+            max_leakage_bits=self.max_leakage_bits,
+            worst_case=self.worst_case,
+            cost=self.cost,
+        )

@@ -1,0 +1,140 @@
+"""Symbols one by one: never above the bound, never revised, never later than the window."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from methods.mutual_information.cases import TREES, taxonomy
+from oracles import mutual_information as oracles
+from sequester.errors import InputError, ParameterError
+from sequester.methods.mutual_information.ledger import Ledger
+from sequester.methods.mutual_information.online import OnlineTopDown
+from sequester.methods.mutual_information.top_down import TopDown
+
+
+@st.composite
+def streams(draw):
+    tree = TREES[draw(st.sampled_from(sorted(TREES)))]
+    symbols = "".join(oracles.leaves(tree))
+    row = draw(st.text(symbols, max_size=12))
+    patterns = draw(st.lists(st.text(symbols, min_size=1, max_size=3), min_size=1, max_size=3, unique=True))
+    asked = {
+        "patterns": [tuple(pattern) for pattern in patterns],
+        "window": draw(st.integers(1, 3)),
+        "worst_case": draw(st.booleans()),
+    }
+    return tree, row, asked, draw(st.sampled_from([0.0, 0.05, 0.2, 0.5, 0.7, 2.0]))
+
+
+@given(streams())
+def test_the_leakage_of_every_prefix_is_within_the_bound_by_the_oracles_count(stream):
+    tree, row, asked, bits = stream
+    online = OnlineTopDown(taxonomy(tree), max_leakage_bits=bits, **asked)
+    released = tuple(online.run(row))
+    assert len(released) == len(row)
+    for end in range(len(row) + 1):
+        assert oracles.is_private(
+            row[:end],
+            released[:end],
+            asked["patterns"],
+            asked["window"],
+            bits=bits,
+            worst_case=asked["worst_case"],
+        )
+
+
+@given(streams(), st.text("ab", max_size=4))
+def test_what_has_left_does_not_depend_on_what_comes_later_than_the_window(stream, more):
+    tree, row, asked, bits = stream
+    first, second = (OnlineTopDown(taxonomy(tree), max_leakage_bits=bits, **asked) for _ in range(2))
+    gone = [node for symbol in row for node in first.push(symbol)]
+    assert len(gone) == max(0, len(row) - asked["window"])
+    assert gone == list(second.run(row + more))[: len(gone)]
+
+
+@given(streams())
+def test_the_running_bound_is_no_less_than_what_leaks(stream):
+    tree, row, asked, bits = stream
+    online = OnlineTopDown(taxonomy(tree), max_leakage_bits=bits, **asked)
+    released = tuple(online.run(row))
+    terms = oracles.terms(row, released, asked["patterns"], asked["window"])
+    most = max((terms if asked["worst_case"] else oracles.by_length(terms)).values())
+    assert most <= online.leakage_bits + 1e-9
+    assert online.leakage_bits <= bits + 1e-9
+
+
+@given(st.lists(st.tuples(st.sampled_from(["ab", "ba"]), st.sampled_from([(0, 0), (0, 1)])), max_size=8))
+def test_a_ledger_takes_back_what_it_took_down(entries):
+    ledger = Ledger(2, [[("a", "b")], [("b", "a")]])
+    ledger.add(("a", "b"), (0, 1))
+    ledger.settle()
+    before = ledger.total, ledger.leakage, ledger.worst_to_come
+    mark = ledger.mark()
+    for symbols, image in entries:
+        ledger.add(tuple(symbols), image)
+    ledger.take_back(mark)
+    assert (ledger.total, ledger.leakage, ledger.worst_to_come) == before
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), st.sampled_from([(0, 0), (0, 1), (1, 1)])), max_size=8),
+    st.lists(st.booleans(), max_size=30),
+)
+def test_no_future_on_the_root_is_worse_than_foretold(past, future):
+    ledger = Ledger(2, [[("a", "b")]])
+    for secret, image in past:
+        ledger.add(("a", "b") if secret else ("x", "x"), image)
+    foretold = max(ledger.worst_to_come, ledger.leakage)
+    for secret in future:
+        ledger.add(("a", "b") if secret else ("x", "x"), (0, 0))
+        assert ledger.leakage <= foretold + 1e-9
+
+
+def test_a_generous_bound_changes_nothing_and_none_at_all_shows_nothing():
+    row = "abcdabcdab"
+    asked = {"patterns": [("a", "b")], "window": 2}
+    tree = taxonomy(TREES["two levels"])
+    assert list(OnlineTopDown(tree, max_leakage_bits=3, **asked).run(row)) == list(row)
+    assert set(OnlineTopDown(tree, max_leakage_bits=0, **asked).run(row)) == {"*"}
+
+
+def test_the_loss_is_compared_with_offline_on_the_same_sequence():
+    """Online knows no future and keeps the bound at every prefix, so on the whole it loses more."""
+    chance = np.random.default_rng(5)
+    row = "".join(chance.choice(list("abcd"), 300))
+    tree = taxonomy(TREES["two levels"])
+    asked = {"patterns": [("a", "b"), ("c", "d")], "window": 3}
+    losses = []
+    for bits in (0.1, 0.3, 0.6):
+        online = OnlineTopDown(tree, max_leakage_bits=bits, **asked)
+        list(online.run(row))
+        losses.append(online.loss_per_symbol)
+    assert losses == sorted(losses, reverse=True)
+    assert losses[0] > losses[-1]
+
+
+def test_a_symbol_outside_the_taxonomy_and_one_after_the_end_are_refused():
+    online = OnlineTopDown(taxonomy(TREES["flat"]), patterns=[("a", "b")], window=2, max_leakage_bits=0.5)
+    with pytest.raises(InputError, match="symbol 'z' is no leaf of the taxonomy"):
+        online.push("z")
+    assert online.finish() == []
+    assert online.loss_per_symbol == 0
+    with pytest.raises(ParameterError, match="the stream is finished"):
+        online.push("a")
+
+
+def test_following_needs_bits_and_what_can_be_known_in_advance():
+    tree = taxonomy(TREES["flat"])
+    followed = TopDown(patterns=[["a", "b"]], max_leakage_bits=1.0, window=1).follow(tree)
+    assert list(followed.run("ab")) == ["a", "b"]
+    for asked, message in [
+        ({}, "max_leakage_bits must be given to follow a stream: its entropy is not known in advance"),
+        ({"max_leakage_bits": 1, "search": "improve"}, 'search must be "greedy" to follow a stream'),
+        ({"max_leakage_bits": 1, "weight": "w"}, "weight must not be given to follow a stream"),
+    ]:
+        with pytest.raises(ParameterError) as refused:
+            TopDown(patterns=[["a", "b"]], **asked).follow(tree)
+        assert str(refused.value).startswith(message)
