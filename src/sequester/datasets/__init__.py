@@ -71,6 +71,7 @@ DATASETS = {
             about="page categories that visitors of a news site looked at in one day, shaped like MSNBC",
             columns=("user", "at", "page"),
             persons=10_000,
+            trees=("page",),
         ),
         Dataset(
             name="hospital",

@@ -9,11 +9,13 @@ import polars as pl
 
 from sequester.datasets import SEED
 from sequester.datasets.draws import check_persons, generator, offsets_of, repeat_keys
+from sequester.datasets.taxonomies import msnbc
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Codes, Counts
+    from sequester.hierarchies.hierarchy import Hierarchy
 
 # page category: share of first clicks (in a thousand), chance to stay in it, where those who leave tend to go
 _PAGES: dict[str, tuple[int, float, tuple[str, ...]]] = {
@@ -65,6 +67,11 @@ def make(*, persons: int = 10_000, seed: str = SEED) -> pl.DataFrame:
             "page": pl.Series(PAGES).gather(pages),
         }
     )
+
+
+def hierarchies() -> dict[str, Hierarchy]:
+    """Give the taxonomy of the pages."""
+    return {"page": msnbc()}
 
 
 def _lengths(chance: np.random.Generator, persons: int) -> Counts:
