@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester import kernels
+from sequester.data.codebook import Codebook
 from sequester.errors import ParameterError
 from sequester.mining.frequent import MAX_PATTERNS, frequent_itemsets
 from sequester.mining.support import sequences_of, supports_of_codes
@@ -15,7 +16,6 @@ from sequester.utility.score import Score
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets
-    from sequester.data.codebook import Codebook
     from sequester.data.sequences import Distinct, Sequences
     from sequester.data.table import EventTable
 
@@ -103,11 +103,11 @@ def _count(data: EventTable | Sequences, codes: Codes, offsets: Offsets, book: C
     sequences = sequences_of(data)
     own, rows = sequences.codebooks[sequences.symbol], sequences.distinct(sequences.symbol)
     # In the codes of `book`, so that rows and itemsets are sorted alike; any other label is behind them.
-    n_symbols = len(book) + len(own)
-    shared = np.array([book.codes.get(label, len(book) + n) for n, label in enumerate(own.labels)], np.int32)
-    items, row_offsets = kernels.prefixspan.sort_symbols(shared[rows.items], rows.offsets, n_symbols)
+    both = Codebook((*book.labels, *(label for label in own.labels if label not in book.codes)))
+    items = both.encode(own.labels)[rows.items]
+    items, row_offsets = kernels.prefixspan.sort_symbols(items, rows.offsets, len(both))
     sets: Distinct = replace(rows, items=items, offsets=row_offsets)
-    return supports_of_codes(codes, offsets, book, sets, book)
+    return supports_of_codes(codes, offsets, book, sets, both)
 
 
 def _divergence(before: Counts, after: Counts, means: str) -> Score:

@@ -40,13 +40,14 @@ def orders_of(size: int, rng: np.random.Generator) -> tuple[Codes, Codes]:
     distances: list[int] = []
     for distance in range(1, size):
         left = BUDGET - len(found)
-        if _is_within(size, distance, left):
-            level = sorted(set(_all_orders(size, distance)))
+        is_whole = _is_within(size, distance, left)
+        if is_whole:
+            level = sorted(_all_orders(size, distance))
         else:
             level = sorted({_draw_order(size, distance, rng) for _ in range(left)})
         found += level
         distances += [distance] * len(level)
-        if len(found) >= BUDGET:
+        if not is_whole:
             break
     return np.array(found, np.int32).reshape(len(found), size), np.array(distances, np.int32)
 
