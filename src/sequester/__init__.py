@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from sequester._version import __version__
 
 if TYPE_CHECKING:
+    from sequester.attacks.risk import Risk
     from sequester.bundle.open import open_release as open  # noqa: A004  (as in sq.open, where it is plain)
     from sequester.bundle.write import write
     from sequester.data.protect import Protect
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from sequester.privacy.pattern_hiding import PatternHiding
     from sequester.privacy.sequence_k import SequenceKAnonymity
     from sequester.release.release import Release
+    from sequester.workflow.attack import attack
     from sequester.workflow.config import read
     from sequester.workflow.inspect import inspect
 
@@ -94,6 +96,7 @@ __all__ = [
     "Quasi",
     "Release",
     "Reposition",
+    "Risk",
     "Schema",
     "SchemaError",
     "Sensitive",
@@ -106,6 +109,7 @@ __all__ = [
     "UnattainableError",
     "Verdict",
     "__version__",
+    "attack",
     "inspect",
     "open",
     "read",
@@ -138,6 +142,7 @@ _PLACES = {
     "Protect": "data.protect",
     "Quasi": "data.schema",
     "Release": "release.release",
+    "Risk": "attacks.risk",
     "Reposition": "methods",
     "SBSH": "methods",
     "Schema": "data.schema",
@@ -151,6 +156,7 @@ _PLACES = {
     "Symbol": "data.schema",
     "UnattainableError": "errors",
     "Verdict": "privacy.model",
+    "attack": "workflow.attack",
     "inspect": "workflow.inspect",
     "open": "bundle.open",
     "read": "workflow.config",

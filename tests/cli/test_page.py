@@ -17,6 +17,7 @@ COMMANDS = (
     "methods",
     "protect",
     "verify",
+    "attack",
     "convert",
     "hierarchy lint",
     "hierarchy show",

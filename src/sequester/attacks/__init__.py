@@ -1,7 +1,23 @@
 """What somebody who knows a little could do: adversaries, simulated on data."""
 
+from sequester.attacks.attack import attack_tables
 from sequester.attacks.exposure import Confidence, Exposure, Pattern
+from sequester.attacks.inference import Inference
 from sequester.attacks.knowledge import expose
+from sequester.attacks.linkage import Linkage
+from sequester.attacks.presence import Presence
+from sequester.attacks.risk import Risk
 from sequester.attacks.share import Share
 
-__all__ = ["Confidence", "Exposure", "Pattern", "Share", "expose"]
+__all__ = [
+    "Confidence",
+    "Exposure",
+    "Inference",
+    "Linkage",
+    "Pattern",
+    "Presence",
+    "Risk",
+    "Share",
+    "attack_tables",
+    "expose",
+]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from sequester import kernels
+from sequester.attacks.protected import value_names, values_of
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets
@@ -72,6 +73,7 @@ class Items:
             codes, events, offsets = codes[kept], events[kept], before[offsets]
         ones = np.ones(table.n_persons, np.int64)
         supports = kernels.prefixspan.weigh_symbols(codes, offsets, ones, len(names))
+        names_of_values = value_names(table)
         order = np.argsort(supports, kind="stable")
         rank = np.empty(len(order), np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
@@ -82,7 +84,8 @@ class Items:
             supports[order],
             tuple(names[place] for place in order.tolist()),
             table.symbol is not None,
-            *_protected(table),
+            *values_of(table.sequences, table.schema, names_of_values),
+            names_of_values,
         )
 
     @property
@@ -113,24 +116,3 @@ def _code(table: EventTable, columns: list[str]) -> tuple[Codes, list[tuple[str,
     if not columns:
         return np.empty(0, np.int32), [], np.empty(0, np.bool_)
     return np.stack(parts, axis=1).ravel(), names, np.concatenate(marks)
-
-
-def _protected(table: EventTable) -> tuple[Codes, Offsets, tuple[tuple[str, str], ...]]:
-    """Give the protected values that each person has in any event, and what they are called."""
-    names: list[tuple[str, str]] = []
-    pairs = [np.empty(0, np.int64)]
-    owners = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
-    sizes = {attribute: len(labels) for attribute, labels in table.protected.items()}
-    n_values = max(sum(sizes.values()), 1)
-    for attribute, sensitive in table.schema.sensitive.items():
-        place = {label: len(names) + i for i, label in enumerate(sorted(table.protected[attribute]))}
-        names += [(attribute, label) for label in place]
-        for column in sensitive.columns:
-            labels = table.sequences.codebooks[column].labels
-            value_of = np.array([place.get(label, -1) for label in labels], np.int64)
-            values = value_of[table.sequences.columns[column]]
-            has = values >= 0
-            pairs.append(owners[has] * n_values + values[has])
-    persons, values = np.divmod(np.unique(np.concatenate(pairs)), n_values)
-    offsets = np.searchsorted(persons, np.arange(table.n_persons + 1)).astype(np.int64)
-    return values.astype(np.int32), offsets, tuple(names)

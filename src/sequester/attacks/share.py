@@ -37,11 +37,11 @@ class Share:
         return cls(found / of, (found / of, (found + undecided) / of))
 
     @classmethod
-    def drawn(cls, found: int, of: int, *, undecided: int = 0) -> Share:
+    def drawn(cls, found: int, of: int, *, undecided: int = 0, confidence: float = CONFIDENCE) -> Share:
         """Estimate the share of everybody from `of` persons drawn at random, with the exact interval.
 
-        The interval is that of Clopper and Pearson at 95 %. Persons are drawn without putting them back,
-        which makes it wider than need be, never narrower.
+        The interval is that of Clopper and Pearson, at 95 % unless told. Persons are drawn without putting
+        them back, which makes it wider than need be, never narrower.
 
         References
         ----------
@@ -52,7 +52,7 @@ class Share:
 
         if not of:
             return cls(0.0, (0.0, 1.0))
-        tail = (1 - CONFIDENCE) / 2
+        tail = (1 - confidence) / 2
         most = found + undecided
         low = 0.0 if found == 0 else float(betaincinv(found, of - found + 1, tail))
         high = 1.0 if most == of else float(betaincinv(most + 1, of - most, 1 - tail))

@@ -7,6 +7,7 @@ import typer
 
 from sequester._version import __version__
 from sequester.cli import (
+    attack,
     convert,
     datasets,
     demo,
@@ -38,6 +39,7 @@ app.command("inspect", cls=Command)(inspect.inspect)
 app.command("methods", cls=Command)(methods.methods)
 app.command("protect", cls=Command)(protect.protect)
 app.command("verify", cls=Command)(verify.verify)
+app.command("attack", cls=Command)(attack.attack)
 app.command("stream", cls=Command)(stream.stream)
 app.add_typer(hierarchy.app, name="hierarchy")
 app.add_typer(datasets.app, name="datasets")

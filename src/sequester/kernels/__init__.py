@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sequester.kernels import knowledge_rows as knowledge_rows
     from sequester.kernels import knowledge_search as knowledge_search
     from sequester.kernels import lcs as lcs
+    from sequester.kernels import matching as matching
     from sequester.kernels import near_paths as near_paths
     from sequester.kernels import number_lines as number_lines
     from sequester.kernels import occurrence_rows as occurrence_rows
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from sequester.kernels import ordered_pairs as ordered_pairs
     from sequester.kernels import owners as owners
     from sequester.kernels import pattern_trie as pattern_trie
+    from sequester.kernels import postings as postings
     from sequester.kernels import prefixspan as prefixspan
     from sequester.kernels import quest as quest
     from sequester.kernels import records as records

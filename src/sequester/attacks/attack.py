@@ -1,0 +1,103 @@
+"""Attack a release in every way that fits it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, get_args
+
+from sequester.attacks.bounds import bound_of
+from sequester.attacks.inference import Inference, has_numbers
+from sequester.attacks.linkage import Linkage, LinkageMeasure
+from sequester.attacks.pieces import kinds_for
+from sequester.attacks.presence import Presence
+from sequester.attacks.world import TARGETS, World
+from sequester.datasets import SEED
+from sequester.engine import silent
+from sequester.errors import ParameterError
+from sequester.hierarchies.labels import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sequester.attacks.bounds import Adversary
+    from sequester.attacks.pieces import PieceKind
+    from sequester.attacks.risk import Risk
+    from sequester.data.table import EventTable
+    from sequester.engine import Engine, Progress
+
+FEW = 5
+"""Candidates that are few where the release claims no other number."""
+KNOWN = (1, 2, 3)
+"""Items that somebody may know."""
+
+
+def attack_tables(
+    released: EventTable,
+    *,
+    original: EventTable,
+    model: object = None,
+    known: Sequence[int] = KNOWN,
+    kinds: Sequence[PieceKind] | None = None,
+    groups: Mapping[str, str] | None = None,
+    targets: int = TARGETS,
+    seed: str = SEED,
+    engine: Engine | None = None,
+    progress: Progress = silent,
+) -> list[Risk]:
+    """Let every adversary who fits the tables try; risks carry the bound that `model` claims for them.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> frame = pl.DataFrame({"user": list("112233"), "n": [1, 2] * 3, "page": list("ababba")})
+    >>> table = EventTable(frame, Schema(person="user", order="n", symbol="page"))
+    >>> for risk in attack_tables(table, original=table, known=[2], kinds=["ordered"])[:7]:
+    ...     print(risk.name, round(risk.value, 2))
+    candidates 0.5
+    unique 0.33
+    below_k 1.0
+    prosecutor 1.0
+    journalist 1.0
+    marketer 0.67
+    absence 0.0
+    """
+    for size in known:
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            msg = f"known must be whole numbers of at least 1, got {size!r}"
+            raise ParameterError(msg)
+    world = World.of(released, original, targets=targets, seed=seed, groups=groups, engine=engine)
+    kinds = kinds_for(original, world.ground) if kinds is None else kinds
+    rounds = [(kind, size) for kind in kinds for size in known]
+    risks: list[Risk] = []
+    for place, (kind, size) in enumerate(rounds):
+        progress(place / len(rounds), f"attacking ({kind}, {size} known)")
+        risks += [
+            replace(adversary.judge(world), bound=bound_of(model, adversary))
+            for adversary in _adversaries(world, kind, size, k=getattr(model, "k", FEW), groups=groups)
+        ]
+        world.forget()
+    progress(1.0, "attacked")
+    return risks
+
+
+def _adversaries(
+    world: World, kind: PieceKind, known: int, *, k: int, groups: Mapping[str, str] | None
+) -> Iterator[Adversary]:
+    for measure in get_args(LinkageMeasure):
+        yield Linkage(kind=kind, known=known, measure=measure, k=k)
+    has_stars = any(ROOT in labels for labels in world.released.labels.values())
+    if has_stars:
+        yield Linkage(kind=kind, known=known, shown=True)
+    yield Presence(kind=kind, known=known, measure="absence")
+    yield Presence(kind=kind, known=known, measure="membership")
+    if world.ground.names:
+        yield Inference(kind=kind, known=known, measure="confidence")
+        yield Inference(kind=kind, known=known, measure="confidence", shown=True)
+        yield Inference(kind=kind, known=known, measure="at_risk")
+        yield Inference(kind=kind, known=known, measure="guess")
+        if groups:
+            yield Inference(kind=kind, known=known, measure="group", groups=groups)
+        if has_numbers(world):
+            yield Inference(kind=kind, known=known, measure="close")

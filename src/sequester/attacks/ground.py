@@ -1,0 +1,140 @@
+"""The trees of all columns in one numbering: the common ground of a table and of what became of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sequester import kernels
+from sequester.attacks.protected import value_names
+from sequester.errors import ParameterError
+from sequester.hierarchies.hierarchy import Hierarchy
+from sequester.hierarchies.labels import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sequester._typing import Codes, Counts, Mask, Offsets
+    from sequester.attacks.protected import Names
+    from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
+    from sequester.kernels.matching import Trees
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What can be known and shown of an event, column by column; node numbers run through all columns."""
+
+    columns: tuple[str, ...]
+    """The symbol or the quasi-identifiers, then the sensitive columns, as the original calls them."""
+    n_open: int
+    """How many of them are no sensitive columns."""
+    trees: tuple[Hierarchy, ...]
+    """The tree of each; a column without one has nothing between its labels and the root."""
+    starts: Offsets
+    """Column ``c`` has the nodes ``starts[c]`` to ``starts[c + 1]``, the root first."""
+    parent: Codes
+    """Node to the one above it; a root to itself."""
+    depth: Codes
+    """Node to its steps from the root."""
+    is_item: Mask
+    """Nodes that somebody may know: no root, and no protected value."""
+    kernel: Trees
+    """What matching needs."""
+    names: Names
+    """Attribute and label of each protected value."""
+
+    @classmethod
+    def of(
+        cls, original: EventTable, released: EventTable, groups: Mapping[str, str] | None = None
+    ) -> Ground:
+        """Number the nodes of the original's columns; a label of the release must be one of them."""
+        if not original.n_events:
+            msg = "original must have events, there are none"
+            raise ParameterError(msg)
+        schema = original.schema
+        is_open = (original.symbol,) if original.symbol is not None else tuple(schema.quasi)
+        others = [name for name in schema.sensitive_columns if name not in is_open]
+        columns = tuple(name for name in (*is_open, *others) if name is not None)
+        trees = tuple(_tree(original, released, name) for name in columns)
+        starts = np.concatenate([[0], np.cumsum([len(tree) for tree in trees])]).astype(np.int64)
+
+        def joined(name: str) -> Codes:
+            parts = [getattr(tree, name) + start for tree, start in zip(trees, starts, strict=False)]
+            return np.concatenate(parts).astype(np.int32)
+
+        depth = np.concatenate([tree.depth for tree in trees])
+        column_of = np.repeat(np.arange(len(trees), dtype=np.int32), np.diff(starts))
+        kernel = kernels.matching.Trees(joined("subtree_end"), column_of, starts[:-1].astype(np.int32))
+        return cls(
+            columns,
+            len(is_open),
+            trees,
+            starts,
+            joined("parent"),
+            depth,
+            (depth > 0) & ~_protected(original, columns, trees),
+            kernel,
+            value_names(original, groups),
+        )
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all columns."""
+        return int(self.starts[-1])
+
+    def label(self, node: int) -> str:
+        """Write a node as people read it."""
+        column = int(self.kernel.column[node])
+        label = self.trees[column].labels[node - int(self.starts[column])]
+        return label if len(self.columns) == 1 else f"{self.columns[column]}={label}"
+
+    def cells(self, sequences: Sequences) -> Codes:
+        """Give the node of every event and column; a column that is not there shows nothing."""
+        own = dict(zip(self.columns, self.columns, strict=True))
+        if len(self.columns) == 1 and len(sequences.columns) == 1:
+            # Plain symbols have one column, whatever its name.
+            own[self.columns[0]] = next(iter(sequences.columns))
+        cells = np.empty((sequences.n_events, len(self.columns)), np.int32)
+        for place, (column, tree) in enumerate(zip(self.columns, self.trees, strict=True)):
+            name, start = own[column], int(self.starts[place])
+            if name not in sequences.columns:
+                cells[:, place] = start
+                continue
+            nodes = tree.nodes(sequences.codebooks[name].labels) + np.int32(start)
+            cells[:, place] = nodes[sequences.columns[name]]
+        return cells
+
+    def lift(self, nodes: Codes, depths: Counts) -> Codes:
+        """Give the ancestor of each node at a depth, or the node itself where it lies higher."""
+        lifted = nodes.copy()
+        while (deeper := self.depth[lifted] > depths).any():
+            lifted[deeper] = self.parent[lifted[deeper]]
+        return lifted
+
+
+def _tree(original: EventTable, released: EventTable, column: str) -> Hierarchy:
+    if column in original.hierarchies:
+        return original.hierarchies[column]
+    labels = set(original.labels[column])
+    if original.symbol is not None and released.symbol is not None:
+        labels.update(released.labels[released.symbol])
+    else:
+        labels.update(released.labels.get(column, ()))
+    return Hierarchy.from_edges((label, ROOT) for label in sorted(labels - {ROOT}))
+
+
+def _protected(original: EventTable, columns: tuple[str, ...], trees: tuple[Hierarchy, ...]) -> Mask:
+    """Mark the nodes of protected values."""
+    marks = []
+    for column, tree in zip(columns, trees, strict=True):
+        hidden = {
+            label
+            for attribute, sensitive in original.schema.sensitive.items()
+            if column in sensitive.columns
+            for label in original.protected[attribute]
+        }
+        marks.append(np.array([label in hidden for label in tree.labels], np.bool_))
+    return np.concatenate(marks)

@@ -1,0 +1,259 @@
+"""What somebody may know of a person: pieces of their history, drawn at random, of every kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from sequester import kernels
+from sequester.attacks.evidence import days_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sequester._typing import Codes, Counts
+    from sequester.attacks.ground import Ground
+    from sequester.data.table import EventTable
+
+PieceKind = Literal[
+    "anywhere",
+    "ordered",
+    "consecutive",
+    "event",
+    "generalized",
+    "gaps",
+    "count",
+    "negative",
+    "sensitive",
+]
+"""How the items of a piece hang together; see `draw`."""
+_TRIES = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pieces:
+    """Pieces of knowledge of one kind, one row each; -1 stands for nothing."""
+
+    kind: PieceKind
+    """How the items hang together."""
+    persons: Counts
+    """Of whom each piece is true, by their place in the original."""
+    nodes: Codes
+    """The items, in the order of their events, filled from the left."""
+    days: Counts
+    """Days from the first item's event to that of each."""
+    places: Codes
+    """Events from the first item's event to that of each."""
+    n_events: Codes
+    """How many events the person has; -1 where that is not known."""
+    never: Codes
+    """Something that the person never had; -1 where that is not known."""
+
+    def __len__(self) -> int:
+        return len(self.persons)
+
+
+def kinds_for(table: EventTable, ground: Ground) -> tuple[PieceKind, ...]:
+    """Name the kinds of knowledge that a table allows, the two that need more than order and symbols last."""
+    wanted = {
+        "event": ground.n_open > 1,
+        "generalized": any(tree.height > 1 for tree in ground.trees[: ground.n_open]),
+        "gaps": table.times is not None,
+        "sensitive": bool(ground.is_item[int(ground.starts[ground.n_open]) :].any()),
+    }
+    return tuple(kind for kind in get_args(PieceKind) if wanted.get(kind, True))
+
+
+def draw_targets(n_persons: int, targets: int, rng: np.random.Generator) -> Counts:
+    """Draw so many targets: everybody equally often, and those left over without anybody twice."""
+    times, rest = divmod(targets, n_persons)
+    drawn = rng.choice(n_persons, rest, replace=False)
+    return np.concatenate([np.tile(np.arange(n_persons), times), drawn]).astype(np.int64)
+
+
+def draw(
+    kind: PieceKind,
+    known: int,
+    persons: Counts,
+    *,
+    table: EventTable,
+    cells: Codes,
+    ground: Ground,
+    rng: np.random.Generator,
+    strangers: bool = False,
+) -> Pieces:
+    """Draw a piece of at most `known` items of each person; `cells` are those of `table`.
+
+    ``anywhere``: items of any events. ``ordered``: one item of each of several events, in their order.
+    ``consecutive``: the same of events that follow each other directly. ``event``: items of one event.
+    ``generalized``: ordered items, each attribute as coarse as chance wills. ``gaps``: ordered items, and the
+    days between their events. ``count``: ordered items, one fewer, and how many events there are.
+    ``negative``: ordered items, one fewer, and something that the person never had. ``sensitive``: items of
+    any events, the first of them an unprotected value of a sensitive column.
+
+    The pieces of `strangers` have each item of another event of the table, whoever's it is.
+    """
+    return _DRAWS[kind](_Draw(kind, known, persons, table, cells, ground, rng, strangers))
+
+
+@dataclass(frozen=True, slots=True)
+class _Draw:
+    kind: PieceKind
+    known: int
+    persons: Counts
+    table: EventTable
+    cells: Codes
+    ground: Ground
+    rng: np.random.Generator
+    strangers: bool
+
+    @property
+    def starts(self) -> Counts:
+        """The first event of each person."""
+        return self.table.person_offsets[self.persons]
+
+    @property
+    def lengths(self) -> Counts:
+        """How many events each person has."""
+        return self.table.person_offsets[self.persons + 1] - self.starts
+
+    def pieces(self, events: Counts, columns: Counts) -> Pieces:
+        """Take the cells of the events, counted within the person, and columns; -1 where there is none."""
+        is_there = events >= 0
+        at = np.where(is_there, self.starts[:, None] + events, 0)
+        if self.strangers:
+            at = self.rng.integers(0, len(self.cells), at.shape)
+        nodes = np.where(is_there, self.cells[at, columns], -1)
+        nodes[is_there] = np.where(self.ground.is_item[nodes[is_there]], nodes[is_there], -1)
+        days = np.zeros(nodes.shape, np.int64)
+        if self.kind == "gaps":
+            days = np.where(nodes >= 0, days_of(self.table)[at], 0)
+        order = np.argsort(nodes < 0, axis=1, kind="stable")
+        nodes, days, places = (np.take_along_axis(each, order, 1) for each in (nodes, days, events))
+        nothing = np.full(len(nodes), -1, np.int32)
+        return Pieces(
+            kind=self.kind,
+            persons=self.persons,
+            nodes=nodes.astype(np.int32),
+            days=np.where(nodes >= 0, days - days[:, :1], 0),
+            places=np.where((nodes >= 0) & (self.kind == "consecutive"), places - places[:, :1], 0).astype(
+                np.int32
+            ),
+            n_events=nothing,
+            never=nothing,
+        )
+
+    def some_columns(self, n_items: int) -> Counts:
+        """Draw a column of the symbol or the quasi-identifiers for each item."""
+        return self.rng.integers(0, self.ground.n_open, (len(self.persons), max(n_items, 1)))
+
+
+def distinct_draws(sizes: Counts, n_draws: int, rng: np.random.Generator) -> Counts:
+    """Draw so many different numbers below each size, ascending, -1 behind where there are not so many.
+
+    There is a column of -1 where nothing is to be drawn.
+
+    Examples
+    --------
+    >>> distinct_draws(np.array([2, 1]), 2, np.random.default_rng(1)).tolist()
+    [[0, 1], [0, -1]]
+    """
+    drawn = np.full((len(sizes), max(n_draws, 1)), np.iinfo(np.int64).max)
+    for j in range(n_draws):
+        left = sizes - j
+        number = rng.integers(0, np.maximum(left, 1))
+        # The j numbers drawn before are ascending: step over each that is not larger.
+        for i in range(j):
+            number += number >= drawn[:, i]
+        drawn[:, j] = np.where(left > 0, number, np.iinfo(np.int64).max)
+        drawn[:, : j + 1].sort(axis=1)
+    return np.where(drawn == np.iinfo(np.int64).max, -1, drawn)
+
+
+def _ordered(task: _Draw, n_items: int) -> Pieces:
+    return task.pieces(distinct_draws(task.lengths, n_items, task.rng), task.some_columns(n_items))
+
+
+def _anywhere(task: _Draw, n_items: int) -> Pieces:
+    n_columns = task.ground.n_open
+    drawn = distinct_draws(task.lengths * n_columns, n_items, task.rng)
+    return task.pieces(np.where(drawn < 0, -1, drawn // n_columns), drawn % n_columns)
+
+
+def _consecutive(task: _Draw) -> Pieces:
+    n_items = np.minimum(task.known, task.lengths)
+    first = task.rng.integers(0, task.lengths - n_items + 1)
+    places = np.arange(task.known)
+    events = np.where(places < n_items[:, None], first[:, None] + places, -1)
+    return task.pieces(events, task.some_columns(task.known))
+
+
+def _event(task: _Draw) -> Pieces:
+    n_columns = np.full(len(task.persons), task.ground.n_open)
+    columns = distinct_draws(n_columns, task.known, task.rng)
+    event = task.rng.integers(0, task.lengths)
+    return task.pieces(np.where(columns < 0, -1, event[:, None]), columns)
+
+
+def _generalized(task: _Draw) -> Pieces:
+    pieces = _ordered(task, task.known)
+    ground = task.ground
+    # One attribute is known at one level, in whatever event.
+    heights = np.array([tree.height for tree in ground.trees])
+    depths = task.rng.integers(1, heights + 1, (len(pieces), len(heights)))
+    nodes = pieces.nodes
+    own = np.take_along_axis(depths, ground.kernel.column[np.maximum(nodes, 0)].astype(np.int64), 1)
+    return replace(pieces, nodes=np.where(nodes < 0, -1, ground.lift(np.maximum(nodes, 0), own)))
+
+
+def _count(task: _Draw) -> Pieces:
+    return replace(_ordered(task, task.known - 1), n_events=task.lengths.astype(np.int32))
+
+
+def _negative(task: _Draw) -> Pieces:
+    """Add the value of somebody's event, or something above it, that the person never had."""
+    pieces = _ordered(task, task.known - 1)
+    ground, rng = task.ground, task.rng
+    never = pieces.never.copy()
+    heights = np.array([tree.height for tree in ground.trees])
+    for _ in range(_TRIES):
+        columns = rng.integers(0, ground.n_open, len(pieces))
+        nodes = task.cells[rng.integers(0, len(task.cells), len(pieces)), columns]
+        nodes = ground.lift(nodes, rng.integers(1, heights[columns] + 1))
+        has = kernels.postings.mark_below(
+            task.cells, task.table.person_offsets, task.persons, nodes, ground.kernel.end
+        )
+        never = np.where((never < 0) & ~has & ground.is_item[nodes], nodes, never).astype(np.int32)
+    return replace(pieces, never=never)
+
+
+def _sensitive(task: _Draw) -> Pieces:
+    """Put an unprotected value of a sensitive column behind items of any events."""
+    pieces = _anywhere(task, task.known - 1)
+    ground, rng = task.ground, task.rng
+    value = np.full(len(pieces), -1, np.int32)
+    for _ in range(_TRIES):
+        column = rng.integers(ground.n_open, len(ground.columns), len(pieces))
+        nodes = task.cells[task.starts + rng.integers(0, task.lengths), column]
+        value = np.where((value < 0) & ground.is_item[nodes], nodes, value).astype(np.int32)
+    nodes = np.concatenate([value[:, None], pieces.nodes], axis=1)
+    order = np.argsort(nodes < 0, axis=1, kind="stable")
+    still = np.zeros(nodes.shape, np.int32)
+    return replace(
+        pieces, nodes=np.take_along_axis(nodes, order, 1), days=still.astype(np.int64), places=still
+    )
+
+
+_DRAWS: dict[PieceKind, Callable[[_Draw], Pieces]] = {
+    "anywhere": lambda task: _anywhere(task, task.known),
+    "ordered": lambda task: _ordered(task, task.known),
+    "consecutive": _consecutive,
+    "event": _event,
+    "generalized": _generalized,
+    "gaps": lambda task: _ordered(task, task.known),
+    "count": _count,
+    "negative": _negative,
+    "sensitive": _sensitive,
+}
