@@ -100,12 +100,33 @@ CASES = [
         ("release.path is missing; it must be text", "unless --out names it"),
         toml(('path = "out"', "")),
     ),
-    Case("trips", 2, ("data.trip is not available in this version",), more('trip = "tid"')),
+    Case("a trip column that is not there", 2, ("column 'tid' is named as trip",), more('trip = "tid"')),
     Case(
-        "places",
+        "a senseless gap",
         2,
-        ("data.place is not available in this version",),
-        {"release.toml": TOML + '[data.place]\nlat = "y"\n'},
+        ("data.trip.gap must be a number of s, min, h or d such as \"30min\", got 'soon'",),
+        more('trip = { gap = "soon" }'),
+    ),
+    Case(
+        "places without regions",
+        2,
+        ("data.place.regions is missing",),
+        {"release.toml": TOML + '[data.place]\nlat = "y"\nlon = "x"\n'},
+    ),
+    Case(
+        "unknown regions",
+        2,
+        ('data.place.regions.kind must be one of density, grid, h3, got "oval"',),
+        {"release.toml": TOML + '[data.place]\nlat = "y"\nlon = "x"\nregions = { kind = "oval" }\n'},
+    ),
+    Case(
+        "a cell of no size",
+        2,
+        ("data.place.regions.cell must be a number above 0, got 0",),
+        {
+            "release.toml": TOML
+            + '[data.place]\nlat = "y"\nlon = "x"\nregions = { kind = "grid", cell = 0 }\n'
+        },
     ),
     Case(
         "an unknown format",
@@ -116,9 +137,9 @@ CASES = [
     Case("a wrong format", 2, ("clicks.csv: line 1: something is no whole number",), more('format = "spmf"')),
     Case("an unknown ending", 2, ("clicks.xlsx: the name does not tell",), data("PK", "clicks.xlsx")),
     Case(
-        "a later hierarchy",
+        "a hierarchy of H3 without resolutions",
         2,
-        ('data.symbol.hierarchy.kind = "h3" is not available in this version; it may be mask,',),
+        ("data.symbol.hierarchy.resolutions is missing; it must be a list of whole numbers",),
         hierarchy("", 'kind = "h3"'),
     ),
     Case(

@@ -21,7 +21,10 @@ CONFIGURATION = "release.toml"
 def write_internal(
     release: Release, folder: Path, *, page: str, config_toml: str | None, pseudonyms: bool
 ) -> None:
-    """Write what stays in the house; who is who only if asked for, or if the promise is checked with it."""
+    """Write what stays in the house; who is who only if asked for, or if the promise is checked with it.
+
+    Whose trips are whose tells only this file, and persons cannot be counted without it.
+    """
     (folder / "report.html").write_text(page, encoding="utf-8", newline="\n")
     (folder / CONFIGURATION).write_text(
         _settings(release) if config_toml is None else config_toml, encoding="utf-8", newline="\n"
@@ -29,7 +32,7 @@ def write_internal(
     release.changes.write_parquet(folder / CHANGES)
     for name, frame in release.evidence.items():
         frame.write_parquet(folder / f"{name}.parquet")
-    if pseudonyms or release.model.needs_original:
+    if pseudonyms or release.model.needs_original or release.trips:
         release.pseudonyms.write_parquet(folder / PSEUDONYMS)
     for path in folder.iterdir():
         path.chmod(0o600)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from sequester.data.place import REGION
 from sequester.errors import InternalError
+from sequester.hierarchies.labels import in_label_order
 from sequester.release.certificate import CERTIFICATE, HASH, Certificate
 from sequester.release.event_log import misfit, write_log
-from sequester.release.file_names import HIERARCHIES, hierarchy_files
+from sequester.release.file_names import HIERARCHIES, REGIONS, hierarchy_files
 from sequester.verify.files import hash_folder
 from sequester.verify.nodes import COLUMNS, ROOT, SEPARATOR
 
@@ -65,6 +67,13 @@ def write_hierarchies(release: Release, folder: Path) -> None:
         tree.select(COLUMNS).with_columns(parent).write_csv(
             folder / names[attribute], separator=SEPARATOR, line_terminator="\n", quote_style="necessary"
         )
+
+
+def write_regions(release: Release, folder: Path) -> None:
+    """Write the outlines of the released regions, and of no others, where there are places."""
+    if release.regions is not None:
+        values = in_label_order(release.frame[REGION].drop_nulls().unique())
+        (folder / REGIONS).write_text(release.regions.geojson(values), encoding="utf-8", newline="\n")
 
 
 def write_certificate(release: Release, folder: Path) -> str:

@@ -12,7 +12,12 @@ import polars as pl
 
 from sequester.bundle.internal_files import write_internal
 from sequester.bundle.notes import check_suppressed, find_formulas, find_misfit
-from sequester.bundle.release_files import write_certificate, write_hierarchies, write_tables
+from sequester.bundle.release_files import (
+    write_certificate,
+    write_hierarchies,
+    write_regions,
+    write_tables,
+)
 from sequester.bundle.staging import staging, sync_file, sync_folder
 from sequester.bundle.target import Target
 from sequester.engine import part, silent
@@ -131,6 +136,7 @@ def write(
             progress(0.0, "writing")
             write_tables(release, aside.release)
             write_hierarchies(release, aside.release)
+            write_regions(release, aside.release)
             progress(0.3, "drawing the report")
             page = pages.external_page(release)
             (aside.release / "report.html").write_text(page, encoding="utf-8", newline="\n")

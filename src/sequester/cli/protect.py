@@ -73,7 +73,7 @@ def _tell(done: "Protected") -> Iterator[str]:
         yield f"{release.frame.height:,} records are in the release; {lost}"
     else:
         yield (
-            f"{release.n_persons:,} of {release.n_input_persons:,} persons are in the release, with "
+            f"{release.n_persons:,} of {release.n_input_persons:,} {release.unit} are in the release, with "
             f"{release.frame.height:,} events; {lost}"
         )
     yield f"to hand out      {written.path}"

@@ -197,6 +197,13 @@ class Hierarchy:
         return Kind(tree)
 
     @staticmethod
+    def h3(resolutions: int | Sequence[int]) -> HierarchyBuilder:
+        """Put H3 cells under their parents; needs the extra ``geo``. See `H3Cells`."""
+        from sequester.hierarchies.h3_cells import H3Cells as Kind  # noqa: PLC0415
+
+        return Kind(resolutions)
+
+    @staticmethod
     def read(path: str | Path, format: Literal["arx", "edges"] = "arx") -> HierarchyBuilder:  # noqa: A002
         """Take the tree from a file: ARX (``leaf;level1;...;*``) or edges (``child,parent``).
 

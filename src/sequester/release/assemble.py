@@ -68,6 +68,8 @@ def assemble(
         pseudonyms=pseudonyms,
         plots=outcome.plots,
         evidence=outcome.evidence,
+        trips=table.owners is not None,
+        regions=table.regions,
         seed=randomness.seed,
         n_input_persons=table.n_persons,
         n_input_events=table.n_events,

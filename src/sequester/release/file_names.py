@@ -11,6 +11,8 @@ from urllib.parse import quote
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+REGIONS = "regions.geojson"
+"""The outlines of released regions."""
 HIERARCHIES = "hierarchies"
 """The folder of hierarchies in a release."""
 _LONGEST = 120

@@ -35,7 +35,7 @@ def _facts(release: Release) -> Iterator[tuple[str, str]]:
     yield "asked", ", ".join(f"{name} = {value}" for name, value in release.model.claim().items())
     yield "achieved", ", ".join(f"{name} = {value}" for name, value in release.verdict.achieved.items())
     if release.n_persons is not None:
-        yield "persons", f"{release.n_persons:,} of {release.n_input_persons:,}"
+        yield release.unit, f"{release.n_persons:,} of {release.n_input_persons:,}"
     yield (
         "events" if release.n_persons is not None else "records",
         f"{release.frame.height:,} of {release.n_input_events:,}",

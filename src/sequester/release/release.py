@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from sequester.data.regions import Regions
     from sequester.data.schema import Schema
     from sequester.privacy.model import PrivacyModel, Verdict
     from sequester.release.event_log import LogFormat
@@ -59,12 +60,16 @@ class Release:
     """What is drawn for the steward beside what is drawn of every release. Stays in the house."""
     evidence: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """How the promise is kept in detail, such as person by person, by a name. Stays in the house."""
+    trips: bool = False
+    """What has a pseudonym is a trip, and a person may have several."""
+    regions: Regions | None = None
+    """What the values of the column ``region`` stand for."""
     event_log: LogFormat | None = None
     """The events are also written in this format, which the input had."""
     seed: str
     """Repeats the run. Stays in the house."""
     n_input_persons: int
-    """Persons in the input."""
+    """Persons in the input, or trips where there are."""
     n_input_events: int
     """Events in the input."""
     n_lost_events: int
@@ -89,6 +94,11 @@ class Release:
     def n_persons(self) -> int | None:
         """Persons in the release; None where it has records without persons."""
         return len(self.pseudonyms) if PERSON in self.frame.columns else None
+
+    @property
+    def unit(self) -> str:
+        """What has a pseudonym of its own: persons, or their trips."""
+        return "trips" if self.trips else "persons"
 
     @property
     def lost_share(self) -> float:

@@ -138,7 +138,9 @@ def columns(release: Release, rows: Released) -> list[Column]:
     """Explain the columns of the main table, in their order."""
     schema = release.schema
     meanings = {
-        PERSON: "whose event it is: a random name, drawn anew for this release",
+        PERSON: "whose event it is: a random name, drawn anew for this release"
+        if not release.trips
+        else "the trip that it is an event of: a random name; trips of one person have different ones",
         ORDER: "the place of the event in the person's history, from 1; it is not a date",
     }
     if PERSON not in release.frame.columns:
@@ -147,7 +149,9 @@ def columns(release: Release, rows: Released) -> list[Column]:
             GROUP: "the group of records within a snapshot that the record belongs to",
         }
     if schema.symbol is not None:
-        meanings[schema.symbol.column] = "what happened"
+        meanings[schema.symbol.column] = (
+            "what happened" if release.regions is None else "where; outlines are in regions.geojson"
+        )
     for name in schema.quasi:
         meanings[name] = "what others may know about the person; may be coarser than the source"
     for name, attribute in schema.sensitive.items():
@@ -159,11 +163,12 @@ def columns(release: Release, rows: Released) -> list[Column]:
     return [Column(name, meanings.get(name, ""), rows.n_values(name)) for name in release.frame.columns]
 
 
-def released(rows: Released) -> list[Figure]:
-    """Plot the released data: events per person, and the values of each column."""
+def released(rows: Released, unit: str = "persons") -> list[Figure]:
+    """Plot the released data: events per person or trip, and the values of each column."""
     figures = []
     if rows.lengths is not None:
-        figures.append(Figure("Events per person", "persons", per_person({"released": rows.lengths})))
+        title = f"Events per {unit.removesuffix('s')}"
+        figures.append(Figure(title, unit, per_person({"released": rows.lengths})))
     return figures + [
         Figure(f"Most frequent values of {name}", "events", per_value({"released": rows.values[name]}))
         for name in rows.plotted
@@ -175,7 +180,8 @@ def comparison(rows: Released, original: EventTable) -> list[Figure]:
     figures = []
     if rows.lengths is not None:
         tally = per_person({"before": np.diff(original.person_offsets), "after": rows.lengths})
-        figures.append(Figure("Events per person", "persons", tally))
+        unit = "persons" if original.owners is None else "trips"
+        figures.append(Figure(f"Events per {unit.removesuffix('s')}", unit, tally))
     return figures + [
         Figure(
             f"Most frequent values of {name}",
@@ -225,7 +231,7 @@ def changes(release: Release) -> Changes:
     figures = []
     if "what" in frame.columns and frame.height:
         if "person" in frame.columns:
-            figures.append(_persons_by_kind(frame, release.n_input_persons))
+            figures.append(_persons_by_kind(frame, release.n_input_persons, release.unit))
         by_kind = per_value({"changes": values_of(frame["what"])})
         figures.append(Figure("Changes by kind", "cells or events", by_kind))
     head = frame.head(_SAMPLE)
@@ -233,14 +239,16 @@ def changes(release: Release) -> Changes:
     return Changes(frame.height, tuple(figures), tuple(frame.columns), sample)
 
 
-def _persons_by_kind(frame: pl.DataFrame, n_input_persons: int) -> Figure:
-    """Count the persons that each kind of change befell, and those it left alone."""
-    pairs = frame.select("person", "what").unique()
+def _persons_by_kind(frame: pl.DataFrame, n_input_persons: int, unit: str) -> Figure:
+    """Count the persons, or trips, that each kind of change befell, and those it left alone."""
+    who = [name for name in ("person", "trip") if name in frame.columns]
+    pairs = frame.select(*who, "what").unique()
     unchanged = pl.DataFrame(
-        {"value": ["unchanged"], "count": [n_input_persons - pairs["person"].n_unique()]}
+        {"value": ["unchanged"], "count": [n_input_persons - pairs.select(who).unique().height]}
     )
     persons = pl.concat([values_of(pairs["what"]), unchanged])
-    return Figure("Persons by what happened to their data", "persons", per_value({"persons": persons}))
+    title = f"{unit.capitalize()} by what happened to their data"
+    return Figure(title, unit, per_value({unit: persons}))
 
 
 def _cell(value: object) -> str:

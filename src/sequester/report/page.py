@@ -20,6 +20,7 @@ from sequester.report.content import (
     plots,
     released,
 )
+from sequester.report.map import maps
 from sequester.report.plot import SERIES, bars
 
 if TYPE_CHECKING:
@@ -35,7 +36,10 @@ def external_page(release: Release) -> str:
     """
     rows = Released.of(release.frame)
     return template("external.html").render(
-        **_shared(release, rows), parameters=release.published_parameters, figures=released(rows)
+        **_shared(release, rows),
+        maps=maps(release),
+        parameters=release.published_parameters,
+        figures=released(rows, release.unit),
     )
 
 
@@ -48,7 +52,8 @@ def internal_page(release: Release, *, original: EventTable | None = None) -> st
     return template("internal.html").render(
         **_shared(release, rows),
         parameters=release.parameters,
-        figures=released(rows) if original is None else comparison(rows, original),
+        figures=released(rows, release.unit) if original is None else comparison(rows, original),
+        maps=maps(release, original),
         compared=original is not None,
         changes=changes(release),
         plots=plots(release),
@@ -73,6 +78,7 @@ def _shared(release: Release, rows: Released) -> dict[str, object]:
         "method": release.method,
         "information_loss": None if loss is None else round(loss.value, 2),
         "information_loss_means": "" if loss is None else loss.means,
+        "unit": release.unit,
         "n_persons": rows.n_persons,
         "n_events": rows.n_rows,
         "files": files(release),

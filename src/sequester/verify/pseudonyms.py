@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,10 +39,13 @@ def check_pseudonyms(path: Path, frame: pl.DataFrame, original: EventTable) -> l
     if known[PSEUDONYM].n_unique() < known.height:
         return [f"{path.name}: a pseudonym stands for two persons"]
     findings = []
-    repeated = known[PERSON].filter(known[PERSON].is_duplicated()).n_unique()
+    # One person counted as several would make any crowd look large enough. Trips have a name each.
+    named, trips = known[PERSON].value_counts(name="names"), original.persons.value_counts(name="trips")
+    both = named.join(trips.rename({trips.columns[0]: PERSON}), on=PERSON)
+    repeated = both.filter(pl.col("names") > pl.col("trips")).height
     if repeated:
-        # One person counted as several would make any crowd look large enough.
-        findings.append(f"{path.name}: {repeated:,} of its persons have more than one pseudonym")
+        than = "one pseudonym" if original.owners is None else "a pseudonym per trip"
+        findings.append(f"{path.name}: {repeated:,} of its persons have more than {than}")
     released = pl.DataFrame({PERSON: frame[PERSON].gather(person_starts(frame[PERSON]))})
     nameless = released.join(known, left_on=PERSON, right_on=PSEUDONYM, how="anti")
     if nameless.height:
@@ -58,6 +62,18 @@ def check_pseudonyms(path: Path, frame: pl.DataFrame, original: EventTable) -> l
 def read_pseudonyms(path: Path) -> pl.DataFrame:
     """Read who is who: ``person`` as in the input, and ``pseudonym``."""
     return pl.read_parquet(path, columns=[PERSON, PSEUDONYM], memory_map=False).cast(pl.String)
+
+
+def with_owners(known: pl.DataFrame, released: EventTable) -> Sequences:
+    """Tell whose each released trip is.
+
+    `check_pseudonyms` has found nothing wrong with those `known`.
+    """
+    names = pl.DataFrame({PSEUDONYM: released.persons}).join(
+        known, on=PSEUDONYM, how="left", maintain_order="left"
+    )
+    owners = names[PERSON].rank("dense").cast(pl.Int32).to_numpy() - 1
+    return replace(released.sequences, owners=owners.astype(np.int32))
 
 
 def in_order_of(known: pl.DataFrame, released: EventTable, original: EventTable) -> Sequences:

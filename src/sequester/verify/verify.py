@@ -11,11 +11,21 @@ from sequester.data.table import EventTable
 from sequester.engine import silent
 from sequester.errors import InputError, SchemaError
 from sequester.privacy.model import RecordModel
+from sequester.release.certificate import CERTIFICATE
 from sequester.verify.claim import claimed_model, rebuild
+from sequester.verify.disagreement import disagreements
 from sequester.verify.files import check_files, read_certificate
 from sequester.verify.nodes import read_hierarchies
-from sequester.verify.pseudonyms import PSEUDONYMS, check_pseudonyms, in_order_of, read_pseudonyms
+from sequester.verify.pseudonyms import (
+    PSEUDONYMS,
+    check_pseudonyms,
+    in_order_of,
+    read_pseudonyms,
+    with_owners,
+)
 from sequester.verify.records import read_records
+from sequester.verify.regions import check_regions
+from sequester.verify.stream_folder import is_stream_folder, verify_stream
 from sequester.verify.tables import EVENTS, read_events
 from sequester.verify.verification import Verification
 
@@ -72,6 +82,8 @@ def verify(
         msg = f"original must be an EventTable, got {got}; make one: EventTable(frame, Schema(person=...))"
         raise SchemaError(msg)
     folder = Path(path)
+    if not (folder / CERTIFICATE).exists() and is_stream_folder(folder):
+        return verify_stream(path, progress=progress)
     certificate, own_hash = read_certificate(folder)
     claimed = claimed_model(certificate, model)
     if claimed.needs_original and original is None:
@@ -116,6 +128,7 @@ def verify(
     if frame is None or findings:
         return answer(findings)
     hierarchies, findings = read_hierarchies(folder, certificate.files, frame)
+    findings += check_regions(folder, certificate.files, frame)
     if original is not None:
         findings += check_pseudonyms(beside, frame, original) if beside is not None else []
         n_persons = certificate.persons or 0
@@ -128,12 +141,16 @@ def verify(
     progress(0.6, "checking the claim")
     table = rebuild(frame, certificate, hierarchies)
     released: EventTable | Sequences = table
-    if claimed.needs_original and beside is not None and isinstance(original, EventTable):
-        released = in_order_of(read_pseudonyms(beside), table, original)
+    compared: EventTable | Sequences = table
+    if beside is not None and isinstance(original, EventTable):
+        if original.owners is not None:
+            compared = with_owners(read_pseudonyms(beside), table)
+        elif claimed.needs_original:
+            released = in_order_of(read_pseudonyms(beside), table, original)
     verdict, disagreement = _judge(released, certificate, claimed, original)
     if original is not None and not claimed.needs_original and table.schema.symbol is not None and verdict:
         # A promise about quasi-identifiers is about the release alone; one about symbols may compare.
-        verdict = claimed.check(table, original=original)
+        verdict = claimed.check(compared, original=original)
     progress(1.0, "checked")
     return answer(verdict.witnesses if not verdict else disagreement, verdict)
 
@@ -148,23 +165,6 @@ def _judge(
     # The certificate tells what a recipient can count, so that is what its numbers are compared with.
     verdict = model.check(table, original=original if model.needs_original else None)
     return verdict, disagreements(verdict, certificate) if verdict else []
-
-
-def disagreements(verdict: Verdict, certificate: Certificate) -> list[str]:
-    """Say where the certificate tells something else than a promise that was found to be kept."""
-    disagreement = []
-    if not certificate.holds:
-        disagreement.append("certificate.json: says itself that the promise is not kept")
-    if dict(verdict.achieved) != dict(certificate.achieved):
-        disagreement.append(
-            f"certificate.json: says that {_level(certificate.achieved)} is achieved, the files achieve "
-            f"{_level(verdict.achieved)}"
-        )
-    return disagreement
-
-
-def _level(achieved: object) -> str:
-    return ", ".join(f"{name} = {value:g}" for name, value in dict(achieved).items()) or "nothing"  # type: ignore[call-overload]
 
 
 def find_pseudonyms(folder: Path, named: str | os.PathLike[str] | None = None) -> Path | None:

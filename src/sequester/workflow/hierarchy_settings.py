@@ -102,6 +102,19 @@ class Tree(Table):
         return Hierarchy.tree(self.tree)
 
 
+class H3(Table):
+    """H3 cells under their parents; needs the extra geo."""
+
+    kind: Literal["h3"]
+    """The kind of hierarchy."""
+    resolutions: list[int]
+    """Resolutions of the parents at each level, coarser and coarser: [7, 5]."""
+
+    def builder(self, folder: Path) -> HierarchyBuilder:  # noqa: ARG002
+        """Make what builds the tree."""
+        return Hierarchy.h3(self.resolutions)
+
+
 class File(Table):
     """A tree in a file of its own."""
 
@@ -115,10 +128,8 @@ class File(Table):
         return Hierarchy.read(folder / self.path, format=self.format)
 
 
-KINDS = ("mask", "intervals", "dates", "quantiles", "flat", "tree")
+KINDS = ("mask", "intervals", "dates", "quantiles", "flat", "tree", "h3")
 """What ``kind`` may be."""
-LATER_KINDS = ("h3",)
-"""Kinds that this version does not have yet."""
 
 
 def _tag(given: object) -> str | None:
@@ -136,6 +147,7 @@ HierarchySettings = Annotated[
     | Annotated[Quantiles, Tag("<quantiles>")]
     | Annotated[Flat, Tag("<flat>")]
     | Annotated[Tree, Tag("<tree>")]
+    | Annotated[H3, Tag("<h3>")]
     | Annotated[File, Tag("<path>")],
     Discriminator(_tag),
     Field(description=f"kind = one of {', '.join(KINDS)}, or path = a file."),

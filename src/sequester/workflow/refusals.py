@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, g
 
 from pydantic import BaseModel, Tag
 
-from sequester.workflow.hierarchy_settings import KINDS, LATER_KINDS
 from sequester.workflow.parameters import in_words
-from sequester.workflow.settings import LATER_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +20,8 @@ if TYPE_CHECKING:
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _SHOWN = 60
+FILE = "<path>"
+"""The tag of a table that names a file instead of a kind."""
 
 Place = tuple[int | str, ...]
 """Keys and list positions, from the top of the file."""
@@ -146,7 +146,7 @@ def _line(kind: str, name: str, found: _Found, given: Mapping[str, Any]) -> str:
         about = _keys(found.table)[str(found.place[-1])].rstrip(".")
         return f"{name} is missing; it must be {expected}" + (f": {about}" if about else "")
     if kind in ("union_tag_not_found", "union_tag_invalid"):
-        return _wrong_hierarchy(name, value)
+        return _wrong_kind(name, value, [_tag(each) or "" for each in get_args(found.annotation)])
     return f"{name} must be {expected}, got {shown(value)}"
 
 
@@ -167,18 +167,16 @@ def _value_at(given: Any, place: Place) -> Any:
 
 
 def _unknown(name: str, value: object, known: list[str], wrong: str) -> str:
-    if name in LATER_KEYS:
-        return f"{name} is not available in this version"
     close = difflib.get_close_matches(wrong.lower(), known, n=1)
     hint = f"; did you mean {close[0]}?" if close else ""
     return f"{name} = {shown(value)} is not a key; here may be {', '.join(known)}{hint}"
 
 
-def _wrong_hierarchy(name: str, value: object) -> str:
+def _wrong_kind(name: str, value: object, tags: list[str]) -> str:
+    """Say which kinds a table may have; `tags` are those of the tables that may stand there."""
     kind = value.get("kind") if isinstance(value, dict) else None
-    kinds = ", ".join(KINDS)
-    if kind in LATER_KINDS:
-        return f"{name}.kind = {shown(kind)} is not available in this version; it may be {kinds}"
+    kinds = ", ".join(tag.strip("<>") for tag in tags if tag != FILE)
     if kind is not None:
         return f"{name}.kind must be one of {kinds}, got {shown(kind)}"
-    return f"{name} must be a table with kind = one of {kinds}, or with path = a file, got {shown(value)}"
+    or_file = ", or with path = a file" if FILE in tags else ""
+    return f"{name} must be a table with kind = one of {kinds}{or_file}, got {shown(value)}"

@@ -10,15 +10,18 @@ from sequester.data.schema import ROW, Quasi, Schema, Sensitive, Symbol
 from sequester.data.sequences import SYMBOL
 from sequester.errors import InputError
 from sequester.workflow.method_settings import name_key
+from sequester.workflow.place_settings import TripSettings
 from sequester.workflow.refusals import key
 from sequester.workflow.settings import DataSettings, ProtectSettings, SymbolSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from sequester.data.place import Gap, Place
     from sequester.hierarchies.builder import HierarchyBuilder
     from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.workflow.hierarchy_settings import HierarchySettings
+    from sequester.workflow.place_settings import PlaceSettings
     from sequester.workflow.settings import QuasiSettings, SensitiveSettings
 
 T = TypeVar("T")
@@ -31,6 +34,8 @@ def schema_of(data: DataSettings, folder: Path, *, weight: str | None = None) ->
     quasi = {name: making.quasi(name, each) for name, each in data.quasi.items()}
     sensitive = {name: making.sensitive(name, each) for name, each in data.sensitive.items()}
     symbol = None if data.symbol is None else making.symbol(data.symbol)
+    place = None if data.place is None else making.place(data.place)
+    trip = making.trip(data.trip)
     schema = making.attempt(
         lambda: Schema(
             person=data.person or "",
@@ -45,6 +50,8 @@ def schema_of(data: DataSettings, folder: Path, *, weight: str | None = None) ->
             drop=data.drop,
             derive=data.derive,
             invalid=data.invalid,
+            trip=trip,
+            place=place,
             weight=weight,
         ),
         ("data",),
@@ -64,7 +71,7 @@ def complete(data: DataSettings) -> DataSettings:
         implied["person"] = "person"
     if data.order is None and data.time is None:
         implied["order"] = "order"
-    if data.symbol is None and not data.quasi:
+    if data.symbol is None and not data.quasi and data.place is None:
         implied["symbol"] = SymbolSettings(column=SYMBOL)
     return data.model_copy(update=implied)
 
@@ -135,6 +142,16 @@ class _Making:
             return Sensitive(columns, Protect(tuple(protect)))
 
         return self.attempt(make, ("data", "sensitive", name), type(settings).model_fields)
+
+    def place(self, settings: PlaceSettings) -> Place | None:
+        at = ("data", "place")
+        regions = self.attempt(settings.regions.value, (*at, "regions"), type(settings.regions).model_fields)
+        return None if regions is None else self.attempt(settings.value, at, type(settings).model_fields)
+
+    def trip(self, settings: str | TripSettings | None) -> str | Gap | None:
+        if not isinstance(settings, TripSettings):
+            return settings
+        return self.attempt(settings.value, ("data", "trip"), type(settings).model_fields)
 
     def symbol(self, settings: SymbolSettings) -> Symbol:
         hierarchy = None

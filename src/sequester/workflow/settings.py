@@ -6,9 +6,7 @@ from pydantic import Field
 
 from sequester.data.schema import Derivation
 from sequester.workflow.hierarchy_settings import HierarchySettings, Name, Table
-
-LATER_KEYS = ("data.trip", "data.place")
-"""Keys that this version does not have yet."""
+from sequester.workflow.place_settings import PlaceSettings, TripSettings
 
 
 class QuasiSettings(Table):
@@ -70,16 +68,20 @@ class DataSettings(Table):
     """How times are written, such as %Y%m%d, where not ISO 8601."""
     tie: str | None = None
     """Second key where order or time repeat within a person; otherwise file order."""
+    trip: str | TripSettings | None = None
+    """The column of trips, or a table with a gap; each trip gets its own pseudonym."""
     drop: list[str] = Field(default_factory=list)
     """Identifiers: never leave."""
     keep: list[str] = Field(default_factory=list)
     """Released as they are, with their event: the steward vouches."""
     invalid: Literal["refuse", "drop"] = "refuse"
-    """What happens to rows with a missing person or an unreadable time."""
+    """What happens to rows with a missing person, an unreadable time or a place that cannot be."""
     derive: dict[str, Derivation] = Field(default_factory=dict)
     """Quasi-identifiers made from time: new column to what it holds."""
     symbol: SymbolSettings | None = None
     """Where each event is one symbol: instead of quasi."""
+    place: PlaceSettings | None = None
+    """Where: coordinates that become regions."""
     quasi: dict[str, QuasiSettings] = Field(default_factory=dict)
     """One table per quasi-identifier."""
     sensitive: dict[str, SensitiveSettings] = Field(default_factory=dict)

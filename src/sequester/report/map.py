@@ -1,0 +1,180 @@
+"""A map of regions as inline SVG: shaded by visits, frequent ways drawn; no tiles, no network, no script."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from markupsafe import Markup, escape
+
+from sequester.mining.support import sequences_of
+from sequester.report.plot import RULE, SERIES
+from sequester.report.wording import number, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from sequester._typing import Counts
+    from sequester.data.regions import Regions
+    from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
+    from sequester.release.release import Release
+
+REGION = "region"
+"""The column of regions."""
+WAYS = 20
+"""The most frequent ways from one region to another that are drawn."""
+_WIDTH = 436.0
+_TALLEST = 560.0
+_EDGE = 6.0
+_LEAST = 4.0
+_FAINTEST, _FULLEST = 0.08, 0.85
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Visits of regions, and ways from one to the next."""
+
+    regions: tuple[str, ...]
+    """The regions that are visited, parts of the day put together."""
+    visits: Counts
+    """Visits of each."""
+    ways: tuple[tuple[int, int, int], ...]
+    """The most frequent ways: from, to, and how often."""
+
+    @classmethod
+    def of(cls, regions: Regions, data: EventTable | Sequences, *, ways: int = WAYS) -> Traffic:
+        """Count what is in a table, as it was or as it is released.
+
+        Examples
+        --------
+        >>> from sequester.data.regions import Regions, box
+        >>> from sequester.data.sequences import Sequences
+        >>> regions = Regions({"a": box(0, 0, 1, 1), "b": box(0, 1, 1, 2)}, {"a": (), "b": ()})
+        >>> traffic = Traffic.of(regions, Sequences.from_rows(["aba", "ab"], column="region"))
+        >>> traffic.visits.tolist(), traffic.ways
+        ([3, 2], ((0, 1, 2), (1, 0, 1)))
+        """
+        sequences = sequences_of(data)
+        codes, labels = sequences.columns[REGION], sequences.codebooks[REGION].labels
+        places = [regions.split(label)[0] for label in labels]
+        names = tuple(dict.fromkeys(place for place in places if place in regions.outlines))
+        numbers = np.array([names.index(p) if p in regions.outlines else -1 for p in places], np.int64)
+        at = numbers[codes]
+        visits = np.bincount(at[at >= 0], minlength=len(names)).astype(np.int64)
+        is_first = np.zeros(len(at) + 1, np.bool_)
+        is_first[sequences.person_offsets] = True
+        moves = (at[:-1] >= 0) & (at[1:] >= 0) & (at[:-1] != at[1:]) & ~is_first[1:-1]
+        pairs, counts = np.unique(at[:-1][moves] * len(names) + at[1:][moves], return_counts=True)
+        most = np.argsort(-counts, kind="stable")[:ways]
+        drawn = tuple((int(pairs[i]) // len(names), int(pairs[i]) % len(names), int(counts[i])) for i in most)
+        return cls(names, visits, drawn)
+
+
+def draw_map(
+    regions: Regions,
+    data: EventTable | Sequences,
+    *,
+    title: str = "Visits per region",
+    beside: Sequence[EventTable | Sequences] = (),
+) -> Markup:
+    """Draw the regions that `data` visits, darker where visits are many, and its most frequent ways.
+
+    `beside` are other tables, such as the data before, that share the frame of the map and its scale.
+
+    Examples
+    --------
+    >>> from sequester.data.regions import Regions, box
+    >>> from sequester.data.sequences import Sequences
+    >>> regions = Regions({"a": box(0, 0, 1, 1), "b": box(0, 1, 1, 2)}, {"a": (), "b": ()})
+    >>> svg = draw_map(regions, Sequences.from_rows(["ab", "ab", "a"], column="region"))
+    >>> svg.count("<polygon"), svg.count("<line")
+    (2, 1)
+    """
+    here, *others = (Traffic.of(regions, each) for each in (data, *beside))
+    view = _View.around(regions, [here, *others])
+    busiest = max((int(each.visits.max(initial=0)) for each in (here, *others)), default=0) or 1
+    most = max((way[2] for each in (here, *others) for way in each.ways), default=0) or 1
+    size = f"{view.width:.0f}", f"{view.height:.0f}"
+    opening = f'<svg role="img" aria-label="{escape(title)}" viewBox="0 0 {size[0]} {size[1]}" '
+    parts = [f'{opening}width="{size[0]}" height="{size[1]}">']
+    # The largest first, so that what lies inside a group is not hidden by it.
+    by_size = np.argsort([-view.area(regions, name) for name in here.regions], kind="stable")
+    for place in by_size.tolist():
+        name, visits = here.regions[place], int(here.visits[place])
+        shade = _FAINTEST + (_FULLEST - _FAINTEST) * visits / busiest
+        corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in view.points(regions.outlines[name]).tolist())
+        parts.append(
+            f'<polygon points="{corners}" fill="{SERIES[0]}" fill-opacity="{shade:.2f}" stroke="{RULE}">'
+            f"<title>{escape(shown(name, 40))}: {number(visits)} visits</title></polygon>"
+        )
+    centres = view.points(regions.centres(here.regions))
+    for start, end, count in here.ways:
+        (x, y), (to_x, to_y) = centres[start].tolist(), centres[end].tolist()
+        parts.append(
+            f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{to_y:.1f}" stroke="{SERIES[1]}" '
+            f'stroke-width="{1 + 3 * count / most:.1f}" stroke-opacity="0.7" stroke-linecap="round">'
+            f"<title>{escape(shown(here.regions[start], 40))} to {escape(shown(here.regions[end], 40))}: "
+            f"{number(count)} times</title></line>"
+        )
+    return Markup("".join([*parts, "</svg>"]))  # noqa: S704  (labels are escaped above)
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """A drawing with its title."""
+
+    title: str
+    """What is drawn."""
+    drawing: Markup
+    """The SVG."""
+
+
+def maps(release: Release, original: EventTable | None = None) -> list[Map]:
+    """Draw the visits of a release, and of the original beside them; nothing where there are no places."""
+    if release.regions is None:
+        return []
+    table = release.table
+    if original is None:
+        return [Map("Visits per region", draw_map(release.regions, table))]
+    before = draw_map(release.regions, original, title="Visits per region, before", beside=[table])
+    after = draw_map(release.regions, table, title="Visits per region, after", beside=[original])
+    return [Map("Visits per region, before", before), Map("Visits per region, after", after)]
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """From degrees to the picture."""
+
+    south: float
+    west: float
+    stretch: float
+    scale: float
+    width: float
+    height: float
+
+    @classmethod
+    def around(cls, regions: Regions, shown: list[Traffic]) -> _View:
+        names = {name for each in shown for name in each.regions}
+        corners = np.array([corner for name in sorted(names) for corner in regions.outlines[name]])
+        if not corners.size:
+            return cls(0, 0, 1, 1, _WIDTH, _LEAST * _EDGE)
+        (south, west), (north, east) = corners.min(axis=0), corners.max(axis=0)
+        stretch = float(np.cos(np.radians((south + north) / 2)))
+        wide, tall = max((east - west) * stretch, 1e-9), max(north - south, 1e-9)
+        scale = min((_WIDTH - 2 * _EDGE) / wide, (_TALLEST - 2 * _EDGE) / tall)
+        return cls(south, west, stretch, scale, _WIDTH, tall * scale + 2 * _EDGE)
+
+    def points(self, places: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        degrees = np.asarray(places, np.float64).reshape(-1, 2)
+        x = _EDGE + (degrees[:, 1] - self.west) * self.stretch * self.scale
+        y = self.height - _EDGE - (degrees[:, 0] - self.south) * self.scale
+        return np.stack([x, y], axis=1)
+
+    def area(self, regions: Regions, name: str) -> float:
+        points = self.points(regions.outlines[name])
+        extent: float = np.prod(points.max(axis=0) - points.min(axis=0))
+        return extent
