@@ -131,6 +131,8 @@ class PatternMethod(Method):
                 "such a column can only be dropped"
                 for column in columns
             ]
+        if table.owners is not None:
+            lines.append(f"{self.name} hides patterns in one sequence per person: leave trip out")
         if lines:
             raise SchemaError(*lines)
         self._absent(table)
