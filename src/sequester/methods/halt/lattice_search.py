@@ -48,10 +48,17 @@ class Search:
         return self._best_of([self.elimination.rules.tops], INFINITE)
 
     def greedy(self) -> Draft | Obstacle:
-        """Go down from the coarsest node, each time to the best child, as long as that is not worse."""
+        """Go down from the coarsest node, each time to the best child, as long as that is not worse.
+
+        Where the thesis stops, nodes are looked at, too, that are finer by two levels in one column: the
+        level between can be bad by itself, as when all but a few values are the same there. Such a node has
+        to be better.
+        """
         current = self.top()
         while isinstance(current, Draft):
             best = self._best_of(_children(current.node), current.loss, current=current)
+            if isinstance(best, Obstacle):
+                best = self._best_of(_grandchildren(current.node), current.loss - 2 * SLACK)
             if isinstance(best, Obstacle):
                 break
             current = best
@@ -138,6 +145,11 @@ class Search:
 def _children(node: Signature) -> list[Signature]:
     """List the nodes that are one level finer in one quasi-identifier."""
     return [(*node[:place], level - 1, *node[place + 1 :]) for place, level in enumerate(node) if level > 0]
+
+
+def _grandchildren(node: Signature) -> list[Signature]:
+    """List the nodes that are two levels finer in one quasi-identifier."""
+    return [(*node[:place], level - 2, *node[place + 1 :]) for place, level in enumerate(node) if level > 1]
 
 
 def _parents(node: Signature, tops: Signature) -> list[Signature]:
