@@ -41,6 +41,7 @@ def verify(
             terminal.say(f"error: {what}{line}")
     kept = f"is as certified and keeps its promise: {found.model}, {levels(found.achieved)}"
     broken = f"is not to be trusted: {found.violations:,} found against {found.model}"
-    own = f"certificate {found.certificate_sha256}"
-    terminal.answer(found.to_json(), [f"{folder} {kept}", own] if found else [f"{folder} {broken}"])
+    # A folder of snapshots has a certificate for each.
+    own = [f"certificate {found.certificate_sha256}"] if found.certificate_sha256 else []
+    terminal.answer(found.to_json(), [f"{folder} {kept}", *own] if found else [f"{folder} {broken}"])
     return DONE if found else UNMET

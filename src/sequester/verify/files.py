@@ -34,9 +34,14 @@ def read_certificate(folder: Path) -> tuple[Certificate, str]:
         hint = f"; did you mean {inner}?" if os.path.lexists(inner / CERTIFICATE) else ""
         msg = f"{folder} is no release: {CERTIFICATE} is missing{hint}"
         raise InputError(msg)
+    return read_certificate_file(path)
+
+
+def read_certificate_file(path: Path) -> tuple[Certificate, str]:
+    """Read a certificate, and give its own hash with it."""
     with _open_regular(path) as file:
         if os.fstat(file.fileno()).st_size > LARGEST_CERTIFICATE:
-            msg = f"{CERTIFICATE} is larger than {LARGEST_CERTIFICATE:,} bytes, which no certificate is"
+            msg = f"{path.name} is larger than {LARGEST_CERTIFICATE:,} bytes, which no certificate is"
             raise InputError(msg)
         text = file.read(LARGEST_CERTIFICATE)
     return Certificate.from_json(text), HASH + hashlib.sha256(text).hexdigest()
@@ -60,10 +65,15 @@ def hash_file(path: Path) -> str:
 
 def hash_folder(folder: Path) -> dict[str, str]:
     """Hash every file of a release folder but the certificate; a link or the like is refused."""
+    return {name: hash_file(folder / name) for name in list_files(folder) if name != CERTIFICATE}
+
+
+def list_files(folder: Path) -> list[str]:
+    """List the files of a folder and of those below it, sorted; a link or the like is refused."""
     names, strange = _walk(folder)
     if strange:
         raise InputError(*(f"{bare(name)}: {reason}" for name, reason in strange.items()))
-    return {name: hash_file(folder / name) for name in names if name != CERTIFICATE}
+    return names
 
 
 def check_files(folder: Path, expected: Mapping[str, str]) -> list[str]:

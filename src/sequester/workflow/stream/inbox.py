@@ -13,12 +13,15 @@ import numpy as np
 import polars as pl
 
 from sequester.data.ordering import order_keys
+from sequester.data.roles import check_roles
 from sequester.data.schema import ROW, Schema
 from sequester.data.table import EventTable
 from sequester.errors import InputError
 from sequester.hierarchies.labels import MISSING
 from sequester.io import read_frame
 from sequester.io.cells import check_cells
+from sequester.io.contents import read_contents
+from sequester.io.csv import read_csv
 from sequester.io.parquet import check_parquet
 from sequester.io.read import format_of
 from sequester.methods.reposition.snapshots import timeline
@@ -93,8 +96,10 @@ class Inbox:
         digest = _digest(path)
         now = path.stat()
         frame = self._frame(path, waiting)
-        if frame is None:
-            records, label, key = self._without_records(), stem, None
+        key: float | str | None = None
+        if not frame.height:
+            self._refuse_columns(frame)
+            records, label = self._without_records(), stem
         else:
             twin = next((each for each in taken if each.digest == digest), None)
             if twin is not None:
@@ -139,19 +144,33 @@ class Inbox:
                 raise InputError(msg)
             return
 
-    def _frame(self, path: Path, waiting: list[Path]) -> pl.DataFrame | None:
-        """Read a file; None where it has no records."""
+    def _refuse_columns(self, frame: pl.DataFrame) -> None:
+        """A file without records still has the columns of the others."""
+        problems = check_roles(ordered(self.config.schema, frame.columns[0]), frame.columns)
+        lines = [problem.what for problem in problems if "no such column" in problem.what]
+        if lines:
+            raise InputError(*lines)
+
+    def _frame(self, path: Path, waiting: list[Path]) -> pl.DataFrame:
+        """Read a file; one without records has its columns alone."""
         data = self.config.settings.data
         try:
             if format_of(path, data.format) == "parquet":
                 self._try_out(path, waiting)
                 frame = pl.scan_parquet(path, glob=False, hive_partitioning=False).collect()
-                return check_cells(frame, path.name) if frame.height else None
+                return check_cells(frame, path.name)
             return read_frame(path, format=data.format, delimiter=data.delimiter, encoding=data.encoding)
         except InputError as error:
-            if all(line.endswith(_EMPTY) for line in error.lines):
-                return None
-            raise
+            if not all(line.endswith(_EMPTY) for line in error.lines):
+                raise
+        if format_of(path, data.format) == "arrow":
+            return pl.read_ipc(path).head(0)
+        # A header alone: the same with a row below it is a table again.
+        contents = read_contents(path).rstrip(b"\r\n")
+        delimiter = data.delimiter or max(",;\t|", key=lambda each: contents.count(each.encode()))
+        row = delimiter.join("x" * (contents.count(delimiter.encode()) + 1)).encode()
+        filled = contents + b"\n" + row + b"\n"
+        return read_csv(filled, path.name, delimiter=delimiter, encoding=data.encoding).head(0)
 
     def _try_out(self, path: Path, waiting: list[Path]) -> None:
         """Have another process decode this file and the next ones first: a damaged one can end a process."""

@@ -195,10 +195,7 @@ class Course:
         content = self.state.window()
         if not content:
             return
-        self.held = {
-            number: pl.read_ipc(io.BytesIO(blob))
-            for number, blob in self.state.held().items()
-        }
+        self.held = {number: pl.read_ipc(io.BytesIO(blob)) for number, blob in self.state.held().items()}
         self.window.labels = json.loads(content["labels"])
         persons = {number: person_numbers(frame[PERSON]) for number, frame in self.held.items()}
         self.window.load(content, persons)

@@ -1,0 +1,99 @@
+"""A folder of published snapshots: each has its certificate, and no file is without one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sequester.errors import InputError
+from sequester.io.trial import trial
+from sequester.privacy.model import RecordModel
+from sequester.release.fields import bare
+from sequester.verify.claim import claimed_model
+from sequester.verify.disagreement import disagreements
+from sequester.verify.files import hash_file, list_files, read_certificate_file
+from sequester.verify.records import LAYOUTS, read_records
+from sequester.verify.tables import EVENTS
+from sequester.verify.verification import Verification
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sequester.engine import Progress
+    from sequester.privacy import Verdict
+    from sequester.release.certificate import Certificate
+
+ENDING = ".certificate.json"
+"""How the certificate of a snapshot ends; before it stands what its files are called."""
+_MEMORY = 16 * 2**30
+
+
+def is_stream_folder(folder: Path) -> bool:
+    """Tell whether a folder has certificates of snapshots."""
+    return folder.is_dir() and any(path.name.endswith(ENDING) for path in folder.iterdir())
+
+
+def verify_stream(path: str | os.PathLike[str], *, progress: Progress) -> Verification:
+    """Check every published snapshot of a folder, as `verify` checks a release.
+
+    ``achieved`` is the smallest of what the snapshots achieve. What a stream is about to put in its place
+    begins with a dot, and is not looked at.
+    """
+    folder = Path(path)
+    names = [name for name in list_files(folder) if not name.startswith(".")]
+    stems = [name.removesuffix(ENDING) for name in names if name.endswith(ENDING)]
+    certificates = {stem: read_certificate_file(folder / f"{stem}{ENDING}")[0] for stem in stems}
+    models = sorted({each.model for each in certificates.values()})
+    listed = {name for each in certificates.values() for name in each.files}
+    findings: list[object] = [
+        f"{bare(name)}: is not listed in a certificate"
+        for name in names
+        if name not in listed and not name.endswith(ENDING)
+    ]
+    missing = sorted(listed - set(names))
+    if missing:
+        raise InputError(*(f"the release is incomplete: {bare(name)} is missing" for name in missing))
+    parquet = [folder / name for name in sorted(listed) if name.endswith(".parquet")]
+    with trial(parquet, "Parquet", most_memory=_MEMORY) as answers:
+        unreadable = [each.name for each, answer in zip(parquet, answers(), strict=True) if answer]
+    if unreadable:
+        raise InputError(*(f"{bare(name)} is not readable as Parquet" for name in unreadable))
+    achieved: dict[str, float] = {}
+    violations = len(findings)
+    for place, (stem, certificate) in enumerate(certificates.items()):
+        progress(place / len(certificates), f"checking {bare(stem)}")
+        found, verdict = _check(folder, stem, certificate)
+        findings += [f"{bare(stem)}: {each}" for each in found]
+        violations += verdict.violations if verdict is not None and not verdict else len(found)
+        for name, value in verdict.achieved.items() if verdict is not None else ():
+            achieved[name] = min(value, achieved.get(name, value))
+    progress(1.0, "checked")
+    return Verification(
+        holds=not findings,
+        model=", ".join(models),
+        achieved=achieved,
+        violations=violations,
+        witnesses=tuple(findings),
+        release=os.fspath(path),
+    )
+
+
+def _check(folder: Path, stem: str, certificate: Certificate) -> tuple[Sequence[object], Verdict | None]:
+    foreign = [name for name in certificate.files if not name.startswith(f"{stem}.")]
+    if foreign:
+        return [f"its certificate lists {bare(foreign[0])}, which is not its own"], None
+    changed = [name for name, told in certificate.files.items() if hash_file(folder / name) != told]
+    if changed:
+        reason = "is not the file that was certified: its hash differs"
+        return [f"{bare(name)} {reason}" for name in changed], None
+    model = claimed_model(certificate)
+    if not isinstance(model, RecordModel) or certificate.model not in LAYOUTS:
+        return [f"its certificate claims {certificate.model}, which is not about records"], None
+    tables, findings = read_records(
+        folder, certificate, ours=True, file_of=lambda name: stem if name == EVENTS else f"{stem}.{name}"
+    )
+    if tables is None:
+        return findings, None
+    verdict = model.check_tables(tables)
+    return verdict.witnesses or disagreements(verdict, certificate), verdict

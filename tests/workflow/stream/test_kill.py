@@ -1,0 +1,94 @@
+"""Killed with SIGKILL at random points and started again, a stream publishes the same bytes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workflow.stream.days import make_stream, outputs
+
+KILLS = {"quick": 30, "thorough": 500}
+
+
+class Zygote:
+    """A process that has everything loaded, and forks a child per run."""
+
+    def __init__(self):
+        program = Path(__file__).with_name("zygote.py")
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen([sys.executable, str(program)], stdin=pipe, stdout=pipe, text=True)
+        assert json.loads(self.process.stdout.readline()) == "ready"
+
+    def run(self, folder, *, finish=False, seconds=None):
+        self.process.stdin.write(json.dumps([str(folder), finish, seconds]) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def zygote():
+    made = Zygote()
+    yield made
+    made.close()
+
+
+def kill_often(zygote, tmp_path, count):
+    whole = make_stream(tmp_path / "whole")
+    code, seconds = zygote.run(whole, finish=True)
+    assert code == 0
+    expected = outputs(whole)
+    assert len(expected) == 5 * 6
+    chance = np.random.default_rng(7)
+    killed = 0
+    attempt = 0
+    while killed < count:
+        attempt += 1
+        folder = tmp_path / f"killed {attempt}"
+        make_stream(folder)
+        while killed < count:
+            # A run that goes on has less to do than a whole one, so that most kills hit their mark.
+            answer = zygote.run(folder, finish=True, seconds=float(chance.uniform(0.02, seconds)))
+            if answer != "killed":
+                break
+            killed += 1
+        code, _ = zygote.run(folder, finish=True)
+        assert code == 0
+        assert outputs(folder) == expected
+        shutil.rmtree(folder)
+
+
+def test_a_stream_killed_at_random_points_publishes_the_same_bytes(zygote, tmp_path):
+    kill_often(zygote, tmp_path, KILLS["quick"])
+
+
+@pytest.mark.thorough
+def test_a_stream_killed_at_many_random_points_publishes_the_same_bytes(zygote, tmp_path):
+    kill_often(zygote, tmp_path, KILLS["thorough"])
+
+
+def test_a_stream_run_file_by_file_publishes_the_same_bytes(zygote, tmp_path):
+    whole, bit_by_bit = make_stream(tmp_path / "whole"), make_stream(tmp_path / "bits")
+    assert zygote.run(whole, finish=True)[0] == 0
+    files = sorted((bit_by_bit / "in").iterdir())
+    aside = tmp_path / "aside"
+    aside.mkdir()
+    for path in files:
+        path.rename(aside / path.name)
+    for path in files:
+        (aside / path.name).rename(path)
+        assert zygote.run(bit_by_bit)[0] == 0
+    # Only now the rest of the window: a daily run must not flush it.
+    assert len(outputs(bit_by_bit)) == 5 * (6 - 3)
+    assert zygote.run(bit_by_bit, finish=True)[0] == 0
+    assert outputs(bit_by_bit) == outputs(whole)
