@@ -12,7 +12,7 @@ from sequester.mining import frequent
 
 def drawn_rows():
     draw = random.Random(3)
-    return [[draw.randrange(8) for _ in range(draw.randrange(1, 12))] for _ in range(120)]
+    return [[draw.randrange(1, 9) for _ in range(draw.randrange(1, 12))] for _ in range(120)]
 
 
 def mined(rows, **how):
