@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sequester.kernels import hiding_rank as hiding_rank
     from sequester.kernels import hiding_rows as hiding_rows
     from sequester.kernels import hiding_search as hiding_search
+    from sequester.kernels import hiding_task as hiding_task
     from sequester.kernels import insertions as insertions
     from sequester.kernels import itemsets as itemsets
     from sequester.kernels import knowledge as knowledge

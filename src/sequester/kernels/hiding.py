@@ -15,10 +15,9 @@ from sequester.kernels.hiding_search import (
     Answers,
     Orders,
     Spread,
-    Task,
-    localize,
     solve_row,
 )
+from sequester.kernels.hiding_task import Task, localize
 from sequester.kernels.pattern_trie import EXACT, Trie, add_demand, enter_change, fill_next
 
 if TYPE_CHECKING:

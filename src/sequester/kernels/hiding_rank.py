@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from sequester.kernels.hiding_search import localize
+from sequester.kernels.hiding_task import localize
 from sequester.kernels.pattern_trie import FREQUENT, OWED, ROOT, Trie, fill_next, find_child
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from sequester.kernels.hiding_rows import (
     count_through,
     spread_embedding,
 )
-from sequester.kernels.pattern_trie import FREQUENT, ROOT, Trie, fill_next, find_child, weigh_change
+from sequester.kernels.hiding_task import Task, delete_rarest, delete_rest, weigh
+from sequester.kernels.pattern_trie import FREQUENT, Trie
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -31,8 +32,6 @@ MAX_ANSWERS = 256
 """Permutations that are compared for one row."""
 MAX_HITS = 8192
 """Candidates that are written down for all of them together."""
-MAX_TIES = 8
-"""Places with equally many embeddings whose deletion is compared."""
 SHORT = 7
 """Places whose orders are all tried."""
 EXACT_WAYS = 2.0**52
@@ -73,29 +72,6 @@ class Spread(NamedTuple):
     """Permutations of each secret that have so many."""
 
 
-class Task(NamedTuple):
-    """One row, and what changes to it are judged by."""
-
-    row: Codes
-    """As it was."""
-    local: Codes
-    """The same in the codes of its own alphabet."""
-    alphabet: Codes
-    """The codes of that."""
-    row_next: Codes
-    """From `fill_next`."""
-    possible: Codes
-    """Secrets that some order of the row could contain."""
-    max_length: int
-    """Longest pattern whose support is followed."""
-    min_support: int
-    """Supporters that make a pattern frequent."""
-    remaining: int
-    """Rows that are still to be changed, this one included."""
-    draw: float
-    """A random number below 1."""
-
-
 class Answers(NamedTuple):
     """Rows without secrets, and what each would do."""
 
@@ -108,91 +84,6 @@ class Answers(NamedTuple):
     n_hits: Codes
     classes: Counts
     """Place in `Spread.usage`, or -1."""
-
-
-@njit(cache=True, nogil=True)
-def localize(row: Codes, local_of: Codes) -> tuple[Codes, Codes]:
-    """Write a row in an alphabet of its own; `local_of` is -1 throughout, and is so again."""
-    local = np.empty(row.size, np.int32)
-    alphabet = np.empty(row.size, np.int32)
-    n_local = 0
-    for i in range(row.size):
-        if local_of[row[i]] < 0:
-            local_of[row[i]] = n_local
-            alphabet[n_local] = row[i]
-            n_local += 1
-        local[i] = local_of[row[i]]
-    for i in range(n_local):
-        local_of[alphabet[i]] = -1
-    return local, alphabet[:n_local].copy()
-
-
-@njit(cache=True, nogil=True)
-def _weigh(task: Task, trie: Trie, after: Codes, hits: Codes) -> tuple[int, int]:
-    """Weigh `after`, which holds codes and -1 for what was deleted, against the row as it was."""
-    n_local = task.alphabet.size
-    local = np.full(after.size, -1, np.int32)
-    last_change = -1
-    for i in range(after.size):
-        if after[i] == task.row[i]:
-            local[i] = task.local[i]
-        else:
-            last_change = i
-            for symbol in range(n_local):
-                if task.alphabet[symbol] == after[i]:
-                    local[i] = symbol
-    following = np.empty((after.size + 1) * n_local, np.int32)
-    fill_next(local, n_local, following)
-    return weigh_change(
-        trie,
-        task.row_next,
-        following,
-        task.alphabet,
-        last_change,
-        task.max_length,
-        task.min_support,
-        task.remaining,
-        hits,
-    )
-
-
-@njit(cache=True, nogil=True)
-def delete_rest(task: Task, trie: Trie, secrets: Secrets, current: Codes) -> int:
-    """Delete the place in most embeddings, ties by fewest patterns lost, until no secret is left."""
-    n_deleted = 0
-    no_hits = np.empty(0, np.int32)
-    while True:
-        through = count_through(current, secrets, task.possible)
-        most = through.max() if through.size else 0.0
-        if most == 0.0:
-            return n_deleted
-        best, least, n_ties = -1, 0, 0
-        for i in range(current.size):
-            if through[i] == most and n_ties < MAX_TIES:
-                n_ties += 1
-                was, current[i] = current[i], -1
-                effects, _ = _weigh(task, trie, current, no_hits)
-                current[i] = was
-                if best < 0 or effects < least:
-                    best, least = i, effects
-        current[best] = -1
-        n_deleted += 1
-
-
-@njit(cache=True, nogil=True)
-def delete_rarest(task: Task, trie: Trie, secrets: Secrets, current: Codes) -> None:
-    """Delete the place in most embeddings, ties by the symbol with fewest supporters, until none is left."""
-    while True:
-        through = count_through(current, secrets, task.possible)
-        best, least = -1, 0
-        for i in range(current.size):
-            if through[i] > 0:
-                support = trie.supports[find_child(trie, ROOT, current[i])]
-                if best < 0 or (-through[i], support) < (-through[best], least):
-                    best, least = i, support
-        if best < 0:
-            break
-        current[best] = -1
 
 
 @njit(cache=True, nogil=True)
@@ -215,9 +106,7 @@ def _try_orders(
     the fewest embeddings left, fewer than now; 0 where there is none.
     """
     n_choices, size = choices.shape
-    ways = (
-        np.empty(64, np.float64) if secrets.items.size < 63 else np.empty(secrets.items.size + 1, np.float64)
-    )
+    ways = np.empty(secrets.items.size + 1, np.float64)
     fewest = count_all_ways(current, secrets, task.possible, ways, np.inf)
     # Where numbers are rounded, only what is clearly less counts as less.
     fewest = fewest if fewest < EXACT_WAYS else fewest * (1 - 2.0**-40)
@@ -225,7 +114,7 @@ def _try_orders(
     n_answers, n_clean, step_distance, n_hits_used = 0, 0, 0, 0
     clean_distance = 0
     for number in range(orders.starts[size + 1] - orders.starts[size]):
-        distance = orders.distances[orders.starts[size] + number]
+        distance = int(orders.distances[orders.starts[size] + number])
         if spread.mode == MINIMUM_HARM and n_clean > 0 and distance > clean_distance:
             break
         at = orders.place_starts[size] + number * size
@@ -239,7 +128,7 @@ def _try_orders(
                 left = count_all_ways(trial, secrets, task.possible, ways, fewest)
                 if (left == 0 or left < fewest) and not breaks_rules(task.row, trial, secrets):
                     if left == 0:
-                        effects, n_hits = _weigh(task, trie, trial, answers.hits[n_hits_used:])
+                        effects, n_hits = weigh(task, trie, trial, answers.hits[n_hits_used:])
                         answers.rows[n_answers, : trial.size] = trial
                         answers.distances[n_answers] = done + distance
                         answers.effects[n_answers] = effects
@@ -321,7 +210,7 @@ def _relax(
         while size > 0 and not (left & (worst >= size)).any():
             size //= 2
         left &= worst >= size
-    return _pick(left, distances, distances, draw)
+    return int(_pick(left, distances, distances, draw))
 
 
 @njit(cache=True, nogil=True)
@@ -344,13 +233,13 @@ def _choose(task: Task, trie: Trie, spread: Spread, secret: int, answers: Answer
         keep = use == use.min()
     keep &= effects == effects[keep].min()
     if (n_hits[keep] == 0).any():
-        return _pick(keep & (n_hits == 0), distances, distances, task.draw)
+        return int(_pick(keep & (n_hits == 0), distances, distances, task.draw))
     printed = _relax(trie, answers, keep, True, distances, task.draw)
     reverse = _relax(trie, answers, keep, False, distances, task.draw)
     better = np.zeros(n_answers, np.bool_)
     better[printed] = True
     better[reverse] = True
-    return _pick(better, n_hits, distances, 0.0)
+    return int(_pick(better, n_hits, distances, 0.0))
 
 
 @njit(cache=True, nogil=True)
@@ -442,14 +331,14 @@ def solve_row(
         current[:] = step
         distance += gone
     n_deleted = delete_rest(task, trie, secrets, current)
-    effects, _ = _weigh(task, trie, current, no_hits)
+    effects, _ = weigh(task, trie, current, no_hits)
     solved[:] = current
     # Who asks for many permutations prefers them to deletions.
     is_spread = spread.mode != MINIMUM_HARM and used >= 0
     if (effects > 0 or n_deleted > 0) and not is_spread:
         current[:] = task.row
         n_other = delete_rest(task, trie, secrets, current)
-        other, _ = _weigh(task, trie, current, no_hits)
+        other, _ = weigh(task, trie, current, no_hits)
         if (other, n_other) < (effects, n_deleted):
             solved[:] = current
             distance, used = 0, -1

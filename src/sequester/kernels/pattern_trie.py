@@ -68,7 +68,7 @@ def find_child(trie: Trie, node: int, symbol: int) -> int:
 @njit(cache=True, nogil=True)
 def add_child(trie: Trie, node: int, symbol: int, support: int, flags: int) -> int:
     """Make the child of `node` by `symbol`, which there is none of. Requires room for a node."""
-    child = trie.sizes[0]
+    child = int(trie.sizes[0])
     key = node * trie.sizes[1] + symbol
     slot = _slot_of(trie.keys, key)
     trie.keys[slot] = key
