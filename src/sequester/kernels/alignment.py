@@ -188,7 +188,7 @@ def align(
 @njit(cache=True, nogil=True)
 def mix(state: int, number: int) -> int:
     """Give a number below 2^32 that nobody foresees; 32 bits in 64, so that no product overflows."""
-    state = ((state + 0x9E3779B9) ^ number) & _MASK
+    state = ((int(state) + 0x9E3779B9) ^ int(number)) & _MASK
     state = (state * 0x45D9F3B) & _MASK
     state ^= state >> 16
     state = (state * 0x45D9F3B) & _MASK
@@ -200,7 +200,7 @@ def draw_pairs(
     forest: Forest, paths: Codes, left: int, n_left: int, right: int, n_right: int, key: int
 ) -> tuple[Codes, Codes, int]:
     """Suppress some events of the longer side, drawn by `key`, and pair the rest; and what that saves."""
-    short, long = min(n_left, n_right), max(n_left, n_right)
+    short, long = int(min(n_left, n_right)), int(max(n_left, n_right))
     ours = np.empty(short, np.int32)
     theirs = np.empty(short, np.int32)
     taken, kept, saving = 0, 0, 0

@@ -1,0 +1,270 @@
+"""CBLDA: equality with the plain algorithm, then time, growth and peak memory, then blocks and their price.
+
+    python benchmarks/bench_cblda.py                     all parts
+    python benchmarks/bench_cblda.py twin growth         some of them: twin, growth, blocks, million
+    python benchmarks/bench_cblda.py --largest 5000      nothing larger, for a quick look
+
+The data are the DE-SynPUF inpatient claims (SEQUESTER_DATA names their folder), quasi-identifiers admission,
+discharge, length of stay, payment and days since the first claim of the year; k = 5, c = 0.7. Each size runs in a
+process of its own, so that its memory is its own, and compiles nothing. Exits 1 where a bar is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from sequester.data.schema import Schema
+from sequester.data.table import EventTable
+from sequester.datasets import desynpuf
+from sequester.engine import LocalEngine, silent
+from sequester.engine.checkpoint import NoCheckpoint
+from sequester.hierarchies import Hierarchy
+from sequester.methods.cblda.solve import BLOCK, Plan, solve
+from sequester.release.randomness import Randomness
+from sequester.utility import InformationLoss
+
+ROOT = Path(__file__).parents[1]
+DATA = Path(os.environ.get("SEQUESTER_DATA", ROOT.parent / "shared" / "data")) / "desynpuf"
+K, C = 5, 0.7
+SIZES = (1_000, 5_000, 10_000, 20_000, 58_460)
+MILLION = 1_000_000
+SECONDS = {10_000: 6.0, 58_460: 180.0, MILLION: 300.0}
+MEMORY = {58_460: 0.5e9}
+LEAST_LEAD = 1_000
+TWIN = 400
+
+
+def claims(folder: Path) -> pl.DataFrame:
+    """The events of the thesis, read once."""
+    path = folder / "claims.parquet"
+    if not path.exists():
+        desynpuf.table(DATA).write_parquet(path)
+    return pl.read_parquet(path)
+
+
+def table_of(events: pl.DataFrame) -> EventTable:
+    dates = Hierarchy.dates(["month", "quarter", "year"])
+    schema = Schema(
+        person="PID",
+        time="admission",
+        tie="claim",
+        quasi={
+            "admission": dates,
+            "discharge": dates,
+            "LOS": Hierarchy.intervals([7, 28]),
+            "payment": Hierarchy.intervals([1000, 5000, 20000]),
+            "DSFC": Hierarchy.intervals([7, 28, 84]),
+        },
+        sensitive={"diagnosis": desynpuf.PROTECTED},
+        drop=["sample"],
+    )
+    return EventTable(events, schema)
+
+
+def first_persons(events: pl.DataFrame, n: int) -> pl.DataFrame:
+    persons = events["PID"].unique(maintain_order=True).head(n)
+    return events.filter(pl.col("PID").is_in(persons.implode()))
+
+
+def copies(events: pl.DataFrame, n: int) -> pl.DataFrame:
+    """Persons again and again under new names, a few days and dollars apart, until there are `n`."""
+    draw = np.random.default_rng(7)
+    n_persons = events["PID"].n_unique()
+    parts = []
+    for copy in range(-(-n // n_persons)):
+        days = pl.Series(draw.integers(-20, 21, events.height))
+        dollars = pl.Series(draw.integers(-500, 501, events.height))
+        parts.append(
+            events.with_columns(
+                PID=pl.col("PID") + f"-{copy}",
+                claim=pl.col("claim").cast(pl.String) + f"-{copy}",
+                admission=pl.col("admission") + pl.duration(days=days),
+                discharge=pl.col("discharge") + pl.duration(days=days),
+                payment=(pl.col("payment") + dollars).clip(lower_bound=0),
+            )
+        )
+    return first_persons(pl.concat(parts), n)
+
+
+def run(table: EventTable, *, exact: int | None, block: int = BLOCK) -> tuple[object, float]:
+    plan = Plan(k=K, c=C, each=False, drop=False, split=False, is_random=False, exact=exact, block=block)
+    start = time.perf_counter()
+    solution = solve(
+        table,
+        plan,
+        randomness=Randomness.of("a sentence that nobody guesses"),
+        engine=LocalEngine(),
+        progress=silent,
+        checkpoint=NoCheckpoint(),
+    )
+    return solution, time.perf_counter() - start
+
+
+def loss_of(table: EventTable, solution: object) -> float:
+    from sequester.methods.cblda.publish import publish
+
+    outcome = publish(table, solution, limits=(), warnings=())  # type: ignore[arg-type]
+    return InformationLoss().score(outcome.sequences, original=table).value
+
+
+def one(folder: Path, n: int, exact: int | None, block: int) -> None:
+    """Cluster `n` persons, and print the figures as JSON."""
+    events = claims(folder)
+    events = first_persons(events, n) if n <= events["PID"].n_unique() else copies(events, n)
+    run(table_of(first_persons(events, 50)), exact=None)  # loads what is compiled
+    table = table_of(events)
+    del events
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    solution, seconds = run(table, exact=exact, block=block)
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    figures = {
+        "persons": table.n_persons,
+        "seconds": seconds,
+        "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "memory": after.ru_maxrss * 1024,
+        "loss": loss_of(table, solution),
+        "blocks": solution.n_blocks,  # type: ignore[attr-defined]
+    }
+    print(json.dumps(figures))
+
+
+def ask(folder: Path, n: int, *, exact: int | None = None, block: int = BLOCK) -> dict[str, float]:
+    command = [
+        sys.executable,
+        __file__,
+        "--one",
+        str(n),
+        str(exact or 0),
+        str(block),
+        "--folder",
+        str(folder),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    figures: dict[str, float] = json.loads(done.stdout)
+    return figures
+
+
+def told(what: str, figures: dict[str, float]) -> None:
+    print(
+        f"{what:<28}{figures['persons']:>10,.0f} persons {figures['seconds']:>8.2f} s "
+        f"({figures['cpu']:.1f} s of processors) {figures['memory'] / 1e9:>6.2f} GB   loss {figures['loss']:.4f}"
+    )
+
+
+def judged(what: str, value: float, bar: float, *, least: bool = False) -> bool:
+    is_met = value >= bar if least else value <= bar
+    print(f"  {'met' if is_met else 'MISSED'}: {what} {value:,.2f}, the bar is {bar:,.2f}")
+    return is_met
+
+
+def twin(folder: Path) -> bool:
+    """The plain algorithm in Python, on as many persons as it finishes in a while: the same classes."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    from methods.cblda.tables import by_oracle, classes_of
+    from oracles import cblda as oracle
+
+    table = table_of(first_persons(claims(folder), TWIN))
+    run(table, exact=None)
+    solution, seconds = run(table, exact=None)
+    trees = [
+        {tree.labels[node]: tree.labels[tree.parent[node]] for node in range(1, len(tree))}
+        for tree in table.hierarchies.values()
+    ]
+    sequences = table.sequences
+    rows = list(
+        zip(*(sequences.codebooks[q].decode(sequences.columns[q]) for q in table.schema.quasi), strict=True)
+    )
+    ills = sequences.codebooks["diagnosis"].decode(sequences.columns["diagnosis"])
+    bounds = table.person_offsets.tolist()
+    pairs = list(zip(bounds[:-1], bounds[1:], strict=True))
+    persons = [rows[a:b] for a, b in pairs]
+    risks = [[{ill} & table.protected["diagnosis"] for ill in ills[a:b]] for a, b in pairs]
+    rules = oracle.Rules([{label: up for label, up in tree.items()} for tree in trees], K, C, unit=1)
+    rules.unit = solution.trees.unit  # type: ignore[attr-defined]
+    first = solution.trees.first  # type: ignore[attr-defined]
+    rules.worths = [
+        dict(zip(tree.labels, solution.trees.kernel.worth[at : at + len(tree)].tolist(), strict=True))  # type: ignore[attr-defined]
+        for tree, at in zip(table.hierarchies.values(), first, strict=False)
+    ]
+    start = time.perf_counter()
+    expected = oracle.cblda(rules, risks, persons)
+    plain = time.perf_counter() - start
+    is_equal = classes_of(table, solution) == by_oracle(expected)
+    print(f"plain algorithm, {TWIN:,} persons: {plain:.1f} s; ours {seconds * 1e3:.1f} ms; equal: {is_equal}")
+    return judged("times the plain algorithm", plain / seconds, LEAST_LEAD, least=True) and is_equal
+
+
+def growth(folder: Path, largest: int) -> bool:
+    """Time and memory over sizes; memory must grow no faster than persons."""
+    is_met = True
+    for size in SIZES:
+        if size <= largest:
+            figures = ask(folder, size)
+            told("exact", figures)
+            if size in SECONDS:
+                is_met &= judged("seconds", figures["seconds"], SECONDS[size])
+            if size in MEMORY:
+                is_met &= judged("GB", figures["memory"] / 1e9, MEMORY[size] / 1e9)
+    return is_met
+
+
+def blocks(folder: Path, largest: int) -> bool:
+    """The price of blocks in loss, where an exact run fits as well."""
+    size = max(each for each in SIZES if each <= largest)
+    exact = ask(folder, size)
+    told("exact", exact)
+    for block in (2_500, 5_000, 10_000):
+        if block < size:
+            figures = ask(folder, size, exact=block, block=block)
+            told(f"{figures['blocks']:.0f} blocks of {block:,}", figures)
+            print(f"  price: {100 * (figures['loss'] / exact['loss'] - 1):+.2f} % of the loss")
+    return True
+
+
+def million(folder: Path, largest: int) -> bool:
+    if largest < MILLION:
+        return True
+    figures = ask(folder, MILLION, exact=60_000, block=BLOCK)
+    told(f"{figures['blocks']:.0f} blocks of {BLOCK:,}", figures)
+    return judged("seconds", figures["seconds"], SECONDS[MILLION])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("parts", nargs="*", default=["twin", "growth", "blocks", "million"])
+    parser.add_argument("--largest", type=int, default=MILLION)
+    parser.add_argument("--one", nargs=3, type=int)
+    parser.add_argument("--folder", type=Path)
+    given = parser.parse_args()
+    if given.one:
+        n, exact, block = given.one
+        one(given.folder, n, exact or None, block)
+        return 0
+    if not DATA.is_dir():
+        print(f"{DATA} is not here; SEQUESTER_DATA names the folder of the public data sets")
+        return 0
+    parts = {"growth": growth, "blocks": blocks, "million": million}
+    with tempfile.TemporaryDirectory() as name:
+        folder = given.folder or Path(name)
+        claims(folder)
+        is_met = all(
+            [twin(folder) if each == "twin" else parts[each](folder, given.largest) for each in given.parts]
+        )
+    return 0 if is_met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
