@@ -17,6 +17,7 @@ COMMANDS = (
     "methods",
     "protect",
     "verify",
+    "stream",
     "attack",
     "convert",
     "hierarchy lint",

@@ -10,10 +10,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles import kcp, pattern_hiding
+from oracles import l_diversity as oracle_l
 from oracles import sequences as oracles
 from sequester.errors import InputError, SequesterWarning, UnattainableError
-from sequester.methods import HALT, METHODS, PH, SBSH, Abul, BFP2kA, GloGen, PrefixPruning
-from sequester.testing import EDGES, LAWS, history_table, symbol_table
+from sequester.methods import (
+    HALT,
+    METHODS,
+    PH,
+    SBSH,
+    Abul,
+    BFP2kA,
+    GloGen,
+    MergeSnapshots,
+    PrefixPruning,
+    Reposition,
+    SuppressOnly,
+)
+from sequester.testing import EDGES, LAWS, history_table, record_table, symbol_table
 from sequester.testing.checks import keeps_its_promise
 
 
@@ -63,6 +76,24 @@ def hidden_by_the_oracle(release, table):
     return pattern_hiding.is_hidden(thresholds, released, original, asked.get("forbidden", ()))
 
 
+def diverse_by_the_oracle(release, table):
+    level = Fraction(release.parameters["l"])
+    records = release.frame
+    if "values" in release.tables:
+        places = oracle_l.by_place(
+            (group, letter)
+            for group, letter, count in release.tables["values"].iter_rows()
+            for _ in range(count)
+        )
+        sizes = dict(records.group_by("group").len().iter_rows())
+        if sizes != {group: len(values) for group, values in places.items()}:
+            return False
+    else:
+        place = "group" if "group" in records.columns else "time"
+        places = oracle_l.by_place(records.select(place, "letter").iter_rows())
+    return not oracle_l.too_frequent(places, level)
+
+
 EXAMPLES = {
     "halt": [
         (HALT(k=2, c=1, p=2), kcp_by_the_oracle, history_table),
@@ -97,6 +128,23 @@ EXAMPLES = {
         (PrefixPruning(k=2), strict_by_the_oracle, symbol_table),
         (PrefixPruning(k=3), strict_by_the_oracle, symbol_table),
     ],
+    "reposition": [
+        (Reposition(l=2, window=3, snapshot="order"), diverse_by_the_oracle, record_table),
+        (
+            Reposition(l="3/2", window=2, snapshot="order", then="generalize", randomize=True),
+            diverse_by_the_oracle,
+            record_table,
+        ),
+        (
+            Reposition(l=2, window=3, snapshot="order", then="none", first_window="ilp"),
+            diverse_by_the_oracle,
+            record_table,
+        ),
+    ],
+    "suppress-only": [(SuppressOnly(l=2, snapshot="order"), diverse_by_the_oracle, record_table)],
+    "merge-snapshots": [
+        (MergeSnapshots(l=2, window=2, snapshot="order", then="none"), diverse_by_the_oracle, record_table)
+    ],
 }
 """For each name in the register methods to try, who counts their releases without sequester, and tables."""
 CASES = [pytest.param(*case, id=str(case[0])) for cases in EXAMPLES.values() for case in cases]
@@ -126,7 +174,7 @@ def test_the_promise_holds_by_the_oracles_count(method, judge, make, rows):
 
 @pytest.mark.parametrize(("method", "judge", "make"), CASES)
 def test_an_empty_table_is_refused(method, judge, make):
-    with pytest.raises((UnattainableError, InputError), match=r"no k|none of them occurs"):
+    with pytest.raises((UnattainableError, InputError), match=r"no k|no l above 1|none of them occurs"):
         method.apply(make([]))
 
 

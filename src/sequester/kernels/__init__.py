@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
+    from sequester.kernels import anatomy as anatomy
     from sequester.kernels import cells as cells
     from sequester.kernels import containment as containment
     from sequester.kernels import distinct as distinct
@@ -44,11 +45,14 @@ if TYPE_CHECKING:
     from sequester.kernels import occurrences as occurrences
     from sequester.kernels import ordered_pairs as ordered_pairs
     from sequester.kernels import owners as owners
+    from sequester.kernels import partition as partition
     from sequester.kernels import pattern_trie as pattern_trie
+    from sequester.kernels import person_sets as person_sets
     from sequester.kernels import postings as postings
     from sequester.kernels import prefixspan as prefixspan
     from sequester.kernels import quest as quest
     from sequester.kernels import records as records
+    from sequester.kernels import reposition as reposition
     from sequester.kernels import row_masks as row_masks
     from sequester.kernels import swaps as swaps
     from sequester.kernels import traces as traces

@@ -52,6 +52,30 @@ def symbol_table(
     return EventTable(frame, Schema(person="user", order="step", symbol=Symbol(column, hierarchy)))
 
 
+def record_table(rows: Iterable[str]) -> EventTable:
+    """Make a table of records in snapshots; a row is a person's letters, the first in the first snapshot.
+
+    The letter is sensitive. Persons are young, grown or old in turn, which others may know.
+
+    Examples
+    --------
+    >>> table = record_table(["ab", "b"])
+    >>> table.sequences.to_rows("letter"), table.sequences.to_rows("age")
+    ([('a', 'b'), ('b',)], [('1', '1'), ('2',)])
+    """
+    events = [
+        (f"person {number}", place, str(1 + (number - 1) % 3), letter)
+        for number, row in enumerate(rows, start=1)
+        for place, letter in enumerate(row, start=1)
+    ]
+    types = {"user": pl.String, "snapshot": pl.Int64, "age": pl.String, "letter": pl.String}
+    frame = pl.DataFrame(events, schema=types, orient="row")
+    tree = Hierarchy.from_tree({"young": ["1"], "older": ["2", "3"]})
+    return EventTable(
+        frame, Schema(person="user", order="snapshot", quasi={"age": tree}, sensitive={"letter": "all"})
+    )
+
+
 def history_table(rows: Iterable[str]) -> EventTable:
     """Make a table of one quasi-identifier and one sensitive value per event; a row is a person's letters.
 
