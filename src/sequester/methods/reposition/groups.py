@@ -103,6 +103,18 @@ def _anatomy(records: Records, size: int, state: np.ndarray[tuple[int], np.dtype
 def _generalized(
     records: Records, level: Fraction, state: np.ndarray[tuple[int], np.dtype[np.uint64]]
 ) -> Tables:
+    groups, quasi = _partitioned(records, level)
+    order = _shuffled(records, groups, state)
+    frame = _frame(records, quasi, order).with_columns(
+        records.value_labels().gather(order).alias(records.attribute), pl.Series(GROUP, groups[order])
+    )
+    return _tables({RECORDS: frame}, records, sensitive=True)
+
+
+def _partitioned(records: Records, level: Fraction) -> tuple[Counts, dict[str, pl.Series]]:
+    """Give the group of each record, and its quasi-identifiers as they are published."""
+    if not len(records.values):
+        return np.zeros(0, np.int64), dict(records.quasi)
     trees = [records.trees[name] for name in records.quasi]
     nodes = np.stack(
         [_nodes(tree, labels) for tree, labels in zip(trees, records.quasi.values(), strict=True)]
@@ -119,15 +131,10 @@ def _generalized(
         records.offsets,
         (level.numerator, level.denominator),
     )
-    order = _shuffled(records, groups, state)
-    quasi = {
+    return groups, {
         name: pl.Series(tree.labels, dtype=pl.String).gather(published[place])
         for place, (name, tree) in enumerate(zip(records.quasi, trees, strict=True))
     }
-    frame = _frame(records, quasi, order).with_columns(
-        records.value_labels().gather(order).alias(records.attribute), pl.Series(GROUP, groups[order])
-    )
-    return _tables({RECORDS: frame}, records, sensitive=True)
 
 
 def _nodes(tree: Hierarchy, labels: pl.Series) -> Codes:

@@ -114,7 +114,7 @@ def _records(
     frame = pl.concat(parts) if parts else pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
     codes = {value: code for code, value in enumerate(values)}
     trees = {}
-    if needs_trees:
+    if needs_trees and frame.height:
         for name, quasi in schema.quasi.items():
             labels = frame[name].unique().to_list()
             counts = dict(frame[name].alias("value").value_counts(name="rows").iter_rows())
