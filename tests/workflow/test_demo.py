@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from dataclasses import replace
+from itertools import combinations
 
 import polars as pl
 import pytest
 
+from sequester.datasets.hospital import PROTECTED
 from sequester.errors import InputError
-from sequester.workflow.demo import PERSONS, K, demo
+from sequester.workflow import demo as module
+from sequester.workflow.demo import PERSONS, C, K, P, demo
+
+QUASI = ("AdmYr", "ZIP", "DSFC", "LOS")
 
 
 @pytest.fixture(scope="module")
@@ -16,34 +21,62 @@ def shown(tmp_path_factory):
     return demo(tmp_path_factory.mktemp("demo") / "deep" / "er", seed="a sentence nobody will guess")
 
 
-def ways(frame, person):
-    grouped = frame.group_by(person, maintain_order=True).agg(pl.col("page"))
-    return grouped.with_columns(pl.col("page").list.join(">"))
+def read(path):
+    return pl.read_csv(path, infer_schema_length=0)
+
+
+def fitting(frame, person, values):
+    """The persons with an event of these values."""
+    for name, value in values.items():
+        frame = frame.filter(pl.col(name) == value)
+    return set(frame[person])
 
 
 def test_the_numbers_of_the_story_are_those_of_the_files(shown):
-    raw = ways(pl.read_csv(shown.folder / "clicks.csv"), "user")
-    assert len(raw) == PERSONS
-    counts = Counter(raw["page"])
-    assert shown.alone == sum(count == 1 for count in counts.values())
-    beginnings = Counter(">".join(way.split(">")[:3]) for way in raw["page"])
-    assert shown.alone_by_three == sum(count == 1 for count in beginnings.values())
-    released = ways(pl.read_csv(shown.folder / "release" / "events.csv"), "person")
-    assert len(released) == len(shown.protected.release.pseudonyms)
-    assert Counter(released["page"])[">".join(shown.example.after)] == shown.example.crowd
-    assert counts[">".join(shown.example.before)] == 1
-    assert raw.filter(pl.col("user") == shown.example.person)["page"].item() == ">".join(shown.example.before)
-    assert shown.example.crowd >= K
-    assert sum((counts & Counter(released["page"])).values()) >= shown.unchanged > 0
+    raw = read(shown.folder / "visits.csv")
+    released = read(shown.folder / "release" / "events.csv")
+    assert raw["PID"].n_unique() == released["person"].n_unique() == PERSONS
+    alone = set()
+    for pair in combinations(QUASI, P):
+        crowds = raw.group_by(pair).agg(pl.col("PID").unique())
+        alone.update(crowds.filter(pl.col("PID").list.len() == 1)["PID"].explode())
+    assert shown.alone == len(alone)
+    for column in shown.columns:
+        values = released[column.name]
+        assert column.before == raw[column.name].n_unique()
+        assert column.after == len(set(values) - {"*"})
+        assert column.suppressed == (values == "*").mean()
+    assert tuple(column.name for column in shown.columns) == QUASI
+
+
+def test_the_example_is_hidden(shown):
+    raw = read(shown.folder / "visits.csv")
+    example = shown.example
+    assert fitting(raw, "PID", example.before) == {example.person}
+    assert example.disease in PROTECTED
+    assert example.disease in set(raw.filter(pl.col("PID") == example.person)["Disease"])
+    crowd = fitting(read(shown.folder / "release" / "events.csv"), "person", example.after)
+    assert len(crowd) == example.crowd >= K
+    names = dict(shown.protected.release.pseudonyms.select("person", "pseudonym").iter_rows())
+    assert names[example.person] in crowd
 
 
 def test_the_promise_is_verified_and_the_run_interesting(shown):
     assert shown.verification
     assert shown.verification.achieved["k"] >= K
-    (warning,) = shown.protected.warnings
-    assert warning.startswith(f"the release loses {shown.protected.release.lost_share:.1%} of the events")
+    assert shown.verification.achieved["c"] <= C
+    assert shown.protected.warnings == ()
     assert PERSONS / 10 < shown.alone < PERSONS / 2
-    assert shown.unchanged > PERSONS / 2
+    assert shown.protected.release.utility["information_loss"].value < 0.3
+    assert shown.inspection.channels.counts[0] > 0
+
+
+def test_where_nobody_stands_out_there_is_no_example(shown):
+    table = shown.protected.release.table
+    renamed = table.frame.rename({"person": "PID"}).with_columns(pl.lit("2008").alias("AdmYr"))
+    same = renamed.with_columns(pl.lit("*").alias(name) for name in QUASI)
+    schema = replace(table.schema, person="PID")
+    assert module._example(type(table)(same, schema), shown.protected.release) is None
 
 
 def test_it_runs_again_in_its_own_folder_and_in_no_other(tmp_path):

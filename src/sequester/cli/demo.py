@@ -11,7 +11,7 @@ from sequester.cli.options import Json, Quiet, Seed
 from sequester.cli.terminal import Terminal, levels
 
 if TYPE_CHECKING:
-    from sequester.workflow.demo import Demo, Hidden
+    from sequester.workflow.demo import Demo
 
 
 def demo(
@@ -22,7 +22,8 @@ def demo(
 ) -> None:
     """Have a first look at everything.
 
-    Invents a day of clicks, shows what it gives away, publishes it without, verifies, and says where to look.
+    Invents visits to a hospital, shows what they give away, publishes them without, verifies, and says where
+    to look.
     """
     from sequester.workflow.demo import demo as show  # noqa: PLC0415  (--help need not wait for polars)
 
@@ -34,26 +35,28 @@ def demo(
 
 def _story(shown: "Demo") -> Iterator[str]:
     release, written = shown.protected.release, shown.protected.written
-    persons, released = release.n_input_persons, len(release.pseudonyms)
-    yield f"A news site wants to share a day of {release.n_input_events:,} clicks by {persons:,} visitors."
+    persons = release.n_input_persons
+    yield f"A hospital wants to share {release.n_input_events:,} visits of {persons:,} patients."
     yield ""
     yield "What the raw file gives away, even without names:"
-    yield f"  {shown.alone:,} visitors ({shown.alone / persons:.0%}) took a way that nobody else took."
-    yield f"  Who knows the first three clicks of {shown.alone_by_three:,} of them learns all that follow."
+    alone = f"{shown.alone:,} patients ({shown.alone / persons:.0%})"
+    yield f"  {alone} have a visit of which two values fit nobody else."
     if shown.example is not None:
-        yield f"  {shown.example.person} is the only one who went {_way(shown.example.before)}."
+        yield f"  Who knows that {shown.example.person} had a visit with {_values(shown.example.before)}"
+        yield f"  reads: {shown.example.disease}."
     yield ""
     yield "What the release promises:"
     yield from textwrap.wrap(release.model.in_words(), 98, initial_indent="  ", subsequent_indent="  ")
     yield ""
     yield "What was done to keep that promise:"
-    yield f"  {shown.unchanged:,} visitors are released as they are,"
-    yield f"  {released - shown.unchanged:,} on the closest way that enough share, often a part of their own,"
-    yield f"  {persons - released:,} had nothing in common with any such way and are left out."
+    for column in shown.columns:
+        stars = f", and * in {column.suppressed:.0%} of the visits" if column.suppressed else ""
+        yield f"  {column.name}: {column.after:,} values instead of {column.before:,}{stars}"
     if shown.example is not None:
-        yield f"  {_outcome(shown.example)}"
-    lost = f"{release.n_lost_events:,} clicks ({release.lost_share:.0%})"
-    yield f"  The price: {lost} are lost, taken from ways that too few share."
+        others = f"{shown.example.crowd - 1:,} others"
+        yield f"  {shown.example.person} now had a visit with {_values(shown.example.after)}, like {others}."
+    loss = release.utility["information_loss"].value
+    yield f"  The price: an information loss of {loss:.2f}, where 1 is everything."
     yield ""
     yield "What a recipient finds when they check the files:"
     verdict = "holds" if shown.verification else "does not hold"
@@ -61,14 +64,8 @@ def _story(shown: "Demo") -> Iterator[str]:
     yield ""
     yield f"Open    {written.path / 'report.html'}   what a recipient reads"
     yield f"then    {written.internal / 'report.html'}   what stays in the house: all changes"
-    yield f"and try sequester protect {shown.folder / 'release.toml'} --force   with another k in that file"
+    yield f"and try sequester protect {shown.folder / 'release.toml'} --force   with another k, c or p"
 
 
-def _way(items: tuple[str, ...]) -> str:
-    return " > ".join(items)
-
-
-def _outcome(hidden: "Hidden") -> str:
-    if not hidden.after:
-        return f"{hidden.person} is left out."
-    return f"{hidden.person} now went {_way(hidden.after)}, like {hidden.crowd - 1:,} others."
+def _values(values: dict[str, str]) -> str:
+    return " and ".join(f"{name} = {value}" for name, value in values.items())

@@ -1,54 +1,71 @@
-"""A first look: invents a day of clicks, shows what it gives away, and publishes it without."""
+"""A first look: invents visits to a hospital, shows what they give away, and publishes them without."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+import polars as pl
 
 from sequester.datasets import SEED
+from sequester.datasets.hospital import PROTECTED
 from sequester.engine import part, silent
 from sequester.errors import InputError
 from sequester.workflow.config import Config
 from sequester.workflow.hearing import keep_quiet
+from sequester.workflow.inspect import inspect
 from sequester.workflow.make_dataset import make_dataset
 from sequester.workflow.protect import protect
 from sequester.workflow.verify import verify_release
 
 if TYPE_CHECKING:
-    from sequester._typing import Mask
-    from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.engine import Progress
     from sequester.release.release import Release
     from sequester.verify import Verification
     from sequester.workflow.hearing import Warn
+    from sequester.workflow.inspection.inspection import Inspection
     from sequester.workflow.protect import Protected
 
-PERSONS = 20_000
-"""Visitors of the invented news site."""
-K = 5
-"""Nobody shares what the release says about them with fewer than this many persons, themselves included."""
-_DATA = "clicks.csv"
+PERSONS = 5_000
+"""Patients of the invented hospital."""
+K, C, P = 5, 0.5, 2
+"""What somebody knows, up to p values, fits k persons, and no protected disease more than c of them."""
+_DATA = "visits.csv"
 _CONFIG = "release.toml"
 _MARK = "# Made by `sequester demo`, which replaces this folder when it runs again."
 _TOML = f"""{_MARK}
-# Try another k, then: sequester protect {_CONFIG} --force
+# Try another k, c or p, then: sequester protect {_CONFIG} --force
 
 [data]
 path = "{_DATA}"
-person = "user"
-time = "at"
-[data.symbol]
-column = "page"
+person = "PID"
+order = "VID"
+
+[data.quasi.AdmYr]
+hierarchy = {{ kind = "flat" }}
+
+[data.quasi.ZIP]
+hierarchy = {{ kind = "mask", levels = [3, 1] }}
+
+[data.quasi.DSFC]
+hierarchy = {{ kind = "intervals", width = [7, 28, 84], origin = 0 }}
+
+[data.quasi.LOS]
+hierarchy = {{ kind = "intervals", width = [7, 28], origin = 0 }}
+
+[data.sensitive.Disease]
+protect = [{", ".join(f'"{disease}"' for disease in PROTECTED)}]
 
 [method]
-name = "p2ka"
+name = "halt"
 k = {K}
+c = {C}
+p = {P}
 
 [release]
 path = "."
@@ -57,16 +74,32 @@ path = "."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hidden:
-    """One person, before and after."""
+    """One visit that two values single out, before and after."""
 
     person: str
     """The key in the input."""
-    before: tuple[str, ...]
-    """Their sequence, which nobody else has."""
-    after: tuple[str, ...]
-    """What the release says of them; empty where they are left out."""
+    disease: str
+    """A protected disease of this person."""
+    before: dict[str, str]
+    """Two values of the visit, which no other person has in one visit."""
+    after: dict[str, str]
+    """What the release says instead."""
     crowd: int
-    """Persons of whom the release says the same."""
+    """Persons with a visit of which the release says the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What became of a column."""
+
+    name: str
+    """Its name."""
+    before: int
+    """Different values in the input."""
+    after: int
+    """Different values in the release, those that are suppressed left out."""
+    suppressed: float
+    """Share of suppressed cells."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,14 +108,14 @@ class Demo:
 
     folder: Path
     """Where everything is."""
+    inspection: Inspection
+    """What the input gives away."""
     alone: int
-    """Persons whose sequence nobody else had."""
-    alone_by_three: int
-    """Persons whom their first three items already singled out."""
-    unchanged: int
-    """Persons whose sequence is released as it is."""
+    """Persons whom two values of one of their visits single out."""
+    columns: tuple[Shown, ...]
+    """What became of the quasi-identifiers."""
     example: Hidden | None
-    """The person with the shortest sequence that nobody else had."""
+    """The first of those who are singled out and have a protected disease."""
     protected: Protected
     """The release."""
     verification: Verification
@@ -94,8 +127,6 @@ class Demo:
             **self.protected.to_json(),
             **self.verification.to_json(),
             "alone": self.alone,
-            "alone_by_three": self.alone_by_three,
-            "unchanged": self.unchanged,
             "report": str(self.protected.written.path / "report.html"),
         }
 
@@ -103,21 +134,24 @@ class Demo:
 def demo(
     out: str | Path, *, seed: str | None = None, progress: Progress = silent, warn: Warn = keep_quiet
 ) -> Demo:
-    """Make a data set in `out`, protect it, and verify it from its files."""
+    """Make a data set in `out`, inspect it, protect it, and verify it from its files."""
     out = Path(out)
     is_new = not os.path.lexists(out)
     _refuse_what_is_not_ours(out)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        progress(0.0, "inventing a day of clicks")
-        make_dataset("clicks", out / _DATA, persons=PERSONS, seed=SEED if seed is None else seed, force=True)
+        progress(0.0, "inventing visits to a hospital")
+        seed_of_data = SEED if seed is None else seed
+        make_dataset("hospital", out / _DATA, persons=PERSONS, seed=seed_of_data, force=True)
         (out / _CONFIG).write_text(_TOML, encoding="utf-8")
         config = Config.load(out / _CONFIG)
-        done = protect(config, seed=seed, force=True, progress=part(progress, 0.1, 0.8), warn=warn)
+        table = config.table()
+        inspection = inspect(table, k=K, c=C, progress=part(progress, 0.05, 0.3))
+        done = protect(config, seed=seed, force=True, progress=part(progress, 0.3, 0.8), warn=warn)
         progress(0.8, "verifying as a recipient would")
         verification = verify_release(done.written.path)
         progress(0.9, "comparing")
-        shown = _compare(out, config.table(), done, verification)
+        shown = _compare(out, table, inspection, done, verification)
         progress(1.0, "done")
     except BaseException as error:
         if is_new:
@@ -129,54 +163,59 @@ def demo(
     return shown
 
 
-def _compare(folder: Path, table: EventTable, done: Protected, verification: Verification) -> Demo:
-    before, after = table.sequences.to_rows(), _released_rows(table, done.release)
-    alone = np.flatnonzero(_alone(table.sequences))
-    shortest = min(alone, key=lambda person: (len(before[person]), person), default=None)
-    example = None
-    if shortest is not None:
-        example = Hidden(
-            person=str(table.persons[int(shortest)]),
-            before=before[shortest],
-            after=after[shortest],
-            crowd=after.count(after[shortest]),
-        )
+def _compare(
+    folder: Path, table: EventTable, inspection: Inspection, done: Protected, verification: Verification
+) -> Demo:
+    release = done.release
+    known = next(each for each in inspection.exposures if (each.kind, each.known) == ("event", P))
     return Demo(
         folder=folder,
-        alone=len(alone),
-        alone_by_three=_alone_by_beginning(table.sequences, 3),
-        unchanged=sum(one == other for one, other in zip(before, after, strict=True)),
-        example=example,
+        inspection=inspection,
+        alone=round(known.unique.value * table.n_persons),
+        columns=tuple(
+            Shown(
+                name=name,
+                before=table.frame[name].n_unique(),
+                after=release.frame.filter(pl.col(name) != "*")[name].n_unique(),
+                suppressed=int((release.frame[name] == "*").sum()) / release.frame.height,
+            )
+            for name in table.schema.quasi
+        ),
+        example=_example(table, release),
         protected=done,
         verification=verification,
     )
 
 
-def _alone(sequences: Sequences) -> Mask:
-    """Mark the persons whose sequence nobody else has."""
-    distinct = sequences.distinct()
-    is_alone: Mask = distinct.weights[distinct.row_of_person] == 1
-    return is_alone
-
-
-def _alone_by_beginning(sequences: Sequences, size: int) -> int:
-    """Count persons whose first `size` items, or all of fewer, are those of nobody else."""
-    codes, offsets = sequences.columns[sequences.symbol], sequences.person_offsets
-    lengths = np.diff(offsets)
-    beginnings = np.zeros((sequences.n_persons, size), np.int64)
-    for place in range(size):
-        has = np.flatnonzero(lengths > place)
-        beginnings[has, place] = codes[offsets[has] + place] + 1
-    _, counts = np.unique(beginnings, axis=0, return_counts=True)
-    return int((counts == 1).sum())
-
-
-def _released_rows(table: EventTable, release: Release) -> list[tuple[str, ...]]:
-    """Give what the release says of each person of the table; nothing where they are left out."""
-    released = release.table
-    rows = dict(zip(released.persons, released.sequences.to_rows(), strict=True))
-    names = dict(release.pseudonyms.iter_rows())
-    return [rows.get(names.get(person, ""), ()) for person in table.persons]
+def _example(table: EventTable, release: Release) -> Hidden | None:
+    """Find the first person with a protected disease whom two values of a visit single out."""
+    names = list(table.schema.quasi)
+    visits = table.frame.with_columns(
+        pl.col(names).cast(pl.String), place=pl.int_range(1, pl.len() + 1).over("PID")
+    ).with_row_index("row")
+    ill = visits.filter(pl.col("Disease").is_in(PROTECTED)).group_by("PID").agg(pl.col("Disease").first())
+    found = None
+    for pair in map(list, combinations(names, 2)):
+        alone = visits.filter(pl.col("PID").n_unique().over(pair) == 1).join(ill, on="PID", suffix="_of_ill")
+        if alone.height and (found is None or alone["row"].min() < found[1]["row"]):
+            found = pair, alone.sort("row").row(0, named=True)
+    if found is None:
+        return None
+    pair, visit = found
+    pseudonym = release.pseudonyms.filter(pl.col("person") == visit["PID"])["pseudonym"].item()
+    after = (
+        release.frame.filter((pl.col("person") == pseudonym) & (pl.col("order") == visit["place"]))
+        .select(pair)
+        .row(0, named=True)
+    )
+    alike = release.frame.filter(pl.all_horizontal(pl.col(name) == label for name, label in after.items()))
+    return Hidden(
+        person=visit["PID"],
+        disease=visit["Disease_of_ill"],
+        before={name: visit[name] for name in pair},
+        after=after,
+        crowd=alike["person"].n_unique(),
+    )
 
 
 def _refuse_what_is_not_ours(out: Path) -> None:
