@@ -106,6 +106,13 @@ def _try_orders(
     the fewest embeddings left, fewer than now; 0 where there is none.
     """
     n_choices, size = choices.shape
+    order_places, order_distances = orders.places, orders.distances
+    first_place, first_order, last_order = (
+        orders.place_starts[size],
+        orders.starts[size],
+        orders.starts[size + 1],
+    )
+    rows, hits, hit_offsets = answers.rows, answers.hits, answers.hit_offsets
     ways = np.empty(secrets.items.size + 1, np.float64)
     fewest = count_all_ways(current, secrets, task.possible, ways, np.inf)
     # Where numbers are rounded, only what is clearly less counts as less.
@@ -113,29 +120,30 @@ def _try_orders(
     trial = current.copy()
     n_answers, n_clean, step_distance, n_hits_used = 0, 0, 0, 0
     clean_distance = 0
-    for number in range(orders.starts[size + 1] - orders.starts[size]):
-        distance = int(orders.distances[orders.starts[size] + number])
+    for number in range(last_order - first_order):
+        distance = int(order_distances[first_order + number])
         if spread.mode == MINIMUM_HARM and n_clean > 0 and distance > clean_distance:
             break
-        at = orders.place_starts[size] + number * size
+        at = first_place + number * size
         for choice in range(n_choices):
             is_same = True
             for j in range(size):
-                new = current[choices[choice, orders.places[at + j]]]
+                new = current[choices[choice, order_places[at + j]]]
                 trial[choices[choice, j]] = new
                 is_same &= new == current[choices[choice, j]]
             if not is_same and n_answers < MAX_ANSWERS:
                 left = count_all_ways(trial, secrets, task.possible, ways, fewest)
                 if (left == 0 or left < fewest) and not breaks_rules(task.row, trial, secrets):
                     if left == 0:
-                        effects, n_hits = weigh(task, trie, trial, answers.hits[n_hits_used:])
-                        answers.rows[n_answers, : trial.size] = trial
+                        effects, n_hits = weigh(task, trie, trial, hits[n_hits_used:])
+                        for i in range(trial.size):
+                            rows[n_answers, i] = trial[i]
                         answers.distances[n_answers] = done + distance
                         answers.effects[n_answers] = effects
                         answers.n_hits[n_answers] = n_hits
-                        answers.hit_offsets[n_answers] = n_hits_used
-                        n_hits_used = min(n_hits_used + n_hits, answers.hits.size)
-                        answers.hit_offsets[n_answers + 1] = n_hits_used
+                        hit_offsets[n_answers] = n_hits_used
+                        n_hits_used = min(n_hits_used + n_hits, hits.size)
+                        hit_offsets[n_answers + 1] = n_hits_used
                         answers.classes[n_answers] = -1
                         if secret >= 0:
                             first = spread.classes[spread.class_starts[secret] + number]
@@ -146,7 +154,8 @@ def _try_orders(
                             clean_distance = distance
                     else:
                         fewest = left
-                        step[:] = trial
+                        for i in range(trial.size):
+                            step[i] = trial[i]
                         step_distance = distance
             for j in range(size):
                 trial[choices[choice, j]] = current[choices[choice, j]]
@@ -154,19 +163,19 @@ def _try_orders(
 
 
 @njit(cache=True, nogil=True)
-def _pick(keep: Mask, first: Counts, second: Counts, draw: float) -> int:
+def _pick(keep: Mask, first: Codes, second: Codes, draw: float) -> int:
     """Choose, at random among equals, one of the kept with the least first and then the least second key."""
     best = -1
     n_equal = 0
     for i in range(keep.size):
         if keep[i]:
-            if best < 0 or (first[i], second[i]) < (first[best], second[best]):
+            if best < 0 or first[i] < first[best] or (first[i] == first[best] and second[i] < second[best]):
                 best, n_equal = i, 1
-            elif (first[i], second[i]) == (first[best], second[best]):
+            elif first[i] == first[best] and second[i] == second[best]:
                 n_equal += 1
     wanted = int(draw * n_equal)
     for i in range(keep.size):
-        if keep[i] and (first[i], second[i]) == (first[best], second[best]):
+        if keep[i] and first[i] == first[best] and second[i] == second[best]:
             if wanted == 0:
                 return i
             wanted -= 1
@@ -174,72 +183,118 @@ def _pick(keep: Mask, first: Counts, second: Counts, draw: float) -> int:
 
 
 @njit(cache=True, nogil=True)
+def _keep_least(keep: Mask, key: Codes) -> None:
+    """Keep those with the least key."""
+    least, is_first = 0, True
+    for i in range(keep.size):
+        if keep[i] and (is_first or key[i] < least):
+            least, is_first = key[i], False
+    for i in range(keep.size):
+        keep[i] = keep[i] and key[i] == least
+
+
+@njit(cache=True, nogil=True)
+def _place(keys: Counts, n_keys: int, key: int) -> int:
+    """Give the place of `key` among ascending keys that hold it."""
+    low, high = 0, n_keys
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _spared(
+    trie: Trie, answers: Answers, n_answers: int, is_lost: bool, short_first: bool, spared: Codes
+) -> int:
+    """Rank the candidates of one kind by length; write how many of the first each answer spares.
+
+    Gives the number of candidates.
+    """
+    hits, offsets, flags, depths = answers.hits, answers.hit_offsets, trie.flags, trie.depths
+    keys = np.empty(offsets[n_answers], np.int64)
+    n_keys = 0
+    for j in range(offsets[n_answers]):
+        if (flags[hits[j]] & FREQUENT > 0) == is_lost:
+            keys[n_keys] = (np.int64(depths[hits[j]]) << 32) + hits[j]
+            n_keys += 1
+    keys = keys[:n_keys]
+    keys.sort()
+    n_different = 0
+    for j in range(n_keys):
+        if j == 0 or keys[j] != keys[n_different - 1]:
+            keys[n_different] = keys[j]
+            n_different += 1
+    for i in range(n_answers):
+        spared[i] = n_different
+        for j in range(offsets[i], offsets[i + 1]):
+            if (flags[hits[j]] & FREQUENT > 0) == is_lost:
+                place = _place(keys, n_different, (np.int64(depths[hits[j]]) << 32) + hits[j])
+                if not short_first:
+                    place = n_different - 1 - place
+                spared[i] = min(spared[i], place)
+    return n_different
+
+
+@njit(cache=True, nogil=True)
 def _relax(
-    trie: Trie, answers: Answers, keep: Mask, short_lost_first: bool, distances: Counts, draw: float
+    trie: Trie, answers: Answers, keep: Mask, n_answers: int, as_printed: bool, distances: Codes, draw: float
 ) -> int:
     """RR-PDPG: halve the ranked ghosts until an answer spares the first half, then the ranked lost likewise.
 
     As printed, short candidates for lost and long ones for ghost come first; or the reverse.
     """
-    n = keep.size
-    union = np.unique(answers.hits[: answers.hit_offsets[n]])
-    depths = np.empty(union.size, np.int64)
-    for i in range(union.size):
-        depths[i] = trie.depths[union[i]]
-    rank = np.empty(union.size, np.int64)
     left = keep.copy()
-    worst = np.empty(n, np.int64)
+    spared = np.empty(n_answers, np.int32)
     for is_lost in (False, True):
-        # Rank the candidates of this kind.
-        short_first = short_lost_first == is_lost
-        keys = np.where(short_first, depths, -depths)
-        order = np.argsort(keys, kind="mergesort")
-        total = 0
-        for i in order:
-            rank[i] = -1
-            if bool(trie.flags[union[i]] & FREQUENT) == is_lost:
-                rank[i] = total
-                total += 1
-        for i in range(n):
-            worst[i] = total
-            for j in range(answers.hit_offsets[i], answers.hit_offsets[i + 1]):
-                place = rank[np.searchsorted(union, answers.hits[j])]
-                if 0 <= place < worst[i]:
-                    worst[i] = place
-        size = total
-        while size > 0 and not (left & (worst >= size)).any():
+        size = _spared(trie, answers, n_answers, is_lost, is_lost == as_printed, spared)
+        while size > 0:
+            is_spared = False
+            for i in range(n_answers):
+                is_spared |= left[i] and spared[i] >= size
+            if is_spared:
+                break
             size //= 2
-        left &= worst >= size
+        for i in range(n_answers):
+            left[i] = left[i] and spared[i] >= size
     return int(_pick(left, distances, distances, draw))
 
 
 @njit(cache=True, nogil=True)
-def _choose(task: Task, trie: Trie, spread: Spread, secret: int, answers: Answers, n_answers: int) -> int:
+def _choose(trie: Trie, spread: Spread, secret: int, answers: Answers, n_answers: int, draw: float) -> int:
     """Choose among answers: PDPG where one hits no candidate, else RR-PDPG; by use where use is spread."""
-    distances = answers.distances[:n_answers].astype(np.int64)
-    effects = answers.effects[:n_answers].astype(np.int64)
-    n_hits = answers.n_hits[:n_answers].astype(np.int64)
+    distances, n_hits, classes = answers.distances, answers.n_hits, answers.classes
     keep = np.ones(n_answers, np.bool_)
-    if spread.mode in (MAXIMUM, BOUNDED):
-        use = np.full(n_answers, np.int64(2**40))
+    if spread.mode != MINIMUM_HARM:
+        usage, base, least = spread.usage, spread.base, spread.least
+        is_reached = spread.reached[secret] >= spread.wanted
+        use = np.full(n_answers, np.int32(2**30))
         for i in range(n_answers):
-            at = answers.classes[i]
+            at = classes[i]
             if at >= 0 and spread.mode == MAXIMUM:
-                use[i] = spread.usage[at]
-            elif at >= 0 and spread.reached[secret] < spread.wanted:
-                have = spread.base[at] + spread.usage[at]
-                if have < spread.least or spread.usage[at] == 0:
-                    use[i] = spread.least - min(have, spread.least)  # Nearest to the goal first.
-        keep = use == use.min()
-    keep &= effects == effects[keep].min()
-    if (n_hits[keep] == 0).any():
-        return int(_pick(keep & (n_hits == 0), distances, distances, task.draw))
-    printed = _relax(trie, answers, keep, True, distances, task.draw)
-    reverse = _relax(trie, answers, keep, False, distances, task.draw)
-    better = np.zeros(n_answers, np.bool_)
-    better[printed] = True
-    better[reverse] = True
-    return int(_pick(better, n_hits, distances, 0.0))
+                use[i] = usage[at]
+            elif at >= 0 and not is_reached:
+                have = base[at] + usage[at]
+                if have < least or usage[at] == 0:
+                    use[i] = least - min(have, least)  # Nearest to the goal first.
+        _keep_least(keep, use)
+    _keep_least(keep, answers.effects)
+    is_clean = keep.copy()
+    n_clean = 0
+    for i in range(n_answers):
+        is_clean[i] = keep[i] and n_hits[i] == 0
+        n_clean += is_clean[i]
+    if n_clean > 0:
+        return int(_pick(is_clean, distances, distances, draw))
+    printed = _relax(trie, answers, keep, n_answers, True, distances, draw)
+    reverse = _relax(trie, answers, keep, n_answers, False, distances, draw)
+    is_better = n_hits[reverse] < n_hits[printed] or (
+        n_hits[reverse] == n_hits[printed] and distances[reverse] < distances[printed]
+    )
+    return int(reverse if is_better else printed)
 
 
 @njit(cache=True, nogil=True)
@@ -288,7 +343,10 @@ def solve_row(
                 spread_embedding(current, pattern, n_left, choices[n_choices])
                 is_new = True
                 for other in range(n_choices):
-                    is_new &= not (choices[other] == choices[n_choices]).all()
+                    is_same = True
+                    for j in range(size):
+                        is_same &= choices[other, j] == choices[n_choices, j]
+                    is_new &= not is_same
                 n_choices += is_new
             n_answers, gone = _try_orders(
                 task,
@@ -305,23 +363,22 @@ def solve_row(
             )
         if n_answers == 0 and gone == 0:
             # No order of one embedding leaves fewer: take all places that any embedding goes through.
-            places = np.flatnonzero(count_through(current, secrets, task.possible) > 0).astype(np.int32)
-            if 2 <= places.size <= SHORT:
+            through = count_through(current, secrets, task.possible)
+            n_places = 0
+            for i in range(n):
+                n_places += through[i] > 0
+            if 2 <= n_places <= SHORT:
+                choices = np.empty((1, n_places), np.int32)
+                n_places = 0
+                for i in range(n):
+                    if through[i] > 0:
+                        choices[0, n_places] = i
+                        n_places += 1
                 n_answers, gone = _try_orders(
-                    task,
-                    trie,
-                    secrets,
-                    orders,
-                    spread,
-                    -1,
-                    current,
-                    places.reshape(1, places.size),
-                    distance,
-                    answers,
-                    step,
+                    task, trie, secrets, orders, spread, -1, current, choices, distance, answers, step
                 )
         if n_answers > 0:
-            chosen = _choose(task, trie, spread, secret, answers, n_answers)
+            chosen = _choose(trie, spread, secret, answers, n_answers, task.draw)
             current[:] = answers.rows[chosen, :n]
             distance = answers.distances[chosen]
             used = answers.classes[chosen]
