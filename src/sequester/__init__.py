@@ -47,18 +47,21 @@ if TYPE_CHECKING:
         SBSH,
         Abul,
         BFP2kA,
+        BottomUp,
         CBLDABaseline,
         GloGen,
         MergeSnapshots,
         PrefixPruning,
         Reposition,
         SuppressOnly,
+        TopDown,
     )
     from sequester.privacy.kc import KCPrivacy
     from sequester.privacy.kcp import KCPPrivacy
     from sequester.privacy.l_diversity import LDiversity
     from sequester.privacy.l_eligibility import LEligibility
     from sequester.privacy.model import Verdict
+    from sequester.privacy.mutual_information import MutualInformationPrivacy
     from sequester.privacy.pattern_hiding import PatternHiding
     from sequester.privacy.sequence_k import SequenceKAnonymity
     from sequester.release.release import Release
@@ -76,6 +79,7 @@ __all__ = [
     "SBSH",
     "Abul",
     "BFP2kA",
+    "BottomUp",
     "CBLDABaseline",
     "EventTable",
     "GloGen",
@@ -89,6 +93,7 @@ __all__ = [
     "LEligibility",
     "LocalEngine",
     "MergeSnapshots",
+    "MutualInformationPrivacy",
     "ParameterError",
     "PatternHiding",
     "PrefixPruning",
@@ -106,6 +111,7 @@ __all__ = [
     "SequesterWarning",
     "SuppressOnly",
     "Symbol",
+    "TopDown",
     "UnattainableError",
     "Verdict",
     "__version__",
@@ -120,6 +126,7 @@ __all__ = [
 _PLACES = {
     "Abul": "methods",
     "BFP2kA": "methods",
+    "BottomUp": "methods",
     "CBLDA": "methods",
     "CBLDABaseline": "methods",
     "EventTable": "data.table",
@@ -135,6 +142,7 @@ _PLACES = {
     "LEligibility": "privacy.l_eligibility",
     "LocalEngine": "engine.local",
     "MergeSnapshots": "methods",
+    "MutualInformationPrivacy": "privacy.mutual_information",
     "PH": "methods",
     "ParameterError": "errors",
     "PatternHiding": "privacy.pattern_hiding",
@@ -154,6 +162,7 @@ _PLACES = {
     "SequesterWarning": "errors",
     "SuppressOnly": "methods",
     "Symbol": "data.schema",
+    "TopDown": "methods",
     "UnattainableError": "errors",
     "Verdict": "privacy.model",
     "attack": "workflow.attack",

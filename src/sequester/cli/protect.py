@@ -1,5 +1,6 @@
 """``sequester protect``: make a release."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,7 +9,9 @@ import typer
 
 from sequester.cli.options import ConfigPath, Force, Json, Quiet, Seed
 from sequester.cli.progress import duration
+from sequester.cli.streams import mention
 from sequester.cli.terminal import Terminal, levels
+from sequester.errors import InputError
 
 if TYPE_CHECKING:
     from sequester.workflow.dry_run import Forecast
@@ -33,6 +36,12 @@ def protect(
         bool,
         typer.Option("--dry-run", help="Check everything, estimate time and feasibility, write nothing."),
     ] = False,
+    follow: Annotated[
+        str | None,
+        typer.Option(
+            metavar="-", help="Read one person's symbols as JSON lines, and write them sanitized (top-down)."
+        ),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -42,6 +51,10 @@ def protect(
     recipient would, and only then puts them in their place.
     """
     terminal = Terminal(json, quiet)
+    if follow is not None:
+        given = {"--out": out, "--force": force, "--checkpoint": checkpoint, "--dry-run": dry_run}
+        _follow(config, follow, [name for name, value in given.items() if value], terminal)
+        return
     if dry_run:
         from sequester.workflow.dry_run import dry_run as try_out  # noqa: PLC0415  (--help need not wait)
 
@@ -62,6 +75,29 @@ def protect(
             warn=terminal.warn,
         )
     terminal.answer(done.to_json(), _tell(done), made=done.written.path)
+
+
+def _follow(config: Path, source: str, others: list[str], terminal: Terminal) -> None:
+    """Sanitize standard input, line by line, and sum up on stderr."""
+    from sequester.workflow.follow import follow  # noqa: PLC0415  (--help need not wait for polars)
+
+    if source != "-":
+        msg = f"--follow must be -, which is standard input, got {source!r}"
+        raise InputError(msg)
+    if others:
+        msg = f"{others[0]} says where or how a release is written; --follow writes none"
+        raise InputError(msg)
+
+    def write(line: str) -> None:
+        sys.stdout.write(line)
+        sys.stdout.flush()
+
+    done = follow(config, sys.stdin.buffer, write)
+    if not terminal.quiet:
+        mention(
+            f"{done.n_symbols:,} symbols have left; they tell at most {done.leakage_bits:.4f} bits, and lost "
+            f"{done.loss_per_symbol:.3f} each\n"
+        )
 
 
 def _tell(done: "Protected") -> Iterator[str]:

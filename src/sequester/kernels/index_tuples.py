@@ -20,51 +20,76 @@ _EMPTY = -1
 
 
 @njit(cache=True, nogil=True)
-def next_steps(steps: Counts, widest: int) -> bool:
-    """Move to the next choice of rising steps of at most `widest`; False after the last."""
-    k = steps.size - 1
-    while k >= 0 and steps[k] == widest - (steps.size - 1 - k):
-        k -= 1
-    if k < 0:
-        return False
-    steps[k] += 1
-    for after in range(k + 1, steps.size):
-        steps[after] = steps[after - 1] + 1
-    return True
+def next_choice(places: Counts, choice: Counts, window: int) -> bool:
+    """Move to the next rising choice of places that fits into the window; False after the last.
+
+    Requires that the present choice fits. All choices of the same first place follow each other.
+    """
+    last = choice.size - 1
+    for k in range(last, -1, -1):
+        first = choice[0] if k > 0 else choice[0] + 1
+        # The places after this one move along, each to the next.
+        end = choice[k] + 1 + last - k
+        if end < places.size and places[end] - places[first] <= window:
+            choice[k] += 1
+            for after in range(k + 1, last + 1):
+                choice[after] = choice[after - 1] + 1
+            return True
+    # No choice from here: look for the next first place that has one.
+    for first in range(choice[0] + 2, places.size - last):
+        if places[first + last] - places[first] <= window:
+            for k in range(last + 1):
+                choice[k] = first + k
+            return True
+    return False
 
 
 @njit(cache=True, nogil=True)
-def _count_dense(symbols: Codes, n_symbols: int, length: int, window: int) -> Counts:
+def first_choice(places: Counts, length: int, window: int) -> Counts:
+    """Find the first rising choice that fits; an empty one where there is none."""
+    for first in range(places.size - length + 1):
+        if places[first + length - 1] - places[first] <= window:
+            return np.arange(first, first + length)
+    return np.arange(0)
+
+
+@njit(cache=True, nogil=True)
+def _count_dense(symbols: Codes, places: Counts, n_symbols: int, length: int, window: int) -> Counts:
     """Count in a table of ``n_symbols ** length`` cells, the first symbol being the highest digit."""
     table = np.zeros(n_symbols**length, np.int64)
-    n = symbols.size
-    steps = np.arange(1, length)
-    widest = min(window, n - 1)
-    if n < length or widest < length - 1:
-        return table
-    more = True
-    while more:
-        last = steps[length - 2] if length > 1 else 0
-        if length == 2:
-            for i in range(n - last):
-                if symbols[i] >= 0 and symbols[i + last] >= 0:
-                    table[symbols[i] * n_symbols + symbols[i + last]] += 1
-        elif length == 3:
-            middle = steps[0]
-            for i in range(n - last):
-                if symbols[i] >= 0 and symbols[i + middle] >= 0 and symbols[i + last] >= 0:
-                    key = (symbols[i] * n_symbols + symbols[i + middle]) * n_symbols + symbols[i + last]
-                    table[key] += 1
-        else:
-            for i in range(n - last):
-                key = np.int64(symbols[i])
-                for k in range(length - 1):
-                    symbol = symbols[i + steps[k]]
-                    key = _EMPTY if key < 0 or symbol < 0 else key * n_symbols + symbol
-                if key >= 0:
-                    table[key] += 1
-        more = next_steps(steps, widest)
+    n = places.size
+    if length == 2:
+        for a in range(n):
+            b = a + 1
+            row = symbols[a] * n_symbols
+            while b < n and places[b] - places[a] <= window:
+                table[row + symbols[b]] += 1
+                b += 1
+    elif length == 3:
+        for a in range(n):
+            b = a + 1
+            while b < n and places[b] - places[a] <= window:
+                row = (symbols[a] * n_symbols + symbols[b]) * n_symbols
+                c = b + 1
+                while c < n and places[c] - places[a] <= window:
+                    table[row + symbols[c]] += 1
+                    c += 1
+                b += 1
+    else:
+        choice = first_choice(places, length, window)
+        more = choice.size > 0
+        while more:
+            table[_key(symbols, choice, n_symbols)] += 1
+            more = next_choice(places, choice, window)
     return table
+
+
+@njit(cache=True, nogil=True)
+def _key(symbols: Codes, choice: Counts, n_symbols: int) -> int:
+    key = 0
+    for k in range(choice.size):
+        key = key * n_symbols + symbols[choice[k]]
+    return key
 
 
 @njit(cache=True, nogil=True)
@@ -79,40 +104,32 @@ def _slot(keys: Counts, key: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _count_hashed(
-    symbols: Codes, n_symbols: int, length: int, window: int, most: int
+    symbols: Codes, places: Counts, n_symbols: int, length: int, window: int, most: int
 ) -> tuple[Counts, Counts]:
     """Count in a growing open table: keys in rising order and their counts; none beyond `most` keys."""
     keys, counts = np.full(1 << 12, _EMPTY, np.int64), np.zeros(1 << 12, np.int64)
-    n_keys, n = 0, symbols.size
-    steps = np.arange(1, length)
-    widest = min(window, n - 1)
-    more = n >= length and widest >= length - 1
+    n_keys = 0
+    choice = first_choice(places, length, window)
+    more = choice.size > 0
     while more:
-        last = steps[length - 2] if length > 1 else 0
-        for i in range(n - last):
-            key: int = symbols[i]
-            for k in range(length - 1):
-                symbol = symbols[i + steps[k]]
-                key = _EMPTY if key < 0 or symbol < 0 else key * n_symbols + symbol
-            if key < 0:
-                continue
-            at = _slot(keys, key)
-            if keys[at] == _EMPTY:
-                keys[at] = key
-                n_keys += 1
-            counts[at] += 1
-            if 2 * n_keys > keys.size:
-                if n_keys > most:
-                    return np.empty(0, np.int64), np.empty(0, np.int64)
-                old_keys, old_counts = keys, counts
-                keys = np.full(4 * old_keys.size, _EMPTY, np.int64)
-                counts = np.zeros(4 * old_keys.size, np.int64)
-                for old in range(old_keys.size):
-                    if old_keys[old] != _EMPTY:
-                        at = _slot(keys, old_keys[old])
-                        keys[at] = old_keys[old]
-                        counts[at] = old_counts[old]
-        more = next_steps(steps, widest)
+        key = _key(symbols, choice, n_symbols)
+        at = _slot(keys, key)
+        if keys[at] == _EMPTY:
+            keys[at] = key
+            n_keys += 1
+        counts[at] += 1
+        if 2 * n_keys > keys.size:
+            if n_keys > most:
+                return np.empty(0, np.int64), np.empty(0, np.int64)
+            old_keys, old_counts = keys, counts
+            keys = np.full(4 * old_keys.size, _EMPTY, np.int64)
+            counts = np.zeros(4 * old_keys.size, np.int64)
+            for old in range(old_keys.size):
+                if old_keys[old] != _EMPTY:
+                    at = _slot(keys, old_keys[old])
+                    keys[at] = old_keys[old]
+                    counts[at] = old_counts[old]
+        more = next_choice(places, choice, window)
     used = np.flatnonzero(keys != _EMPTY)
     order = np.argsort(keys[used])
     return keys[used][order], counts[used][order]
@@ -128,14 +145,16 @@ def count_tuples(
     listed where there are more than `most` different ones. Requires ``length > 0`` and
     ``n_symbols ** length < 2^63``.
     """
+    places = np.flatnonzero(symbols >= 0)
+    symbols = symbols[places]
     if np.float64(n_symbols) ** length <= dense:
-        table = _count_dense(symbols, n_symbols, length, window)
+        table = _count_dense(symbols, places, n_symbols, length, window)
         keys = np.flatnonzero(table)
         counts = table[keys]
         if keys.size > most:
             keys, counts = keys[:0], counts[:0]
     else:
-        keys, counts = _count_hashed(symbols, n_symbols, length, window, most)
+        keys, counts = _count_hashed(symbols, places, n_symbols, length, window, most)
     tuples = np.empty((keys.size, length), np.int32)
     for row in range(keys.size):
         rest = keys[row]

@@ -1,0 +1,124 @@
+"""One person's symbols as JSON lines, sanitized as they come."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sequester.errors import HierarchyError, InputError
+from sequester.hierarchies.labels import quoted
+from sequester.methods.mutual_information.top_down import TopDown
+from sequester.workflow.config import Config
+from sequester.workflow.method_settings import name_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from sequester.hierarchies.hierarchy import Hierarchy
+    from sequester.methods.mutual_information.online import OnlineTopDown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Followed:
+    """What became of a stream."""
+
+    n_symbols: int
+    """Symbols that came, and left."""
+    leakage_bits: float
+    """They tell at most this much, where they tell most."""
+    loss_per_symbol: float
+    """Their mean cost."""
+
+
+def follow(config: str | Path | Config, lines: Iterable[bytes], write: Callable[[str], None]) -> Followed:
+    """Read a symbol per line and write what leaves, each line as soon as it can.
+
+    A line is a JSON text, or an object with the symbol's column; what leaves has the same form, and nothing
+    but the symbol. Empty lines are passed over. The data of the configuration is not read.
+
+    Raises
+    ------
+    InputError
+        Where the method cannot follow, the taxonomy is not known in advance, or a line is no symbol of it;
+        what has been written stays true.
+    """
+    config = config if isinstance(config, Config) else Config.load(config)
+    online, column = _start(config)
+    is_object = False
+    n_symbols = 0
+
+    def leave(labels: list[str]) -> None:
+        for label in labels:
+            write(json.dumps({column: label} if is_object else label, ensure_ascii=False) + "\n")
+
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        symbol, is_object = _symbol(line, number, column)
+        try:
+            leave(online.push(symbol))
+        except InputError as error:
+            raise InputError(*(f"line {number}: {each}" for each in error.lines)) from None
+        n_symbols += 1
+    leave(online.finish())
+    return Followed(
+        n_symbols=n_symbols, leakage_bits=online.leakage_bits, loss_per_symbol=online.loss_per_symbol
+    )
+
+
+def _start(config: Config) -> tuple[OnlineTopDown, str]:
+    """Make what follows, and name the symbol's column."""
+    method = config.method()
+    if not isinstance(method, TopDown):
+        msg = f'{config.path.name}: method.name must be "top-down" to follow a stream, got "{method.name}"'
+        raise InputError(msg)
+    symbol = config.schema.symbol
+    if symbol is None:
+        msg = f"{config.path.name}: data.symbol is missing; a stream is one of symbols"
+        raise InputError(msg)
+    try:
+        return method.follow(_taxonomy(config, symbol.column)), symbol.column
+    except InputError as error:
+        names = method.parameters()
+        raise InputError(
+            *(
+                line
+                if line.startswith(config.path.name)
+                else f"{config.path.name}: {name_key(line, 'method', names)}"
+                for line in error.lines
+            )
+        ) from None
+
+
+def _taxonomy(config: Config, column: str) -> Hierarchy:
+    """Build the tree without any values, which only files and trees allow."""
+    symbol = config.schema.symbol
+    builder = None if symbol is None else symbol.hierarchy
+    reason = "and there is none"
+    if builder is not None:
+        try:
+            return builder.build([], column=column)
+        except HierarchyError as error:
+            reason = f"got one that needs data: {error.lines[0]}"
+    msg = (
+        f"{config.path.name}: data.symbol.hierarchy must be a file or a tree, which is known before the "
+        f"first symbol comes, {reason}"
+    )
+    raise InputError(msg)
+
+
+def _symbol(line: bytes, number: int, column: str) -> tuple[str, bool]:
+    """Take the symbol of a line, and tell whether it came in an object."""
+    try:
+        value: object = json.loads(line)
+    except (ValueError, RecursionError):
+        value = None
+    is_object = isinstance(value, dict)
+    symbol = value.get(column) if isinstance(value, dict) else value
+    if not isinstance(symbol, str):
+        text = line.decode("utf-8", "backslashreplace").strip()
+        msg = f"line {number} must be a JSON text or an object with {quoted(column)}, got {quoted(text)}"
+        raise InputError(msg)
+    return symbol, is_object
