@@ -11,7 +11,10 @@ from oracles import pattern_hiding as oracles
 from oracles.sequences import is_subsequence, subsequences, support
 from sequester import kernels
 from sequester.data.sequences import Sequences
-from sequester.methods.ph.followed import make_trie, widen
+from sequester.engine import LocalEngine, silent
+from sequester.methods.ph.followed import Problem, follow, make_trie, widen
+from sequester.methods.ph.sanitize import Rules, sanitize
+from sequester.methods.ph.selection import choose
 
 pytestmark = pytest.mark.kernel
 
@@ -217,3 +220,25 @@ def test_live_supports_count_old_and_changed_rows():
         codes("ab"), sequences.items, sequences.offsets, weights, codes("ab.b"), np.array([0, 4]), 1
     )
     assert live == 2
+
+
+INSURANCE = ["abcdef", "abce", "acehb", "fgceab", "dfghb", "dhbfg", "fhgb", "cdfge", "dhfgb"]
+
+
+@pytest.mark.parametrize("mode", ["MINIMUM_HARM", "MAXIMUM", "BOUNDED", "DELETE_ONLY"])
+@pytest.mark.parametrize("rows", [INSURANCE, ["abab", "aabb", "bab", "ab", "ba", "abcabc"] * 2])
+def test_rows_are_hidden_one_after_the_other(rows, mode):
+    words = ["ace", "dfg", "dhb"] if rows is INSURANCE else ["ab", "bab", "aa"]
+    sequences = Sequences.from_rows(rows)
+    problem = Problem.of(sequences, [tuple(word) for word in words], [3] * 3, min_support=3, max_length=4)
+    trie = follow(sequences, problem, engine=LocalEngine(), progress=silent)
+    rng = np.random.default_rng(0)
+    targets, persons = choose(problem, trie, rng)
+    rules = Rules(mode=getattr(kernels.hiding_search, mode), wanted=1, least=2)
+    found = sanitize(problem, trie, targets, persons, rules, rng, progress=silent)
+    labels = sequences.codebooks["symbol"].labels
+    released = list(rows)
+    for number, person in enumerate(persons.tolist()):
+        row = found.items[found.offsets[number] : found.offsets[number + 1]]
+        released[person] = "".join(labels[code] for code in row if code >= 0)
+    assert oracles.is_hidden(dict.fromkeys(words, 3), released, rows)
