@@ -120,6 +120,8 @@ def setting(value: object) -> str:
     --------
     >>> setting(True), setting(None), setting(["a", "b"]), setting({"Disease": ["HIV"]})
     ('yes', 'none', 'a, b', 'Disease: HIV')
+    >>> setting([["a", "b"], ["c"]])
+    'a, b; c'
     """
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -130,7 +132,8 @@ def setting(value: object) -> str:
     if isinstance(value, Mapping):
         return "; ".join(f"{setting(key)}: {setting(each)}" for key, each in value.items()) or "none"
     if isinstance(value, list | tuple):
-        return ", ".join(setting(each) for each in value) or "none"
+        nested = any(isinstance(each, list | tuple | Mapping) for each in value)
+        return ("; " if nested else ", ").join(setting(each) for each in value) or "none"
     if isinstance(value, set | frozenset):
         return ", ".join(sorted(setting(each) for each in value)) or "none"
     return shown(str(value), 400)
