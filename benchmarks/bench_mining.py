@@ -7,7 +7,8 @@
 
 Everybody runs in a process of their own that has read the data, takes turns with the others, and counts with
 their best turn; the first turn warms up. Ours folds equal sequences within its time. Compilation is timed
-apart. Exits 1 where pattern sets differ or a bar is missed; a peer that is not there is named and left out.
+apart. A peer that has not answered within a limit of time is stopped, and its lead is "more than"; one that
+is not there is named and left out. Exits 1 where pattern sets differ or a bar is missed.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ import hashlib
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -140,28 +143,37 @@ def theirs(who: str, path: Path, min_support: int):
 class Runner:
     """Somebody who mines when it is their turn."""
 
-    def __init__(self, name: str, command: list[str], output: Path | None = None) -> None:
-        self.name, self.output = name, output
+    def __init__(self, name: str, command: list[str], limit: float, output: Path | None = None) -> None:
+        self.name, self.limit, self.output = name, limit, output
         self.best, self.peak, self.found = float("inf"), 0, {}
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.is_stopped = False
+        # A group of its own: seq2pat works in a child, which has to be stopped too.
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
 
     def turn(self) -> bool:
-        """Mine once; false where the process is gone."""
+        """Mine once; false where the process is gone, or was stopped."""
+        watch = threading.Timer(self.limit, self.give_up)
+        watch.start()
         try:
             self.process.stdin.write("\n")
             self.process.stdin.flush()
+            told = next((json.loads(line) for line in self.process.stdout if line.startswith("{")), None)
         except BrokenPipeError:
-            return False
-        for line in self.process.stdout:
-            if line.startswith("{"):
-                told = json.loads(line)
-                break
-        else:
+            told = None
+        finally:
+            watch.cancel()
+        if told is None:
             return False
         self.best = min(self.best, told["seconds"])
         self.peak = told.get("peak", 0)
         self.found = told["found"] if self.output is None else digests(read_spmf_patterns(self.output))
         return True
+
+    def give_up(self) -> None:
+        self.is_stopped = True
+        os.killpg(self.process.pid, signal.SIGKILL)
 
     def stop(self) -> None:
         self.process.stdin.close()
@@ -188,8 +200,8 @@ def peers(arguments: argparse.Namespace) -> bool:
             continue
         with tempfile.TemporaryDirectory() as folder:
             runners = start_runners(arguments, path, min_support, Path(folder))
-            missing = [runner.name for runner in runners if not runner.turn()]
-            runners = [runner for runner in runners if runner.name not in missing]
+            missing = [runner for runner in runners if not runner.turn()]
+            runners = [runner for runner in runners if runner not in missing]
             for _ in range(arguments.rounds):
                 for runner in runners:
                     # One more turn of a minute says nothing new.
@@ -214,8 +226,11 @@ def peers(arguments: argparse.Namespace) -> bool:
                 f"{f' (bar {bar:.0f} x)' if bar else ''}; same patterns: {same}"
             )
             holds &= same and lead >= bar
-        for other in missing:
-            print(f"  {other:<12}is not here")
+        for runner in missing:
+            told = "is not here"
+            if runner.is_stopped:
+                told = f"stopped after {runner.limit:.0f} s: more than {runner.limit / us.best:.0f} x"
+            print(f"  {runner.name:<12}{told}")
     return holds
 
 
@@ -223,15 +238,16 @@ def start_runners(arguments: argparse.Namespace, path: Path, min_support: int, f
     def command(python: str, who: str) -> list[str]:
         return [python, __file__, "work", "--who", who, "--file", str(path), "--support", str(min_support)]
 
-    runners = [Runner("ours", command(sys.executable, "ours"))]
-    runners += [Runner(peer, command(arguments.python, peer)) for peer in PEERS]
+    limit = arguments.limit
+    runners = [Runner("ours", command(sys.executable, "ours"), limit)]
+    runners += [Runner(peer, command(arguments.python, peer), limit) for peer in PEERS]
     if arguments.spmf_jar is not None:
         rows = read_rows(path)
         source, output = folder / "in.txt", folder / "out.txt"
         source.write_text("\n".join(" -1 ".join([*map(str, row), "-2"]) for row in rows) + "\n")
         (folder / "Driver.java").write_text(DRIVER)
         java = ["java", "-Xmx8g", "-cp", str(arguments.spmf_jar), str(folder / "Driver.java")]
-        runners.append(Runner("spmf", [*java, str(source), str(output), str(min_support)], output))
+        runners.append(Runner("spmf", [*java, str(source), str(output), str(min_support)], limit, output))
     return runners
 
 
@@ -320,6 +336,7 @@ def main() -> int:
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="which of them")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each")
     parser.add_argument("--patience", type=float, default=20.0, help="seconds above which one turn is enough")
+    parser.add_argument("--limit", type=float, default=300.0, help="seconds after which a peer is stopped")
     parser.add_argument("--python", default=sys.executable, help="an interpreter with prefixspan and seq2pat")
     parser.add_argument("--spmf-jar", type=Path, help="SPMF's jar, to compare with its PrefixSpan")
     parser.add_argument("--who", help=argparse.SUPPRESS)
