@@ -1,0 +1,112 @@
+"""One person's log on the command line: protect, verify, follow; the patterns stay in the house."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import polars as pl
+import pytest
+
+TOML = """
+[data]
+path = "log.csv"
+person = "user"
+order = "n"
+[data.symbol]
+column = "page"
+hierarchy = { path = "pages.csv" }
+[method]
+name = "NAME"
+patterns_path = "secret.jsonl"
+window = 3
+max_leakage = 0.6
+weight = "w"
+[release]
+path = "out"
+"""
+PAGES = "news;Info;*\nlocal;Info;*\nweather;Info;*\nsports;Fun;*\nbbs;Fun;*\n"
+
+
+@pytest.fixture
+def log(tmp_path):
+    """Two persons' pages, some of them important."""
+    rows = [
+        (user, n, page, 1 + n % 3)
+        for user, pages in (
+            ("ann", ["news", "bbs", "local", "weather", "sports"] * 12),
+            ("bob", ["news", "bbs"] * 9),
+        )
+        for n, page in enumerate(pages)
+    ]
+    pl.DataFrame(rows, schema=["user", "n", "page", "w"], orient="row").write_csv(tmp_path / "log.csv")
+    (tmp_path / "pages.csv").write_text(PAGES, encoding="utf-8")
+    (tmp_path / "secret.jsonl").write_text('["news", "bbs"]\n["local", "gone"]\n', encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["top-down", "bottom-up"])
+def test_protect_and_verify_with_the_original(run, log, name):
+    (log / "release.toml").write_text(TOML.replace("NAME", name), encoding="utf-8")
+    ran = run("protect", "release.toml")
+    assert ran.code == 0, ran.err
+    assert "patterns: local → gone does not occur in the data" in ran.warnings
+    release = log / "out" / "release"
+    certificate = json.loads((release / "certificate.json").read_text(encoding="utf-8"))
+    assert certificate["claim"]["parameters"] == {"window": 3, "max_leakage": 0.6, "worst_case": False}
+    assert "patterns" not in certificate["method"]["parameters"]
+    assert any("hold the original" in line for line in certificate["limits"])
+    assert "epsilon" not in (release / "report.html").read_text(encoding="utf-8").lower()
+    assert set(pl.read_csv(release / "events.csv").columns) == {"person", "order", "page"}
+
+    alone = run("verify", "out/release")
+    assert alone.code == 2
+    checked = run("verify", "out/release", "--original", "release.toml", "--json")
+    assert checked.code == 0, checked.err
+    assert checked.document["model"] == "MutualInformationPrivacy"
+    assert checked.document["achieved"]["max_leakage"] <= 0.6
+
+    internal = log / "out" / "internal"
+    verdicts = pl.read_parquet(internal / "verdicts.parquet")
+    assert set(verdicts["person"]) == {"ann", "bob"}
+    assert verdicts["holds"].all()
+    assert (verdicts["leakage_bits"] <= verdicts["bound_bits"] + 1e-9).all()
+    patterns = pl.read_parquet(internal / "patterns.parquet")
+    assert set(patterns["pattern"]) == {"news → bbs"}
+    page = (internal / "report.html").read_text(encoding="utf-8")
+    assert "How the promise is kept: verdicts" in page
+    assert "most frequent pairs of the release" in page
+
+
+def test_follow_reads_lines_and_writes_them_sanitized(run, log, monkeypatch):
+    text = TOML.replace("NAME", "top-down").replace("max_leakage = 0.6", "max_leakage_bits = 0.05")
+    (log / "release.toml").write_text(text.replace('weight = "w"\n', ""), encoding="utf-8")
+    lines = "".join(json.dumps(page) + "\n" for page in ["news", "bbs", "local"] * 6)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(lines.encode())))
+    ran = run("protect", "release.toml", "--follow", "-")
+    assert ran.code == 0, ran.err
+    assert len([json.loads(line) for line in ran.out.splitlines()]) == 18
+    assert "18 symbols have left; they tell at most 0.0" in ran.err
+    assert not (log / "out").exists()
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'"news"\n"nowhere"\n')))
+    ran = run("protect", "release.toml", "--follow", "-", "--quiet")
+    assert ran.code == 2
+    assert ran.errors == ["line 2: symbol 'nowhere' is no leaf of the taxonomy"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--follow", "log.csv"], "--follow must be -, which is standard input, got 'log.csv'"),
+        (
+            ["--follow", "-", "--out", "there"],
+            "--out says where or how a release is written; --follow writes none",
+        ),
+    ],
+)
+def test_follow_takes_standard_input_and_makes_no_release(run, log, options, message):
+    (log / "release.toml").write_text(TOML.replace("NAME", "top-down"), encoding="utf-8")
+    ran = run("protect", "release.toml", *options)
+    assert (ran.code, ran.errors) == (2, [message])

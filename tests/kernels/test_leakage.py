@@ -1,0 +1,124 @@
+"""Counting once and then only what changes gives what counting everything anew gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from methods.mutual_information.cases import TREES, taxonomy
+from oracles import mutual_information as oracles
+from sequester.kernels.leakage import (
+    count_all_alike,
+    is_private,
+    loss_at,
+    moved_symbols,
+    nodes_at,
+    recount_alike,
+)
+from sequester.kernels.leakage_greedy import bottom_up, is_enough, top_down
+from sequester.kernels.leakage_search import improve, optimal, refine_alone
+from sequester.kernels.window_counts import count_spelled, mark_participants
+from sequester.methods.mutual_information.costs import costs_by_depth
+from sequester.methods.mutual_information.task import Bound, Task, describe, paths_of
+
+pytestmark = pytest.mark.kernel
+
+TREE = TREES["deep"]
+SYMBOLS = oracles.leaves(TREE)
+rows = st.text(SYMBOLS, min_size=2, max_size=8)
+some_patterns = st.lists(st.text(SYMBOLS, min_size=1, max_size=3), min_size=1, max_size=3, unique=True)
+
+
+def problem_of(row, patterns, window, *, share=0.5, worst_case=False):
+    """The problem of a row as the kernels take it; None where no pattern occurs."""
+    tree = taxonomy(TREE)
+    leaves = tree.nodes(SYMBOLS)
+    patterns = sorted(patterns, key=lambda pattern: (len(pattern), pattern))
+    task = Task(
+        tree=tree,
+        paths=paths_of(tree, leaves),
+        leaf_depths=tree.depth[leaves].astype(np.int64),
+        costs=costs_by_depth(tree, SYMBOLS, "linear"),
+        patterns=tuple(np.array([SYMBOLS.index(a) for a in pattern], np.int32) for pattern in patterns),
+        window=window,
+        bound=Bound(share=share, bits=None, worst_case=worst_case),
+    )
+    codes = np.array([SYMBOLS.index(a) for a in row], np.int32)
+    found = np.array([oracles.frequency(row, pattern, window) for pattern in map(tuple, patterns)])
+    if not found.any():
+        return None
+    occurring = [tuple(pattern) for pattern, often in zip(patterns, found, strict=True) if often]
+    return describe(task, codes, found), occurring, tree
+
+
+def released(row, person, depths, tree):
+    nodes = nodes_at(person.problem, depths)
+    return tuple(tree.labels[nodes[symbol]] for symbol in person.symbols)
+
+
+@given(rows, some_patterns, st.integers(1, 4), st.data())
+@settings(max_examples=40)
+def test_counts_of_what_looks_alike(row, patterns, window, data):
+    made = problem_of(row, patterns, window)
+    if made is None:
+        return
+    person, occurring, tree = made
+    problem = person.problem
+    nodes, alike = None, None
+    for _ in range(3):
+        depths = np.array([data.draw(st.integers(0, int(most))) for most in problem.leaf_depths])
+        new = nodes_at(problem, depths)
+        if nodes is None:
+            alike = count_all_alike(problem, new)
+        else:
+            alike = recount_alike(problem, nodes, new, moved_symbols(nodes, new), alike)
+        nodes = new
+        shown = released(row, person, depths, tree)
+        labels = dict(zip(row, shown, strict=True))
+        images = [tuple(labels[a] for a in pattern) for pattern in occurring]
+        assert alike.tolist() == [oracles.frequency(shown, image, window) for image in images]
+        assert is_private(problem, alike) == oracles.is_private(row, shown, occurring, window, share=0.5)
+
+
+@given(rows, some_patterns, st.integers(1, 3), st.booleans())
+@settings(max_examples=25)
+def test_every_search_gives_a_private_answer(row, patterns, window, worst_case):
+    made = problem_of(row, patterns, window, share=0.4, worst_case=worst_case)
+    if made is None:
+        return
+    person, occurring, tree = made
+    problem = person.problem
+    everything = np.ones(len(person.codes), np.bool_)
+    assert is_enough(problem, everything)
+    start = top_down(problem, everything)
+    refined = start.copy()
+    refine_alone(problem, refined, everything)
+    better = improve(problem, start, 1000, 100)
+    best, ended = optimal(problem, better, 10**7)
+    assert ended
+    answers = [start, bottom_up(problem, everything, tree.parent, tree.depth), refined, better, best]
+    for depths in answers:
+        shown = released(row, person, depths, tree)
+        assert oracles.is_private(row, shown, occurring, window, share=0.4, worst_case=worst_case)
+    losses = [loss_at(problem, depths) for depths in answers]
+    assert losses[4] <= min(losses) + 1e-9
+    assert losses[3] <= losses[0] + 1e-9
+    assert losses[2] <= losses[0] + 1e-9
+
+
+@given(rows, st.text(SYMBOLS, min_size=1, max_size=3), st.integers(1, 4))
+def test_places_that_take_part_and_spelled_patterns(row, pattern, window):
+    codes = np.array([SYMBOLS.index(a) for a in row], np.int32)
+    look = np.array([SYMBOLS.index(a) for a in pattern], np.int32)
+    marked = np.zeros(len(row), np.bool_)
+    mark_participants(codes, look, window, marked)
+    spelled = [
+        each
+        for each in oracles.index_tuples(len(row), len(pattern), window)
+        if oracles.spelled(row, each) == tuple(pattern)
+    ]
+    assert set(np.flatnonzero(marked).tolist()) == {place for each in spelled for place in each}
+    offsets, asked = np.array([0, len(row), len(row)]), np.array([True, False])
+    assert count_spelled(codes, codes, offsets, look, look, window, asked).tolist() == [len(spelled), 0]
