@@ -103,25 +103,30 @@ class Regions:
             found[number] = self.inner.get(region) or np.mean(self.outlines[region], axis=0)
         return found
 
-    def metres(self, symbols: Sequence[str]) -> Reals:
-        """Give the metres between the middles of the regions of each pair of symbols."""
-        centres = np.radians(self.centres(symbols))
-        lat, lon = centres[:, :1], centres[:, 1:]
-        north, east = np.sin((lat - lat.T) / 2), np.sin((lon - lon.T) / 2)
-        chord = north**2 + np.cos(lat) * np.cos(lat.T) * east**2
+    def metres(self, symbols: Sequence[str], others: Sequence[str] | None = None) -> Reals:
+        """Give the metres between the middles of the regions of each of `symbols` and each of `others`."""
+        lat, lon = np.radians(self.centres(symbols)).T[:, :, None]
+        other_lat, other_lon = np.radians(self.centres(symbols if others is None else others)).T[:, None, :]
+        north, east = np.sin((lat - other_lat) / 2), np.sin((lon - other_lon) / 2)
+        chord = north**2 + np.cos(lat) * np.cos(other_lat) * east**2
         apart: Reals = 2 * EARTH * np.arcsin(np.sqrt(np.clip(chord, 0, 1)))
         return apart
 
-    def minutes(self, symbols: Sequence[str]) -> Reals:
-        """Give the minutes between the parts of the day of each pair of symbols; 0 where parts adjoin."""
-        parts = [self.split(symbol)[1] or "00-24" for symbol in symbols]
-        start = np.array([60 * int(part[:2]) for part in parts], np.float64)
-        end = np.array([60 * int(part[3:]) for part in parts], np.float64)
-        length = np.where(end > start, end - start, end - start + _DAY)
+    def minutes(self, symbols: Sequence[str], others: Sequence[str]) -> Reals:
+        """Give the minutes between the parts of the day of symbols and of others; 0 where parts adjoin."""
+        start, length = self._hours(symbols)[:, :, None]
+        other_start, other_length = self._hours(others)[:, None, :]
         # From the end of one part on to the start of the other, either way round; below 0 where they overlap.
-        behind = (start[:, None] - start[None, :]) % _DAY - length[None, :]
-        apart: Reals = np.maximum(np.minimum(behind, behind.T), 0)
-        return apart
+        apart: Reals = np.minimum(
+            (start - other_start) % _DAY - other_length, (other_start - start) % _DAY - length
+        )
+        return np.maximum(apart, 0)
+
+    def _hours(self, symbols: Sequence[str]) -> Reals:
+        """Give the first minute of each symbol's part of the day, and how many it has."""
+        parts = [self.split(symbol)[1] for symbol in symbols]
+        start, end = (np.array([60.0 * int(part[at]) for part in parts]) for at in (slice(2), slice(3, 5)))
+        return np.stack([start, np.where(end > start, end - start, end - start + _DAY)])
 
     def geojson(self, values: Iterable[str]) -> str:
         """Write the outlines of the regions of `values`, and of no others, as GeoJSON."""

@@ -68,7 +68,7 @@ def lay_over(
     """Give the least sum of metres from the items of each path to items of its row, matched in order.
 
     Several items of a path may be matched with one of the row. ``metres[a, b]`` is the way from ``a`` to
-    ``b``; nothing is far from an empty row.
+    ``b``; an empty row is 0 away from everything.
     """
     sums = np.zeros(offsets.size - 1, np.float64)
     for row in range(offsets.size - 1):

@@ -12,6 +12,8 @@ from sequester.engine import part, silent
 from sequester.methods.p2ka.prefix_tree import ROOT, PrefixTree
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sequester._typing import Codes, Mask
     from sequester.data.sequences import Distinct
     from sequester.engine import Engine, Progress
@@ -70,6 +72,8 @@ class Attacher:
     """Move cut sequences to their closest path."""
     engine: Engine
     """Runs shards of cut sequences."""
+    weigh: Callable[[Codes], Codes] | None = None
+    """What pairs of symbols have in common, where near ones have something; see `PrefixTree.closest`."""
 
     def run(self, k: int, *, progress: Progress = silent) -> Attachment:
         """Find the places for one k."""
@@ -92,6 +96,7 @@ class Attacher:
                     homeless,
                     deepest[homeless],
                     engine=self.engine,
+                    weigh=self.weigh,
                     # Rounds get shorter, and nobody knows how many there are.
                     progress=part(progress, 1 - 0.5 ** (n_rounds - 1), 1 - 0.5**n_rounds),
                 )

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from sequester.errors import ParameterError
+from sequester.errors import ParameterError, SchemaError
+from sequester.methods.p2ka.nearness import Near
 from sequester.methods.p2ka.prefix_method import PrefixMethod
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sequester._typing import Codes
+    from sequester.data.table import EventTable
+    from sequester.engine import Progress
+    from sequester.release.outcome import Outcome
+    from sequester.utility.score import Score
 
 UNTRUE = (
     "Records are not truthful: some persons were moved to a path that they did not take, so no single record "
@@ -63,6 +73,9 @@ class BFP2kA(PrefixMethod):
 
     strict: bool = True
     """Count supporters in the release, too; without it only those in the original, as the paper does."""
+    nearness: float | Near | None = None
+    """Regions only: metres, or metres and minutes, within which a region counts in part for another when a
+    sequence is re-attached."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -70,6 +83,48 @@ class BFP2kA(PrefixMethod):
         if not isinstance(strict, bool):
             msg = f"strict must be true or false, got {strict!r}"
             raise ParameterError(msg)
+        if self.nearness is not None and not isinstance(self.nearness, Near):
+            object.__setattr__(self, "nearness", Near(metres=self.nearness))
+
+    def parameters(self) -> dict[str, object]:
+        """Parameter to value; nearness only where it is asked for."""
+        given = super().parameters()
+        if self.nearness is None:
+            del given["nearness"]
+        return given
+
+    def accept(self, table: EventTable) -> None:
+        """Refuse what prefix methods refuse, and nearness where nothing is near."""
+        super().accept(table)
+        if self.nearness is not None and table.regions is None:
+            msg = "nearness needs regions, and the data has no place"
+            raise SchemaError(msg)
+        has_minutes = isinstance(self.nearness, Near) and self.nearness.minutes is not None
+        if has_minutes and table.regions is not None and not table.regions.parts:
+            msg = "nearness.minutes needs parts of the day: give place.time_of_day"
+            raise SchemaError(msg)
+
+    def weigh(self, table: EventTable) -> Callable[[Codes], Codes] | None:
+        """Near regions have something in common."""
+        near, regions = self.nearness, table.regions
+        if not isinstance(near, Near) or regions is None:
+            return None
+        labels = table.sequences.codebooks[table.sequences.symbol].labels
+
+        def weights(known: Codes) -> Codes:
+            return near.weights(regions, labels, [labels[code] for code in known])
+
+        return weights
+
+    def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
+        """Say how many events, sequences and patterns survive; with nearness also what it gains."""
+        scores = super().measure(outcome, table, progress=progress)
+        if self.nearness is not None and "displacement" in scores:
+            # Loaded here so that `sequester methods` need not wait for polars and numba.
+            from sequester.methods.p2ka.measures import displacement_without  # noqa: PLC0415
+
+            scores |= displacement_without(table, k=self.k, strict=self.strict)
+        return scores
 
     @property
     def counts_released(self) -> bool:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sequester.engine import LocalEngine
 from sequester.errors import ParameterError
+from sequester.methods.p2ka.attachment import Attacher
 from sequester.methods.p2ka.changes import DROPPED, KINDS, REATTACHED, SHORTENED
+from sequester.methods.p2ka.publish import attached
 from sequester.utility import EditDistance, InventedItems, PatternSimilarity, Score
+from sequester.utility.displacement import MOST_SYMBOLS, Displacement
+from sequester.utility.mobility import mobility
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
@@ -28,6 +34,11 @@ def measure(outcome: Outcome, table: EventTable, *, k: int, progress: Progress) 
     progress(0.2, "measuring edit distances")
     scores["edit_distance"] = EditDistance().score(outcome.sequences, original=table)
     scores["invented_items"] = InventedItems().score(outcome.sequences, original=table)
+    if table.regions is not None:
+        progress(0.4, "measuring what is left of the traffic")
+        scores |= mobility(outcome.sequences, original=table)
+        if len(table.labels[table.sequences.symbol]) <= MOST_SYMBOLS:
+            scores["displacement"] = Displacement(table.regions).score(outcome.sequences, original=table)
     progress(0.5, "comparing frequent patterns")
     min_support = max(k, int(MIN_SUPPORT * table.n_persons))
     for max_length in range(MAX_LENGTH, 0, -1):
@@ -41,6 +52,18 @@ def measure(outcome: Outcome, table: EventTable, *, k: int, progress: Progress) 
         break
     progress(1.0, "measured")
     return scores
+
+
+def displacement_without(table: EventTable, *, k: int, strict: bool) -> dict[str, Score]:
+    """Say how far visits would be moved if near regions had nothing in common."""
+    source = table.sequences
+    attacher = Attacher(distinct=source.distinct(), strict=strict, reattach=True, engine=LocalEngine())
+    attachment = attacher.run(k)
+    if table.regions is None or attachment.releases_nothing:
+        return {}
+    sequences = attached(source, attacher.distinct, attachment)
+    score = Displacement(table.regions).score(sequences, original=table)
+    return {"displacement_without_nearness": replace(score, means=f"Without nearness: {score.means}")}
 
 
 def _shares(outcome: Outcome, table: EventTable) -> dict[str, Score]:

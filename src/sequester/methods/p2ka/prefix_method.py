@@ -11,6 +11,9 @@ from sequester.errors import ParameterError, SchemaError
 from sequester.methods.method import Method
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sequester._typing import Codes
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.privacy.sequence_k import SequenceKAnonymity
@@ -66,6 +69,10 @@ class PrefixMethod(Method):
 
         return SequenceKAnonymity(k=self.k, strict=self.counts_released)
 
+    def weigh(self, table: EventTable) -> Callable[[Codes], Codes] | None:  # noqa: ARG002  (one signature)
+        """What pairs of symbols have in common, where not only equal ones have something."""
+        return None
+
     def accept(self, table: EventTable) -> None:
         """Refuse a table that has anything but one symbol per event, and name every column in the way."""
         schema = table.schema
@@ -101,6 +108,7 @@ class PrefixMethod(Method):
             strict=self.counts_released,
             reattach=self.reattaches,
             engine=engine,
+            weigh=self.weigh(table),
         )
         if self.k > table.n_owners:
             # Said here, because kernels count in 64 bits and k may be any whole number.

@@ -11,6 +11,8 @@ from sequester import kernels
 from sequester.engine import silent
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.sequences import Distinct
     from sequester.engine import Engine, Progress
@@ -77,13 +79,15 @@ class PrefixTree:
         guesses: Codes,
         *,
         engine: Engine,
+        weigh: Callable[[Codes], Codes] | None = None,
         progress: Progress = silent,
     ) -> Codes:
         """Give for each of `rows` the node that has most in common with it, in order and with gaps.
 
         Among equals the shallowest, then the first in label order: the end of a minimum prefix (Definition 2)
         that contains a longest common subsequence. The root where nothing is common. `guesses` are nodes
-        whose paths are prefixes of the rows.
+        whose paths are prefixes of the rows. Where pairs of symbols `weigh` something, that is common; it
+        gives a table of all symbols by those that it is asked about.
         """
         # Only the symbols of the tree can be common. Numbered among themselves, with one number for all
         # others, they need small tables whatever the alphabet.
@@ -92,9 +96,24 @@ class PrefixTree:
         numbers[known] = np.arange(len(known), dtype=np.int32)
         items, symbols = numbers[distinct.items], numbers[self.symbols]
 
+        weights = None if weigh is None else weigh(known.astype(np.int32))
+
         def search(shard: range) -> Codes:
             part = slice(shard.start, shard.stop)
-            found: Codes = kernels.lcs.closest_paths(
+            found: Codes
+            if weights is not None:
+                found = kernels.near_paths.closest_paths(
+                    distinct.items,
+                    distinct.offsets,
+                    rows[part],
+                    symbols,
+                    self.depths,
+                    self.ends,
+                    self.heights,
+                    weights,
+                )
+                return found
+            found = kernels.lcs.closest_paths(
                 items,
                 distinct.offsets,
                 rows[part],

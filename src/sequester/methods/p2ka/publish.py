@@ -36,19 +36,24 @@ def publish(
 ) -> Outcome:
     """Write for each person the path they are attached to, and what that changes."""
     source = table.sequences
-    nodes = attachment.targets[distinct.row_of_person].astype(np.int64)
-    codes, offsets = kernels.distinct.gather_rows(*attachment.tree.paths(), nodes)
     changes = list_changes(table, distinct, attachment)
     # What was taken from a person who got nothing instead is absent; a re-attached one is changed, not lost.
     is_lost = pl.col("from").is_not_null() & (pl.col("what") != KINDS[REATTACHED])
     return Outcome(
-        sequences=Sequences(offsets, {source.symbol: codes}, source.codebooks, source.owners),
+        sequences=attached(source, distinct, attachment),
         schema=Schema(person=PERSON, order=ORDER, symbol=source.symbol),
         changes=changes,
         n_lost_events=changes.select(is_lost.sum()).item(),
         limits=(*limits, TIES) if has_ties(table) else limits,
         warnings=warnings,
     )
+
+
+def attached(source: Sequences, distinct: Distinct, attachment: Attachment) -> Sequences:
+    """Give each person the path of the node that their sequence is attached to."""
+    nodes = attachment.targets[distinct.row_of_person].astype(np.int64)
+    codes, offsets = kernels.distinct.gather_rows(*attachment.tree.paths(), nodes)
+    return Sequences(offsets, {source.symbol: codes}, source.codebooks, source.owners)
 
 
 def has_ties(table: EventTable) -> bool:

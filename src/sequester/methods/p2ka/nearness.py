@@ -1,0 +1,69 @@
+"""How near regions count as partly the same when a cut sequence looks for its closest path."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sequester.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sequester._typing import Codes
+    from sequester.data.regions import Regions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Near:
+    """A region counts the more, the fewer metres lie between it and the one that was visited.
+
+    A pair of equal symbols weighs 1, as it does in a longest common subsequence. A pair of regions whose
+    middles are ``d`` metres apart weighs ``1 - d / metres``, and nothing from `metres` on. Where symbols have
+    parts of the day, they must be the same; with `minutes`, a gap of ``g`` minutes between two parts takes
+    another factor ``1 - g / minutes``. Weights are rounded down to thousandths; only equal symbols reach 1.
+    """
+
+    metres: float
+    """From this distance on, regions have nothing in common."""
+    minutes: float | None = None
+    """From this gap on, parts of the day have nothing in common; without it, only equal parts do."""
+
+    def __post_init__(self) -> None:
+        for name, value in (("metres", self.metres), ("minutes", self.minutes)):
+            given: object = value  # A configuration may hold anything.
+            if given is None and name == "minutes":
+                continue
+            if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < math.inf:
+                msg = f"nearness: {name} must be a number above 0, got {given!r}"
+                raise ParameterError(msg)
+
+    def weights(self, regions: Regions, symbols: Sequence[str], others: Sequence[str]) -> Codes:
+        """Weigh each of `symbols` with each of `others`, in thousandths.
+
+        Examples
+        --------
+        >>> from sequester.data.regions import Regions, box
+        >>> squares = {"a": box(0, 0, 0.01, 0.01), "b": box(0, 0.01, 0.01, 0.02), "c": box(0, 1, 0.01, 1.01)}
+        >>> regions = Regions(squares, dict.fromkeys("abc", ()))
+        >>> Near(metres=2000).weights(regions, ["a", "b"], ["a", "b", "c"]).tolist()
+        [[1000, 444, 0], [444, 1000, 0]]
+        """
+        # Loaded here so that `sequester methods` need not wait for it.
+        import numpy as np  # noqa: PLC0415
+
+        near = np.clip(1 - regions.metres(symbols, others) / self.metres, 0, None)
+        if regions.parts:
+            parts, other_parts = (
+                np.array([regions.split(symbol)[1] for symbol in each]) for each in (symbols, others)
+            )
+            alike = parts[:, None] == other_parts[None, :]
+            if self.minutes is not None:
+                gaps = regions.minutes(symbols, others)
+                near = near * np.where(alike, 1, np.clip(1 - gaps / self.minutes, 0, None))
+            else:
+                near = np.where(alike, near, 0)
+        weights = np.minimum(np.floor(near * 1000), 999).astype(np.int32)
+        weights[np.array(symbols)[:, None] == np.array(others)[None, :]] = 1000
+        return weights

@@ -1,0 +1,109 @@
+"""What those who plan traffic ask of trajectories: where trips begin and end, how many visits, how long."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sequester.data.codebook import Codebook
+from sequester.mining.support import sequences_of
+from sequester.utility.score import Score
+
+if TYPE_CHECKING:
+    from sequester._typing import Codes, Counts, Offsets
+    from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
+
+HOTSPOTS = 10
+"""How many of the most visited regions are compared."""
+
+
+def mobility(
+    released: EventTable | Sequences, *, original: EventTable | Sequences, hotspots: int = HOTSPOTS
+) -> dict[str, Score]:
+    """Compare sequences of regions as wholes; whose they are does not matter.
+
+    Examples
+    --------
+    >>> from sequester.data.sequences import Sequences
+    >>> original, released = Sequences.from_rows(["abc", "ac", "b"]), Sequences.from_rows(["abc", "abc", ""])
+    >>> {name: round(score.value, 3) for name, score in mobility(released, original=original).items()}
+    {'od_error': 0.333, 'visit_error': 0.0, 'trip_length_error': 1.0, 'hotspot_overlap': 1.0}
+    """
+    sides = [sequences_of(data) for data in (released, original)]
+    books = [side.codebooks[side.symbol] for side in sides]
+    both = Codebook.of(label for book in books for label in book.labels)
+    after, before = (
+        (both.encode(book.labels)[side.columns[side.symbol]], side.person_offsets)
+        for side, book in zip(sides, books, strict=True)
+    )
+    visits_after, visits_before = (np.bincount(codes, minlength=len(both)) for codes, _ in (after, before))
+    return {
+        "od_error": Score(
+            value=_spread(*_paired(_ends(*after, len(both)), _ends(*before, len(both)))),
+            goal="minimize",
+            bounds=(0, 1),
+            means="Origin-destination matrix: the share of trips that would have to change their first or "
+            "last region, each matrix as shares of its trips; 0 is the same matrix.",
+        ),
+        "visit_error": Score(
+            value=float(np.abs(visits_after - visits_before).sum() / max(visits_before.sum(), 1)),
+            goal="minimize",
+            bounds=(0, None),
+            means="Visits per region: absolute differences added up over regions, as a share of all original "
+            "visits; 0 is none.",
+        ),
+        "trip_length_error": Score(
+            value=abs(_mean_length(after[1]) - _mean_length(before[1])),
+            goal="minimize",
+            bounds=(0, None),
+            means="Regions per trip, on average: the difference between the trips that are released and all "
+            "original ones; 0 is none.",
+        ),
+        "hotspot_overlap": Score(
+            value=_overlap(visits_after, visits_before, hotspots),
+            goal="maximize",
+            bounds=(0, 1),
+            means=f"Share of the {hotspots} most visited regions of the original that are among the "
+            f"{hotspots} most visited of the release; 1 is all.",
+        ),
+    }
+
+
+def _ends(codes: Codes, offsets: Offsets, n_labels: int) -> tuple[Counts, Counts]:
+    """Count trips by their first and last region; those without events have none."""
+    present = np.flatnonzero(np.diff(offsets))
+    first, last = codes[offsets[present]], codes[offsets[present + 1] - 1]
+    pairs, counts = np.unique(first.astype(np.int64) * n_labels + last, return_counts=True)
+    return pairs, counts.astype(np.int64)
+
+
+def _paired(after: tuple[Counts, Counts], before: tuple[Counts, Counts]) -> tuple[Counts, Counts]:
+    """Set the counts of the same pairs of regions side by side."""
+    pairs = np.union1d(after[0], before[0])
+    sides = np.zeros((2, len(pairs)), np.int64)
+    for side, (known, counts) in zip(sides, (after, before), strict=True):
+        side[np.searchsorted(pairs, known)] = counts
+    return sides[0], sides[1]
+
+
+def _spread(after: Counts, before: Counts) -> float:
+    """Give the total variation distance of two distributions; 1 where only one of them has anything."""
+    if not after.sum() or not before.sum():
+        return float(bool(after.sum()) != bool(before.sum()))
+    return float(np.abs(after / after.sum() - before / before.sum()).sum() / 2)
+
+
+def _mean_length(offsets: Offsets) -> float:
+    lengths = np.diff(offsets)
+    return float(lengths.sum() / max(np.count_nonzero(lengths), 1))
+
+
+def _overlap(after: Counts, before: Counts, hotspots: int) -> float:
+    """Give the share of the top of the original that is in that of the release; all where there is none."""
+    tops = []
+    for visits in (after, before):
+        most = np.argsort(-visits, kind="stable")[:hotspots]
+        tops.append({int(place) for place in most if visits[place] > 0})
+    return len(tops[0] & tops[1]) / len(tops[1]) if tops[1] else 1.0
