@@ -120,6 +120,36 @@ def test_one_shard_equals_many(rows, min_support, shards, closed):
     assert all(np.array_equal(one.supporters(each), many.supporters(each)) for each in one)
 
 
+@given(st.lists(st.tuples(st.integers(0, 2), st.text("abc", max_size=4)), max_size=7), st.integers(1, 3))
+def test_a_person_with_several_sequences_counts_once(trips, min_support):
+    owners = sorted({owner for owner, _ in trips})
+    persons = [[row for owner, row in trips if owner == each] for each in owners]
+    numbers = np.array([number for number, rows in enumerate(persons) for _ in rows], np.int32)
+    plain = Sequences.from_rows([row for rows in persons for row in rows])
+    sequences = Sequences(plain.person_offsets, plain.columns, plain.codebooks, numbers)
+
+    def counted(holds, candidates):
+        counts = {each: sum(any(holds(each, row) for row in rows) for rows in persons) for each in candidates}
+        return {each: count for each, count in counts.items() if count >= min_support}
+
+    every = [row for rows in persons for row in rows]
+    assert dict(frequent(sequences, min_support=min_support)) == counted(
+        oracles.is_subsequence, oracles.all_subsequences(every)
+    )
+    assert dict(frequent_itemsets(sequences, min_support=min_support)) == counted(
+        lambda itemset, row: set(itemset) <= set(row), slow.frequent_itemsets(every, 1)
+    )
+
+
+@pytest.mark.parametrize("asked", [{"top": 1}, {"closed": True}, {"max_gap": 0}, {"max_span": 2}])
+def test_what_is_counted_by_sequence_is_refused_where_persons_have_several(asked):
+    plain = Sequences.from_rows(["ab", "ab"])
+    sequences = Sequences(plain.person_offsets, plain.columns, plain.codebooks, np.zeros(2, np.int32))
+    (name,) = asked
+    with pytest.raises(ParameterError, match=f"{name} needs one sequence per person, and here persons"):
+        frequent(sequences, min_support=1, **asked)
+
+
 def test_progress_reaches_the_end():
     heard = []
     frequent(Sequences.from_rows(["abc", "ab"]), min_support=1, progress=lambda *said: heard.append(said))

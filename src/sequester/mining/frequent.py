@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,12 +13,13 @@ from sequester.errors import ParameterError
 from sequester.mining.event_search import EventSearch
 from sequester.mining.patterns import Patterns, Supporters
 from sequester.mining.search import Limits, Search
-from sequester.mining.support import sequences_of
+from sequester.mining.support import sequences_of, supports_of_codes
 from sequester.mining.top import most_frequent
 
 if TYPE_CHECKING:
     from sequester._typing import Codes
-    from sequester.data.sequences import Sequences
+    from sequester.data.codebook import Codebook
+    from sequester.data.sequences import Distinct, Sequences
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.mining.search import Found
@@ -43,7 +45,8 @@ def frequent(
 ) -> Patterns:
     """Find every pattern that at least `min_support` persons contain, or the `top` most frequent ones.
 
-    The answer is exact, and the same however many threads there are.
+    The answer is exact, and the same however many threads there are. A person with several sequences, such as
+    trips, counts once.
 
     Parameters
     ----------
@@ -99,6 +102,7 @@ def frequent(
     sequences = sequences_of(data)
     column = sequences.symbol
     book, rows = sequences.codebooks[column], sequences.distinct(column)
+    _check_owners(rows, top=top, max_gap=max_gap, max_span=max_span, closed=closed)
     lowest = min_support or 1
     search: Search | EventSearch
     if max_gap is None and max_span is None:
@@ -118,9 +122,7 @@ def frequent(
         engine=engine,
         progress=progress,
     )
-    return Patterns(
-        found.codes, found.offsets, found.supports, book, held(found, rows.row_of_person, supporters)
-    )
+    return _patterns(found, rows, book, lowest, supporters, engine)
 
 
 def frequent_itemsets(
@@ -139,7 +141,7 @@ def frequent_itemsets(
     """Find every set of items, whatever their order, that at least `min_support` persons have.
 
     An itemset is written as its labels in label order, and has no item twice. The parameters are those of
-    `frequent`.
+    `frequent`. Of a person with several sequences, one has to hold the whole set.
 
     Examples
     --------
@@ -158,6 +160,7 @@ def frequent_itemsets(
     sequences = sequences_of(data)
     column = sequences.symbol
     book, rows = sequences.codebooks[column], sequences.distinct(column)
+    _check_owners(rows, top=top, closed=closed)
     # Among ascending rows without repeats, subsequences and subsets are the same.
     items, offsets = kernels.prefixspan.sort_symbols(rows.items, rows.offsets, len(book))
     lowest = min_support or 1
@@ -171,9 +174,7 @@ def frequent_itemsets(
         engine=engine,
         progress=progress,
     )
-    return Patterns(
-        found.codes, found.offsets, found.supports, book, held(found, rows.row_of_person, supporters)
-    )
+    return _patterns(found, replace(rows, items=items, offsets=offsets), book, lowest, supporters, engine)
 
 
 def check_numbers(**numbers: int | None) -> None:
@@ -240,6 +241,26 @@ def find(
         )
         raise ParameterError(msg)
     return found
+
+
+def _check_owners(rows: Distinct, **asked: object) -> None:
+    """Refuse what is counted by sequence where persons have several."""
+    named = [name for name, value in asked.items() if value is not None and value is not False]
+    if rows.owners is not None and named:
+        msg = f"{named[0]} needs one sequence per person, and here persons have several"
+        raise ParameterError(msg)
+
+
+def _patterns(
+    found: Found, rows: Distinct, book: Codebook, min_support: int, supporters: bool, engine: Engine | None
+) -> Patterns:
+    supports = found.supports
+    if rows.owners is not None:
+        # A person counts once; whoever has enough persons has at least as many sequences.
+        supports = supports_of_codes(found.codes, found.offsets, book, rows, book, engine=engine)
+        is_enough = np.flatnonzero(supports >= min_support)
+        found, supports = found.only(is_enough), supports[is_enough]
+    return Patterns(found.codes, found.offsets, supports, book, held(found, rows.row_of_person, supporters))
 
 
 def held(found: Found, row_of_person: Codes, supporters: bool) -> Supporters | None:

@@ -77,7 +77,7 @@ class Patterns(Mapping[tuple[str, ...], int]):
         return {labels: number for number, labels in enumerate(self.labels)}
 
     def supporters(self, pattern: tuple[str, ...]) -> Mask:
-        """Mark each person who contains `pattern`, which is one of these."""
+        """Mark each person (or each sequence, where persons have several) who contains one of these."""
         if self.holders is None:
             msg = "supporters were not asked for: mine with supporters=True"
             raise ParameterError(msg)
