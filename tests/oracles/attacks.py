@@ -69,8 +69,8 @@ def sequence_risk(rows, known):
 
     This is the location sequence attack of scikit-mobility (Pellungrini and others, 2018): somebody knows a
     subsequence of exactly so many places (all of them, where there are fewer); whoever visited these places
-    in this order matches; the risk is one over the number of matches; a person's risk is the largest of all that
-    could be known of them.
+    in this order matches; the risk is one over the number of matches; a person's risk is the largest of all
+    that could be known of them.
     """
 
     def holds(row, piece):
