@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from sequester.kernels import anatomy as anatomy
     from sequester.kernels import cells as cells
+    from sequester.kernels import channel_rows as channel_rows
+    from sequester.kernels import channel_search as channel_search
+    from sequester.kernels import channels as channels
     from sequester.kernels import containment as containment
     from sequester.kernels import distinct as distinct
     from sequester.kernels import embeddings as embeddings
@@ -31,18 +34,23 @@ if TYPE_CHECKING:
     from sequester.kernels import hiding_rows as hiding_rows
     from sequester.kernels import hiding_search as hiding_search
     from sequester.kernels import hiding_task as hiding_task
+    from sequester.kernels import index_tuples as index_tuples
     from sequester.kernels import insertions as insertions
     from sequester.kernels import itemsets as itemsets
     from sequester.kernels import knowledge as knowledge
     from sequester.kernels import knowledge_rows as knowledge_rows
     from sequester.kernels import knowledge_search as knowledge_search
     from sequester.kernels import lcs as lcs
+    from sequester.kernels import leakage as leakage
+    from sequester.kernels import leakage_greedy as leakage_greedy
+    from sequester.kernels import leakage_search as leakage_search
     from sequester.kernels import matching as matching
     from sequester.kernels import near_paths as near_paths
     from sequester.kernels import number_lines as number_lines
     from sequester.kernels import occurrence_rows as occurrence_rows
     from sequester.kernels import occurrence_verdicts as occurrence_verdicts
     from sequester.kernels import occurrences as occurrences
+    from sequester.kernels import open_sequences as open_sequences
     from sequester.kernels import ordered_pairs as ordered_pairs
     from sequester.kernels import owners as owners
     from sequester.kernels import partition as partition
@@ -54,10 +62,12 @@ if TYPE_CHECKING:
     from sequester.kernels import records as records
     from sequester.kernels import reposition as reposition
     from sequester.kernels import row_masks as row_masks
+    from sequester.kernels import suppression as suppression
     from sequester.kernels import swaps as swaps
     from sequester.kernels import traces as traces
     from sequester.kernels import trajectories as trajectories
     from sequester.kernels import trie as trie
+    from sequester.kernels import window_counts as window_counts
 
 _MODULES = frozenset(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
 _listeners: list[Callable[[], None]] = []
