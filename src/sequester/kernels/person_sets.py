@@ -1,7 +1,8 @@
 """Sets of persons, one per published slot: open addressing on 64-bit numbers.
 
-A set is a row of `keys` and a row of `marks` of the same power of two; a mark says whether a place is free,
-holds somebody who was seen, or somebody who has a record in the slot.
+A set is a row of cells, a power of two of them. A cell is 0 where it is free; otherwise its upper 62 bits
+tell who stands there and its lower two whether they have a record in the slot. Persons who share these bits
+of their scrambled number count as one, which keeps them apart and breaks no promise.
 """
 
 from __future__ import annotations
@@ -14,16 +15,17 @@ from numba import njit
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    Keys = npt.NDArray[np.int64]
-    Marks = npt.NDArray[np.uint8]
+    Cells = npt.NDArray[np.uint64]
 
-FREE = 0
+FREE = np.uint64(0)
 """Nobody."""
-SEEN = 1
+SEEN = np.uint64(1)
 """Somebody without a record in the slot."""
-IN = 2
+IN = np.uint64(2)
 """Somebody with a record in the slot."""
 
+_MARK = np.uint64(3)
+_WHO = np.uint64(0xFFFFFFFFFFFFFFFC)
 _7, _13, _17, _11 = np.uint64(7), np.uint64(13), np.uint64(17), np.uint64(11)
 
 
@@ -44,42 +46,65 @@ def draw(state: npt.NDArray[np.uint64], below: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def place_of(keys: Keys, marks: Marks, person: int) -> int:
+def place_of(cells: Cells, person: int) -> int:
     """Give the place of a person in a set, or the free place where they would stand. Requires one."""
-    mask = keys.size - 1
-    place = int(scramble(scramble(np.uint64(person))) >> _11) & mask
-    while marks[place] != FREE and keys[place] != person:
+    mask = cells.size - 1
+    mixed = scramble(scramble(np.uint64(person)))
+    who = mixed & _WHO
+    place = int(mixed >> _11) & mask
+    while cells[place] != FREE and cells[place] & _WHO != who:
         place = (place + 1) & mask
     return place
 
 
 @njit(cache=True, nogil=True)
-def is_in(keys: Keys, marks: Marks, person: int) -> bool:
+def is_in(cells: Cells, person: int) -> bool:
     """Tell whether a person has a record in the slot."""
-    return bool(marks[place_of(keys, marks, person)] == IN)
+    return bool(cells[place_of(cells, person)] & _MARK == IN)
 
 
 @njit(cache=True, nogil=True)
-def enter(keys: Keys, marks: Marks, person: int) -> int:
+def see(cells: Cells, person: int) -> int:
+    """Note somebody without a record; their place, or -1 where they were known already."""
+    place = int(place_of(cells, person))
+    if cells[place] != FREE:
+        return -1
+    cells[place] = scramble(scramble(np.uint64(person))) & _WHO | SEEN
+    return place
+
+
+@njit(cache=True, nogil=True)
+def enter(cells: Cells, person: int) -> int:
     """Put a person in, or mark them again; tells how many places this took, 0 or 1."""
-    place = place_of(keys, marks, person)
-    taken = int(marks[place] == FREE)
-    keys[place] = person
-    marks[place] = IN
+    place = place_of(cells, person)
+    taken = int(cells[place] == FREE)
+    cells[place] = scramble(scramble(np.uint64(person))) & _WHO | IN
     return taken
 
 
 @njit(cache=True, nogil=True)
-def leave(keys: Keys, marks: Marks, person: int) -> None:
-    """Take a person out who is in."""
-    marks[place_of(keys, marks, person)] = SEEN
+def enter_at(cells: Cells, place: int) -> None:
+    """Put in who stands at a place."""
+    cells[place] = cells[place] & _WHO | IN
 
 
 @njit(cache=True, nogil=True)
-def move_over(keys: Keys, marks: Marks, new_keys: Keys, new_marks: Marks) -> int:
+def leave(cells: Cells, person: int) -> None:
+    """Take a person out who is in."""
+    place = place_of(cells, person)
+    cells[place] = cells[place] & _WHO | SEEN
+
+
+@njit(cache=True, nogil=True)
+def move_over(cells: Cells, larger: Cells) -> int:
     """Copy those who are in to an empty, larger set; tells how many."""
-    count = 0
-    for place in range(keys.size):
-        if marks[place] == IN:
-            count += enter(new_keys, new_marks, keys[place])
+    count, mask = 0, larger.size - 1
+    for cell in cells:
+        if cell & _MARK == IN:
+            # The lowest two bits are not part of a place, so the cell tells where it belongs.
+            place = int(cell >> _11) & mask
+            while larger[place] != FREE:
+                place = (place + 1) & mask
+            larger[place] = cell
+            count += 1
     return count

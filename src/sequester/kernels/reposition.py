@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numba import njit
 
-from sequester.kernels.person_sets import FREE, IN, SEEN, draw, enter, is_in, leave, place_of
+from sequester.kernels.person_sets import draw, enter, enter_at, is_in, leave, see
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Codes, Counts
-    from sequester.kernels.person_sets import Keys, Marks
+    from sequester.kernels.person_sets import Cells
 
     Costs = npt.NDArray[np.float64]
     State = npt.NDArray[np.uint64]
@@ -55,10 +55,12 @@ class Bags(NamedTuple):
     """Home and value to the first suppressed row."""
     held_counts: Counts
     """Home and value to the number of suppressed rows."""
-    keys: Keys
+    slots: npt.NDArray[np.uint16]
+    """Home and row to 1 + the row of the slot in which it is published; 0 for those that are not."""
+    sizes: Counts
+    """Home to its number of records."""
+    cells: Cells
     """Slot to the set of its persons."""
-    marks: Marks
-    """Slot to the marks of its set."""
     used: Counts
     """Slot to the places that are taken in its set."""
     state: State
@@ -87,42 +89,42 @@ def largest_level(counts: Counts, numerator: int, denominator: int) -> int:
 def take_in(number: int, values: Codes, persons: Counts, level_parts: tuple[int, int], bags: Bags) -> None:
     """Add a snapshot: as many records of each value as are eligible are published, the rest is held back.
 
-    Of a person with several records one is a candidate; which one, and who is held back, is drawn. Requires
-    bags of this slot and home that are empty, and room for all persons.
+    Of a person with several records the first is a candidate; who is held back is drawn. Requires bags of
+    this slot and home that are empty, and room for all persons.
     """
     window = bags.heads.shape[0]
     n_records, n_values = values.size, bags.heads.shape[2]
     slot, home = number % window, number % (2 * window)
-    links, people, keys, marks = bags.links[home], bags.people[home], bags.keys[slot], bags.marks[slot]
+    links, cells = bags.links[home], bags.cells[slot]
     heads, counts, totals = bags.heads[slot, 0], bags.counts[slot, 0], bags.totals[slot]
     held_heads, held_counts = bags.held_heads[slot], bags.held_counts[slot]
-    order = np.arange(n_records)
-    for last in range(n_records - 1, 0, -1):
-        other = draw(bags.state, last + 1)
-        order[last], order[other] = order[other], order[last]
     candidates = np.zeros(n_values, np.int64)
-    places = np.empty(n_records, np.int64)
-    for row in order:
-        people[row] = persons[row]
-        place = place_of(keys, marks, persons[row])
-        if marks[place] == FREE:
-            keys[place] = persons[row]
-            marks[place] = SEEN
-            bags.used[slot] += 1
+    places = np.empty(n_records, np.int32)
+    order = np.empty(n_records, np.int32)
+    bags.sizes[home] = n_records
+    for row in range(n_records):
+        bags.people[home, row] = persons[row]
+        places[row] = see(cells, persons[row])
+        if places[row] != END:
             candidates[values[row]] += 1
-            places[row] = place
-        else:
-            places[row] = END
+            bags.used[slot] += 1
+        # A random order, built from the front.
+        other = draw(bags.state, row + 1)
+        order[row] = order[other]
+        order[other] = row
     level = largest_level(candidates, level_parts[0], level_parts[1])
-    for row in order:
+    for place in range(n_records):
+        row = order[place]
         value = values[row]
         if places[row] != END and totals[value] < level:
-            marks[places[row]] = IN
+            enter_at(cells, places[row])
+            bags.slots[home, row] = slot + 1
             links[row] = heads[value]
             heads[value] = row
             counts[value] += 1
             totals[value] += 1
         else:
+            bags.slots[home, row] = 0
             links[row] = held_heads[value]
             held_heads[value] = row
             held_counts[value] += 1
@@ -171,12 +173,12 @@ def find_free(first: int, home: int, target: int, bags: Bags) -> tuple[int, int]
     """Find a record of a bag whose person has no record in slot `target`: the one before it, and it."""
     window = bags.heads.shape[0]
     links, people = bags.links[home % (2 * window)], bags.people[home % (2 * window)]
-    keys, marks = bags.keys[target % window], bags.marks[target % window]
+    cells = bags.cells[target % window]
     before, row = END, first
     for _ in range(TRIES):
         if row == END:
             break
-        if not is_in(keys, marks, people[row]):
+        if not is_in(cells, people[row]):
             return before, row
         before, row = row, links[row]
     return END, END
@@ -235,8 +237,9 @@ def move(value: int, home: int, row: int, previous: int, source: int, target: in
     else:
         bags.counts[source % window, source - home, value] -= 1
         bags.totals[source % window, value] -= 1
-        leave(bags.keys[source % window], bags.marks[source % window], person)
+        leave(bags.cells[source % window], person)
     if target == END:
+        bags.slots[home % (2 * window), row] = 0
         links[row] = bags.held_heads[home % window, value]
         bags.held_heads[home % window, value] = row
         bags.held_counts[home % window, value] += 1
@@ -246,7 +249,8 @@ def move(value: int, home: int, row: int, previous: int, source: int, target: in
         bags.heads[slot, target - home, value] = row
         bags.counts[slot, target - home, value] += 1
         bags.totals[slot, value] += 1
-        bags.used[slot] += enter(bags.keys[slot], bags.marks[slot], person)
+        bags.slots[home % (2 * window), row] = slot + 1
+        bags.used[slot] += enter(bags.cells[slot], person)
 
 
 @njit(cache=True, nogil=True)
@@ -421,20 +425,18 @@ def shake(number: int, level_parts: tuple[int, int], bags: Bags) -> None:
 
 @njit(cache=True, nogil=True)
 def gather_slot(number: int, bags: Bags) -> tuple[Counts, Codes]:
-    """List the records of a slot, bag after bag: home and row."""
-    window, n_values = bags.heads.shape[0], bags.heads.shape[2]
+    """List the records of a slot by home and row."""
+    window = bags.heads.shape[0]
     slot = number % window
     size = bags.totals[slot].sum()
     homes, rows = np.empty(size, np.int64), np.empty(size, np.int32)
     at = 0
-    for distance in range(window):
-        home = number - distance
-        for value in range(n_values):
-            row = bags.heads[slot, distance, value]
-            while row != END:
+    for home in range(max(number - window + 1, 0), number + 1):
+        slots = bags.slots[home % (2 * window)]
+        for row in range(bags.sizes[home % (2 * window)]):
+            if slots[row] == slot + 1:
                 homes[at], rows[at] = home, row
                 at += 1
-                row = bags.links[home % (2 * window), row]
     return homes, rows
 
 
@@ -446,7 +448,7 @@ def count_repeated(homes: Counts, rows: Codes, first: int, stop: int, bags: Bags
     for place in range(rows.size):
         person = bags.people[homes[place] % (2 * window), rows[place]]
         for slot in range(first, stop):
-            if is_in(bags.keys[slot % window], bags.marks[slot % window], person):
+            if is_in(bags.cells[slot % window], person):
                 count += 1
                 break
     return count
@@ -460,7 +462,7 @@ def enter_all(number: int, bags: Bags) -> None:
     homes, rows = gather_slot(number, bags)
     for place in range(rows.size):
         person = bags.people[homes[place] % (2 * window), rows[place]]
-        bags.used[slot] += enter(bags.keys[slot], bags.marks[slot], person)
+        bags.used[slot] += enter(bags.cells[slot], person)
 
 
 @njit(cache=True, nogil=True)
@@ -473,5 +475,11 @@ def clear_slot(number: int, bags: Bags) -> None:
     bags.totals[slot] = 0
     bags.held_heads[slot] = END
     bags.held_counts[slot] = 0
-    bags.marks[slot] = FREE
+    bags.cells[slot] = 0
     bags.used[slot] = 0
+    # Rows of the next slot at this place must not be taken for rows of this one.
+    for home in range(max(number - window + 1, 0), number + 1):
+        slots = bags.slots[home % (2 * window)]
+        for row in range(bags.sizes[home % (2 * window)]):
+            if slots[row] == slot + 1:
+                slots[row] = 0

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sequester.kernels.reposition import Bags
     from sequester.methods.reposition.costs import Costs
 
-Array = TypeVar("Array", "Codes", "Counts")
+Array = TypeVar("Array", "Codes", "Counts", "npt.NDArray[np.uint16]")
 _SMALLEST_SET = 64
 
 
@@ -108,6 +108,9 @@ class Window:
         kernel = kernels.reposition
         parts = (self.level.numerator, self.level.denominator)
         kernel.take_in(number, values, persons, parts, self.bags)
+        # Every relay may bring somebody new into every slot.
+        busiest = int(self.bags.used.max()) + int(self.bags.held_counts.sum())
+        self.bags = self._with_larger_sets(self.bags, busiest)
         self.n_fed += 1
         if self.first_window == "ilp" and self.n_fed <= self.size:
             # Nothing leaves before the window is full, so all of it is settled at once then.
@@ -161,9 +164,11 @@ class Window:
         bags = self.bags
         counters = (self.n_fed, self.n_published, self.n_relays, self.n_steps)
         shape = (*counters, self.n_values, bags.links.shape[1])
-        arrays: dict[str, npt.NDArray[np.int32] | npt.NDArray[np.int64]] = {
+        arrays: dict[str, npt.NDArray[np.integer]] = {
             "shape": np.array(shape, np.int64),
             "links": bags.links,
+            "slots": bags.slots,
+            "sizes": bags.sizes,
             "heads": bags.heads,
             "held_heads": bags.held_heads,
             "counts": bags.counts,
@@ -176,7 +181,7 @@ class Window:
         shape = np.frombuffer(content["shape"], np.int64).tolist()
         self.n_fed, self.n_published, self.n_relays, self.n_steps, n_values, capacity = shape
         bags = self._empty(n_values=n_values, capacity=capacity, places=_SMALLEST_SET)
-        for name in ("links", "heads", "held_heads", "counts", "held_counts"):
+        for name in ("links", "slots", "sizes", "heads", "held_heads", "counts", "held_counts"):
             array = getattr(bags, name)
             array[:] = np.frombuffer(content[name], array.dtype).reshape(array.shape)
         bags.totals[:] = bags.counts.sum(axis=1)
@@ -234,8 +239,9 @@ class Window:
             totals=np.zeros((size, n_values), np.int64),
             held_heads=np.full((size, n_values), -1, np.int32),
             held_counts=np.zeros((size, n_values), np.int64),
-            keys=np.zeros((size, places), np.int64),
-            marks=np.zeros((size, places), np.uint8),
+            slots=np.zeros((2 * size, capacity), np.uint16),
+            sizes=np.zeros(2 * size, np.int64),
+            cells=np.zeros((size, places), np.uint64),
             used=np.zeros(size, np.int64),
             state=np.ones(1, np.uint64),
         )
@@ -255,28 +261,22 @@ class Window:
         if values.size > bags.links.shape[1]:
             capacity = max(values.size, min(2 * bags.links.shape[1], values.size + 1024))
             bags = bags._replace(
-                links=_widened(bags.links, capacity, -1), people=_widened(bags.people, capacity, 0)
+                links=_widened(bags.links, capacity, -1),
+                people=_widened(bags.people, capacity, 0),
+                slots=_widened(bags.slots, capacity, 0),
             )
         self.bags = self._with_larger_sets(bags, values.size)
 
-    def _with_larger_sets(self, bags: Bags, n_new: int) -> Bags:
-        """Every relay may bring somebody new into every slot; a set is never more than half full."""
-        needed = 2 * (int(bags.used.max()) + int(bags.held_counts.sum()) + n_new)
-        places = bags.keys.shape[1]
-        if needed <= places:
+    def _with_larger_sets(self, bags: Bags, n_persons: int) -> Bags:
+        """Make room for so many persons in every set, which is never more than half full."""
+        places = bags.cells.shape[1]
+        if 2 * n_persons <= places:
             return bags
-        while places < needed:
+        while places < 2 * n_persons:
             places *= 2
-        keys = np.zeros((self.size, places), np.int64)
-        marks = np.zeros((self.size, places), np.uint8)
-        used = np.array(
-            [
-                kernels.person_sets.move_over(bags.keys[slot], bags.marks[slot], keys[slot], marks[slot])
-                for slot in range(self.size)
-            ],
-            np.int64,
-        )
-        return bags._replace(keys=keys, marks=marks, used=used)
+        cells = np.zeros((self.size, places), np.uint64)
+        moved = [kernels.person_sets.move_over(bags.cells[slot], cells[slot]) for slot in range(self.size)]
+        return bags._replace(cells=cells, used=np.array(moved, np.int64))
 
 
 def _widened(array: Array, width: int, filling: int) -> Array:
