@@ -300,3 +300,16 @@ def test_hole_6_dependent_quasi_identifiers_are_named():
     told = "'admitted' and 'LOS' add up to 'left'"
     assert any(told in limit for limit in release.limits)
     assert any(told in warning for warning in release.warnings)
+
+
+def test_hole_4_greedy_descent_is_local():
+    """The best node lies below one that is worse than its siblings; a full search finds it."""
+    tree = Hierarchy.from_tree({"x": ["a", "b"], "y": ["c", "d"]})
+    rows = ["ac", "ca", "ca", "cc", "cd", "cb", "dd"]
+    frame = pl.DataFrame(
+        {"who": list("1234567"), "n": [1] * 7, "Q": [q for q, _ in rows], "R": [r for _, r in rows]}
+    )
+    table = EventTable(frame, Schema(person="who", order="n", quasi={"Q": tree, "R": tree}))
+    greedy, full = (run(HALT(k=2, c=1, p=2, search=search), table) for search in ("greedy", "full"))
+    assert greedy.utility["information_loss"].value == pytest.approx(0.5)
+    assert full.utility["information_loss"].value == pytest.approx(11 / 28)

@@ -183,7 +183,7 @@ class Scratch(NamedTuple):
 def find_open(book: Book, member: int, kind: int, item: int) -> int:
     """Give the number of the open sequence that a step leads to, -1 where it is not open."""
     runs = book.fresh if member >= book.n_base or book.is_fresh[item] else book.base
-    return find_child(runs, member, book.group_of[item], pack_child(kind, item))
+    return int(find_child(runs, member, book.group_of[item], pack_child(kind, item)))
 
 
 @njit(cache=True, nogil=True)

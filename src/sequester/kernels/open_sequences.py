@@ -40,13 +40,13 @@ class Runs(NamedTuple):
 @njit(cache=True, nogil=True)
 def pack_child(kind: int, item: int) -> int:
     """Write the last step of a child as one number."""
-    return (np.int64(kind) << ITEM_BITS) | np.int64(item)
+    return int((np.int64(kind) << ITEM_BITS) | np.int64(item))
 
 
 @njit(cache=True, nogil=True)
 def pack_step(member: int, kind: int, item: int) -> int:
     """Write a step from a member to its child as one number."""
-    return (np.int64(member) << (ITEM_BITS + 1)) | pack_child(kind, item)
+    return int((np.int64(member) << (ITEM_BITS + 1)) | pack_child(kind, item))
 
 
 @njit(cache=True, nogil=True)
@@ -82,7 +82,7 @@ def find_child(runs: Runs, member: int, group: int, child: int) -> int:
         else:
             high = middle
     if low < stop and runs.children[low] == child:
-        return runs.first + low
+        return int(runs.first + low)
     return -1
 
 

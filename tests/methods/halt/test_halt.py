@@ -12,7 +12,11 @@ from hypothesis import assume, given, settings
 
 from methods.halt.tables import Case, as_oracle, cases, event_table
 from oracles import hierarchy, kcp
+from sequester.data.schema import Schema
+from sequester.data.table import EventTable
 from sequester.errors import ParameterError, SchemaError, SequesterWarning, UnattainableError
+from sequester.hierarchies import Hierarchy
+from sequester.methods.halt import lattice_search, open_book, workload
 from sequester.methods.halt.glogen import GloGen
 from sequester.methods.halt.halt import HALT
 from sequester.testing import symbol_table
@@ -214,10 +218,6 @@ def test_kept_columns_leave_as_they_were_and_the_limits_name_them():
     frame = pl.DataFrame(
         {"who": list("aabb"), "n": [1, 2, 1, 2], "stay": ["1"] * 4, "ward": ["x", None, "x", "y"]}
     )
-    from sequester.data.schema import Schema
-    from sequester.data.table import EventTable
-    from sequester.hierarchies import Hierarchy
-
     schema = Schema(person="who", order="n", quasi={"stay": Hierarchy.flat()}, keep=["ward"])
     release = run(HALT(k=2, c=1, p=2), EventTable(frame, schema))
     assert release.frame.columns == ["person", "order", "stay", "ward"]
@@ -259,3 +259,69 @@ def test_a_lattice_that_is_too_large_is_refused():
     table = event_table([[dict.fromkeys(trees, "a")]] * 2, trees, [set()] * 2)
     with pytest.raises(ParameterError, match=r"at most 10,000 combinations of levels, and here are 15,625"):
         run(HALT(k=2, c=1, p=1, search="full"), table)
+
+
+def test_what_is_too_much_is_refused_before_it_starts_with_the_largest_p(monkeypatch):
+    table = stays(*["1", "2", "30", "31"] * 3).table()
+    monkeypatch.setattr(workload, "MOST_WORK", 12)
+    monkeypatch.setattr(workload, "PER_SECOND", 0.001)
+    persons = [[{"Q": "a", "R": "b"}, {"Q": "b", "R": "a"}]] * 3
+    trees = {"Q": {"a": "*", "b": "*"}, "R": {"a": "*", "b": "*"}}
+    wide = event_table(persons, trees, [set()] * 3)
+    phases = []
+    with pytest.raises(
+        UnattainableError, match=r"p = 3 is too much to count.*about 12 hours; the largest p that fits is 1"
+    ):
+        HALT(k=2, c=1, p=3).apply(wide, progress=lambda _, phase: phases.append(phase))
+    assert "looking for channels" not in phases
+    assert run(HALT(k=2, c=1, p=1), wide).verdict
+    monkeypatch.setattr(workload, "MOST_WORK", 1)
+    with pytest.raises(UnattainableError, match="no p fits"):
+        run(HALT(k=2, c=1, p=2), table)
+
+
+def test_levels_that_are_too_much_to_count_are_passed_over_and_that_is_said(monkeypatch):
+    case = stays(*["1", "2", "30", "31"] * 3)
+    assert set(run(HALT(k=2, c=1, p=1), case.table()).frame["stay"]) == {"1", "2", "30", "31"}
+    monkeypatch.setattr(lattice_search, "MOST_WORK", 12)
+    with pytest.warns(SequesterWarning, match="finer levels were not looked at"):
+        release = HALT(k=2, c=1, p=1).apply(case.table())
+    assert set(release.frame["stay"]) == {"short", "long"}
+
+
+def test_more_than_memory_holds_is_refused(monkeypatch):
+    monkeypatch.setattr(open_book, "MOST_MEMBERS", 2)
+    with pytest.raises(UnattainableError, match="more than 2 g-sequences have to be held: take a smaller p"):
+        run(HALT(k=2, c=1, p=1), stays(*["1", "2", "30", "31"] * 3).table())
+
+
+def test_a_table_without_quasi_identifiers_is_refused():
+    frame = pl.DataFrame({"who": ["a"], "n": [1], "ill": ["x"]})
+    table = EventTable(frame, Schema(person="who", order="n", sensitive={"ill": ["x"]}))
+    with pytest.raises(SchemaError, match="glogen needs quasi-identifiers, and no column has the role quasi"):
+        GloGen(k=2, c=1, p=1).apply(table)
+
+
+def test_protected_values_of_a_quasi_identifier_leave_as_they_are():
+    frame = pl.DataFrame(
+        {"who": list("abcdef"), "n": [1] * 6, "ill": ["HIV", "flu", "flu", "cold", "cold", "gout"]}
+    )
+    tree = Hierarchy.from_tree({"infection": ["HIV", "flu", "cold"], "other": ["gout"]})
+    table = EventTable(
+        frame, Schema(person="who", order="n", quasi={"ill": tree}, sensitive={"ill": ["HIV"]})
+    )
+    release = run(HALT(k=2, c=0.5, p=1), table)
+    assert "HIV" in set(release.frame["ill"])
+    assert "gout" not in set(release.frame["ill"])
+    assert release.verdict
+
+
+def test_a_star_beside_nothing_but_protected_values_has_no_company():
+    """Nothing can join the star of the only ordinary value, and the column does not vanish."""
+    frame = pl.DataFrame({"who": list("abcd"), "n": [1] * 4, "ill": ["HIV", "HIV", "HIV", "flu"]})
+    tree = Hierarchy.flat()
+    table = EventTable(
+        frame, Schema(person="who", order="n", quasi={"ill": tree}, sensitive={"ill": ["HIV"]})
+    )
+    with pytest.raises(UnattainableError, match="cannot be kept"):
+        run(HALT(k=2, c=0.8, p=1), table)

@@ -193,9 +193,14 @@ class Elimination:
             below=self.extraction,
             is_fresh=is_fresh,
         )
-        for _ in extraction.deepen(draft.node, progress=progress):
+        # Beside protected values, the stars of a column that shows nothing else can be seen.
+        node = tuple(
+            min(level, axis.height - 1) if is_fresh[axis.first + axis.star] else level
+            for axis, level in zip(self.axes.each, draft.node, strict=True)
+        )
+        for _ in extraction.deepen(node, progress=progress):
             pass
-        stacked = _Stack.of(extraction.known(draft.node))
+        stacked = _Stack.of(extraction.known(node))
         return (extraction, stacked) if len(stacked.items) else None
 
     def released(self, draft: Draft) -> list[Codes]:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     Amounts = npt.NDArray[np.float64]
 
-MOST_WORK = 1e12
-"""G-sequences of persons that are counted at most: about an hour on two cores."""
-PER_SECOND = 3e8
+MOST_WORK = 1e11
+"""G-sequences of persons that are counted at most: an hour or two on two cores."""
+PER_SECOND = 2e7
 """About so many are counted in a second."""
 
 
