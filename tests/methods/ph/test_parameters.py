@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.errors import InputError, ParameterError, SchemaError, SequesterWarning, UnattainableError
+from sequester.methods.ph import followed
 from sequester.methods.ph.pattern_method import SensitivePattern
 from sequester.methods.ph.ph import PH, Bounded
 from sequester.methods.ph.sbsh import SBSH
@@ -168,3 +170,21 @@ def test_events_at_the_same_time_are_named_in_the_limits():
     by_row = EventTable(pl.DataFrame({"s": ["a", "b"]}), Schema(person="row", symbol="s"))
     release = SBSH(patterns=[["a"]], min_support=1).apply(by_row, seed=SEED)
     assert not any("at the same time" in line for line in release.limits)
+
+
+def test_more_frequent_patterns_than_anybody_can_follow_are_refused(monkeypatch):
+    monkeypatch.setattr(followed, "MAX_PATTERNS", 3)
+    monkeypatch.setattr(followed, "MAX_FOLLOWED", 3)
+    with pytest.raises(ParameterError, match="more than 3 patterns have at least 2 supporters"):
+        PH(patterns=AB, min_support=2).apply(symbol_table(["abcd"] * 3), seed=SEED)
+
+
+def test_trips_are_refused():
+    frame = pl.DataFrame({"who": ["p", "p"], "n": [1, 2], "t": ["x", "y"], "s": ["a", "b"]})
+    table = EventTable(frame, Schema(person="who", order="n", symbol="s", trip="t"))
+    with pytest.raises(SchemaError, match="ph hides patterns in one sequence per person: leave trip out"):
+        PH(patterns=AB, min_support=2).accept(table)
+
+
+def test_numbers_of_numpy_are_whole_numbers_too():
+    assert PH(patterns=AB, min_support=np.int64(2)).min_support == 2
