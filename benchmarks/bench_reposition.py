@@ -1,0 +1,195 @@
+"""Reposition: equality with exhaustive search, then time, memory and growth; the durable stream; the program.
+
+Run: python benchmarks/bench_reposition.py [--records N] [--days N] [--huge]
+Times are of the process (its own work) beside those of the wall, because other work may run on the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import tempfile
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from oracles import reposition as oracle
+from sequester.methods.reposition.costs import Costs
+from sequester.methods.reposition.integer_program import best_arrangement
+from sequester.methods.reposition.window import Snapshot, Window
+from sequester.workflow.stream.stream import stream
+
+VALUES, WINDOW, LEVEL = 100, 7, 10
+
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def new_window(size=WINDOW, level=LEVEL, cost="linear"):
+    return Window(size=size, level=Fraction(level), costs=Costs.of(cost, window=size), seed=1)
+
+
+def day(chance, n_records, n_values=VALUES):
+    shares = chance.dirichlet(np.full(n_values, 0.7))
+    values = chance.choice(n_values, n_records, p=shares).astype(np.int32)
+    return Snapshot(values, chance.integers(0, 30 * n_records, n_records))
+
+
+def equal_to_exhaustive_search(count=200):
+    chance = np.random.default_rng(5)
+    for _ in range(count):
+        size, level = int(chance.integers(1, 4)), int(chance.integers(2, 4))
+        window = new_window(size, level)
+        beta = dict.fromkeys(range(3), window.costs.beta)
+        for number in range(4):
+            values = chance.integers(0, 3, chance.integers(0, 5)).tolist()
+            published, held = contents(window, number)
+            first = oracle.suppress_most_frequent(values, level)
+            published += [(number, number, value) for value in first.elements()]
+            left = list(values)
+            for value in first.elements():
+                left.remove(value)
+            held += [(number, value) for value in left]
+            best = oracle.best_loss(published, held, number, level, window.costs.mu, beta)
+            window.feed(np.array(values, np.int32))
+            assert abs(window.loss() - best) < 1e-9, (values, window.loss(), best)
+    print(f"equal to exhaustive search on {count} random streams")
+
+
+def contents(window, number):
+    published, held = [], []
+    for slot in range(max(number - window.size + 1, 0), number):
+        for distance in range(window.size):
+            for value in range(window.n_values):
+                n = int(window.bags.counts[slot % window.size, distance, value])
+                published += [(slot, slot - distance, value)] * n
+        for value in range(window.n_values):
+            held += [(slot, value)] * int(window.bags.held_counts[slot % window.size, value])
+    return published, held
+
+
+def feed_rate(n_records, n_days, n_values=VALUES):
+    chance = np.random.default_rng(0)
+    days = [day(chance, n_records, n_values) for _ in range(12)]
+    window = new_window()
+    for each in days[: WINDOW + 1]:
+        window.feed(each)
+    relays = window.n_relays
+    own, wall = time.process_time(), time.perf_counter()
+    n_out = n_lost = 0
+    for number in range(n_days):
+        for gone in window.feed(days[number % len(days)]):
+            n_out += gone.rows.size
+            n_lost += int(gone.expired.sum())
+    own, wall = time.process_time() - own, time.perf_counter() - wall
+    total = n_records * n_days
+    print(
+        f"feed {n_values:>5} values, {n_records:>9,} a day: {total / own / 1e6:5.1f} M records/s of its own "
+        f"time, {total / wall / 1e6:5.1f} by the wall; {(window.n_relays - relays) / n_days:,.0f} relays a day, "
+        f"{n_lost / max(n_out + n_lost, 1):.2%} lost   [bar: 5 M/s at 100 values]"
+    )
+    return total / own
+
+
+def huge(n_total=100_000_000, n_records=100_000):
+    chance = np.random.default_rng(0)
+    days = [day(chance, n_records) for _ in range(12)]
+    window = new_window()
+    for each in days:
+        window.feed(each)
+    before = peak()
+    wall = time.perf_counter()
+    for number in range(n_total // n_records):
+        window.feed(days[number % len(days)])
+    print(
+        f"{n_total:,} records through feed in {time.perf_counter() - wall:.1f} s; peak memory {before:,.0f} "
+        f"MB before, {peak():,.0f} MB after   [bar: constant]"
+    )
+
+
+def durable(n_records, n_days):
+    chance = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "in").mkdir()
+        (folder / "c.toml").write_text(
+            '[data]\nperson = "who"\ntime = "at"\n[data.quasi.age]\nhierarchy = { kind = "flat" }\n'
+            '[data.quasi.district]\nhierarchy = { kind = "flat" }\n[data.sensitive.ill]\nprotect = "all"\n'
+            f'[method]\nname = "reposition"\nl = {LEVEL}\nwindow = {WINDOW}\ncost = "linear"\n'
+            '[release]\nseed = "a sentence that nobody guesses"\n'
+        )
+        first = np.datetime64("2024-01-01")
+        for number in range(n_days):
+            each = day(chance, n_records)
+            pl.DataFrame(
+                {
+                    "who": each.persons,
+                    "at": np.full(n_records, first + number),
+                    "age": chance.integers(0, 100, n_records).astype(str),
+                    "district": chance.integers(0, 50, n_records).astype(str),
+                    "ill": np.array([f"d{value:03d}" for value in range(VALUES)])[each.values],
+                }
+            ).write_parquet(folder / "in" / f"{first + number}.parquet")
+        places = {"inputs": folder / "in", "out": folder / "out", "state": folder / "state"}
+        own, wall = time.process_time(), time.perf_counter()
+        stream(folder / "c.toml", **places)
+        own, wall = time.process_time() - own, time.perf_counter() - wall
+        total = n_records * n_days
+        print(
+            f"durable stream, Parquet in and out, {n_days} days of {n_records:,}: {total / wall:,.0f} "
+            f"records/s by the wall ({total / own:,.0f} of its own time, which counts every thread)   [bar: 300,000]"
+        )
+        wall = time.perf_counter()
+        stream(folder / "c.toml", **places)
+        print(f"restart with nothing to do: {time.perf_counter() - wall:.2f} s   [bar: 2 s]")
+
+
+def integer_program(n_records, n_values=20):
+    chance = np.random.default_rng(2)
+    days = [day(chance, n_records, n_values) for _ in range(WINDOW)]
+    window = new_window(cost="quadratic")
+    wall = time.perf_counter()
+    for each in days:
+        window.feed(each)
+    grown, loss = time.perf_counter() - wall, window.loss()
+    present = np.stack([np.bincount(each.values, minlength=n_values) for each in days])
+    mu, betas = np.array(window.costs.mu), np.full(n_values, window.costs.beta)
+    wall = time.perf_counter()
+    best = best_arrangement(present, level=Fraction(LEVEL), mu=mu, betas=betas)
+    took = time.perf_counter() - wall
+    distance = np.arange(WINDOW)[None, :] - np.arange(WINDOW)[:, None]
+    moved = (best.sum(axis=2) * mu[np.maximum(distance, 0)]).sum()
+    exact = moved + (present.sum(axis=0) - best.sum(axis=(0, 1))) @ betas
+    print(
+        f"first window, {n_values} values, {n_records:,} a day: grown {grown:.4f} s at cost {loss:,.0f}, "
+        f"integer program {took:.2f} s at cost {exact:,.0f} (persons not considered)"
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=100_000, help="records a day")
+    parser.add_argument("--days", type=int, default=20, help="days that are timed")
+    parser.add_argument("--huge", action="store_true", help="also 100 million records through feed")
+    asked = parser.parse_args()
+    equal_to_exhaustive_search()
+    rates = [feed_rate(n, asked.days) for n in (asked.records // 4, asked.records // 2, asked.records)]
+    print(f"growth: {rates[0] / rates[-1]:.2f} times the time per record at four times the size")
+    for n_values in (20, 1000):
+        feed_rate(asked.records, asked.days, n_values)
+    print(f"peak memory {peak():,.0f} MB")
+    integer_program(min(asked.records, 2_000))
+    durable(asked.records, max(asked.days, WINDOW + 3))
+    if asked.huge:
+        huge()
+
+
+if __name__ == "__main__":
+    main()
