@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -68,7 +70,7 @@ def test_the_running_bound_is_no_less_than_what_leaks(stream):
 
 @given(st.lists(st.tuples(st.sampled_from(["ab", "ba"]), st.sampled_from([(0, 0), (0, 1)])), max_size=8))
 def test_a_ledger_takes_back_what_it_took_down(entries):
-    ledger = Ledger(2, [[("a", "b")], [("b", "a")]])
+    ledger = Ledger(2, [[("a", "b")], [("b", "a")]], window=2)
     ledger.add(("a", "b"), (0, 1))
     ledger.settle()
     before = ledger.total, ledger.leakage, ledger.worst_to_come
@@ -79,18 +81,39 @@ def test_a_ledger_takes_back_what_it_took_down(entries):
     assert (ledger.total, ledger.leakage, ledger.worst_to_come) == before
 
 
+def take_down(ledgers, before, symbol, node):
+    """Count the tuples that end with a symbol, as a stream does."""
+    for ledger in ledgers:
+        for places in itertools.combinations(before[-ledger.window :], ledger.length - 1):
+            symbols = (*(each[0] for each in places), symbol)
+            ledger.add(symbols, (*(each[1] for each in places), node))
+    before.append((symbol, node))
+
+
+events = st.tuples(st.sampled_from("abx"), st.sampled_from([0, 1, 2]))
+
+
 @given(
-    st.lists(st.tuples(st.booleans(), st.sampled_from([(0, 0), (0, 1), (1, 1)])), max_size=8),
-    st.lists(st.booleans(), max_size=30),
+    st.lists(events, max_size=8),
+    st.integers(1, 3),
+    st.text("abx", max_size=25),
+    st.sampled_from([["ab"], ["ab", "ba"], ["ab", "ax"], ["aa"]]),
+    st.sampled_from([["abx"], ["aab", "abb"], ["aaa"]]),
 )
-def test_no_future_on_the_root_is_worse_than_foretold(past, future):
-    ledger = Ledger(2, [[("a", "b")]])
-    for secret, image in past:
-        ledger.add(("a", "b") if secret else ("x", "x"), image)
-    foretold = max(ledger.worst_to_come, ledger.leakage)
-    for secret in future:
-        ledger.add(("a", "b") if secret else ("x", "x"), (0, 0))
-        assert ledger.leakage <= foretold + 1e-9
+def test_no_future_on_the_root_is_worse_than_foretold(past, window, future, pairs, triples):
+    ledgers = [
+        Ledger(2, [map(tuple, pairs)], window=window),
+        Ledger(3, [map(tuple, triples)], window=window),
+    ]
+    before = []
+    for symbol, node in past:
+        take_down(ledgers, before, symbol, node)
+    for symbol in future[:window].ljust(window, "a"):
+        take_down(ledgers, before, symbol, 0)
+    foretold = [max(ledger.worst_to_come, ledger.leakage) for ledger in ledgers]
+    for symbol in future[window:]:
+        take_down(ledgers, before, symbol, 0)
+        assert all(ledger.leakage <= most + 1e-9 for ledger, most in zip(ledgers, foretold, strict=True))
 
 
 def test_a_generous_bound_changes_nothing_and_none_at_all_shows_nothing():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import e, exp, inf, log, log2
+from itertools import combinations
+from math import comb, e, exp, inf, log, log2
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +24,21 @@ def ceiling(n_patterns: int) -> float:
     return log2(n_patterns) if n_patterns > e else n_patterns * log2(e) / e
 
 
+def density(patterns: frozenset[tuple[Hashable, ...]]) -> float:
+    """The largest share of a long run's tuples, at any one choice of steps between places, that are secret.
+
+    Where the symbols of the patterns at one place are all different from those at another, no event can be
+    both, so that at most every second event begins an occurrence; otherwise all may be.
+
+    Examples
+    --------
+    >>> density(frozenset({("a", "b"), ("a", "c")})), density(frozenset({("a", "b"), ("b", "a")}))
+    (0.5, 1.0)
+    """
+    places = [set(symbols) for symbols in zip(*patterns, strict=True)]
+    return 0.5 if any(left.isdisjoint(right) for left, right in combinations(places, 2)) else 1.0
+
+
 class Ledger:
     """Counts of one length: how often each image was released, and how often it was a secret pattern.
 
@@ -33,17 +49,20 @@ class Ledger:
 
     Examples
     --------
-    >>> ledger = Ledger(2, [{("a", "b")}])
+    >>> ledger = Ledger(2, [{("a", "b")}], window=1)
     >>> for symbols, image in [(("a", "b"), (1, 2)), (("b", "a"), (2, 1)), (("a", "a"), (1, 1))]:
     ...     ledger.add(symbols, image)
     >>> round(ledger.leakage, 4)  # log2(3) / 3
     0.5283
     """
 
-    def __init__(self, length: int, groups: Iterable[Iterable[tuple[Hashable, ...]]]) -> None:
+    def __init__(self, length: int, groups: Iterable[Iterable[tuple[Hashable, ...]]], *, window: int) -> None:
         self.length = length
+        self.window = window
         self.groups = [frozenset(group) for group in groups]
         """Patterns that share a bound."""
+        self.densities = [density(group) for group in self.groups]
+        """Group to the largest share of tuples that can be its patterns in the long run."""
         self.total = 0
         self.counts: dict[tuple[int, ...], int] = {}
         self.hits: list[dict[tuple[int, ...], int]] = [{} for _ in self.groups]
@@ -95,19 +114,20 @@ class Ledger:
     def worst_to_come(self) -> float:
         """The most that this can become if only the root is released from now on, whatever happens.
 
-        Requires that no tuple to come has a place before now, other than on the root. Then, with N tuples,
-        c of them not all on the root, and the sum (a log2 N - b) / N of the a occurrences that are not all on
-        the root, the others tell no more than -(1 - c / N) log2 (1 - c / N), even if all of them are secret.
+        Requires that the last `window` places are on the root, so that every tuple to come is, too. Take N
+        tuples, R of them all on the root, and c = N - R others, which stay as many. What the occurrences that
+        are not all on the root tell is (a log2 N - b) / N. Those on the root, y of them, tell
+        (y / N) log2 (N / R), and y is at most R; it is also at most those until now, plus the `density` of
+        all to come, plus a few for tuples that reach back.
         """
         on_root = (ROOT,) * self.length
         all_root = self.counts.get(on_root, 0)
-        other = self.total - all_root
-        # The second part rises with the share c / N up to 1 - 1 / e, and the share only falls.
-        share = min(other / self.total, 1 - 1 / e) if self.total else 0.0
-        beyond = -(1 - share) * log2(1 - share)
         return max(
-            min(self._worst(number, on_root, all_root) + beyond, ceiling(len(group)))
-            for number, group in enumerate(self.groups)
+            min(
+                self._worst_shown(number, on_root, all_root) + self._worst_hidden(number, on_root, all_root),
+                most,
+            )
+            for number, most in enumerate(map(ceiling, map(len, self.groups)))
         )
 
     def _leakage(self, number: int) -> float:
@@ -115,7 +135,7 @@ class Ledger:
             return 0.0
         return (self.occurrences[number] * log2(self.total) - self.logs[number]) / self.total
 
-    def _worst(self, number: int, on_root: tuple[int, ...], all_root: int) -> float:
+    def _worst_shown(self, number: int, on_root: tuple[int, ...], all_root: int) -> float:
         """The largest value of (a log2 N - b) / N for any number of tuples from now on."""
         hidden = self.hits[number].get(on_root, 0)
         a = self.occurrences[number] - hidden
@@ -127,3 +147,18 @@ class Ledger:
         if self.total >= peak:
             return (a * log2(self.total) - b) / self.total
         return a / (peak * log(2))
+
+    def _worst_hidden(self, number: int, on_root: tuple[int, ...], all_root: int) -> float:
+        """The largest value of (y / N) log2 (N / R) for any number of tuples from now on."""
+        other = self.total - all_root
+        if not other:
+            return 0.0
+        # (R / N) log2 (N / R) rises with the share c / N up to 1 - 1 / e, and the share only falls.
+        share = min(other / self.total, 1 - 1 / e)
+        anything = -(1 - share) * log2(1 - share)
+        dense = self.densities[number]
+        hidden = self.hits[number].get(on_root, 0)
+        reaching_back = dense * comb(self.window, self.length - 1) * self.window
+        beyond = max(0.0, hidden + reaching_back - dense * all_root)
+        root = max(all_root, 1)
+        return min(anything, dense * anything + beyond / (other + root) * log2((other + root) / root))

@@ -59,7 +59,7 @@ class OnlineTopDown:
         for pattern in patterns:
             by_length.setdefault(len(pattern), []).append(pattern)
         self._ledgers = [
-            Ledger(length, [[each] for each in group] if worst_case else [group])
+            Ledger(length, [[each] for each in group] if worst_case else [group], window=window)
             for length, group in sorted(by_length.items())
         ]
         self._pending: deque[str] = deque()
