@@ -12,7 +12,27 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations, product
 
-from oracles.hierarchy import ROOT, ancestor_at_level, chain, height, leaf_labels
+from oracles import hierarchy
+from oracles.hierarchy import ROOT, leaf_labels
+
+_ANSWERS = {}
+
+
+def _once(function):
+    """Ask about a tree only once; it is kept, so that no other tree takes its place."""
+
+    def answer(tree, *rest):
+        key = function, id(tree), *rest
+        if key not in _ANSWERS:
+            _ANSWERS[key] = function(tree, *rest), tree
+        return _ANSWERS[key][0]
+
+    return answer
+
+
+chain = _once(hierarchy.chain)
+height = _once(hierarchy.height)
+ancestor_at_level = _once(hierarchy.ancestor_at_level)
 
 
 def length(sequence):
@@ -30,6 +50,7 @@ def itemsets(event, trees, most):
     return found
 
 
+@_once
 def cuts(tree):
     """For each generalization level below the root the nodes that stand for the leaves."""
     return [
