@@ -64,16 +64,21 @@ def protect(
         return
     from sequester.workflow.protect import protect as make  # noqa: PLC0415  (--help need not wait for polars)
 
-    with terminal.progress() as progress:
-        done = make(
-            config,
-            out=out,
-            seed=seed,
-            force=force,
-            checkpoint=checkpoint,
-            progress=progress,
-            warn=terminal.warn,
-        )
+    try:
+        with terminal.progress() as progress:
+            done = make(
+                config,
+                out=out,
+                seed=seed,
+                force=force,
+                checkpoint=checkpoint,
+                progress=progress,
+                warn=terminal.warn,
+            )
+    except KeyboardInterrupt:
+        if checkpoint is not None and checkpoint.exists():
+            terminal.say(f"the steps so far are kept in {checkpoint}; the same command resumes")
+        raise
     terminal.answer(done.to_json(), _tell(done), made=done.written.path)
 
 

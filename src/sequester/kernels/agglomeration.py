@@ -26,6 +26,7 @@ from sequester.kernels.clusters import (
     risk_of,
     risk_of_both,
     settle,
+    turn_to,
 )
 
 if TYPE_CHECKING:
@@ -94,10 +95,9 @@ def advance(
     Writes the pairs into `merges` behind the first `n_merges`, and gives the new numbers of merges and of
     waiting clusters.
     """
-    scratch = new_scratch(demand.n_values)
+    scratch = new_scratch(forest, demand.n_values, longest)
     stack = np.empty(index.low.size + 1, np.int32)
     bounds = np.empty(index.low.size + 1, np.float64)
-    row = np.empty(longest + 1, np.int64)
     fresh = np.empty(most_fresh, np.int32)
     n_fresh = 0
     while n_waiting > 1 and n_fresh < most_fresh:
@@ -107,7 +107,7 @@ def advance(
             clusters.status[partner] != WAITING
             or clusters.version[partner] != clusters.partner_version[cluster]
         ):
-            find_nearest(forest, clusters, demand, index, fresh, n_fresh, cluster, stack, bounds, row)
+            find_nearest(forest, clusters, demand, index, fresh, n_fresh, cluster, stack, bounds, scratch)
             _replay(clusters, winners, cluster)
             continue
         one, other = min(cluster, partner), max(cluster, partner)
@@ -121,7 +121,7 @@ def advance(
             n_waiting -= 1
             clusters.best[one] = np.inf
         else:
-            find_nearest(forest, clusters, demand, index, fresh, n_fresh, one, stack, bounds, row)
+            find_nearest(forest, clusters, demand, index, fresh, n_fresh, one, stack, bounds, scratch)
             fresh[n_fresh] = one
             n_fresh += 1
         _replay(clusters, winners, one)
@@ -129,9 +129,9 @@ def advance(
 
 
 @njit(cache=True, nogil=True)
-def repeat_merges(forest: Forest, clusters: Clusters, demand: Demand, merges: Codes) -> None:
+def repeat_merges(forest: Forest, clusters: Clusters, demand: Demand, merges: Codes, longest: int) -> None:
     """Merge as was merged before."""
-    scratch = new_scratch(demand.n_values)
+    scratch = new_scratch(forest, demand.n_values, longest)
     for i in range(merges.shape[0]):
         settle(
             clusters, demand, merge(forest, clusters, demand, merges[i, 0], merges[i, 1], scratch), scratch
@@ -140,27 +140,22 @@ def repeat_merges(forest: Forest, clusters: Clusters, demand: Demand, merges: Co
 
 @njit(cache=True, nogil=True)
 def _extras(
-    forest: Forest, clusters: Clusters, demand: Demand, cluster: int, finished: Counts, row: Counts
+    forest: Forest, clusters: Clusters, demand: Demand, cluster: int, finished: Counts, scratch: Scratch
 ) -> Counts:
     """List what merging a cluster with each of the finished ones adds to the loss."""
     extras = np.empty(finished.size, np.int64)
+    turn_to(forest, clusters, cluster, scratch)
     for i in range(finished.size):
-        extras[i] = extra_loss(forest, clusters, demand, finished[i], cluster, row)
+        extras[i] = extra_loss(clusters, demand, cluster, finished[i], scratch)
     return extras
 
 
 @njit(cache=True, nogil=True)
 def find_host(
-    forest: Forest,
-    clusters: Clusters,
-    demand: Demand,
-    cluster: int,
-    finished: Counts,
-    row: Counts,
-    scratch: Scratch,
+    forest: Forest, clusters: Clusters, demand: Demand, cluster: int, finished: Counts, scratch: Scratch
 ) -> tuple[int, int]:
     """Find the finished cluster that takes another in for the least extra loss, and the loss; -1 if none."""
-    extras = _extras(forest, clusters, demand, cluster, finished, row)
+    extras = _extras(forest, clusters, demand, cluster, finished, scratch)
     for i in np.argsort(extras, kind="mergesort"):
         host = finished[i]
         risk = risk_of_both(forest, clusters, demand, host, cluster, scratch)
@@ -177,13 +172,12 @@ def place_persons(
 
     Gives the finished clusters after that, those who found none, and the extra loss of the others.
     """
-    scratch = new_scratch(demand.n_values)
-    row = np.empty(longest + 1, np.int64)
+    scratch = new_scratch(forest, demand.n_values, longest)
     left = np.empty(persons.size, np.int64)
     finished = finished.copy()
     n_left, total = 0, 0
     for person in persons:
-        host, extra = find_host(forest, clusters, demand, person, finished, row, scratch)
+        host, extra = find_host(forest, clusters, demand, person, finished, scratch)
         if host < 0:
             left[n_left] = person
             n_left += 1
@@ -204,9 +198,8 @@ def rate_hosts(
     forest: Forest, clusters: Clusters, demand: Demand, cluster: int, finished: Counts, longest: int
 ) -> Amounts:
     """Give each finished cluster the loss of merging with it for each person fewer above the share."""
-    scratch = new_scratch(demand.n_values)
-    row = np.empty(longest + 1, np.int64)
-    extras = _extras(forest, clusters, demand, cluster, finished, row)
+    scratch = new_scratch(forest, demand.n_values, longest)
+    extras = _extras(forest, clusters, demand, cluster, finished, scratch)
     before = risk_of(clusters, demand, cluster, scratch) - demand.c * clusters.counted[cluster]
     rates = np.empty(finished.size, np.float64)
     for i in range(finished.size):

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numba import njit
 
-from sequester.kernels.alignment import Forest, best_bound
-from sequester.kernels.clusters import WAITING, Clusters, Demand, pair_saving
+from sequester.kernels.alignment import Forest, best_bound, best_saving, common_ancestor
+from sequester.kernels.clusters import WAITING, Clusters, Demand, Scratch, new_scratch, pair_saving, turn_to
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts
@@ -42,7 +42,7 @@ class Index(NamedTuple):
     rows: Counts
     """Node to the first row of its box."""
     boxes: Codes
-    """What all clusters of a node have in common, as paths, one row per event."""
+    """What all clusters of a node have in common, one row per event: node (-1 if no leaf) and group."""
     least_kill: Counts
     """Node to the smallest worth of its clusters."""
     most_kill: Counts
@@ -55,46 +55,44 @@ class Index(NamedTuple):
 def _bound_members(
     forest: Forest, clusters: Clusters, order: Codes, low: int, high: int, boxes: Codes, first: int
 ) -> tuple[int, int, int]:
-    """Write the box of some clusters; give the row, the column and the tree to cut them by, or -1 thrice."""
-    start = clusters.offsets[order[low]]
-    length = clusters.length[order[low]]
-    cut_row, cut_column, cut_spread = -1, -1, -1
-    for event in range(length):
+    """Write the box of some clusters; give the event, the quasi-identifier and the node to cut them by.
+
+    The node is -1 where they are all alike.
+    """
+    offsets, cells, worth = clusters.offsets, clusters.cells, forest.worth
+    parent, end, group = forest.parent, forest.end, forest.group
+    start = offsets[order[low]]
+    cut_event, cut_quasi, cut_node, cut_spread = 0, 0, -1, -1
+    for event in range(clusters.length[order[low]]):
         for quasi in range(forest.tops.size - 1):
-            begin, stop = forest.tops[quasi], forest.tops[quasi + 1]
-            depth = stop
-            for i in range(low + 1, high):
-                row = clusters.offsets[order[i]] + event
-                column = begin
-                while column < depth and clusters.paths[row, column] == clusters.paths[start + event, column]:
-                    column += 1
-                depth = column
-            for column in range(begin, stop):
-                boxes[first + event, column] = clusters.paths[start + event, column] if column < depth else -1
-            if depth == stop:
-                continue
-            common = 0
-            if depth > begin:
-                common = forest.worth[clusters.paths[start + event, depth - 1]]
-            spread = 0
+            common = cells[start + event, 2 * quasi]
+            total, is_alike = 0, True
             for i in range(low, high):
-                row = clusters.offsets[order[i]] + event
-                column = depth
-                while column < stop and clusters.paths[row, column] >= 0:
-                    column += 1
-                if column > depth:
-                    spread += forest.worth[clusters.paths[row, column - 1]] - common
-            if spread > cut_spread:
-                cut_row, cut_column, cut_spread = event, depth, spread
-    return cut_row, cut_column, cut_spread
+                node = cells[offsets[order[i]] + event, 2 * quasi]
+                total += worth[node]
+                if node != common:
+                    is_alike = False
+                    common = common_ancestor(parent, end, common, node)
+            boxes[first + event, 2 * quasi] = common if common + 1 == end[common] else -1
+            boxes[first + event, 2 * quasi + 1] = group[common]
+            spread = total - (high - low) * worth[common]
+            if not is_alike and spread > cut_spread:
+                cut_event, cut_quasi, cut_node, cut_spread = event, quasi, common, spread
+    return cut_event, cut_quasi, cut_node
 
 
 @njit(cache=True, nogil=True)
-def _cut(clusters: Clusters, order: Codes, low: int, high: int, event: int, column: int) -> int:
-    """Sort some clusters by a column of their paths, and give the place of a change near the middle."""
+def _cut(
+    forest: Forest, clusters: Clusters, order: Codes, low: int, high: int, event: int, quasi: int, node: int
+) -> int:
+    """Sort some clusters by what lies directly below a node; give the place of a change near the middle."""
+    offsets, cells, parent = clusters.offsets, clusters.cells, forest.parent
     keys = np.empty(high - low, np.int32)
     for i in range(low, high):
-        keys[i - low] = clusters.paths[clusters.offsets[order[i]] + event, column]
+        below = cells[offsets[order[i]] + event, 2 * quasi]
+        while below != node and parent[below] != node:
+            below = parent[below]
+        keys[i - low] = below
     sorting = np.argsort(keys, kind="mergesort")
     before = order[low:high].copy()
     middle = (high - low) // 2
@@ -125,7 +123,7 @@ def build_index(forest: Forest, clusters: Clusters, waiting: Codes) -> Index:
     lengths = np.empty(most, np.int32)
     sizes, rows = np.empty(most, np.int64), np.empty(most, np.int64)
     least_kill, most_kill = np.empty(most, np.int64), np.empty(most, np.int64)
-    boxes = np.empty((max(n_clusters, 16), forest.tops[-1]), np.int32)
+    boxes = np.empty((max(n_clusters, 16), clusters.cells.shape[1]), np.int32)
     roots = np.empty(n_clusters, np.int32)
     n_nodes, n_roots, n_rows = 0, 0, 0
     for i in range(n_clusters):
@@ -144,15 +142,15 @@ def build_index(forest: Forest, clusters: Clusters, waiting: Codes) -> Index:
             wider[:n_rows] = boxes[:n_rows]
             boxes = wider
         rows[node], lengths[node], sizes[node] = n_rows, length, clusters.size[order[low[node]]]
-        event, column, spread = _bound_members(forest, clusters, order, low[node], high[node], boxes, n_rows)
+        event, quasi, above = _bound_members(forest, clusters, order, low[node], high[node], boxes, n_rows)
         n_rows += length
         least_kill[node] = clusters.kill[order[low[node]]]
         most_kill[node] = least_kill[node]
         for i in range(low[node] + 1, high[node]):
             least_kill[node] = min(least_kill[node], clusters.kill[order[i]])
             most_kill[node] = max(most_kill[node], clusters.kill[order[i]])
-        if spread >= 0 and high[node] - low[node] > LEAF:
-            cut = _cut(clusters, order, low[node], high[node], event, column)
+        if above >= 0 and high[node] - low[node] > LEAF:
+            cut = _cut(forest, clusters, order, low[node], high[node], event, quasi, above)
             left[node], right[node] = n_nodes, n_nodes + 1
             low[n_nodes], high[n_nodes] = low[node], cut
             low[n_nodes + 1], high[n_nodes + 1] = cut, high[node]
@@ -175,52 +173,6 @@ def build_index(forest: Forest, clusters: Clusters, waiting: Codes) -> Index:
 
 
 @njit(cache=True, nogil=True)
-def _node_bound(
-    forest: Forest, clusters: Clusters, demand: Demand, index: Index, cluster: int, node: int, row: Counts
-) -> float:
-    """Give a distance that no cluster of a node is nearer than."""
-    saving = best_bound(
-        forest,
-        clusters.paths,
-        clusters.offsets[cluster],
-        clusters.length[cluster],
-        index.boxes,
-        index.rows[node],
-        index.lengths[node],
-        row,
-    )
-    saving = min(saving, index.most_kill[node])
-    a, b = clusters.size[cluster], index.sizes[node]
-    extra = a * (clusters.kill[cluster] - saving) + b * max(index.least_kill[node] - saving, 0)
-    return float(extra / demand.logs[a + b])
-
-
-@njit(cache=True, nogil=True)
-def _compare(
-    forest: Forest, clusters: Clusters, demand: Demand, cluster: int, other: int, row: Counts
-) -> None:
-    """Take another cluster as partner if it is nearer, or as near and first in order."""
-    a, b = clusters.size[cluster], clusters.size[other]
-    ours, theirs = clusters.kill[cluster], clusters.kill[other]
-    # Nothing saves more than the lighter of the two is worth.
-    extra = a * (ours - theirs) if ours > theirs else b * (theirs - ours)
-    if extra / demand.logs[a + b] > clusters.best[cluster]:
-        return
-    saving = pair_saving(forest, clusters, demand, cluster, other, row)
-    distance = (a * (ours - saving) + b * (theirs - saving)) / demand.logs[a + b]
-    if distance > clusters.best[cluster]:
-        return
-    partner = clusters.partner[cluster]
-    if distance == clusters.best[cluster] and partner >= 0:
-        first, second = min(cluster, other), max(cluster, other)
-        if (first, second) > (min(cluster, partner), max(cluster, partner)):
-            return
-    clusters.best[cluster] = distance
-    clusters.partner[cluster] = other
-    clusters.partner_version[cluster] = clusters.version[other]
-
-
-@njit(cache=True, nogil=True)
 def find_nearest(
     forest: Forest,
     clusters: Clusters,
@@ -231,47 +183,101 @@ def find_nearest(
     cluster: int,
     stack: Codes,
     bounds: Amounts,
-    row: Counts,
+    scratch: Scratch,
 ) -> None:
-    """Find the nearest waiting cluster, among those of the index and those that are newer than it."""
-    clusters.best[cluster] = np.inf
-    clusters.partner[cluster] = -1
-    for i in range(n_fresh):
-        other = fresh[i]
-        if other != cluster and clusters.status[other] == WAITING:
-            _compare(forest, clusters, demand, cluster, other, row)
-    n_waiting = 0
-    for root in index.roots:
-        # Sorted with the nearest on top.
-        bound = _node_bound(forest, clusters, demand, index, cluster, root, row)
-        i = n_waiting
-        while i > 0 and bounds[i - 1] < bound:
-            bounds[i], stack[i] = bounds[i - 1], stack[i - 1]
-            i -= 1
-        bounds[i], stack[i] = bound, root
-        n_waiting += 1
-    while n_waiting > 0:
-        n_waiting -= 1
-        node = stack[n_waiting]
-        if bounds[n_waiting] > clusters.best[cluster]:
+    """Find the nearest waiting cluster, among those of the index and those that are newer than it.
+
+    Of several that are equally near, the one comes first whose pair has the smaller person, then the larger.
+    """
+    turn_to(forest, clusters, cluster, scratch)
+    # Taken out of their tuples once, see `alignment`.
+    nodes, fulls, left_over = scratch.lens.nodes, scratch.lens.fulls, scratch.lens.rows
+    most, row, logs = scratch.lens.bounds, scratch.row, demand.logs
+    offsets, cells, lengths, sizes = clusters.offsets, clusters.cells, clusters.length, clusters.size
+    kills, status, is_indexed = clusters.kill, clusters.status, clusters.is_indexed
+    order, low, high, boxes = index.order, index.low, index.high, index.boxes
+    below_left, below_right, box_rows = index.left, index.right, index.rows
+    box_lengths, box_sizes = index.lengths, index.sizes
+    least_kill, most_kill, roots = index.least_kill, index.most_kill, index.roots
+    a, ours, length = sizes[cluster], kills[cluster], lengths[cluster]
+    is_random = demand.is_random
+
+    best, partner = np.inf, -1
+    n_stacked = 0
+    # The newer ones come first, as if they were a leaf; then the roots, and what lies below them.
+    node, i, stop = -1, 0, n_fresh
+    while True:
+        while i < stop:
+            other = fresh[i] if node < 0 else order[i]
+            i += 1
+            if other == cluster or status[other] != WAITING or (node >= 0 and not is_indexed[other]):
+                continue
+            b, theirs = sizes[other], kills[other]
+            # Nothing saves more than the lighter of the two is worth.
+            extra = a * (ours - theirs) if ours > theirs else b * (theirs - ours)
+            if extra / logs[a + b] > best:
+                continue
+            if is_random:
+                saving = pair_saving(clusters, demand, cluster, other, scratch)
+            else:
+                saving = best_saving(
+                    nodes, fulls, left_over, length, cells, offsets[other], lengths[other], row
+                )
+            distance = (a * (ours - saving) + b * (theirs - saving)) / logs[a + b]
+            if distance < best or (
+                distance == best
+                and (min(cluster, other), max(cluster, other))
+                < (min(cluster, partner), max(cluster, partner))
+            ):
+                best, partner = distance, other
+        if node < 0:
+            for root in roots:
+                saving = best_bound(
+                    nodes, fulls, left_over, most, length, boxes, box_rows[root], box_lengths[root], row
+                )
+                saving = min(saving, most_kill[root])
+                b = box_sizes[root]
+                extra = a * (ours - saving) + b * max(least_kill[root] - saving, 0)
+                bound = extra / logs[a + b]
+                # Sorted, with the nearest on top.
+                at = n_stacked
+                while at > 0 and bounds[at - 1] < bound:
+                    bounds[at], stack[at] = bounds[at - 1], stack[at - 1]
+                    at -= 1
+                bounds[at], stack[at] = bound, root
+                n_stacked += 1
+        if n_stacked == 0:
+            break
+        n_stacked -= 1
+        node, i, stop = stack[n_stacked], 0, 0
+        if bounds[n_stacked] > best:
             continue
-        left, right = index.left[node], index.right[node]
-        if left < 0:
-            for i in range(index.low[node], index.high[node]):
-                other = index.order[i]
-                if other != cluster and clusters.is_indexed[other] and clusters.status[other] == WAITING:
-                    _compare(forest, clusters, demand, cluster, other, row)
+        if below_left[node] < 0:
+            i, stop = low[node], high[node]
             continue
-        near = _node_bound(forest, clusters, demand, index, cluster, left, row)
-        far = _node_bound(forest, clusters, demand, index, cluster, right, row)
-        if near > far:
-            left, right, near, far = right, left, far, near
-        if far <= clusters.best[cluster]:
-            stack[n_waiting], bounds[n_waiting] = right, far
-            n_waiting += 1
-        if near <= clusters.best[cluster]:
-            stack[n_waiting], bounds[n_waiting] = left, near
-            n_waiting += 1
+        nearest = np.inf
+        for child in (below_left[node], below_right[node]):
+            saving = best_bound(
+                nodes, fulls, left_over, most, length, boxes, box_rows[child], box_lengths[child], row
+            )
+            saving = min(saving, most_kill[child])
+            b = box_sizes[child]
+            extra = a * (ours - saving) + b * max(least_kill[child] - saving, 0)
+            bound = extra / logs[a + b]
+            if bound > best:
+                continue
+            # The nearer of the two is looked at first.
+            if bound > nearest:
+                stack[n_stacked], bounds[n_stacked] = stack[n_stacked - 1], bounds[n_stacked - 1]
+                stack[n_stacked - 1], bounds[n_stacked - 1] = child, bound
+            else:
+                stack[n_stacked], bounds[n_stacked] = child, bound
+            nearest = bound
+            n_stacked += 1
+    clusters.best[cluster] = best
+    clusters.partner[cluster] = partner
+    if partner >= 0:
+        clusters.partner_version[cluster] = clusters.version[partner]
 
 
 @njit(cache=True, nogil=True)
@@ -282,6 +288,6 @@ def find_many(
     fresh = np.empty(0, np.int32)
     stack = np.empty(index.low.size + 1, np.int32)
     bounds = np.empty(index.low.size + 1, np.float64)
-    row = np.empty(longest + 1, np.int64)
+    scratch = new_scratch(forest, demand.n_values, longest)
     for cluster in which:
-        find_nearest(forest, clusters, demand, index, fresh, 0, cluster, stack, bounds, row)
+        find_nearest(forest, clusters, demand, index, fresh, 0, cluster, stack, bounds, scratch)

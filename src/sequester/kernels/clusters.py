@@ -14,12 +14,15 @@ from numba import njit
 
 from sequester.kernels.alignment import (
     Forest,
+    Lens,
     align,
     best_saving,
+    common_ancestor,
     draw_pairs,
-    event_worth,
+    look_at,
     mix,
-    write_path,
+    new_lens,
+    sequence_worth,
 )
 
 if TYPE_CHECKING:
@@ -68,8 +71,8 @@ class Clusters(NamedTuple):
     """Protected values."""
     is_counted: Mask
     """Person to whether they will be released; others are only covered."""
-    paths: Codes
-    """What clusters show, as paths."""
+    cells: Codes
+    """What clusters show: the node and the group of every cell."""
     kept: Codes
     """Behind each event that is shown the person's own event, by its place in their history."""
     length: Codes
@@ -103,7 +106,7 @@ class Clusters(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room to count values in."""
+    """Room to work in, of a thread's own."""
 
     counts: Counts
     """Value to persons."""
@@ -111,12 +114,22 @@ class Scratch(NamedTuple):
     """Value to the last visit that had it."""
     clock: Counts
     """The number of visits, in the one cell that there is."""
+    lens: Lens
+    """Looks at one cluster after the other."""
+    row: Counts
+    """What the first events of two clusters save."""
 
 
 @njit(cache=True, nogil=True)
-def new_scratch(n_values: int) -> Scratch:
-    """Make room to count values in."""
-    return Scratch(np.zeros(n_values, np.int64), np.zeros(n_values, np.int64), np.zeros(1, np.int64))
+def new_scratch(forest: Forest, n_values: int, longest: int) -> Scratch:
+    """Make room to work in."""
+    return Scratch(
+        np.zeros(n_values, np.int64),
+        np.zeros(n_values, np.int64),
+        np.zeros(1, np.int64),
+        new_lens(forest, longest),
+        np.empty(longest + 1, np.int64),
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -126,7 +139,9 @@ def restore(forest: Forest, clusters: Clusters, person: int) -> None:
     has_value = False
     for event in range(start, stop):
         for quasi in range(forest.tops.size - 1):
-            write_path(forest, clusters.nodes[event, quasi], quasi, clusters.paths[event])
+            node = clusters.nodes[event, quasi]
+            clusters.cells[event, 2 * quasi] = node
+            clusters.cells[event, 2 * quasi + 1] = forest.group[node]
         clusters.kept[event] = event - start
         has_value |= clusters.value_offsets[event + 1] > clusters.value_offsets[event]
     clusters.length[person] = stop - start
@@ -138,7 +153,7 @@ def restore(forest: Forest, clusters: Clusters, person: int) -> None:
     clusters.status[person] = WAITING
     clusters.version[person] += 1
     clusters.is_indexed[person] = False
-    weigh(forest, clusters, person)
+    clusters.kill[person] = sequence_worth(forest, clusters.cells, start, stop - start)
 
 
 @njit(cache=True, nogil=True)
@@ -146,16 +161,6 @@ def restore_many(forest: Forest, clusters: Clusters, persons: Counts) -> None:
     """Make each person a cluster of their own."""
     for person in persons:
         restore(forest, clusters, person)
-
-
-@njit(cache=True, nogil=True)
-def weigh(forest: Forest, clusters: Clusters, cluster: int) -> None:
-    """Add up what the events of a cluster are worth."""
-    total = 0
-    start = clusters.offsets[cluster]
-    for row in range(start, start + clusters.length[cluster]):
-        total += event_worth(forest, clusters.paths, row)
-    clusters.kill[cluster] = total
 
 
 @njit(cache=True, nogil=True)
@@ -177,63 +182,48 @@ def _key(clusters: Clusters, demand: Demand, one: int, other: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def pair_saving(forest: Forest, clusters: Clusters, demand: Demand, one: int, other: int, row: Counts) -> int:
-    """Find what two clusters as one save of an event each."""
-    if demand.is_random:
-        first, second = min(one, other), max(one, other)
-        drawn = draw_pairs(
-            forest,
-            clusters.paths,
-            clusters.offsets[first],
-            clusters.length[first],
-            clusters.offsets[second],
-            clusters.length[second],
-            _key(clusters, demand, first, second),
-        )
-        return int(drawn[2])
-    best = best_saving(
-        forest,
-        clusters.paths,
-        clusters.offsets[one],
-        clusters.length[one],
-        clusters.offsets[other],
-        clusters.length[other],
-        row,
-    )
-    return int(best)
+def turn_to(forest: Forest, clusters: Clusters, cluster: int, scratch: Scratch) -> None:
+    """Turn the lens to a cluster."""
+    look_at(forest, clusters.cells, clusters.offsets[cluster], clusters.length[cluster], scratch.lens)
 
 
 @njit(cache=True, nogil=True)
-def pair_up(forest: Forest, clusters: Clusters, demand: Demand, one: int, other: int) -> tuple[Codes, Codes]:
-    """List the places of the events that two clusters as one keep; `one` has the smaller number."""
+def pair_saving(clusters: Clusters, demand: Demand, cluster: int, other: int, scratch: Scratch) -> int:
+    """Find what two clusters as one save of an event each; the lens looks at the first."""
+    n_left, n_right = clusters.length[cluster], clusters.length[other]
+    start = clusters.offsets[other]
     if demand.is_random:
-        left, right, _ = draw_pairs(
-            forest,
-            clusters.paths,
-            clusters.offsets[one],
-            clusters.length[one],
-            clusters.offsets[other],
-            clusters.length[other],
-            _key(clusters, demand, one, other),
-        )
+        key = _key(clusters, demand, min(cluster, other), max(cluster, other))
+        return int(draw_pairs(scratch.lens, n_left, clusters.cells, start, n_right, key)[2])
+    lens = scratch.lens
+    saving = best_saving(
+        lens.nodes, lens.fulls, lens.rows, n_left, clusters.cells, start, n_right, scratch.row
+    )
+    return int(saving)
+
+
+@njit(cache=True, nogil=True)
+def pair_up(
+    forest: Forest, clusters: Clusters, demand: Demand, one: int, other: int, scratch: Scratch
+) -> tuple[Codes, Codes]:
+    """List the places of the events that two clusters as one keep; `one` has the smaller number."""
+    turn_to(forest, clusters, one, scratch)
+    n_left, n_right = clusters.length[one], clusters.length[other]
+    start = clusters.offsets[other]
+    if demand.is_random:
+        key = _key(clusters, demand, one, other)
+        left, right, _ = draw_pairs(scratch.lens, n_left, clusters.cells, start, n_right, key)
     else:
-        left, right = align(
-            forest,
-            clusters.paths,
-            clusters.offsets[one],
-            clusters.length[one],
-            clusters.offsets[other],
-            clusters.length[other],
-        )
+        left, right = align(scratch.lens, n_left, clusters.cells, start, n_right)
     return left, right
 
 
 @njit(cache=True, nogil=True)
-def extra_loss(forest: Forest, clusters: Clusters, demand: Demand, one: int, other: int, row: Counts) -> int:
-    """Find what merging two clusters adds to the loss of all (the numerator of Eq. 5.8)."""
-    a, b = clusters.size[one], clusters.size[other]
-    saving = pair_saving(forest, clusters, demand, one, other, row)
-    return int(a * (clusters.kill[one] - saving) + b * (clusters.kill[other] - saving))
+def extra_loss(clusters: Clusters, demand: Demand, cluster: int, other: int, scratch: Scratch) -> int:
+    """Find what merging two clusters adds to the loss of all (Eq. 5.8); the lens looks at the first."""
+    a, b = clusters.size[cluster], clusters.size[other]
+    saving = pair_saving(clusters, demand, cluster, other, scratch)
+    return int(a * (clusters.kill[cluster] - saving) + b * (clusters.kill[other] - saving))
 
 
 @njit(cache=True, nogil=True)
@@ -291,7 +281,7 @@ def risk_of_both(
 ) -> int:
     """Count the persons at risk if two clusters became one."""
     one, other = min(one, other), max(one, other)
-    left, right = pair_up(forest, clusters, demand, one, other)
+    left, right = pair_up(forest, clusters, demand, one, other, scratch)
     risky = count_risk(clusters, one, left, scratch) + count_risk(clusters, other, right, scratch)
     return int(_worst(demand, risky, scratch))
 
@@ -311,16 +301,15 @@ def _keep_places(clusters: Clusters, cluster: int, places: Codes) -> None:
 def merge(forest: Forest, clusters: Clusters, demand: Demand, one: int, other: int, scratch: Scratch) -> int:
     """Make one cluster of two, and give its number; whether it is finished is for the caller to say."""
     one, other = min(one, other), max(one, other)
-    left, right = pair_up(forest, clusters, demand, one, other)
+    left, right = pair_up(forest, clusters, demand, one, other, scratch)
     start, there = clusters.offsets[one], clusters.offsets[other]
-    paths = clusters.paths
+    cells, parent, end = clusters.cells, forest.parent, forest.end
     for i in range(left.size):
         to, a, b = start + i, start + left[i], there + right[i]
         for quasi in range(forest.tops.size - 1):
-            is_common = True
-            for column in range(forest.tops[quasi], forest.tops[quasi + 1]):
-                is_common = is_common and paths[a, column] == paths[b, column]
-                paths[to, column] = paths[a, column] if is_common else -1
+            node = common_ancestor(parent, end, cells[a, 2 * quasi], cells[b, 2 * quasi])
+            cells[to, 2 * quasi] = node
+            cells[to, 2 * quasi + 1] = forest.group[node]
     for cluster, places in ((one, left), (other, right)):
         if places.size < clusters.length[cluster]:
             clusters.risky[cluster] = count_risk(clusters, cluster, places, scratch)
@@ -337,7 +326,7 @@ def merge(forest: Forest, clusters: Clusters, demand: Demand, one: int, other: i
     for cluster in (one, other):
         clusters.version[cluster] += 1
         clusters.is_indexed[cluster] = False
-    weigh(forest, clusters, one)
+    clusters.kill[one] = sequence_worth(forest, cells, start, left.size)
     return one
 
 
@@ -354,10 +343,16 @@ def settle(clusters: Clusters, demand: Demand, cluster: int, scratch: Scratch) -
 
 @njit(cache=True, nogil=True)
 def fold_equal(
-    forest: Forest, clusters: Clusters, demand: Demand, persons: Counts, groups: Codes, n_groups: int
+    forest: Forest,
+    clusters: Clusters,
+    demand: Demand,
+    persons: Counts,
+    groups: Codes,
+    n_groups: int,
+    longest: int,
 ) -> None:
     """Merge persons with equal histories, in order, and begin anew whenever a cluster is finished."""
-    scratch = new_scratch(demand.n_values)
+    scratch = new_scratch(forest, demand.n_values, longest)
     open_of_group = np.full(n_groups, -1, np.int64)
     for i in range(persons.size):
         cluster, group = persons[i], groups[i]
@@ -369,20 +364,12 @@ def fold_equal(
 
 
 @njit(cache=True, nogil=True)
-def write_down(
-    forest: Forest, clusters: Clusters, finished: Counts, n_events: int
-) -> tuple[Counts, Mask, Codes]:
+def write_down(clusters: Clusters, finished: Counts) -> tuple[Counts, Mask, Codes]:
     """Give each person's cluster, mark the events that stand behind one, and list the nodes they show."""
-    n_quasi = forest.tops.size - 1
+    n_events, n_quasi = clusters.nodes.shape
     cluster_of_person = np.empty(clusters.size.size, np.int64)
     is_kept = np.zeros(n_events, np.bool_)
     shown = np.zeros((n_events, n_quasi), np.int32)
-    roots = np.zeros(n_quasi, np.int32)
-    for quasi in range(n_quasi):
-        node = clusters.nodes[0, quasi]
-        while forest.depth[node] > 0:
-            node = forest.parent[node]
-        roots[quasi] = node
     for cluster in finished:
         person = cluster
         while person >= 0:
@@ -391,12 +378,6 @@ def write_down(
                 event = clusters.offsets[person] + clusters.kept[clusters.offsets[person] + place]
                 is_kept[event] = True
                 for quasi in range(n_quasi):
-                    column = forest.tops[quasi]
-                    row = clusters.offsets[cluster] + place
-                    node = roots[quasi]
-                    while column < forest.tops[quasi + 1] and clusters.paths[row, column] >= 0:
-                        node = clusters.paths[row, column]
-                        column += 1
-                    shown[event, quasi] = node
+                    shown[event, quasi] = clusters.cells[clusters.offsets[cluster] + place, 2 * quasi]
             person = clusters.following[person]
     return cluster_of_person, is_kept, shown

@@ -66,7 +66,7 @@ class FolderCheckpoint:
         if not path.exists():
             return None
         try:
-            with np.load(path, allow_pickle=False) as kept:
+            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as kept:
                 return {key: kept[key] for key in kept.files}
         except (OSError, ValueError, EOFError, zipfile.BadZipFile):
             msg = f"--checkpoint: cannot read {path}; remove the folder to begin anew"

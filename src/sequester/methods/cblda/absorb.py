@@ -63,8 +63,7 @@ def _find_host(work: Work, cluster: int, finished: Counts) -> tuple[int, int]:
         work.demand,
         cluster,
         finished,
-        np.empty(work.longest + 1, np.int64),
-        kernels.clusters.new_scratch(work.demand.n_values),
+        work.scratch(),
     )
     return int(host), int(extra)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sequester.engine.checkpoint import Checkpoint
     from sequester.methods.cblda.work import Work
 
-FEWEST_NEW, NEW_SHARE = 128, 64
+FEWEST_NEW, NEW_SHARE = 128, 32
 """The index is made again after so many new clusters, or after one for so many waiting ones."""
 BETWEEN = 20.0
 """Seconds between two steps that are kept."""
@@ -60,7 +60,7 @@ def agglomerate(
     if kept is not None:
         n_merges = len(kept["merges"])
         merges[:n_merges] = kept["merges"]
-        kernels.agglomeration.repeat_merges(forest, clusters, demand, merges[:n_merges])
+        kernels.agglomeration.repeat_merges(forest, clusters, demand, merges[:n_merges], work.longest)
     waiting = _still_waiting(work, persons)
     n_waiting, saved = len(waiting), time.monotonic()
     is_new = True
@@ -123,4 +123,6 @@ def _fold(work: Work, persons: Counts) -> None:
     n_quasi = state.nodes.shape[1]
     cells, offsets = kernels.distinct.gather_rows(state.nodes.reshape(-1), state.offsets * n_quasi, persons)
     groups, firsts = kernels.distinct.fold_rows(cells, offsets)
-    kernels.clusters.fold_equal(work.trees.kernel, state, work.demand, persons, groups, len(firsts))
+    kernels.clusters.fold_equal(
+        work.trees.kernel, state, work.demand, persons, groups, len(firsts), work.longest
+    )

@@ -62,17 +62,7 @@ class Trees:
             first=first,
             unit=unit,
             wholes=np.array([round(unit * weight) for weight in weights], np.int64),
-            kernel=kernels.alignment.Forest(
-                parent=np.concatenate(
-                    [tree.parent + at for tree, at in zip(trees, first, strict=False)]
-                ).astype(np.int32),
-                depth=np.concatenate([tree.depth for tree in trees]).astype(np.int32),
-                worth=np.concatenate(
-                    [_worths(tree, weight, unit) for tree, weight in zip(trees, weights, strict=True)]
-                ),
-                tops=np.concatenate([[0], np.cumsum([tree.height for tree in trees])]).astype(np.int32),
-                least=np.array([_least_depth(table, name) for name in quasi], np.int32),
-            ),
+            kernel=_number_through(table, trees, weights, unit, first),
         )
 
     def nodes_of(self, table: EventTable) -> Codes:
@@ -83,6 +73,33 @@ class Trees:
             for name, tree, at in zip(self.names, self.hierarchies, self.first, strict=False)
         ]
         return np.ascontiguousarray(np.stack(columns, axis=1), np.int32)
+
+
+def _number_through(
+    table: EventTable, trees: tuple[Hierarchy, ...], weights: list[Fraction], unit: int, first: Counts
+) -> Forest:
+    """Put all trees behind each other: nodes, and groups, which are the nodes that are no leaves."""
+    is_group = [~tree.is_leaf | (tree.depth == 0) for tree in trees]
+    counts = np.concatenate([[0], np.cumsum([each.sum() for each in is_group])])
+    groups, ends = [], []
+    for tree, mask, at in zip(trees, is_group, counts, strict=False):
+        before = np.concatenate([[0], np.cumsum(mask)])
+        groups.append(at + before[np.where(mask, np.arange(len(tree)), tree.parent)])
+        ends.append(at + before[tree.subtree_end][mask])
+    return kernels.alignment.Forest(
+        parent=_codes([tree.parent + at for tree, at in zip(trees, first, strict=False)]),
+        end=_codes([tree.subtree_end + at for tree, at in zip(trees, first, strict=False)]),
+        worth=_codes([_worths(tree, weight, unit) for tree, weight in zip(trees, weights, strict=True)]),
+        depth=_codes([tree.depth for tree in trees]),
+        group=_codes(groups),
+        group_end=_codes(ends),
+        tops=counts.astype(np.int32),
+        least=np.array([_least_depth(table, name) for name in table.schema.quasi], np.int32),
+    )
+
+
+def _codes(parts: list[Counts]) -> Codes:
+    return np.concatenate(parts).astype(np.int32)
 
 
 def _proportions(weights: list[float]) -> list[Fraction]:

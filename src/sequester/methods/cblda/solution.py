@@ -9,7 +9,6 @@ from sequester import kernels
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask
-    from sequester.data.table import EventTable
     from sequester.methods.cblda.forest import Trees
     from sequester.methods.cblda.work import Work
 
@@ -34,12 +33,10 @@ class Solution:
     """Blocks that were clustered by themselves."""
 
     @classmethod
-    def of(cls, table: EventTable, work: Work, *, n_blocks: int) -> Solution:
+    def of(cls, work: Work, *, n_blocks: int) -> Solution:
         """Write down what the clusters show."""
         state = work.clusters
-        class_of_person, is_kept, shown = kernels.clusters.write_down(
-            work.trees.kernel, state, work.finished, table.n_events
-        )
+        class_of_person, is_kept, shown = kernels.clusters.write_down(state, work.finished)
         return cls(
             trees=work.trees,
             class_of_person=class_of_person,

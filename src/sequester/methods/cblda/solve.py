@@ -101,7 +101,7 @@ def solve(
     if plan.split:
         _split(work, part(progress, 0.9, 0.98))
     progress(0.98, "writing down what is released")
-    solution = Solution.of(table, work, n_blocks=len(blocks))
+    solution = Solution.of(work, n_blocks=len(blocks))
     refuse_broken_rules(table, solution)
     return solution
 

@@ -15,7 +15,7 @@ from sequester.hierarchies.labels import in_label_order
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.table import EventTable
-    from sequester.kernels.clusters import Clusters, Demand
+    from sequester.kernels.clusters import Clusters, Demand, Scratch
     from sequester.methods.cblda.forest import Trees
 
 RANDOM_BITS = 32
@@ -106,7 +106,7 @@ class Work:
             value_offsets=values.offsets,
             values=values.codes,
             is_counted=is_counted,
-            paths=np.empty((n_events, int(trees.kernel.tops[-1])), np.int32),
+            cells=np.empty((n_events, 2 * len(trees.names)), np.int32),
             kept=np.empty(n_events, np.int32),
             length=codes(),
             size=numbers(),
@@ -166,20 +166,25 @@ class Work:
         members: Counts = kernels.clusters.list_members(self.clusters, cluster)
         return members
 
+    def scratch(self) -> Scratch:
+        """Make room to work in."""
+        scratch: Scratch = kernels.clusters.new_scratch(self.trees.kernel, self.demand.n_values, self.longest)
+        return scratch
+
     def restore(self, persons: Counts) -> None:
         """Make each person a cluster of their own again."""
         kernels.clusters.restore_many(self.trees.kernel, self.clusters, persons)
 
     def merge(self, one: int, other: int) -> int:
         """Make one cluster of two, and give its number; it counts as finished if it keeps the promise."""
-        scratch = kernels.clusters.new_scratch(self.demand.n_values)
+        scratch = self.scratch()
         both = kernels.clusters.merge(self.trees.kernel, self.clusters, self.demand, one, other, scratch)
         kernels.clusters.settle(self.clusters, self.demand, both, scratch)
         return int(both)
 
     def is_private(self, cluster: int) -> bool:
         """Tell whether a cluster keeps the promise."""
-        scratch = kernels.clusters.new_scratch(self.demand.n_values)
+        scratch = self.scratch()
         risk = kernels.clusters.risk_of(self.clusters, self.demand, cluster, scratch)
         return bool(kernels.clusters.is_private(self.demand, self.clusters.counted[cluster], risk))
 
@@ -207,7 +212,7 @@ class Snapshot:
         "following",
         "last",
     )
-    PER_EVENT = ("paths", "kept")
+    PER_EVENT = ("cells", "kept")
 
     @classmethod
     def of(cls, work: Work, persons: Counts) -> Snapshot:
