@@ -72,6 +72,18 @@ def test_patterns_are_listed_when_asked(run, clicks):
     ]
 
 
+def test_the_steward_says_how_frequent_and_how_many(run, clicks):
+    asked = ("inspect", "release.toml", "--patterns", "--min-support", "6", "--top", "1", "--json", "--quiet")
+    assert run(*asked).document["patterns"] == {
+        "min_support": 6,
+        "max_length": 5,
+        "total": 1,
+        "first": [{"items": ["news", "tech"], "persons": 6}],
+    }
+    refused = run("inspect", "release.toml", "--top", "3", "--quiet")
+    assert (refused.code, refused.errors) == (2, ["top is about patterns: ask for patterns too"])
+
+
 def test_problems_come_with_their_rows(run, clicks):
     (clicks / "clicks.csv").write_text(GOOD + "u0,1,news\n")
     ran = run("inspect", "release.toml", "--json", "--quiet")

@@ -16,7 +16,7 @@ import sequester as sq
 from oracles import halt
 from sequester.attacks import knowledge
 from sequester.datasets.papers import paper
-from sequester.errors import InputError
+from sequester.errors import InputError, ParameterError
 from sequester.workflow.inspect import inspect_config
 from sequester.workflow.inspection import channels
 from sequester.workflow.inspection.frequent import Frequent
@@ -208,6 +208,41 @@ def test_more_patterns_than_are_shown_are_counted():
     found = sq.inspect(clicks("abcdef", "abcdef"), patterns=True)
     assert len(found.frequent.patterns) == 20
     assert f"  and {found.frequent.total - 20} more" in repr(found).splitlines()
+
+
+def test_a_support_that_is_given_is_kept():
+    table = clicks("ab", "ab", "ba", "abc")
+    assert sq.inspect(table, patterns=True, min_support=1).frequent.total == 5
+    found = sq.inspect(table, patterns=True, min_support=3).frequent
+    assert (found.min_support, found.patterns) == (3, ((("a", "b"), 3),))
+
+
+def test_too_many_patterns_at_a_given_support_are_refused(monkeypatch):
+    from sequester.workflow.inspection import frequent
+
+    monkeypatch.setattr(frequent, "_MOST", 5)
+    with pytest.raises(ParameterError, match="more than 5 patterns have at least 2 supporters"):
+        sq.inspect(clicks("abcd", "abcd"), patterns=True, min_support=2)
+
+
+def test_as_many_patterns_are_listed_as_asked_for():
+    found = sq.inspect(clicks("abcdef", "abcdef", "ab"), patterns=True, top=2)
+    assert found.frequent.patterns == ((("a", "b"), 3), (("a", "b", "c"), 2))
+    assert f"  and {found.frequent.total - 2} more" in repr(found).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"top": 3}, "top is about patterns: ask for patterns too"),
+        ({"min_support": 3}, "min_support is about patterns: ask for patterns too"),
+        ({"patterns": True, "top": 0}, "top must be at least 1, got 0"),
+        ({"patterns": True, "min_support": 0}, "min_support must be at least 1, got 0"),
+    ],
+)
+def test_what_is_asked_about_patterns_must_make_sense(asked, message):
+    with pytest.raises(ParameterError, match=message):
+        sq.inspect(clicks("ab", "ab"), **asked)
 
 
 def test_patterns_of_quasi_identifiers_are_refused(visits):

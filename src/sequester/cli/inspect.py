@@ -19,6 +19,13 @@ def inspect(
     patterns: Annotated[
         bool, typer.Option("--patterns", help="Also list frequent patterns, where events are symbols.")
     ] = False,
+    min_support: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="List patterns of at least N persons, not of one in a hundred."),
+    ] = None,
+    top: Annotated[
+        int | None, typer.Option(metavar="N", help="List the N most frequent patterns, not 20.")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Also write everything as a page, such as inspect.html."),
@@ -44,7 +51,15 @@ def inspect(
     terminal = Terminal(json, quiet)
     with terminal.progress() as progress:
         found = inspect_config(
-            config, out=out, force=force, patterns=patterns, seed=seed, progress=progress, warn=terminal.warn
+            config,
+            out=out,
+            force=force,
+            patterns=patterns,
+            min_support=min_support,
+            top=top,
+            seed=seed,
+            progress=progress,
+            warn=terminal.warn,
         )
     page = {} if out is None else {"page": str(out)}
     terminal.answer(found.to_json() | page, _tell(found, out), made=out)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, TypedDict, cast
 from sequester.attacks import expose
 from sequester.datasets import SEED
 from sequester.engine import part, silent
+from sequester.errors import ParameterError
 from sequester.methods import METHODS
 from sequester.methods.halt.kcp_method import KCPMethod
 from sequester.mining.dependence import dependent
 from sequester.workflow.config import Config
 from sequester.workflow.hearing import hearing, keep_quiet
 from sequester.workflow.inspection.channels import C, ChannelCounts, K
-from sequester.workflow.inspection.frequent import Frequent
+from sequester.workflow.inspection.frequent import SHOWN, Frequent
 from sequester.workflow.inspection.inspection import Inspection
 from sequester.workflow.inspection.shape import Shape
 from sequester.workflow.output_file import put, refuse_existing, refuse_inputs
@@ -39,6 +40,8 @@ def inspect(
     table: EventTable,
     *,
     patterns: bool = False,
+    min_support: int | None = None,
+    top: int | None = None,
     seed: str | None = None,
     k: int = K,
     c: float = C,
@@ -50,7 +53,8 @@ def inspect(
     Up to 100,000 persons everything is exact. Of more persons 10,000 are drawn by the seed, and what could be
     known of each of them is counted among everybody; shares then come with an interval. Where there are
     quasi-identifiers, minimal inference channels are counted by length, as far as that takes seconds: what
-    fits fewer than `k` persons, or tells a protected value with a confidence above `c`.
+    fits fewer than `k` persons, or tells a protected value with a confidence above `c`. With `patterns`, the
+    `top` frequent patterns are listed (20 unless told), each of at least `min_support` persons.
 
     Examples
     --------
@@ -64,13 +68,22 @@ def inspect(
     >>> [(each.known, round(each.unique.value, 2)) for each in found.exposures if each.kind == "ordered"]
     [(1, 0.0), (2, 0.33), (3, 0.33)]
     """
+    if not patterns and (min_support is not None or top is not None):
+        msg = f"{'top' if min_support is None else 'min_support'} is about patterns: ask for patterns too"
+        raise ParameterError(msg)
     progress(0.0, "measuring")
     shape = Shape.of(table)
     follows = dependent(table)
     frequent = None
     if patterns:
         progress(0.05, "mining patterns")
-        frequent = Frequent.of(table)
+        frequent = Frequent.of(
+            table,
+            min_support=min_support,
+            top=SHOWN if top is None else top,
+            engine=engine,
+            progress=part(progress, 0.05, 0.1),
+        )
     exposures = expose(
         table,
         known=KNOWN,
@@ -96,6 +109,8 @@ def inspect_config(
     out: Path | None = None,
     force: bool = False,
     patterns: bool = False,
+    min_support: int | None = None,
+    top: int | None = None,
     seed: str | None = None,
     engine: Engine | None = None,
     progress: Progress = silent,
@@ -119,6 +134,8 @@ def inspect_config(
         found = inspect(
             table,
             patterns=patterns,
+            min_support=min_support,
+            top=top,
             seed=seed,
             engine=engine,
             progress=part(progress, 0.15, 1.0),
