@@ -4,8 +4,8 @@
     python benchmarks/bench_halt.py twin miner --persons 10000 some of them, on less
 
 Parts: compile, twin, miner, threads, growth (hospital visits), million, medicare (the public DE-SynPUF
-claims, in DIR/desynpuf) and refusal. Compilation is timed apart, in a cache folder of its own. Exits 1 where answers
-differ or a bar is missed.
+claims, in DIR/desynpuf) and refusal. Compilation is timed apart, in a cache folder of its own. Exits 1
+where answers differ or a bar is missed.
 """
 
 from __future__ import annotations
