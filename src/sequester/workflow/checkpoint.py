@@ -18,8 +18,6 @@ from sequester.errors import InputError
 from sequester.release.randomness import Randomness
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from sequester.data.table import EventTable
     from sequester.engine.checkpoint import Arrays
     from sequester.workflow.job import Job
@@ -60,7 +58,7 @@ class FolderCheckpoint:
             raise InputError(msg) from None
         return kept
 
-    def load(self, name: str) -> Mapping[str, np.ndarray] | None:  # type: ignore[type-arg]
+    def load(self, name: str) -> Arrays | None:
         """Give the arrays of a step; None where it was not kept."""
         path = self.folder / f"{name}{_STEP}"
         if not path.exists():
@@ -75,7 +73,7 @@ class FolderCheckpoint:
     def save(self, name: str, arrays: Arrays) -> None:
         """Keep the arrays of a step; what was kept before is whole until they are."""
         contents = io.BytesIO()
-        np.savez(contents, **arrays)
+        np.savez(contents, **arrays)  # type: ignore[arg-type]  # no step calls an array `allow_pickle`
         try:
             self._replace(f"{name}{_STEP}", contents.getvalue())
         except OSError as error:

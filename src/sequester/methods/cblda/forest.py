@@ -98,7 +98,7 @@ def _number_through(
     )
 
 
-def _codes(parts: list[Counts]) -> Codes:
+def _codes(parts: list[Codes] | list[Counts]) -> Codes:
     return np.concatenate(parts).astype(np.int32)
 
 
