@@ -90,7 +90,14 @@ def test_hole_7_bounded_uncertainty_gives_permutations_supporters_or_refuses():
         UnattainableError, match="5 permutations of each pattern with 3 supporters"
     ) as refused:
         protect(original, ["abc"], 3, uncertainty={"permutations": 5, "support": 3})
-    assert refused.value.achieved["permutations"] < 5
+    reached = int(refused.value.achieved["permutations"])
+    assert 0 < reached < 5
+    assert f"permutations = {reached} was reached with that support" in str(refused.value)
+    protect(original, ["abc"], 3, uncertainty={"permutations": reached, "support": 3})
+    with pytest.raises(UnattainableError, match=r"permutations = 1 was reached with support = \d+$"):
+        protect(original, ["abc"], 3, uncertainty={"permutations": 1, "support": 20})
+    with pytest.raises(UnattainableError, match="no permutation hides it"):
+        protect(["aa", "aa", "b"], ["aa"], 1, uncertainty={"permutations": 1, "support": 1})
 
 
 def test_hole_7_maximum_uncertainty_spreads_over_all_permutations():
