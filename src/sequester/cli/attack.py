@@ -76,7 +76,7 @@ def attack(
 
 
 def _lines(found: "Attack") -> Iterator[str]:
-    header = ("known", "original", "release", "95 %", "chance", "control", "claimed")
+    header = ("attack, known", "original", "release", "95 %", "chance", "control", "claimed")
     by_kind: dict[str, list[tuple[str, ...]]] = {}
     for risk in found.risks:
         low, high = risk.interval

@@ -1,0 +1,136 @@
+"""Attack tables of up to a million persons: equality with enumeration, then time, memory and growth.
+
+Linkage with 1, 2 and 3 known items of 10,000 targets is looked for in the raw table, in the release (here:
+the same table) and in the control, so every figure is of three times as many look-ups as the bar asks for.
+Beside the seconds on the wall stand those of all cores, which depend less on what else the machine does.
+Exits 1 where an answer differs from enumeration or a bar is missed.
+
+    python benchmarks/bench_attacks.py [--persons 1000000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from sequester.attacks.sequence_risk import sequence_risk
+from sequester.attacks.world import World
+from sequester.data.schema import Schema
+from sequester.data.table import EventTable
+from sequester.hierarchies import Hierarchy
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from oracles import attacks as oracles
+
+LONGEST, LONGEST_PAIRS = 30.0, 1.0
+TARGETS = 10_000
+
+
+def clicks(persons: int, n_events: int, n_pages: int, *, seed: int = 1) -> EventTable:
+    """Make histories of about `n_events` pages; few pages are frequent."""
+    rng = np.random.default_rng(seed)
+    lengths = np.maximum(rng.poisson(n_events, persons), 1)
+    pages = (n_pages * rng.random(int(lengths.sum())) ** 2).astype(np.int64)
+    frame = pl.DataFrame(
+        {
+            "user": np.repeat(np.arange(persons), lengths),
+            "n": np.arange(lengths.sum()),
+            "page": pl.Series(pages).cast(pl.String),
+        }
+    )
+    return EventTable(frame, Schema(person="user", order="n", symbol="page"))
+
+
+def visits(persons: int) -> EventTable:
+    """Make visits with three quasi-identifiers and something to protect."""
+    rng = np.random.default_rng(2)
+    lengths = np.maximum(rng.poisson(3, persons), 1)
+    n = int(lengths.sum())
+    ill = np.where(rng.random(n) < 0.1, rng.integers(0, 5, n), 9)
+    frame = pl.DataFrame(
+        {
+            "who": np.repeat(np.arange(persons), lengths),
+            "n": np.arange(n),
+            "zip": pl.Series(rng.integers(10_000, 12_000, n)).cast(pl.String),
+            "day": pl.Series(rng.integers(0, 365, n)).cast(pl.String),
+            "stay": pl.Series(rng.integers(0, 30, n)).cast(pl.String),
+            "ill": pl.Series(ill).cast(pl.String),
+        }
+    )
+    quasi = {"zip": Hierarchy.mask([3]), "day": Hierarchy.intervals(28), "stay": Hierarchy.intervals(7)}
+    return EventTable(
+        frame, Schema(person="who", order="n", quasi=quasi, sensitive={"ill": ["0", "1", "2", "3", "4"]})
+    )
+
+
+def equals_enumeration() -> bool:
+    """Compare crowds and the mean risk of a small table with enumeration."""
+    table = clicks(60, 5, 12)
+    rows = table.sequences.to_rows()
+    world = World.of(table, table, targets=200)
+    equal = True
+    for known in (1, 2, 3):
+        equal &= abs(sequence_risk(table, known=known) - float(oracles.sequence_risk(rows, known))) < 1e-9
+        found = world.find("ordered", known)
+        for nodes, size in zip(found.pieces.nodes, found.release.sizes, strict=True):
+            piece = [world.ground.label(node) for node in nodes if node >= 0]
+            equal &= sum(_holds(row, piece) for row in rows) == size
+    return equal
+
+
+def _holds(row: tuple[str, ...], piece: list[str]) -> bool:
+    left = iter(row)
+    return all(label in left for label in piece)
+
+
+def seconds_of(table: EventTable, kind: str) -> tuple[float, float]:
+    start, worked = time.perf_counter(), time.process_time()
+    world = World.of(table, table, targets=TARGETS)
+    for known in (1, 2, 3):
+        world.find(kind, known)  # type: ignore[arg-type]
+    return time.perf_counter() - start, time.process_time() - worked
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--persons", type=int, default=1_000_000)
+    persons = parser.parse_args().persons
+    passed = equals_enumeration()
+    print(f"equal to enumeration, and to the location sequence attack on 60 persons: {passed}")
+    seconds_of(visits(1000), "ordered")  # compiles
+
+    everybody = clicks(10_000, 20, 1000)
+    start = time.perf_counter()
+    risk = sequence_risk(everybody, known=2)
+    seconds = time.perf_counter() - start
+    fits = seconds < LONGEST_PAIRS
+    passed &= fits
+    print(f"every pair of 10,000 persons with 20 events: {seconds:.2f} s, mean risk {risk:.3f}")
+    print(f"below {LONGEST_PAIRS:.0f} s: {fits}\n")
+
+    print(f"{'':<26}{'persons':>10}{'seconds':>9}{'of cores':>10}{'peak GB':>9}")
+    tables = {
+        "clicks, 17 pages": lambda n: clicks(n, 5, 17),
+        "clicks, 1,000 pages": lambda n: clicks(n, 10, 1000),
+        "visits, 3 attributes": visits,
+    }
+    for name, make in tables.items():
+        for size in (persons // 4, persons // 2, persons):
+            table = make(size)
+            seconds, cores = seconds_of(table, "ordered")
+            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+            print(f"{name:<26}{size:>10,}{seconds:>9.1f}{cores:>10.1f}{memory:>9.2f}")
+        fits = seconds < LONGEST
+        passed &= fits
+        print(f"below {LONGEST:.0f} s: {fits}")
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

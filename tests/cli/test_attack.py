@@ -1,0 +1,99 @@
+"""``sequester attack`` on releases of its own, and on one whose claim is too good."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+import sequester as sq
+from sequester.errors import InputError, SchemaError
+from sequester.workflow.attack import attack_release
+
+ROWS = ["news tech", "news tech", "news tech", "tech news", "tech news", "news"]
+TOML = """
+[data]
+path = "clicks.csv"
+person = "user"
+order = "n"
+[data.symbol]
+column = "page"
+[method]
+name = "p2ka"
+k = 2
+[release]
+path = "out"
+"""
+
+
+@pytest.fixture
+def release(run, tmp_path):
+    """A release of clicks; gives its folder."""
+    events = [
+        (number, place, page) for number, row in enumerate(ROWS) for place, page in enumerate(row.split())
+    ]
+    pl.DataFrame(events, schema=["user", "n", "page"], orient="row").write_csv(tmp_path / "clicks.csv")
+    (tmp_path / "release.toml").write_text(TOML)
+    assert run("protect", "release.toml", "--seed", "kept in a safe place").code == 0
+    return tmp_path / "out" / "release"
+
+
+def test_no_attack_beats_the_release(run, release):
+    found = run("attack", release, "--original", "release.toml", "--targets", "50", "--json", "--quiet")
+    assert found.code == 0
+    assert found.document["holds"]
+    attacks = found.document["attacks"]
+    assert {each["known"] for each in attacks} == {1, 2, 3}
+    for each in attacks:
+        for place in ("raw", "release", "control"):
+            low, high = each[place]["interval"]
+            assert 0 <= low <= each[place]["value"] <= high <= 1
+    bounded = [each for each in attacks if each["bound"] is not None]
+    assert {each["name"] for each in bounded} >= {"prosecutor", "unique"}
+
+
+def test_the_lines_name_every_kind(run, release):
+    found = run(
+        "attack", release, "--original", "release.toml", "--known", "2", "--targets", "20", "--seed", "x"
+    )
+    assert found.code == 0
+    assert "consecutive\n" in found.out
+    assert found.out.splitlines()[-1].endswith("against the claim SequenceKAnonymity: none was beaten")
+
+
+def test_an_attack_that_beats_the_claim_exits_1(run, release):
+    path = release / "certificate.json"
+    document = json.loads(path.read_text())
+    document["claim"]["parameters"]["k"] = 4
+    path.write_text(json.dumps(document))
+    found = run("attack", release, "--original", "release.toml", "--targets", "50", "--quiet")
+    assert found.code == 1
+    assert any("an attack beat the claim SequenceKAnonymity: " in line for line in found.errors)
+    assert "beaten" in found.out.splitlines()[-1]
+
+
+@pytest.mark.parametrize("known", ["0", "3-1", "two", "1-11", ""])
+def test_known_is_a_number_or_a_range(run, release, known):
+    found = run("attack", release, "--original", "release.toml", "--known", known)
+    assert found.code == 2
+    assert "must be a number or a range such as 1-3, of 1 to 10" in found.errors[0]
+
+
+def test_an_original_of_another_shape_is_refused(run, release, tmp_path):
+    other = TOML.replace('[data.symbol]\ncolumn = "page"', '[data.quasi.page]\nhierarchy = { kind = "flat" }')
+    (tmp_path / "other.toml").write_text(other.split("[method]")[0])
+    found = run("attack", release, "--original", "other.toml")
+    assert found.code == 2
+    assert "one of the release and the original has a symbol per event" in found.errors[0]
+
+
+def test_in_python(release, tmp_path):
+    table = sq.read(tmp_path / "release.toml")
+    made = sq.BFP2kA(k=2).apply(table)
+    risks = sq.attack(made, original=table, known=(1,), targets=30)
+    assert all(isinstance(risk, sq.Risk) and risk.is_within for risk in risks)
+    with pytest.raises(SchemaError, match="original must be an EventTable, got DataFrame"):
+        sq.attack(made, original=table.frame)
+    with pytest.raises(InputError, match="certificate"):
+        attack_release(tmp_path, original=tmp_path / "release.toml")
