@@ -1,7 +1,7 @@
 """Trajectories: equality with slow twins, then time and peak memory beside their bars, growth over sizes.
 
     python benchmarks/bench_trajectories.py                     all parts
-    python benchmarks/bench_trajectories.py points --points 1e6 some of them: twin, regions, points; and smaller
+    python benchmarks/bench_trajectories.py points --points 1e6 some of them: twin, regions, points; smaller
 
 Each size of `points` runs in a process of its own, compiled beforehand. Exits 1 where answers differ or a bar
 is missed.

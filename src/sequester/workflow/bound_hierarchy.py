@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sequester.data.place import REGION
 from sequester.data.schema import Quasi, Symbol
 from sequester.data.table import EventTable
 from sequester.errors import InputError
@@ -42,7 +43,12 @@ def bind_hierarchy(config: str | Path | Config, attribute: str) -> tuple[EventTa
 
 def _with_hierarchy(schema: Schema) -> list[str]:
     symbol = schema.symbol
-    return [*([symbol.column] if symbol is not None and symbol.hierarchy is not None else []), *schema.quasi]
+    has_tree = symbol is not None and symbol.hierarchy is not None
+    return [
+        *([symbol.column] if symbol is not None and has_tree else []),
+        *([REGION] if schema.place is not None else []),
+        *schema.quasi,
+    ]
 
 
 def _with_one_hierarchy(schema: Schema, attribute: str) -> Schema:
