@@ -35,7 +35,7 @@ def reach(
         best[i] = -1
     for entry in range(low, high):
         end, start = ends[entry], starts[entry]
-        here = places[end]
+        here = np.int64(places[end])  # wide enough for limits that limit nothing
         furthest = min(here + 1 + max_gap, start + max_span - 1)
         for i in range(end + 1, items_to):
             if places[i] > furthest:
