@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oracles import kcp, mutual_information, pattern_hiding
+from oracles import kc, kcp, mutual_information, pattern_hiding
 from oracles import l_diversity as oracle_l
 from oracles import sequences as oracles
 from sequester.errors import InputError, SequesterWarning, UnattainableError
 from sequester.hierarchies import Hierarchy
 from sequester.methods import (
+    CBLDA,
     HALT,
     METHODS,
     PH,
@@ -22,6 +23,7 @@ from sequester.methods import (
     Abul,
     BFP2kA,
     BottomUp,
+    CBLDABaseline,
     GloGen,
     MergeSnapshots,
     PrefixPruning,
@@ -61,6 +63,16 @@ def kcp_by_the_oracle(release, table):
         stars=asked.get("stars", "counted"),
     )
     return kcp.is_private(released, asked["k"], Fraction(asked["c"]), asked["p"])
+
+
+def kc_by_the_oracle(release, table):
+    persons = [
+        [({"letter": event["letter"]}, {"ill": {event["ill"]}}) for event in events.iter_rows(named=True)]
+        for _, events in release.frame.group_by("person", maintain_order=True)
+    ]
+    asked = release.parameters
+    released = kcp.Table(persons, {"letter": LETTERS}, {"ill": {"yes"}})
+    return kc.is_private(released, asked["k"], Fraction(asked["c"]), asked["reading"])
 
 
 def with_a_pattern(rows):
@@ -128,6 +140,12 @@ EXAMPLES = {
         (HALT(k=2, c=0.5, p=2, stars="ignored", infeasible="drop"), kcp_by_the_oracle, history_table),
     ],
     "glogen": [(GloGen(k=2, c=0.5, p=2, infeasible="drop"), kcp_by_the_oracle, history_table)],
+    "cblda": [
+        (CBLDA(k=2, c=1), kc_by_the_oracle, history_table),
+        (CBLDA(k=3, c="1/2", split=True, infeasible="drop"), kc_by_the_oracle, history_table),
+        (CBLDA(k=2, c=0.5, reading="each", block=4, infeasible="drop"), kc_by_the_oracle, history_table),
+    ],
+    "cblda-baseline": [(CBLDABaseline(k=2, c=0.5, infeasible="drop"), kc_by_the_oracle, history_table)],
     "ph": [
         (
             PH(patterns=[["a", "b"], ["b", "c"]], min_support=2, forbidden="unseen"),

@@ -10,7 +10,7 @@ import numpy as np
 
 from sequester import kernels
 from sequester.data.table import EventTable
-from sequester.engine import LocalEngine, silent
+from sequester.engine import LocalEngine, part, silent
 from sequester.errors import ParameterError
 from sequester.hierarchies.labels import quoted
 from sequester.utility.score import Score
@@ -136,8 +136,9 @@ class QueryError:
         progress: Progress = silent,
     ) -> dict[str, Score]:
         """Give the error, its spread over the queries, and the bias that suppressed events bring."""
-        truth = self.expected(original, original=original, engine=engine, progress=progress)
-        estimates = self.expected(released, original=original, engine=engine, progress=progress)
+        before, after = part(progress, 0.0, 0.5), part(progress, 0.5, 1.0)
+        truth = self.expected(original, original=original, engine=engine, progress=before)
+        estimates = self.expected(released, original=original, engine=engine, progress=after)
         errors = (estimates - np.round(truth)) / np.maximum(np.round(truth), 1)
         kind = f"{len(self.queries):,} counts of persons"
         return {
