@@ -117,109 +117,198 @@ class Answers(NamedTuple):
     """Target to the persons of the crowd with a value in one of the target's windows, at most."""
 
 
-@njit(cache=True, nogil=True)
-def _fits(cell: int, node: int, trees: Trees, shown: bool) -> bool:
-    """Tell whether a cell of the node's column may stand for the node."""
-    if shown and cell == trees.root[trees.column[node]]:
-        return False
-    return bool(cell <= node < trees.end[cell] or node <= cell < trees.end[node])
+@njit(cache=True, nogil=True, inline="always")
+def _fits(cell: int, node: int, end: Codes, hidden: int) -> bool:
+    """Tell whether a cell of the node's column may stand for the node; `hidden` stands for nothing."""
+    return cell != hidden and (cell <= node < end[cell] or node <= cell < end[node])
 
 
 @njit(cache=True, nogil=True)
-def _event_fits(cells: Codes, event: int, node: int, trees: Trees, shown: bool) -> bool:
-    return _fits(cells[event, trees.column[node]], node, trees, shown)
+def _keep_ordered(
+    crowd: Codes, size: int, cells: Codes, offsets: Offsets, nodes: Codes, n: int, trees: Trees, hidden: Codes
+) -> int:
+    """Keep those whose events hold the nodes in order: each at the first event that it fits."""
+    end = trees.end
+    columns = trees.column[nodes[:n]]
+    kept = 0
+    for place in range(size):
+        owner = crowd[place]
+        j = 0
+        for event in range(offsets[owner], offsets[owner + 1]):
+            if _fits(cells[event, columns[j]], nodes[j], end, hidden[columns[j]]):
+                j += 1
+                if j == n:
+                    crowd[kept] = owner
+                    kept += 1
+                    break
+    return kept
 
 
 @njit(cache=True, nogil=True)
-def _fits_days(
-    rows: Histories, start: int, stop: int, nodes: Codes, days: Counts, n: int, trees: Trees, shown: bool
-) -> bool:
-    """Tell whether events in order fit the nodes, each pair of neighbours at a possible distance in days."""
-    reached = np.zeros(stop - start, np.bool_)
-    for event in range(start, stop):
-        reached[event - start] = _event_fits(rows.cells, event, nodes[0], trees, shown)
-    for j in range(1, n):
-        gap = days[j] - days[j - 1]
-        following = np.zeros(stop - start, np.bool_)
-        found = False
-        for event in range(start + 1, stop):
-            if _event_fits(rows.cells, event, nodes[j], trees, shown):
-                for before in range(start, event):
-                    if (
-                        reached[before - start]
-                        and rows.earliest[event] - rows.latest[before] <= gap
-                        and gap <= rows.latest[event] - rows.earliest[before]
-                    ):
-                        following[event - start] = True
-                        found = True
-                        break
-        if not found:
-            return False
-        reached = following
-    return bool(reached.any())
+def _keep_anywhere(
+    crowd: Codes, size: int, cells: Codes, offsets: Offsets, nodes: Codes, n: int, trees: Trees, hidden: Codes
+) -> int:
+    """Keep those of whom some event fits each node."""
+    end = trees.end
+    columns = trees.column[nodes[:n]]
+    kept = 0
+    for place in range(size):
+        owner = crowd[place]
+        n_found = 0
+        for j in range(n):
+            for event in range(offsets[owner], offsets[owner + 1]):
+                if _fits(cells[event, columns[j]], nodes[j], end, hidden[columns[j]]):
+                    n_found += 1
+                    break
+            if n_found <= j:
+                break
+        if n_found == n:
+            crowd[kept] = owner
+            kept += 1
+    return kept
 
 
 @njit(cache=True, nogil=True)
-def fits_history(
-    kind: int,
+def _keep_together(
+    crowd: Codes,
+    size: int,
+    cells: Codes,
+    offsets: Offsets,
+    nodes: Codes,
+    n: int,
+    places: Codes,
+    trees: Trees,
+    hidden: Codes,
+) -> int:
+    """Keep those of whom events at known distances, which may all be 0, fit the nodes."""
+    end = trees.end
+    columns = trees.column[nodes[:n]]
+    kept = 0
+    for place in range(size):
+        owner = crowd[place]
+        stop = offsets[owner + 1]
+        for event in range(offsets[owner], stop):
+            found = True
+            for j in range(n):
+                at = event + places[j] - places[0]
+                if at >= stop or not _fits(cells[at, columns[j]], nodes[j], end, hidden[columns[j]]):
+                    found = False
+                    break
+            if found:
+                crowd[kept] = owner
+                kept += 1
+                break
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def _keep_gaps(
+    crowd: Codes,
+    size: int,
     rows: Histories,
-    owner: int,
     nodes: Codes,
     n: int,
     days: Counts,
-    places: Codes,
     trees: Trees,
-    shown: bool,
-) -> bool:
-    """Tell whether the first `n` of `nodes` fit the events of an owner; nothing fits everybody."""
-    start, stop = rows.offsets[owner], rows.offsets[owner + 1]
-    if n == 0:
-        return True
-    if kind == GAPS:
-        return _fits_days(rows, start, stop, nodes, days, n, trees, shown)
-    if kind == ORDERED:
-        j = 0
+    hidden: Codes,
+) -> int:
+    """Keep those whose events fit the nodes in order, neighbours at a possible distance in days."""
+    cells, offsets, earliest, latest, end = rows.cells, rows.offsets, rows.earliest, rows.latest, trees.end
+    columns = trees.column[nodes[:n]]
+    reached = np.zeros(64, np.bool_)
+    following = np.zeros(64, np.bool_)
+    kept = 0
+    for place in range(size):
+        owner = crowd[place]
+        start, stop = offsets[owner], offsets[owner + 1]
+        if stop - start > reached.size:
+            reached = np.zeros(2 * (stop - start), np.bool_)
+            following = np.zeros(2 * (stop - start), np.bool_)
+        found = False
         for event in range(start, stop):
-            if _event_fits(rows.cells, event, nodes[j], trees, shown):
-                j += 1
-                if j == n:
-                    return True
-        return False
-    if kind == ANYWHERE:
-        for j in range(n):
+            reached[event - start] = _fits(cells[event, columns[0]], nodes[0], end, hidden[columns[0]])
+            found |= reached[event - start]
+        for j in range(1, n):
+            gap = days[j] - days[j - 1]
             found = False
             for event in range(start, stop):
-                if _event_fits(rows.cells, event, nodes[j], trees, shown):
-                    found = True
-                    break
-            if not found:
-                return False
-        return True
-    # In one event, and in events at known distances, the first node decides about the others.
-    for event in range(start, stop):
-        found = True
-        for j in range(n):
-            at = event + (places[j] - places[0] if kind == CONSECUTIVE else 0)
-            if at >= stop or not _event_fits(rows.cells, at, nodes[j], trees, shown):
-                found = False
-                break
+                following[event - start] = False
+                if _fits(cells[event, columns[j]], nodes[j], end, hidden[columns[j]]):
+                    for before in range(start, event):
+                        if (
+                            reached[before - start]
+                            and earliest[event] - latest[before] <= gap
+                            and gap <= latest[event] - earliest[before]
+                        ):
+                            following[event - start] = True
+                            found = True
+                            break
+            reached, following = following, reached
         if found:
-            return True
-    return False
+            crowd[kept] = owner
+            kept += 1
+    return kept
 
 
 @njit(cache=True, nogil=True)
-def _allows(rows: Histories, owner: int, n_events: int, never: int, trees: Trees) -> bool:
-    """Tell whether an owner has so many events, and none that certainly is what they never had."""
-    start, stop = rows.offsets[owner], rows.offsets[owner + 1]
-    if n_events >= 0 and stop - start != n_events:
-        return False
-    if never >= 0:
-        column = trees.column[never]
-        for event in range(start, stop):
-            if never <= rows.cells[event, column] < trees.end[never]:
-                return False
-    return True
+def _keep_allowed(
+    crowd: Codes,
+    size: int,
+    cells: Codes,
+    offsets: Offsets,
+    n_events: int,
+    never: int,
+    trees: Trees,
+) -> int:
+    """Keep those with so many events, and none that certainly is what they never had; -1 asks nothing."""
+    column = trees.column[never] if never >= 0 else 0
+    last = trees.end[never] if never >= 0 else 0
+    kept = 0
+    for place in range(size):
+        owner = crowd[place]
+        start, stop = offsets[owner], offsets[owner + 1]
+        is_allowed = n_events < 0 or stop - start == n_events
+        if is_allowed and never >= 0:
+            for event in range(start, stop):
+                if never <= cells[event, column] < last:
+                    is_allowed = False
+                    break
+        if is_allowed:
+            crowd[kept] = owner
+            kept += 1
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def _keep_fitting(
+    kind: int,
+    crowd: Codes,
+    size: int,
+    queries: Queries,
+    query: int,
+    n: int,
+    rows: Histories,
+    trees: Trees,
+    hidden: Codes,
+) -> int:
+    """Keep those of the crowd whom a query fits, at the front, and give their number."""
+    # Loops over owners are inside, because what is handed over costs more than a short history.
+    cells, offsets = rows.cells, rows.offsets
+    nodes, places = queries.nodes[query], queries.places[query]
+    if queries.n_events[query] >= 0 or queries.never[query] >= 0:
+        size = _keep_allowed(
+            crowd, size, cells, offsets, queries.n_events[query], queries.never[query], trees
+        )
+    # The lists of the two rarest items say all there is to say about one item, and about two in no order.
+    if n <= 1 or (kind == ANYWHERE and n <= 2):
+        return size
+    if kind == GAPS:
+        return _keep_gaps(crowd, size, rows, nodes, n, queries.days[query], trees, hidden)
+    if kind == ORDERED:
+        return _keep_ordered(crowd, size, cells, offsets, nodes, n, trees, hidden)
+    if kind == ANYWHERE:
+        return _keep_anywhere(crowd, size, cells, offsets, nodes, n, trees, hidden)
+    return _keep_together(crowd, size, cells, offsets, nodes, n, places, trees, hidden)
 
 
 @njit(cache=True, nogil=True)
@@ -346,6 +435,9 @@ def count_crowds(
     so `chosen` should have them side by side. Only those listed are looked at.
     """
     n_owners = rows.offsets.size - 1
+    weights = rows.weights
+    # A cell that stands for nothing: the root of its column where only what is shown counts.
+    hidden = trees.root.copy() if shown else np.full(trees.root.size, -1, np.int32)
     counts = np.zeros(n_values, np.int64)
     pair = np.empty(64, np.int32)
     crowd = np.empty(64, np.int32)
@@ -373,22 +465,10 @@ def count_crowds(
                     )
             last_first, last_second = item, other
         crowd = wider(crowd, 0, n_pair)
-        size = 0
         for entry in range(n_pair):
-            owner = pair[entry]
-            if _allows(rows, owner, queries.n_events[query], queries.never[query], trees) and fits_history(
-                kind,
-                rows,
-                owner,
-                queries.nodes[query],
-                n,
-                queries.days[query],
-                queries.places[query],
-                trees,
-                shown,
-            ):
-                crowd[size] = owner
-                size += 1
-                answers.sizes[query] += rows.weights[owner]
+            crowd[entry] = pair[entry]
+        size = _keep_fitting(kind, crowd, n_pair, queries, query, n, rows, trees, hidden)
+        for entry in range(size):
+            answers.sizes[query] += weights[crowd[entry]]
         if n_values > 0:
             _note_values(crowd, size, query, rows, targets, counts, answers)
