@@ -303,12 +303,14 @@ def _keep_fitting(
     if n <= 1 or (kind == ANYWHERE and n <= 2):
         return size
     if kind == GAPS:
-        return _keep_gaps(crowd, size, rows, nodes, n, queries.days[query], trees, hidden)
-    if kind == ORDERED:
-        return _keep_ordered(crowd, size, cells, offsets, nodes, n, trees, hidden)
-    if kind == ANYWHERE:
-        return _keep_anywhere(crowd, size, cells, offsets, nodes, n, trees, hidden)
-    return _keep_together(crowd, size, cells, offsets, nodes, n, places, trees, hidden)
+        size = _keep_gaps(crowd, size, rows, nodes, n, queries.days[query], trees, hidden)
+    elif kind == ORDERED:
+        size = _keep_ordered(crowd, size, cells, offsets, nodes, n, trees, hidden)
+    elif kind == ANYWHERE:
+        size = _keep_anywhere(crowd, size, cells, offsets, nodes, n, trees, hidden)
+    else:
+        size = _keep_together(crowd, size, cells, offsets, nodes, n, places, trees, hidden)
+    return size
 
 
 @njit(cache=True, nogil=True)
