@@ -14,13 +14,13 @@ import resource
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from sequester.attacks.crowds import find_crowds
 from sequester.attacks.evidence import Evidence
-from sequester.attacks.pieces import PieceKind
 from sequester.attacks.sequence_risk import sequence_risk
 from sequester.attacks.world import World
 from sequester.data.schema import Schema
@@ -29,6 +29,9 @@ from sequester.hierarchies import Hierarchy
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from oracles import attacks as oracles
+
+if TYPE_CHECKING:
+    from sequester.attacks.pieces import PieceKind
 
 LONGEST, LONGEST_PAIRS = 30.0, 1.0
 TARGETS = 10_000
