@@ -92,7 +92,7 @@ def feed_rate(n_records, n_days, n_values=VALUES):
     total = n_records * n_days
     print(
         f"feed {n_values:>5} values, {n_records:>9,} a day: {total / own / 1e6:5.1f} M records/s of its own "
-        f"time, {total / wall / 1e6:5.1f} by the wall; {(window.n_relays - relays) / n_days:,.0f} relays a day, "
+        f"time, {total / wall / 1e6:5.1f} by the wall; {(window.n_relays - relays) / n_days:,.0f} relays, "
         f"{n_lost / max(n_out + n_lost, 1):.2%} lost   [bar: 5 M/s at 100 values]"
     )
     return total / own
@@ -144,7 +144,7 @@ def durable(n_records, n_days):
         total = n_records * n_days
         print(
             f"durable stream, Parquet in and out, {n_days} days of {n_records:,}: {total / wall:,.0f} "
-            f"records/s by the wall ({total / own:,.0f} of its own time, which counts every thread)   [bar: 300,000]"
+            f"records/s by the wall ({total / own:,.0f} of its own time, all threads)   [bar: 300,000]"
         )
         wall = time.perf_counter()
         stream(folder / "c.toml", **places)

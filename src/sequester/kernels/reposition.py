@@ -456,13 +456,17 @@ def count_repeated(homes: Counts, rows: Codes, first: int, stop: int, bags: Bags
 
 @njit(cache=True, nogil=True)
 def enter_all(number: int, bags: Bags) -> None:
-    """Put the persons of all records of a slot into its empty set."""
-    window = bags.heads.shape[0]
+    """Note where the records of a slot are, and put their persons into its empty set, from its bags."""
+    window, n_values = bags.heads.shape[0], bags.heads.shape[2]
     slot = number % window
-    homes, rows = gather_slot(number, bags)
-    for place in range(rows.size):
-        person = bags.people[homes[place] % (2 * window), rows[place]]
-        bags.used[slot] += enter(bags.cells[slot], person)
+    for distance in range(window):
+        home = (number - distance) % (2 * window)
+        for value in range(n_values):
+            row = bags.heads[slot, distance, value]
+            while row != END:
+                bags.slots[home, row] = slot + 1
+                bags.used[slot] += enter(bags.cells[slot], bags.people[home, row])
+                row = bags.links[home, row]
 
 
 @njit(cache=True, nogil=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,11 @@ class Zygote:
     def __init__(self):
         program = Path(__file__).with_name("zygote.py")
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen([sys.executable, str(program)], stdin=pipe, stdout=pipe, text=True)
+        # A process with threads of its own should not fork.
+        alone = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        self.process = subprocess.Popen(
+            [sys.executable, str(program)], stdin=pipe, stdout=pipe, text=True, env=alone
+        )
         assert json.loads(self.process.stdout.readline()) == "ready"
 
     def run(self, folder, *, finish=False, seconds=None):

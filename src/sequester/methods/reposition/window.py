@@ -167,7 +167,6 @@ class Window:
         arrays: dict[str, npt.NDArray[np.integer]] = {
             "shape": np.array(shape, np.int64),
             "links": bags.links,
-            "slots": bags.slots,
             "sizes": bags.sizes,
             "heads": bags.heads,
             "held_heads": bags.held_heads,
@@ -181,7 +180,7 @@ class Window:
         shape = np.frombuffer(content["shape"], np.int64).tolist()
         self.n_fed, self.n_published, self.n_relays, self.n_steps, n_values, capacity = shape
         bags = self._empty(n_values=n_values, capacity=capacity, places=_SMALLEST_SET)
-        for name in ("links", "slots", "sizes", "heads", "held_heads", "counts", "held_counts"):
+        for name in ("links", "sizes", "heads", "held_heads", "counts", "held_counts"):
             array = getattr(bags, name)
             array[:] = np.frombuffer(content[name], array.dtype).reshape(array.shape)
         bags.totals[:] = bags.counts.sum(axis=1)
