@@ -27,10 +27,12 @@ _TIGHT = 1 - 1e-12
 
 
 @njit(cache=True, nogil=True)
-def _place(cell: int, size: int) -> np.int64:
+def _place(cell: int, size: int) -> int:
     """Give the place where the search for a cell begins."""
-    mixed = np.uint64(cell) * np.uint64(0x9E3779B97F4A7C15)
-    return np.int64((mixed >> np.uint64(32)) & np.uint64(size - 1))
+    # Rows and columns have less than 31 bits, so that nothing overflows.
+    row, column = cell >> COLUMN_BITS, cell & ((1 << COLUMN_BITS) - 1)
+    mixed = (row * 0x9E3779B1) ^ (column * 0x85EBCA77)
+    return (mixed ^ (mixed >> 17) ^ (mixed >> 31)) & (size - 1)
 
 
 @njit(cache=True, nogil=True)
