@@ -156,6 +156,13 @@ def test_little_data_has_a_stated_answer(rows):
     assert repr(found) == f"EventPatterns({len(found)} patterns)"
 
 
+def test_persons_with_several_sequences_are_refused():
+    frame = pl.DataFrame({"who": ["x", "x"], "trip": ["1", "2"], "n": [1, 2], "code": ["a", "b"]})
+    trips = EventTable(frame, Schema(person="who", order="n", symbol="code", trip="trip"))
+    with pytest.raises(SchemaError, match="itemset events need one sequence per person"):
+        frequent_events(trips, min_support=1)
+
+
 def test_wrong_parameters_are_refused():
     rows = Itemsets.from_rows([["ab"]])
     with pytest.raises(ParameterError, match="min_support or top must be given"):

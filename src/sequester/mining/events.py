@@ -80,6 +80,9 @@ class Itemsets:
         if table.symbol is None:
             msg = "itemset events need one symbol per row, and this table has quasi-identifiers instead"
             raise SchemaError(msg)
+        if table.sequences.owners is not None:
+            msg = "itemset events need one sequence per person, and here persons have several"
+            raise SchemaError(msg)
         when = table.times if table.schema.order is None else table.frame[table.schema.order]
         offsets = table.person_offsets
         is_later = np.ones(table.n_events, np.bool_)
