@@ -20,11 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
+    from sequester.kernels import agglomeration as agglomeration
+    from sequester.kernels import alignment as alignment
     from sequester.kernels import anatomy as anatomy
     from sequester.kernels import cells as cells
     from sequester.kernels import channel_rows as channel_rows
     from sequester.kernels import channel_search as channel_search
     from sequester.kernels import channels as channels
+    from sequester.kernels import cluster_index as cluster_index
+    from sequester.kernels import clusters as clusters
     from sequester.kernels import containment as containment
     from sequester.kernels import distinct as distinct
     from sequester.kernels import embeddings as embeddings
@@ -58,6 +62,7 @@ if TYPE_CHECKING:
     from sequester.kernels import person_sets as person_sets
     from sequester.kernels import postings as postings
     from sequester.kernels import prefixspan as prefixspan
+    from sequester.kernels import queries as queries
     from sequester.kernels import quest as quest
     from sequester.kernels import records as records
     from sequester.kernels import reposition as reposition
