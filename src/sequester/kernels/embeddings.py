@@ -28,7 +28,7 @@ def count_row(items: Codes, start: int, stop: int, pattern: Codes, ways: Counts)
         for m in range(pattern.size, 0, -1):
             if pattern[m - 1] == item:
                 ways[m] = min(ways[m] + ways[m - 1], MOST)
-    return ways[pattern.size]
+    return int(ways[pattern.size])
 
 
 @njit(cache=True, nogil=True)
