@@ -108,7 +108,7 @@ class Reposition(SnapshotMethod):
         >>> for codes in ([0, 0, 1], [1, 2], [0, 1]):
         ...     for published in stream.feed(np.array(codes, np.int32)):
         ...         print(published.number, published.homes.tolist(), sorted(published.rows.tolist()))
-        0 [0, 0] [0, 2]
+        0 [0, 0] [1, 2]
         >>> [each.number for each in stream.flush()]
         [1, 2]
         """
