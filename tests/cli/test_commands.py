@@ -13,7 +13,7 @@ import pytest
 import sequester
 from refusal_cases import GOOD, TOML
 from sequester.cli import main
-from sequester.datasets import DATASETS, clicks
+from sequester.datasets import DATASETS, hospital
 from sequester.methods import METHODS
 
 HEAVY = ("polars", "numba", "pydantic", "scipy", "altair", "pandas", "rich")
@@ -53,12 +53,13 @@ def test_version_and_help(run):
         "hierarchy",
         "protect",
         "verify",
+        "attack",
         "stream",
         "schema",
         "datasets",
     ):
         assert f"\n  {command} " in ran.out
-    for later in ("attack", "compare", "advise", "reproduce"):
+    for later in ("compare", "advise", "reproduce"):
         assert f"\n  {later} " not in ran.out
     for argv in (["protect"], ["verify"], ["hierarchy", "lint"], ["datasets", "make"], ["demo"], ["schema"]):
         assert run(*argv, "--help").code == 0
@@ -115,18 +116,18 @@ def test_datasets_are_listed(run):
     ],
 )
 def test_datasets_make_writes_what_the_name_says(run, tmp_path, name, read):
-    ran = run("datasets", "make", "clicks", "--out", name, "--persons", 40, "--seed", "x")
-    expected = clicks.make(persons=40, seed="x")
+    ran = run("datasets", "make", "hospital", "--out", name, "--persons", 40, "--seed", "x")
+    expected = hospital.make(persons=40, seed="x")
     assert ran.code == 0
     assert ran.out == f"{name}: 40 persons, {len(expected)} events\n"
     made = read(tmp_path / name)
-    assert made["page"].to_list() == expected["page"].to_list()
+    assert made["Disease"].to_list() == expected["Disease"].to_list()
     assert [path.name for path in (tmp_path / name).parent.iterdir()] == [(tmp_path / name).name]
     first = (tmp_path / name).read_bytes()
     again = run(
-        "datasets", "make", "clicks", "--out", name, "--persons", 40, "--seed", "x", "--force", "--json"
+        "datasets", "make", "hospital", "--out", name, "--persons", 40, "--seed", "x", "--force", "--json"
     )
-    assert again.document == {"dataset": "clicks", "path": name, "persons": 40, "events": len(expected)}
+    assert again.document == {"dataset": "hospital", "path": name, "persons": 40, "events": len(expected)}
     assert (tmp_path / name).read_bytes() == first
 
 
