@@ -1,7 +1,7 @@
 """Table 1 and Figure 4 of Pensa and others (2008): six densities, several k, on invented trips or on yours.
 
-    python examples/trajectories_p2ka.py
-    python examples/trajectories_p2ka.py gps.toml        the [data] and [data.place] of a configuration
+    python benchmarks/six_densities.py
+    python benchmarks/six_densities.py gps.toml        the [data] and [data.place] of a configuration
 
 Prints regions, trajectories and average length per density threshold, then SIM1 and SIM2 for each k.
 """
