@@ -126,7 +126,7 @@ def test_a_trajectory_that_crosses_no_region_is_counted_and_left_out():
     frame = points(*((user, 0, 0, 0) for user in "abc"), ("d", 0, 5, 5))
     made = table(frame, DensityRegions(CELL, 0.5))
     assert made.persons.to_list() == ["a", "b", "c"]
-    assert [str(each) for each in made.problems] == ["1 trajectory crosses no region, of 4, and left out"]
+    assert [str(each) for each in made.problems] == ["of 4, 1 trajectory crosses no region: left out"]
     lines = refused(frame, DensityRegions(CELL, 0.9))
     assert lines[0].startswith(
         "no cell is touched by a share of 0.9 of the trajectories, the densest by 0.75"

@@ -189,7 +189,7 @@ def into_regions(
     if n_none:
         what = counted(n_none, "trajectory crosses", "trajectories cross")
         problems.append(
-            Problem(f"{what} no region, of {n_before:,}, and left out", REGION, severity="warning")
+            Problem(f"of {n_before:,}, {what} no region: left out", REGION, severity="warning")
         )
     frame = visits.frame.drop(place.lat, place.lon).with_columns(names.gather(codes[kept]))
     return replace(visits, frame=frame), regions
