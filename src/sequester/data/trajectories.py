@@ -188,9 +188,7 @@ def into_regions(
     n_none = n_before - len(visits.persons)
     if n_none:
         what = counted(n_none, "trajectory crosses", "trajectories cross")
-        problems.append(
-            Problem(f"of {n_before:,}, {what} no region: left out", REGION, severity="warning")
-        )
+        problems.append(Problem(f"of {n_before:,}, {what} no region: left out", REGION, severity="warning"))
     frame = visits.frame.drop(place.lat, place.lon).with_columns(names.gather(codes[kept]))
     return replace(visits, frame=frame), regions
 
