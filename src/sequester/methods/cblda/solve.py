@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 EXACT = 60_000
 """Persons up to which ``block = "auto"`` compares everybody with everybody."""
-BLOCK = 5_000
+BLOCK = 2_500
 """Persons of a block above that."""
 PHASE = "merging the nearest histories"
 
