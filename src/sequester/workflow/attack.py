@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sequester.attacks import attack_tables
 from sequester.attacks.attack import KNOWN
+from sequester.attacks.special import Case, special_attacks
 from sequester.attacks.world import TARGETS
 from sequester.bundle.open import open_release
 from sequester.data.table import EventTable
@@ -89,16 +90,20 @@ def attack(
     if not isinstance(given, EventTable):
         msg = f"original must be an EventTable, got {type(given).__name__}"
         raise SchemaError(msg)
-    _refuse_records(release.model)
-    return attack_tables(
-        release.table,
-        original=original,
-        model=release.model,
-        known=known,
-        targets=targets,
-        seed=SEED if seed is None else seed,
-        engine=engine,
-        progress=progress,
+    return _attack(
+        release.model,
+        Case(
+            tables=release.tables,
+            released=None if isinstance(release.model, RecordModel) else release.table,
+            original=original,
+            method=release.method,
+            parameters=release.parameters,
+            known=known,
+            targets=targets,
+            seed=SEED if seed is None else seed,
+            engine=engine,
+            progress=progress,
+        ),
     )
 
 
@@ -126,31 +131,55 @@ def attack_release(
         config = original if isinstance(original, Config) else Config.load(original)
         progress(0.1, "reading the original")
         table = config.table()
-        known_model = None if config.settings.method is None else config.method().model().about(table)
-        model = claimed_model(opened.certificate, known_model)
-        _refuse_records(model)
-        released = rebuild(opened.frame, opened.certificate, opened.hierarchies)
-        _refuse_strangers(released, table)
-        risks = attack_tables(
-            released,
-            original=table,
-            model=model,
-            known=known,
-            targets=targets,
-            seed=SEED if seed is None else seed,
-            engine=engine,
-            progress=part(progress, 0.2, 1.0),
+        method = None if config.settings.method is None else config.method()
+        certificate = opened.certificate
+        model = claimed_model(certificate, None if method is None else method.model().about(table))
+        released = None
+        if not isinstance(model, RecordModel):
+            released = rebuild(opened.frame, certificate, opened.hierarchies)
+            _refuse_strangers(released, table)
+        # What may not be published, such as patterns, is in the configuration.
+        unpublished = method.parameters() if method is not None and method.name == certificate.method else {}
+        risks = _attack(
+            model,
+            Case(
+                tables=opened.tables,
+                released=released,
+                original=table,
+                method=certificate.method,
+                parameters={**unpublished, **certificate.parameters},
+                known=known,
+                targets=targets,
+                seed=SEED if seed is None else seed,
+                engine=engine,
+                progress=part(progress, 0.2, 1.0),
+            ),
         )
-        return Attack(risks=tuple(risks), model=opened.certificate.model)
+        return Attack(risks=tuple(risks), model=certificate.model)
 
 
-def _refuse_records(model: PrivacyModel) -> None:
-    if isinstance(model, RecordModel):
+def _attack(model: PrivacyModel, case: Case) -> list[Risk]:
+    """Let everybody try who fits the release, those last who fit its promise only."""
+    risks: list[Risk] = []
+    if case.released is not None:
+        risks = attack_tables(
+            case.released,
+            original=case.original,
+            model=model,
+            known=case.known,
+            targets=case.targets,
+            seed=case.seed,
+            engine=case.engine,
+            progress=part(case.progress, 0.0, 0.8),
+        )
+    risks += special_attacks(model, replace(case, progress=part(case.progress, 0.8, 1.0)))
+    if not risks:
         msg = (
             f"the release claims {type(model).__name__} for records without persons, "
             "and there is nobody in it to look for"
         )
         raise InputError(msg)
+    return risks
 
 
 def _refuse_strangers(released: EventTable, original: EventTable) -> None:
