@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sequester.privacy.model import PrivacyModel
     from sequester.release.outcome import Outcome
     from sequester.release.randomness import Randomness
+    from sequester.release.reason import Reason
     from sequester.release.release import Release
     from sequester.utility.score import Score
 
@@ -68,6 +69,14 @@ class Method(ABC):
     @abstractmethod
     def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Say what the outcome is still good for; ``information_loss`` is always among the answers."""
+
+    def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
+        """Say which constraint of the promise led to which changes; unless told better, kind by kind."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.release.reason import by_kind  # noqa: PLC0415
+
+        del original
+        return by_kind(release.changes, constraint=self.promise)
 
     def parameters(self) -> dict[str, object]:
         """Parameter to value; the certificate has those of them that may be published."""

@@ -1,0 +1,6 @@
+"""Why a release is as it is, and what would have kept more."""
+
+from sequester.explanation.explain import explain
+from sequester.explanation.explanation import Explanation, Reason, Relaxation
+
+__all__ = ["Explanation", "Reason", "Relaxation", "explain"]

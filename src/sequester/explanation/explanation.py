@@ -1,0 +1,81 @@
+"""What is said about a release: what was changed and why, and what would have kept more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sequester.release.reason import Reason
+
+__all__ = ["Explanation", "Reason", "Relaxation"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relaxation:
+    """A smaller promise that was tried, and what it would have kept.
+
+    Examples
+    --------
+    >>> Relaxation(parameter="k", asked=5, relaxed=4, kept=31, of=40, unit="events", text="...").share
+    0.775
+    """
+
+    parameter: str
+    """What is relaxed: a parameter of the method, or the hierarchy of a column."""
+    asked: object
+    """Its value in the release."""
+    relaxed: object
+    """The value that was tried."""
+    kept: int
+    """Suppressed or heavily generalized parts that it would have kept."""
+    of: int
+    """All such parts of the release, or of the sample that was tried."""
+    unit: str
+    """What is counted: events, or values where events have several."""
+    newly_lost: int = 0
+    """Parts that it would have lost instead, and the release has kept."""
+    text: str
+    """All of it in a sentence."""
+
+    @property
+    def share(self) -> float:
+        """The share that would have been kept."""
+        return self.kept / max(self.of, 1)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the part of the document about this relaxation."""
+        return {
+            "parameter": self.parameter,
+            "asked": self.asked,
+            "relaxed": self.relaxed,
+            "kept": self.kept,
+            "of": self.of,
+            "unit": self.unit,
+            "newly_lost": self.newly_lost,
+            "text": self.text,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why a release is as it is, and what would have kept more. Stays in the house."""
+
+    reasons: tuple[Reason, ...]
+    """What was changed, by the constraint that demanded it."""
+    relaxations: tuple[Relaxation, ...] = ()
+    """The smallest steps that would have kept more of what is lost, each of them tried."""
+    notes: tuple[str, ...] = ()
+    """How it was tried: on a sample, what would have helped nothing, and what there was no time for."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the document about this explanation."""
+        return {
+            "reasons": [each.to_json() for each in self.reasons],
+            "relaxations": [each.to_json() for each in self.relaxations],
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(
+            (*(each.text for each in self.reasons), *(each.text for each in self.relaxations), *self.notes)
+        )
