@@ -35,6 +35,19 @@ class Case:
         return self.name
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """What a refused command did; nothing but its code where it behaved."""
+
+    code: int
+    missing: list[str] = field(default_factory=list)
+    """Lines that should have been said."""
+    unruly: list[str] = field(default_factory=list)
+    """Lines that no refusal may print."""
+    left_behind: list[str] = field(default_factory=list)
+    """Files that were made, changed or removed."""
+
+
 def toml(*replaced: tuple[str, str]) -> dict[str, str | bytes]:
     """Change the good configuration here and there."""
     text = TOML

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from refusal_cases import TOML, Case, data, hierarchy, more, toml
+from refusal_cases import TOML, Case, Refusal, data, hierarchy, more, toml
 
 CASES = [
     Case(
@@ -215,5 +215,5 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_bad_configuration_is_refused(case, refused):
-    refused(case)
+def test_bad_configuration_is_refused(case, refusal):
+    assert refusal(case) == Refusal(case.code)

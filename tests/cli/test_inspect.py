@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from refusal_cases import GOOD, HEAD, TOML, Case, more, toml
+from refusal_cases import GOOD, HEAD, TOML, Case, Refusal, more, toml
 from sequester.cli.inspect import _bar
 
 DATA = TOML[: TOML.index("[method]")]
@@ -184,8 +184,8 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("options", [(), ("--json",)], ids=["lines", "json"])
-def test_bad_input_is_refused_in_lines(refused, case, options):
-    refused(case, *options)
+def test_bad_input_is_refused_in_lines(refusal, case, options):
+    assert refusal(case, *options) == Refusal(case.code)
 
 
 def test_refusal_is_a_document_too(run, clicks):
