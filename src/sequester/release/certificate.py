@@ -93,7 +93,8 @@ class Certificate:
             persons=_count_persons(frame),
             events=frame.height,
             utility={
-                name: replace(score, value=round(float(score.value), 2))
+                # The file has neither formula nor reference: `means` is what a recipient reads.
+                name: replace(score, value=round(float(score.value), 2), formula="", reference="")
                 for name, score in release.utility.items()
                 if name == _PUBLIC_MEASURE
             },

@@ -18,3 +18,7 @@ class Score:
     """Smallest and largest possible value; None where there is no largest."""
     means: str
     """What the number says, in one sentence, with its parameters."""
+    formula: str = ""
+    """How it is computed, as it would be written on paper."""
+    reference: str = ""
+    """Where the definition is from, and where it was completed."""
