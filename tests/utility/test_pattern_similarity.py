@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import sequences as oracles
+from oracles import trajectories
 from sequester.data.sequences import Sequences
 from sequester.errors import ParameterError
 from sequester.utility import PatternSimilarity
@@ -111,3 +117,32 @@ def test_too_many_patterns_are_refused_aloud():
     both = Sequences.from_rows(["abcdefgh"] * 2)
     with pytest.raises(ParameterError, match="more than 9 patterns"):
         PatternSimilarity(min_support=2, max_patterns=9).score(both, original=both)
+
+
+owned_rows = st.lists(
+    st.tuples(st.integers(0, 2), st.text("ab", max_size=3), st.text("ab", max_size=3)), max_size=6
+)
+
+
+@given(owned_rows, st.integers(1, 3))
+def test_a_person_with_many_trips_counts_once(given_rows, min_support):
+    numbers = np.unique([owner for owner, _, _ in given_rows], return_inverse=True)[1].astype(np.int32)
+    sides = [[(int(numbers[i]), row[side]) for i, row in enumerate(given_rows)] for side in (1, 2)]
+    after, before = (replace(Sequences.from_rows([row for _, row in side]), owners=numbers) for side in sides)
+    scores = PatternSimilarity(min_support=min_support).score(after, original=before)
+    patterns = {"".join(each) for size in (1, 2, 3) for each in product("ab", repeat=size)}
+    frequent = [
+        {pattern for pattern in patterns if trajectories.person_support(pattern, side) >= min_support}
+        for side in sides
+    ]
+    n_after, n_before = (len({owner for owner, row in side if row}) for side in sides)
+    shares = []
+    for pattern in frequent[0]:
+        a = Fraction(trajectories.person_support(pattern, sides[0]), n_after)
+        b = Fraction(trajectories.person_support(pattern, sides[1]), max(n_before, 1))
+        shares.append(min(a, b) / max(a, b))
+    expected = sum(shares) / len(shares) if shares else int(not frequent[1])
+    assert scores["sim1"].value == pytest.approx(float(expected))
+    sizes = sorted(map(len, frequent))
+    assert scores["sim2"].value == pytest.approx(sizes[0] / sizes[1] if sizes[1] else 1)
+    assert "each once however many trips they have" in scores["sim1"].means

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from sequester.datasets import clicks
+from sequester.datasets import clicks, trips
 from sequester.errors import UnattainableError
 from sequester.workflow import dry_run as module
 from sequester.workflow.dry_run import dry_run
@@ -69,3 +69,48 @@ def test_a_part_that_loses_too_much_decides_nothing(tmp_path, monkeypatch):
     forecast = dry_run(config)
     assert forecast.is_whole
     assert forecast.trial.lost_share == 0
+
+
+GPS = """
+[data]
+path = "gps.csv"
+person = "user"
+time = "at"
+trip = "trip"
+[data.place]
+lat = "lat"
+lon = "lon"
+regions = { kind = "grid", cell = 3000 }
+[method]
+name = "p2ka"
+k = 5
+[release]
+path = "out"
+"""
+
+
+@pytest.mark.filterwarnings("ignore::sequester.errors.SequesterWarning")
+def test_points_are_tried_on_all_points_of_some_persons(tmp_path, monkeypatch):
+    frame = trips.make(persons=200)
+    frame.write_csv(tmp_path / "gps.csv")
+    (tmp_path / "release.toml").write_text(GPS)
+    monkeypatch.setattr(module, "TRIAL_EVENTS", 800)
+    forecast = dry_run(tmp_path / "release.toml")
+    n_trips = frame.select("user", "trip").unique().height
+    assert (forecast.n_persons, forecast.n_trips) == (200, n_trips)
+    assert 20 < forecast.tried_persons < 180
+    assert forecast.tried_persons < forecast.trial.n_input_persons < n_trips
+    assert not forecast.is_whole
+    document = forecast.to_json()
+    assert (document["persons"], document["trips"]) == (200, n_trips)
+    assert document["tried_persons"] == forecast.tried_persons
+
+
+def test_rows_that_are_persons_are_tried_in_part(tmp_path, monkeypatch):
+    pages = pl.Series([f"page{i % 4}" for i in range(400)])
+    pl.DataFrame({"page": pages}).write_parquet(tmp_path / "clicks.parquet")
+    toml = TOML.format(k=5, more="").replace('"user"', '"row"').replace('time = "at"\n', "")
+    (tmp_path / "release.toml").write_text(toml)
+    monkeypatch.setattr(module, "TRIAL_EVENTS", 200)
+    forecast = dry_run(tmp_path / "release.toml")
+    assert (forecast.n_persons, forecast.tried_persons) == (400, 200)

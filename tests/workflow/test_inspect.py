@@ -352,3 +352,45 @@ def test_the_method_says_what_a_channel_is(method, k, tmp_path):
     )
     found = inspect_config(tmp_path / "release.toml").channels
     assert (found.k, found.counts[0]) == (k, 1 if k == 2 else 2)
+
+
+owned_trips = st.lists(
+    st.tuples(st.sampled_from("PQRS"), st.text("abc", min_size=1, max_size=3)), min_size=1, max_size=8
+)
+
+
+@given(owned_trips)
+def test_trips_of_a_person_are_one_person(given_trips):
+    rows = [
+        (person, number, place, page)
+        for number, (person, pages) in enumerate(given_trips)
+        for place, page in enumerate(pages)
+    ]
+    frame = pl.DataFrame(rows, schema=["user", "trip", "n", "page"], orient="row")
+    found = sq.inspect(sq.EventTable(frame, sq.Schema("user", "n", symbol="page", trip="trip")))
+    table = sq.EventTable(frame, sq.Schema("user", "n", symbol="page", trip="trip"))
+    together = {}
+    for person, row in zip(table.persons.to_list(), table.sequences.to_rows(), strict=True):
+        together[person] = together.get(person, ()) + row
+    alike = sq.inspect(clicks(*together.values()))
+    assert [each.to_json() for each in found.exposures] == [each.to_json() for each in alike.exposures]
+    document = found.to_json()
+    assert (document["persons"], document["trips"]) == (len(together), len(given_trips))
+    assert "trips" not in alike.to_json()
+
+
+def test_what_is_said_of_trips():
+    frame = pl.DataFrame(
+        {"user": list("aabb"), "trip": [1, 2, 1, 2], "n": [1, 2, 1, 2], "page": list("xyxz")}
+    )
+    table = sq.EventTable(frame, sq.Schema("user", "n", symbol="page", trip="trip"))
+    found = sq.inspect(table, patterns=True)
+    lines = repr(found).splitlines()
+    assert lines[0] == "2 persons, 4 trips, 4 events, 3 different items"
+    assert any("events per trip" in line and "every trip has 1" in line for line in lines)
+    assert "The trips of a person are looked at together" in " ".join(map(str.strip, lines))
+    assert found.frequent.min_support == 2
+    page = found.to_html()
+    assert "Trips" in page
+    assert "Events per trip: every trip has 1." in page
+    assert found.to_json()["shape"]["events_per_trip"]["most"] == 1

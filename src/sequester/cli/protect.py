@@ -124,9 +124,10 @@ def _tell(done: "Protected") -> Iterator[str]:
 
 
 def _foretell(forecast: "Forecast") -> Iterator[str]:
-    tried = f"tried on {forecast.trial.n_input_persons:,} of {forecast.n_persons:,} persons"
+    tried = f"tried on {forecast.tried_persons:,} of {forecast.n_persons:,} persons"
+    trips = "" if forecast.n_trips is None else f"{forecast.n_trips:,} trips, "
     model, achieved = type(forecast.trial.model).__name__, levels(forecast.trial.verdict.achieved)
-    yield f"{forecast.n_persons:,} persons, {forecast.n_events:,} events; nothing is wrong with them"
+    yield f"{forecast.n_persons:,} persons, {trips}{forecast.n_events:,} events; nothing is wrong with them"
     yield f"{model} can be kept: {achieved}, {forecast.trial.lost_share:.1%} of events lost ({tried})"
     yield f"reading and protecting take about {duration(forecast.seconds)}; writing and verifying come on top"
     yield f"would be written to {forecast.job.out}; nothing has been written"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from sequester.data.glance import glance
 from sequester.data.intake import as_polars, take_in
@@ -105,6 +107,33 @@ class EventTable:
             self.person_offsets, {name: self.frame[name] for name in self.labels}, self.labels
         )
         return replace(coded, owners=self.owners)
+
+    def joined(self) -> EventTable:
+        """Give the same events with one sequence per person: their trips, one after the other.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> from sequester.data.schema import Schema
+        >>> columns = {"user": list("aab"), "n": [1, 2, 1], "trip": [1, 2, 1], "stop": list("xyx")}
+        >>> schema = Schema(person="user", order="n", trip="trip", symbol="stop")
+        >>> table = EventTable(pl.DataFrame(columns), schema)
+        >>> table.sequences.to_rows(), table.joined().sequences.to_rows()
+        ([('x',), ('y',), ('x',)], [('x', 'y'), ('x',)])
+        """
+        if self.owners is None:
+            return self
+        # Trips stand in the order of their persons.
+        firsts = np.flatnonzero(np.diff(self.owners, prepend=-1))
+        whole = object.__new__(EventTable)
+        changed = {
+            "persons": self.persons.gather(firsts),
+            "person_offsets": self.person_offsets[np.append(firsts, len(self.owners))],
+            "owners": None,
+        }
+        for each in fields(self):
+            object.__setattr__(whole, each.name, changed.get(each.name, getattr(self, each.name)))
+        return whole
 
     def __repr__(self) -> str:
         return str(glance(self))

@@ -60,12 +60,13 @@ class EditDistance:
             dtype=np.int64,
             workers=usable_cores(),
         )
+        unit = pairs.unit.removesuffix("s")
         return Score(
             value=int(distances @ pairs.weights) / max(pairs.n_persons, 1),
             goal="minimize",
             bounds=(0, None),
-            means="How many items had to be inserted, deleted or substituted per person, on average; "
-            "0 is unchanged, and a person who is not released counts with all of their items.",
+            means=f"How many items had to be inserted, deleted or substituted per {unit}, on average; "
+            f"0 is unchanged, and a {unit} that is not released counts with all items.",
         )
 
 

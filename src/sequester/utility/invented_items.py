@@ -51,6 +51,6 @@ class InventedItems:
             value=float(pairs.weights[is_invented].sum()),
             goal="minimize",
             bounds=(0, pairs.n_persons),
-            means=f"How many of the {pairs.n_persons} persons got an item that they never had; "
+            means=f"How many of the {pairs.n_persons} {pairs.unit} got an item that they never had; "
             "0 says that no item was made up.",
         )

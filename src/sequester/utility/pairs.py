@@ -33,6 +33,8 @@ class Pairs:
     """Persons who have the pair."""
     n_symbols: int
     """How many codes both sides together use."""
+    unit: str = "persons"
+    """Whose sequences these are: ``persons``, or ``trips`` where a person has several."""
 
     @property
     def n_persons(self) -> int:
@@ -72,4 +74,5 @@ def aligned(released: EventTable | Sequences, original: EventTable | Sequences) 
         after_rows=after_rows,
         weights=weights.astype(np.int64),
         n_symbols=len(both),
+        unit="persons" if before_side.owners is None else "trips",
     )

@@ -22,7 +22,8 @@ class PatternSimilarity:
     """SIM1 compares the frequencies of the patterns that are frequent in the release, SIM2 their number.
 
     With S' and S the patterns of at least `min_support` persons in the release and in the original, and
-    relative frequencies f' and f (persons who contain the pattern, over all persons with an event):
+    relative frequencies f' and f (persons who contain the pattern, over all persons with an event; a person
+    with several sequences, such as trips, counts once):
 
     - SIM1 is the mean over S' of min(f', f) / max(f', f);
     - SIM2 is min(number of S', number of S) / max(the same).
@@ -38,8 +39,11 @@ class PatternSimilarity:
     >>> {name: round(score.value, 3) for name, score in scores.items()}
     {'sim1': 0.833, 'sim2': 1.0}
 
-    References ---------- Pensa, Monreale, Pinelli, Pedreschi (2008), section 5, SIM1 and SIM2. The text
-    speaks of relative frequencies and is silent on empty collections.
+    References
+    ----------
+    Pensa, Monreale, Pinelli, Pedreschi (2008), section 5, SIM1 and SIM2. The text speaks of relative
+    frequencies and is silent on empty collections. It counts trajectories, and k of them for k persons; here
+    k are persons, so persons are counted throughout.
     """
 
     min_support: int
@@ -71,7 +75,8 @@ class PatternSimilarity:
             for side in (after, before)
         )
         size = "of any length" if self.max_length is None else f"of at most {self.max_length} items"
-        kind = f"patterns {size} that at least {self.min_support} persons contain"
+        once = "" if before.owners is None else ", each once however many trips they have,"
+        kind = f"patterns {size} that at least {self.min_support} persons{once} contain"
         if len(mined):
             column = before.symbol
             counts = supports_of_codes(
@@ -103,4 +108,7 @@ class PatternSimilarity:
 
 def _n_records(sequences: Sequences) -> int:
     """Count the persons with at least one event."""
-    return int(np.count_nonzero(np.diff(sequences.person_offsets)))
+    has_events = np.diff(sequences.person_offsets) > 0
+    if sequences.owners is None:
+        return int(np.count_nonzero(has_events))
+    return len(np.unique(sequences.owners[has_events]))

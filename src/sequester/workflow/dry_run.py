@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from sequester.bundle.notes import check_suppressed
+from sequester.data.schema import ROW
 from sequester.data.table import EventTable
+from sequester.data.text import as_text
 from sequester.engine import part, silent
 from sequester.errors import InputError, SequesterWarning, UnattainableError
 from sequester.workflow.config import Config
@@ -21,8 +24,7 @@ from sequester.workflow.job import Job, tell_problems
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import polars as pl
-
+    from sequester.data.schema import Schema
     from sequester.engine import Engine, Progress
     from sequester.release.release import Release
     from sequester.workflow.hearing import Warn
@@ -41,6 +43,10 @@ class Forecast:
     """A release in memory: of everybody, or of some persons drawn at random."""
     n_persons: int
     """Persons in the data."""
+    tried_persons: int
+    """Persons in the trial."""
+    n_trips: int | None
+    """Trips in the data; None where every person has one sequence."""
     n_events: int
     """Events in the data."""
     seconds: float
@@ -51,7 +57,7 @@ class Forecast:
     @property
     def is_whole(self) -> bool:
         """The trial was made with everybody."""
-        return self.trial.n_input_persons == self.n_persons
+        return self.tried_persons == self.n_persons
 
     def to_json(self) -> dict[str, Any]:
         """Give the document that ``protect --dry-run --json`` prints."""
@@ -64,8 +70,9 @@ class Forecast:
             "witnesses": [],
             "release": str(self.job.out / "release"),
             "persons": self.n_persons,
+            **({} if self.n_trips is None else {"trips": self.n_trips}),
             "events": self.n_events,
-            "tried_persons": self.trial.n_input_persons,
+            "tried_persons": self.tried_persons,
             "lost_share": self.trial.lost_share,
             "seconds": round(self.seconds, 1),
             "warnings": list(self.warnings),
@@ -105,11 +112,13 @@ def dry_run(
         reading = time.monotonic() - started
         tell_problems(table)
         job.method.accept(table)
-        trial, seconds = _try(job, table, frame, engine, part(progress, 0.3, 1.0))
+        trial, tried_persons, seconds = _try(job, table, frame, engine, part(progress, 0.3, 1.0))
         return Forecast(
             job=job,
             trial=trial,
-            n_persons=table.n_persons,
+            n_persons=table.n_owners,
+            tried_persons=tried_persons,
+            n_trips=None if table.owners is None else table.n_persons,
             n_events=table.n_events,
             seconds=reading + seconds,
             warnings=tuple(heard),
@@ -118,24 +127,26 @@ def dry_run(
 
 def _try(
     job: Job, table: EventTable, frame: pl.DataFrame, engine: Engine | None, progress: Progress
-) -> tuple[Release, float]:
-    """Give a release in memory, and about how long one of the whole table takes to make."""
+) -> tuple[Release, int, float]:
+    """Give a release in memory, its persons, and about how long one of the whole table takes to make."""
     if table.n_events > TRIAL_EVENTS:
         share = TRIAL_EVENTS / table.n_events
         try:
             with warnings.catch_warnings():
                 # What a part draws warnings for need not be so for the whole.
                 warnings.simplefilter("ignore", SequesterWarning)
-                _, shorter = _timed(job, _part_of(table, frame, share / 2), engine, part(progress, 0.0, 0.3))
-                trial, longer = _timed(job, _part_of(table, frame, share), engine, part(progress, 0.3, 1.0))
+                half, some = (_part_of(table, frame, job.config.schema, each) for each in (share / 2, share))
+                _, shorter = _timed(job, half, engine, part(progress, 0.0, 0.3))
+                trial, longer = _timed(job, some, engine, part(progress, 0.3, 1.0))
         except (UnattainableError, InputError):
             # The method has accepted the whole table: what a part lacks, such as a rare pattern, is there.
             pass
         else:
             # Between once around everybody and comparing everybody with everybody.
             growth = min(max(math.log2(longer / shorter), 1.0), 2.0)
-            return trial, longer * (1 / share) ** growth
-    return _timed(job, table, engine, progress)
+            return trial, some.n_owners, longer * (1 / share) ** growth
+    trial, seconds = _timed(job, table, engine, progress)
+    return trial, table.n_owners, seconds
 
 
 def _timed(job: Job, table: EventTable, engine: Engine | None, progress: Progress) -> tuple[Release, float]:
@@ -147,10 +158,11 @@ def _timed(job: Job, table: EventTable, engine: Engine | None, progress: Progres
     return release, seconds
 
 
-def _part_of(table: EventTable, frame: pl.DataFrame, share: float) -> EventTable:
-    """Take some persons, with all of their events."""
-    count = max(round(share * table.n_persons), 1)
-    chosen = np.zeros(table.n_persons, np.bool_)
-    chosen[np.random.default_rng(0).choice(table.n_persons, count, replace=False)] = True
-    rows = np.sort(table.rows[np.repeat(chosen, np.diff(table.person_offsets))]) - 1
-    return EventTable(frame[rows], table.schema)
+def _part_of(table: EventTable, frame: pl.DataFrame, schema: Schema, share: float) -> EventTable:
+    """Take some persons, with all of their rows: trips and regions come from all points."""
+    persons = table.joined().persons
+    count = max(round(share * len(persons)), 1)
+    chosen = persons.gather(np.sort(np.random.default_rng(0).choice(len(persons), count, replace=False)))
+    if schema.person == ROW:
+        return EventTable(frame[chosen.cast(pl.Int64).to_numpy() - 1], schema)
+    return EventTable(frame.filter(as_text(frame[schema.person]).is_in(chosen)), schema)

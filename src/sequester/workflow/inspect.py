@@ -50,11 +50,12 @@ def inspect(
 ) -> Inspection:
     """Say what a table looks like, what is wrong with it, and what somebody who knows 1 to 3 items could do.
 
-    Up to 100,000 persons everything is exact. Of more persons 10,000 are drawn by the seed, and what could be
-    known of each of them is counted among everybody; shares then come with an interval. Where there are
-    quasi-identifiers, minimal inference channels are counted by length, as far as that takes seconds: what
-    fits fewer than `k` persons, or tells a protected value with a confidence above `c`. With `patterns`, the
-    `top` frequent patterns are listed (20 unless told), each of at least `min_support` persons.
+    The trips of a person are looked at together. Up to 100,000 persons everything is exact. Of more persons
+    10,000 are drawn by the seed, and what could be known of each of them is counted among everybody; shares
+    then come with an interval. Where there are quasi-identifiers, minimal inference channels are counted by
+    length, as far as that takes seconds: what fits fewer than `k` persons, or tells a protected value with a
+    confidence above `c`. With `patterns`, the `top` frequent patterns are listed (20 unless told), each of at
+    least `min_support` persons.
 
     Examples
     --------
@@ -73,6 +74,8 @@ def inspect(
         raise ParameterError(msg)
     progress(0.0, "measuring")
     shape = Shape.of(table)
+    # Who has the data has all trips of a person under one key.
+    whole = table.joined()
     follows = dependent(table)
     frequent = None
     if patterns:
@@ -85,13 +88,13 @@ def inspect(
             progress=part(progress, 0.05, 0.1),
         )
     exposures = expose(
-        table,
+        whole,
         known=KNOWN,
         seed=SEED if seed is None else seed,
         engine=engine,
         progress=part(progress, 0.1, 0.8),
     )
-    channels = ChannelCounts.of(table, k=k, c=c, most=KNOWN, engine=engine, progress=part(progress, 0.8, 1.0))
+    channels = ChannelCounts.of(whole, k=k, c=c, most=KNOWN, engine=engine, progress=part(progress, 0.8, 1.0))
     progress(1.0, "inspected")
     return Inspection(
         shape=shape,

@@ -85,6 +85,17 @@ def test_k_trips_of_one_person_are_no_crowd():
     assert (verdict.holds, verdict.witnesses, verdict.achieved) == (False, (("c",),), {"k": 1})
 
 
+@pytest.mark.filterwarnings("ignore::sequester.errors.SequesterWarning")
+def test_measures_say_whether_they_count_trips_or_persons():
+    table = trip_table([("P", "ab"), ("P", "abc"), ("Q", "ab"), ("P", "c")])
+    scores = BFP2kA(k=2).apply(table, seed=SEED).utility
+    assert "of the 4 trips" in scores["invented_items"].means
+    assert "per trip" in scores["edit_distance"].means
+    assert scores["dropped_sequences"].means == "Share of the trips of which nothing is released; 0 is none."
+    assert "2 persons, each once however many trips they have, contain" in scores["sim1"].means
+    assert not any("persons" in score.means for name, score in scores.items() if not name.startswith("sim"))
+
+
 def test_nothing_released_names_a_k_that_releases_something():
     table = trip_table([("P", "a"), ("Q", "a"), ("P", "a")])
     with pytest.raises(UnattainableError, match="k = 3 is more than the 2 persons; k = 2 releases something"):

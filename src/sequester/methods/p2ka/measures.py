@@ -40,7 +40,7 @@ def measure(outcome: Outcome, table: EventTable, *, k: int, progress: Progress) 
         if len(table.labels[table.sequences.symbol]) <= MOST_SYMBOLS:
             scores["displacement"] = Displacement(table.regions).score(outcome.sequences, original=table)
     progress(0.5, "comparing frequent patterns")
-    min_support = max(k, int(MIN_SUPPORT * table.n_persons))
+    min_support = max(k, int(MIN_SUPPORT * table.n_owners))
     for max_length in range(MAX_LENGTH, 0, -1):
         similarity = PatternSimilarity(
             min_support=min_support, max_length=max_length, max_patterns=MAX_PATTERNS
@@ -69,9 +69,9 @@ def displacement_without(table: EventTable, *, k: int, strict: bool) -> dict[str
 def _shares(outcome: Outcome, table: EventTable) -> dict[str, Score]:
     """Count events that are not shown in their place, and persons by what happened to their sequence."""
     n_removed = outcome.changes["from"].len() - outcome.changes["from"].null_count()
-    who = ["person", *({"trip"} & {*outcome.changes.columns})]
-    counts = dict(outcome.changes.unique(["what", *who])["what"].value_counts().iter_rows())
-    persons = "persons" if table.owners is None else "trips"
+    whose = ["person", *({"trip"} & {*outcome.changes.columns})]
+    counts = dict(outcome.changes.unique(["what", *whose])["what"].value_counts().iter_rows())
+    persons, who, whom = ("persons", "who", "whom") if table.owners is None else ("trips", "that", "which")
     return {
         "information_loss": _share(
             n_removed / max(table.n_events, 1),
@@ -83,15 +83,15 @@ def _shares(outcome: Outcome, table: EventTable) -> dict[str, Score]:
             f"{persons} whose sequence is not released as it was",
         ),
         **{
-            name: _share(counts.get(KINDS[kind], 0) / max(table.n_persons, 1), f"{persons} {whose}")
-            for name, kind, whose in (
+            name: _share(counts.get(KINDS[kind], 0) / max(table.n_persons, 1), f"{persons} {of}")
+            for name, kind, of in (
                 (
                     "shortened_sequences",
                     SHORTENED,
                     "of whose sequence only a part is released",
                 ),
-                ("reattached_sequences", REATTACHED, "who were moved to a path that they did not take"),
-                ("dropped_sequences", DROPPED, "of whom nothing is released"),
+                ("reattached_sequences", REATTACHED, f"{who} were moved to a path that they did not take"),
+                ("dropped_sequences", DROPPED, f"of {whom} nothing is released"),
             )
         },
     }

@@ -71,7 +71,7 @@ class Frequent:
         if min_support is not None:
             found = mine(min_support)
         else:
-            min_support = max(-(-table.n_persons // SHARE), 2)
+            min_support = max(-(-table.n_owners // SHARE), 2)
             while True:
                 try:
                     found = mine(min_support)

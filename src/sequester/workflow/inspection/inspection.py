@@ -38,6 +38,7 @@ class Inspection:
         """Give the document that ``inspect --json`` prints."""
         document = {
             "persons": self.shape.persons,
+            **({} if self.shape.trips is None else {"trips": self.shape.trips}),
             "events": self.shape.events,
             "problems": [
                 {

@@ -22,7 +22,7 @@ _SHOWN_PATTERNS = 2
 def lines(inspection: Inspection, *, bar: str = "█") -> Iterator[str]:
     """Tell everything, section by section; `bar` is what bars are made of."""
     shape = inspection.shape
-    yield f"{shape.persons:,} persons, {shape.events:,} events, {shape.alphabet:,} different items"
+    yield words.counts(shape)
     yield ""
     yield "Shape"
     yield from _facts(_shape(inspection))
@@ -39,7 +39,7 @@ def lines(inspection: Inspection, *, bar: str = "█") -> Iterator[str]:
             yield f"  and {len(inspection.dependent) - _SHOWN_DEPENDENT:,} more"
     yield ""
     yield "What somebody could do today who knows a few items of a person"
-    yield from _wrapped(words.WORST_CASE)
+    yield from _wrapped(words.worst_case(shape))
     yield from _wrapped(words.drawn(inspection.exposures, shape.persons))
     yield from _wrapped(words.cut(inspection.exposures))
     guesses = [each.confidence for each in inspection.exposures if each.confidence is not None]
@@ -68,7 +68,7 @@ def lines(inspection: Inspection, *, bar: str = "█") -> Iterator[str]:
 
 def _shape(inspection: Inspection) -> Iterator[tuple[str, str]]:
     shape = inspection.shape
-    yield "events per person", words.events_per_person(shape.per_person)
+    yield from words.events_of(shape)
     if shape.gaps is not None:
         yield "between events", words.between_events(shape.gaps)
     for column in shape.columns:

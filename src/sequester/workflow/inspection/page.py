@@ -40,8 +40,8 @@ def fragment(inspection: Inspection) -> str:
     shape = inspection.shape
     gaps = () if shape.gaps is None else (("between events", words.between_events(shape.gaps)),)
     card = Card(
-        title=f"{shape.persons:,} persons, {shape.events:,} events, {shape.alphabet:,} different items",
-        facts=(("events per person", words.events_per_person(shape.per_person)), *gaps),
+        title=words.counts(shape),
+        facts=(*words.events_of(shape), *gaps),
         remarks=(
             *(f"{each.severity}: {each}" for each in inspection.problems),
             *(str(each) for each in inspection.dependent),
@@ -59,7 +59,7 @@ def fragment(inspection: Inspection) -> str:
 
 
 def _remarks(inspection: Inspection) -> Iterator[str]:
-    yield words.WORST_CASE
+    yield words.worst_case(inspection.shape)
     yield from filter(
         None, (words.drawn(inspection.exposures, inspection.shape.persons), words.cut(inspection.exposures))
     )
@@ -68,6 +68,8 @@ def _remarks(inspection: Inspection) -> Iterator[str]:
 def _numbers(inspection: Inspection) -> Iterator[Number]:
     shape = inspection.shape
     yield Number(name="Persons", value=f"{shape.persons:,}")
+    if shape.trips is not None:
+        yield Number(name="Trips", value=f"{shape.trips:,}")
     yield Number(name="Events", value=f"{shape.events:,}")
     yield Number(name="Different items", value=f"{shape.alphabet:,}")
     if inspection.exposures:
@@ -186,7 +188,7 @@ def _shape_section(inspection: Inspection) -> Section:
     gaps = () if shape.gaps is None else (f"Between events: {words.between_events(shape.gaps)}.",)
     return Section(
         title="Shape",
-        text=(f"Events per person: {words.events_per_person(shape.per_person)}.", *gaps),
+        text=(*(f"{what.capitalize()}: {events}." for what, events in words.events_of(shape)), *gaps),
         header=("column", "role", "different values", "missing"),
         rows=tuple(
             (each.name, each.role, "" if each.labels is None else f"{each.labels:,}", f"{each.missing:,}")

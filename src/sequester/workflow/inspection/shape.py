@@ -96,12 +96,16 @@ class Shape:
 
     persons: int
     """Number of persons."""
+    trips: int | None
+    """Number of trips; None where every person has one sequence."""
     events: int
     """Number of events."""
     per_person: Spread | None
     """Events of a person; None without persons."""
+    per_trip: Spread | None
+    """Events of a trip; None without trips."""
     gaps: Spread | None
-    """Days from an event to the person's next one; None without times, or with one event per person."""
+    """Days from an event to the next one of the person, or of the trip; None without any."""
     alphabet: int
     """Different items: values of the symbol, or of all quasi-identifiers together."""
     columns: tuple[Column, ...]
@@ -126,9 +130,11 @@ class Shape:
         """
         items = (table.symbol,) if table.symbol is not None else tuple(table.schema.quasi)
         return cls(
-            persons=table.n_persons,
+            persons=table.n_owners,
+            trips=None if table.owners is None else table.n_persons,
             events=table.n_events,
-            per_person=Spread.of(np.diff(table.person_offsets)),
+            per_person=Spread.of(np.diff(table.joined().person_offsets)),
+            per_trip=None if table.owners is None else Spread.of(np.diff(table.person_offsets)),
             gaps=None if table.times is None else Spread.of(_gaps(table)),
             alphabet=sum(len(table.labels[name]) for name in items),
             columns=tuple(_columns(table)),
@@ -138,6 +144,7 @@ class Shape:
         """Give the part of the document that ``inspect --json`` prints."""
         return {
             "events_per_person": None if self.per_person is None else self.per_person.to_json(),
+            **({} if self.per_trip is None else {"events_per_trip": self.per_trip.to_json()}),
             "days_between_events": None if self.gaps is None else self.gaps.to_json(),
             "alphabet": self.alphabet,
             "columns": [column.to_json() for column in self.columns],

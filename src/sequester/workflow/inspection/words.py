@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from sequester.attacks import Exposure, Pattern, Share
     from sequester.workflow.inspection.channels import ChannelCounts
-    from sequester.workflow.inspection.shape import Spread
+    from sequester.workflow.inspection.shape import Shape, Spread
 
 KINDS = {
     "ordered": "items of different events, in their order, with gaps",
@@ -23,6 +23,19 @@ WORST_CASE = (
     "The worst case over what could be known: a person counts if some of their own items, at most as many as "
     "stated, fit so few persons, themselves included."
 )
+
+_TOGETHER = "The trips of a person are looked at together, one after the other."
+
+
+def counts(shape: Shape) -> str:
+    """Write how many persons, trips, events and items there are."""
+    trips = "" if shape.trips is None else f"{counted(shape.trips, 'trip', 'trips')}, "
+    return f"{shape.persons:,} persons, {trips}{shape.events:,} events, {shape.alphabet:,} different items"
+
+
+def worst_case(shape: Shape) -> str:
+    """Say what is counted about crowds."""
+    return WORST_CASE if shape.trips is None else f"{WORST_CASE} {_TOGETHER}"
 
 
 def sure_case(base_rate: float) -> str:
@@ -96,12 +109,17 @@ def span(days: float) -> str:
     return f"{days * 86_400:.0f} s"
 
 
-def events_per_person(spread: Spread | None) -> str:
-    """Say how many events persons have."""
+def events_of(shape: Shape) -> list[tuple[str, str]]:
+    """Say how many events persons have, and trips where there are any."""
+    per_trip = [] if shape.trips is None else [("events per trip", _events(shape.per_trip, "every trip"))]
+    return [("events per person", _events(shape.per_person, "everybody")), *per_trip]
+
+
+def _events(spread: Spread | None, whoever: str) -> str:
     if spread is None:
         return "nobody has any"
     if spread.least == spread.most:
-        return f"everybody has {spread.least:,.0f}"
+        return f"{whoever} has {spread.least:,.0f}"
     return (
         f"{spread.least:,.0f} to {spread.most:,.0f}; half have at most {spread.median:,.0f}, "
         f"nine in ten at most {spread.nine_tenths:,.0f}"
