@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sequester import kernels
-from sequester.data.table import EventTable
-from sequester.errors import InputError, ParameterError, SchemaError
-from sequester.hierarchies.labels import in_label_order, quoted
+from sequester.errors import SchemaError
+from sequester.hierarchies.labels import quoted
+from sequester.privacy.confidence import Confidence, one_of, with_quasi_identifiers
 from sequester.privacy.crowd import Crowd
 from sequester.privacy.model import Verdict
 from sequester.privacy.shares import (
     SMALLEST,
     in_percent,
-    lists_of_text,
-    plain_share,
     share_of,
-    whole_number,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from sequester._typing import Codes, Counts
     from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
 
 N_WITNESSES = 5
 """How many witnesses a verdict shows."""
@@ -35,7 +31,7 @@ READINGS = ("any", "each")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KCPrivacy:
+class KCPrivacy(Confidence):
     """Persons whose quasi-identifiers look alike are at least `k`, and at most `c` of them are at risk.
 
     A class is everybody who shows the same quasi-identifiers in the same events: equally many, one like the
@@ -48,6 +44,7 @@ class KCPrivacy:
     --------
     >>> import polars as pl
     >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
     >>> from sequester.hierarchies import Hierarchy
     >>> frame = pl.DataFrame(
     ...     {
@@ -71,44 +68,12 @@ class KCPrivacy:
     5.4.2), the definition speaks of any one: both readings can be asked for, and "any" implies "each".
     """
 
-    k: int
-    """Persons in every class."""
-    c: float | str
-    """Largest share of a class at risk; a number, or a fraction such as ``"1/3"``."""
     reading: str = "any"
     """``"any"``: persons with at least one protected value count. ``"each"``: every value by itself."""
-    protect: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Sensitive attribute to its protected values; empty: those of the table that is checked."""
-    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Sensitive attribute to its source columns, where it is not one column of its name."""
 
     def __post_init__(self) -> None:
-        # A certificate may hold anything.
-        object.__setattr__(self, "k", whole_number("k", self.k, least=2))
-        object.__setattr__(self, "c", plain_share(self.c))
-        if self.reading not in READINGS:
-            msg = f'reading must be "any" or "each", got {self.reading!r}'
-            raise ParameterError(msg)
-        protect = lists_of_text("protect", self.protect)
-        object.__setattr__(
-            self, "protect", {name: tuple(in_label_order(labels)) for name, labels in protect.items()}
-        )
-        object.__setattr__(self, "columns", lists_of_text("columns", self.columns))
-
-    @property
-    def needs_original(self) -> bool:
-        """The released files alone show whether the promise is kept."""
-        return False
-
-    def about(self, table: EventTable) -> KCPrivacy:
-        """The promise with what it takes from a table: protected values, and columns they stand in."""
-        protect = self.protect or {name: tuple(labels) for name, labels in table.protected.items()}
-        named = {
-            name: each.columns
-            for name, each in table.schema.sensitive.items()
-            if name in protect and each.columns != (name,)
-        }
-        return replace(self, protect=protect, columns={**named, **self.columns})
+        Confidence.__post_init__(self)
+        one_of("reading", self.reading, READINGS)
 
     def check(
         self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None
@@ -121,24 +86,19 @@ class KCPrivacy:
         is asked for.
         """
         del original
-        if not isinstance(released, EventTable):
-            msg = "KCPrivacy is about quasi-identifiers: it needs a table with a schema"
-            raise InputError(msg)
-        if released.schema.symbol is not None:
-            msg = "KCPrivacy is about quasi-identifiers, and the table has a symbol instead"
-            raise InputError(msg)
-        if not released.n_persons:
+        table = with_quasi_identifiers(released, "KCPrivacy")
+        if not table.n_persons:
             return Verdict(holds=True, achieved={"k": self.k, "c": 0.0})
-        model = self.about(released)
-        class_of_person, first_persons = _classes(released)
+        model = self.about(table)
+        class_of_person, first_persons = _classes(table)
         sizes = np.bincount(class_of_person).astype(np.int64)
-        names, at_risk = _at_risk(released, model, class_of_person, len(sizes))
+        names, at_risk = _at_risk(table, model, class_of_person, len(sizes))
         limit = float(share_of(self.c))
         too_many = (at_risk > limit * sizes + SMALLEST * sizes).any(axis=0)
         broken = np.flatnonzero((sizes < self.k) | too_many)
         crowds = [
-            _crowd(released, int(first_persons[each]), int(sizes[each]), names, at_risk[:, each], k=self.k)
-            for each in _shown(released, first_persons, broken)
+            _crowd(table, int(first_persons[each]), int(sizes[each]), names, at_risk[:, each], k=self.k)
+            for each in _shown(table, first_persons, broken)
         ]
         return Verdict(
             holds=not len(broken),
@@ -149,13 +109,7 @@ class KCPrivacy:
 
     def claim(self) -> dict[str, object]:
         """The parameters a recipient needs to check the promise."""
-        claim: dict[str, object] = {
-            "k": self.k,
-            "c": self.c,
-            "reading": self.reading,
-            "protect": dict(self.protect),
-        }
-        return claim | ({"columns": dict(self.columns)} if self.columns else {})
+        return self.claim_with(reading=self.reading)
 
     def in_words(self) -> str:
         """The promise in a sentence for people."""

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sequester.data.table import EventTable
-from sequester.errors import InputError, ParameterError
-from sequester.hierarchies.labels import in_label_order
+from sequester.privacy.confidence import Confidence, one_of, with_quasi_identifiers
 from sequester.privacy.model import Verdict
 from sequester.privacy.occurrences import Bounds, Occurrences
-from sequester.privacy.shares import in_percent, lists_of_text, plain_share, share_of, whole_number
+from sequester.privacy.shares import in_percent, share_of, whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
 
 N_WITNESSES = 5
 """How many witnesses a verdict shows."""
@@ -26,7 +23,7 @@ STARS = ("counted", "ignored")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KCPPrivacy:
+class KCPPrivacy(Confidence):
     """Whoever knows at most `p` items of a person finds `k` persons, and no protected value above `c`.
 
     An item is a value of a quasi-identifier, as it is released or coarser. What is known are items of one
@@ -42,6 +39,7 @@ class KCPPrivacy:
     --------
     >>> import polars as pl
     >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
     >>> from sequester.hierarchies import Hierarchy
     >>> frame = pl.DataFrame(
     ...     {
@@ -66,51 +64,18 @@ class KCPPrivacy:
     Sehatkar (2014), Definitions 4.1 to 4.10. Base rate and stars are ours.
     """
 
-    k: int
-    """Persons whom whatever is known fits."""
-    c: float | str
-    """Largest share of them with one protected value; a number, or a fraction such as ``"1/3"``."""
     p: int
     """Items that somebody may know."""
     levels: str = "same"
     """``"same"``: items of one quasi-identifier are known at one level. ``"mixed"``: each at its own."""
     stars: str = "counted"
     """``"counted"``: a suppressed cell is an item of its own. ``"ignored"``: it is nothing."""
-    protect: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Sensitive attribute to its protected values; empty: those of the table that is checked."""
-    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Sensitive attribute to its source columns, where it is not one column of its name."""
 
     def __post_init__(self) -> None:
-        for name, least in (("k", 2), ("p", 1)):
-            # A certificate may hold anything.
-            object.__setattr__(self, name, whole_number(name, getattr(self, name), least=least))
-        object.__setattr__(self, "c", plain_share(self.c))
-        for name, known in (("levels", LEVELS), ("stars", STARS)):
-            if getattr(self, name) not in known:
-                words = " or ".join(f'"{each}"' for each in known)
-                msg = f"{name} must be {words}, got {getattr(self, name)!r}"
-                raise ParameterError(msg)
-        protect = lists_of_text("protect", self.protect)
-        object.__setattr__(
-            self, "protect", {name: tuple(in_label_order(labels)) for name, labels in protect.items()}
-        )
-        object.__setattr__(self, "columns", lists_of_text("columns", self.columns))
-
-    @property
-    def needs_original(self) -> bool:
-        """The released files alone show whether the promise is kept."""
-        return False
-
-    def about(self, table: EventTable) -> KCPPrivacy:
-        """The promise with what it takes from a table: protected values, and columns they stand in."""
-        protect = self.protect or {name: tuple(labels) for name, labels in table.protected.items()}
-        named = {
-            name: each.columns
-            for name, each in table.schema.sensitive.items()
-            if name in protect and each.columns != (name,)
-        }
-        return replace(self, protect=protect, columns={**named, **self.columns})
+        Confidence.__post_init__(self)
+        object.__setattr__(self, "p", whole_number("p", self.p, least=1))
+        one_of("levels", self.levels, LEVELS)
+        one_of("stars", self.stars, STARS)
 
     def check(
         self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None
@@ -123,17 +88,12 @@ class KCPPrivacy:
         there is nobody to find, and it reaches what is asked for.
         """
         del original
-        if not isinstance(released, EventTable):
-            msg = "KCPPrivacy is about quasi-identifiers with hierarchies: it needs a table with a schema"
-            raise InputError(msg)
-        if released.schema.symbol is not None:
-            msg = "KCPPrivacy is about quasi-identifiers, and the table has a symbol instead"
-            raise InputError(msg)
-        if not released.n_persons:
+        table = with_quasi_identifiers(released, "KCPPrivacy")
+        if not table.n_persons:
             return Verdict(holds=True, achieved={"k": self.k, "c": 0.0})
-        model = self.about(released)
+        model = self.about(table)
         occurrences = Occurrences.of(
-            released,
+            table,
             protect=model.protect,
             columns=model.columns,
             mixed=self.levels == "mixed",
@@ -151,15 +111,7 @@ class KCPPrivacy:
 
     def claim(self) -> dict[str, object]:
         """The parameters a recipient needs to check the promise."""
-        claim: dict[str, object] = {
-            "k": self.k,
-            "c": self.c,
-            "p": self.p,
-            "levels": self.levels,
-            "stars": self.stars,
-            "protect": dict(self.protect),
-        }
-        return claim | ({"columns": dict(self.columns)} if self.columns else {})
+        return self.claim_with(p=self.p, levels=self.levels, stars=self.stars)
 
     def in_words(self) -> str:
         """The promise in a sentence for people."""

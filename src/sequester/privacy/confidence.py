@@ -1,0 +1,83 @@
+"""What (K,C)-privacy and (K,C)^P-privacy share: k persons, and protected values that stay unlikely."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Self
+
+from sequester.data.table import EventTable
+from sequester.errors import InputError, ParameterError
+from sequester.hierarchies.labels import in_label_order
+from sequester.privacy.shares import lists_of_text, plain_share, whole_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sequester.data.sequences import Sequences
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confidence:
+    """Whatever is known fits at least `k` persons, and a share of at most `c` of them is at risk.
+
+    What somebody may know is up to the model; this holds the parameters that a certificate carries, checked,
+    and what is taken from the table that the model is about.
+    """
+
+    k: int
+    """Persons whom whatever is known fits."""
+    c: float | str
+    """Largest share of them at risk; a number, or a fraction such as ``"1/3"``."""
+    protect: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Sensitive attribute to its protected values; empty: those of the table that is checked."""
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Sensitive attribute to its source columns, where it is not one column of its name."""
+
+    def __post_init__(self) -> None:
+        # A certificate may hold anything.
+        object.__setattr__(self, "k", whole_number("k", self.k, least=2))
+        object.__setattr__(self, "c", plain_share(self.c))
+        protect = lists_of_text("protect", self.protect)
+        object.__setattr__(
+            self, "protect", {name: tuple(in_label_order(labels)) for name, labels in protect.items()}
+        )
+        object.__setattr__(self, "columns", lists_of_text("columns", self.columns))
+
+    @property
+    def needs_original(self) -> bool:
+        """The released files alone show whether the promise is kept."""
+        return False
+
+    def about(self, table: EventTable) -> Self:
+        """The promise with what it takes from a table: protected values, and columns they stand in."""
+        protect = self.protect or {name: tuple(labels) for name, labels in table.protected.items()}
+        named = {
+            name: each.columns
+            for name, each in table.schema.sensitive.items()
+            if name in protect and each.columns != (name,)
+        }
+        return replace(self, protect=protect, columns={**named, **self.columns})
+
+    def claim_with(self, **parameters: object) -> dict[str, object]:
+        """The parameters a recipient needs to check the promise, those of the model among them."""
+        claim = {"k": self.k, "c": self.c, **parameters, "protect": dict(self.protect)}
+        return claim | ({"columns": dict(self.columns)} if self.columns else {})
+
+
+def one_of(name: str, value: object, known: Sequence[str]) -> None:
+    """Refuse a word that is none of those a parameter may be."""
+    if value not in known:
+        words = " or ".join(f'"{each}"' for each in known)
+        msg = f"{name} must be {words}, got {value!r}"
+        raise ParameterError(msg)
+
+
+def with_quasi_identifiers(released: EventTable | Sequences, model: str) -> EventTable:
+    """The table, where it has a schema and quasi-identifiers; refused otherwise."""
+    if not isinstance(released, EventTable):
+        msg = f"{model} is about quasi-identifiers with hierarchies: it needs a table with a schema"
+        raise InputError(msg)
+    if released.schema.symbol is not None:
+        msg = f"{model} is about quasi-identifiers, and the table has a symbol instead"
+        raise InputError(msg)
+    return released
