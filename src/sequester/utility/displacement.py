@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -22,14 +22,25 @@ if TYPE_CHECKING:
 MOST_SYMBOLS = 10_000
 """Above, the distances between all pairs of regions take more memory than the answer is worth."""
 
+Side = Literal["original", "released"]
+"""Whose visits are followed."""
+_MEANS = {
+    "original": "Metres from a visited region to one that is released instead, middle to middle and in the "
+    "same order, on average over the visits of those who are released; 0 says that every visit is still there.",
+    "released": "Metres from a released region to one that was visited, middle to middle and in the same "
+    "order, on average over the released visits; 0 says that no visit was made up.",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Displacement:
     """Metres from a visited region to one that is released of its person, in the same order, on average.
 
-    Every original visit is matched with a released one, later ones with the same or later ones, so that the
-    sum of distances between the middles of regions is least. Who is not released does not count: nothing is
-    near to nothing. Where nobody is released the displacement is 0.
+    Every visit of one side is matched with one of the other, later ones with the same or later ones, so that
+    the sum of distances between the middles of regions is least. From the original to the release it says how
+    far the visits were moved that took place; the other way how far from everything are those that are shown:
+    a made-up visit far away shows only there. Who is not released does not count: nothing is near to nothing.
+    Where nobody is released the displacement is 0.
 
     Examples
     --------
@@ -41,10 +52,20 @@ class Displacement:
     0
     >>> round(Displacement(regions).score(Sequences.from_rows(["a", "ab"]), original=original).value)
     371
+    >>> back = Displacement(regions, "released")
+    >>> round(back.score(Sequences.from_rows(["ab", "ab"]), original=original).value)
+    278
     """
 
     regions: Regions
     """What the symbols stand for."""
+    side: Side = "original"
+    """Whose visits are followed to the other side."""
+
+    def __post_init__(self) -> None:
+        if self.side not in get_args(Side):
+            msg = f"side must be one of {', '.join(get_args(Side))}, got {self.side!r}"
+            raise ParameterError(msg)
 
     def score(self, released: EventTable | Sequences, *, original: EventTable | Sequences) -> Score:
         """Compare person by person, or trip by trip, equal pairs once."""
@@ -56,13 +77,13 @@ class Displacement:
         metres = self.regions.metres(Codebook.of(label for book in books for label in book).labels)
         before = kernels.distinct.gather_rows(pairs.before.items, pairs.before.offsets, pairs.before_rows)
         after = kernels.distinct.gather_rows(pairs.after.items, pairs.after.offsets, pairs.after_rows)
-        sums = kernels.near_paths.lay_over(*after, *before, metres)
-        is_released = np.diff(after[1]) > 0
-        n_visits = int((np.diff(before[1]) * is_released) @ pairs.weights)
+        here, there = (before, after) if self.side == "original" else (after, before)
+        sums = kernels.near_paths.lay_over(*there, *here, metres)
+        is_both = (np.diff(here[1]) > 0) & (np.diff(there[1]) > 0)
+        n_visits = int((np.diff(here[1]) * is_both) @ pairs.weights)
         return Score(
             value=float(sums @ pairs.weights) / max(n_visits, 1),
             goal="minimize",
             bounds=(0, None),
-            means="Metres from a visited region to one that is released instead, middle to middle and in the "
-            "same order, on average over the visits of those who are released; 0 is unchanged.",
+            means=_MEANS[self.side],
         )

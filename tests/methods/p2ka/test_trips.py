@@ -237,6 +237,24 @@ def test_displacement_equals_definition(released, original):
     )
     score = Displacement(LINE).score(Sequences.from_rows(released), original=Sequences.from_rows(original))
     assert score.value == pytest.approx(total / sum(map(len, original)))
+    back = Displacement(LINE, "released").score(
+        Sequences.from_rows(released), original=Sequences.from_rows(original)
+    )
+    total = sum(
+        len(after) * oracle.displacement(after, before, distance)
+        for before, after in zip(original, released, strict=True)
+    )
+    assert back.value == pytest.approx(total / sum(map(len, released)))
+
+
+def test_a_visit_that_was_made_up_shows_from_the_release_only():
+    original, released = Sequences.from_rows(["ab"]), Sequences.from_rows(["abd"])
+    assert Displacement(LINE).score(released, original=original).value == 0
+    assert Displacement(LINE, "released").score(released, original=original).value == pytest.approx(
+        LINE.metres("bd")[0, 1] / 3
+    )
+    with pytest.raises(ParameterError, match="side must be one of original, released, got 'both'"):
+        Displacement(LINE, "both")
 
 
 @pytest.mark.filterwarnings("ignore::sequester.errors.SequesterWarning")
@@ -248,6 +266,10 @@ def test_nearness_keeps_the_promise_and_shows_what_it_gains(city):
     assert "nearness" not in plain.parameters
     assert near.utility["displacement_without_nearness"].value == plain.utility["displacement"].value
     assert near.utility["displacement"].value < plain.utility["displacement"].value
+    assert (
+        near.utility["displacement_of_released_without_nearness"].value
+        == plain.utility["displacement_of_released"].value
+    )
     only_space = BFP2kA(k=5, nearness=2000).apply(city, seed=SEED)
     assert only_space.verdict
 

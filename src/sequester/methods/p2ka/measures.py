@@ -15,6 +15,8 @@ from sequester.utility.displacement import MOST_SYMBOLS, Displacement
 from sequester.utility.mobility import mobility
 
 if TYPE_CHECKING:
+    from sequester.data.regions import Regions
+    from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.engine import Progress
     from sequester.release.outcome import Outcome
@@ -38,7 +40,7 @@ def measure(outcome: Outcome, table: EventTable, *, k: int, progress: Progress) 
         progress(0.4, "measuring what is left of the traffic")
         scores |= mobility(outcome.sequences, original=table)
         if len(table.labels[table.sequences.symbol]) <= MOST_SYMBOLS:
-            scores["displacement"] = Displacement(table.regions).score(outcome.sequences, original=table)
+            scores |= _displacements(table.regions, outcome.sequences, table)
     progress(0.5, "comparing frequent patterns")
     min_support = max(k, int(MIN_SUPPORT * table.n_owners))
     for max_length in range(MAX_LENGTH, 0, -1):
@@ -62,8 +64,19 @@ def displacement_without(table: EventTable, *, k: int, strict: bool) -> dict[str
     if table.regions is None or attachment.releases_nothing:
         return {}
     sequences = attached(source, attacher.distinct, attachment)
-    score = Displacement(table.regions).score(sequences, original=table)
-    return {"displacement_without_nearness": replace(score, means=f"Without nearness: {score.means}")}
+    scores = _displacements(table.regions, sequences, table)
+    return {
+        f"{name}_without_nearness": replace(score, means=f"Without nearness: {score.means}")
+        for name, score in scores.items()
+    }
+
+
+def _displacements(regions: Regions, released: Sequences, table: EventTable) -> dict[str, Score]:
+    """Follow visits both ways: those that were moved, and those that were made up."""
+    return {
+        "displacement": Displacement(regions).score(released, original=table),
+        "displacement_of_released": Displacement(regions, "released").score(released, original=table),
+    }
 
 
 def _shares(outcome: Outcome, table: EventTable) -> dict[str, Score]:
