@@ -16,6 +16,7 @@ import numpy as np
 from sequester._version import __version__
 from sequester.errors import InputError
 from sequester.release.randomness import Randomness
+from sequester.workflow.digest import table_digest
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
@@ -122,13 +123,6 @@ def _digest(job: Job, table: EventTable) -> str:
         "method": job.method.name,
         "parameters": {name: repr(value) for name, value in job.method.parameters().items()},
         "seed": job.seed,
-        "protected": {name: sorted(labels) for name, labels in table.protected.items()},
-        "hierarchies": {
-            name: [tree.labels, tree.parent.tolist(), tree.leaves.tolist()]
-            for name, tree in table.hierarchies.items()
-        },
+        "table": table_digest(table),
     }
-    state = hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode())
-    state.update(table.person_offsets.astype("<i8").tobytes())
-    state.update(table.frame.write_csv().encode())
-    return state.hexdigest()
+    return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()
