@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from sequester.attacks.remake import Remake, Stream
     from sequester.attacks.risk import Risk
+    from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
 
@@ -38,6 +40,12 @@ class Case:
     """The method's name on the command line; adversaries may know how it works."""
     parameters: Mapping[str, object] = field(default_factory=dict)
     """The method's parameters, as far as they are known here."""
+    histories: Sequences | None = None
+    """The released events in the order of the original's persons; None where it is not known who is who."""
+    remake: Remake | None = None
+    """Does with another table what was done with the original; None where the method is not at hand."""
+    stream: Stream | None = None
+    """When records came, where they are published in snapshots."""
     known: Sequence[int] = (1, 2, 3)
     """Numbers of items that adversaries know."""
     targets: int = TARGETS

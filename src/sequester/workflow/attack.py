@@ -16,6 +16,7 @@ from sequester.engine import part, silent
 from sequester.errors import InputError, SchemaError
 from sequester.privacy.model import RecordModel
 from sequester.verify.claim import claimed_model, rebuild
+from sequester.workflow.background import background, method_of, who_is_who
 from sequester.workflow.config import Config
 from sequester.workflow.hearing import hearing, keep_quiet
 
@@ -90,14 +91,16 @@ def attack(
     if not isinstance(given, EventTable):
         msg = f"original must be an EventTable, got {type(given).__name__}"
         raise SchemaError(msg)
+    released = None if isinstance(release.model, RecordModel) else release.table
     return _attack(
         release.model,
         Case(
             tables=release.tables,
-            released=None if isinstance(release.model, RecordModel) else release.table,
+            released=released,
             original=original,
             method=release.method,
             parameters=release.parameters,
+            **background(method_of(release), released, original, release.pseudonyms),
             known=known,
             targets=targets,
             seed=SEED if seed is None else seed,
@@ -139,7 +142,10 @@ def attack_release(
             released = rebuild(opened.frame, certificate, opened.hierarchies)
             _refuse_strangers(released, table)
         # What may not be published, such as patterns, is in the configuration.
-        unpublished = method.parameters() if method is not None and method.name == certificate.method else {}
+        if method is not None and method.name != certificate.method:
+            method = None
+        unpublished = {} if method is None else method.parameters()
+        pseudonyms = None if released is None else who_is_who(folder, opened.frame, table)
         risks = _attack(
             model,
             Case(
@@ -148,6 +154,7 @@ def attack_release(
                 original=table,
                 method=certificate.method,
                 parameters={**unpublished, **certificate.parameters},
+                **background(method, released, table, pseudonyms),
                 known=known,
                 targets=targets,
                 seed=SEED if seed is None else seed,
