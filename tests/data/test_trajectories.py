@@ -178,6 +178,47 @@ def test_parts_of_the_day_are_in_the_symbol_and_in_the_tree():
     assert tree.generalize(visits[0], 2) == region
 
 
+def test_parts_of_the_day_are_those_of_the_clock_that_was_written():
+    frame = points(("a", 0, 0, 0), ("a", 300, 0, 0), ("a", 720, 0, 0))
+
+    def parts(at, **roles):
+        made = table(frame.with_columns(pl.Series("at", at)), time_of_day=[6, 10, 16, 20], **roles)
+        notes = [str(each) for each in made.problems]
+        return [visit.partition("@")[2] for visit in made.sequences.to_rows()[0]], notes
+
+    clocks = ["2024-05-13T08:30", "2024-05-13T15:59", "2024-05-13T20:00"]
+    expected = ["06-10", "10-16", "20-06"]
+    assert parts(clocks) == (expected, [])
+    assert parts([f"{clock}+05:30" for clock in clocks]) == (expected, [])
+    assert parts([f"{clock}:00.5-0800" for clock in clocks]) == (expected, [])
+    zoned = pl.Series(clocks).str.to_datetime(time_zone="Australia/Sydney")
+    assert parts(zoned) == (expected, [])
+    note = "column 'at': times are written in UTC, so place.time_of_day counts hours of UTC"
+    assert parts([f"{clock}Z" for clock in clocks]) == (expected, [note])
+    told = [f"13.05.2024 {clock[11:]} +0900" for clock in clocks]
+    assert parts(told, time_format="%d.%m.%Y %H:%M %z") == (expected, [])
+    plain = [f"13.05.2024 {clock[11:]}" for clock in clocks]
+    assert parts(plain, time_format="%d.%m.%Y %H:%M") == (expected, [])
+    amid = [f"+0900 13.05.2024 {clock[11:]}" for clock in clocks]
+    odd = frame.with_columns(pl.Series("at", amid))
+    assert refused(odd, time_of_day=[6, 10], time_format="%z %d.%m.%Y %H:%M") == [
+        "time_format '%z %d.%m.%Y %H:%M' must end in its offset for the time of day to be read"
+    ]
+
+
+def test_the_order_of_events_is_that_of_utc_and_their_hour_that_of_the_clock():
+    frame = points(("a", 0, 0, 0), ("a", 1, 0, 1), ("b", 0, 0, 0)).with_columns(
+        pl.Series("at", ["2024-05-13T09:00+02:00", "2024-05-13T08:00+00:00", "2024-05-13T11:00+02:00"])
+    )
+    made = table(frame, DensityRegions(CELL, 0.5, "segments"), time_of_day=[6, 10])
+    assert made.sequences.to_rows()[0][0].endswith("@06-10")
+    assert [row[0].partition("@")[2] for row in made.sequences.to_rows()] == ["06-10", "10-06"]
+    dropped = table(
+        frame.with_columns(pl.Series("lat", [None, 45.0, 45.0])), time_of_day=[6, 10], invalid="drop"
+    )
+    assert [row[0].partition("@")[2] for row in dropped.sequences.to_rows()] == ["06-10", "10-06"]
+
+
 def test_an_odd_part_of_the_day_joins_nobody():
     made = table(points(("a", 0, 0, 0), ("a", 600, 0, 0)), time_of_day=[0, 8, 16])
     assert {node for node in made.hierarchies["region"] if "alone" in node} == {"r1c1@16-00 alone"}

@@ -16,7 +16,7 @@ from sequester.data.problems import Problem, first_line
 from sequester.data.roles import check_roles, refuse_patterns, roles_of
 from sequester.data.schema import ROW, Quasi, Schema, Symbol
 from sequester.data.text import as_text, distinct_labels, is_plain
-from sequester.data.times import read_times
+from sequester.data.times import clock_ahead, read_times
 from sequester.data.trajectories import (
     Events,
     find_impossible,
@@ -86,6 +86,7 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
     frame = pl.DataFrame({column: source[column] for column in plain if column not in schema.drop}).rechunk()
     rows = np.arange(1, frame.height + 1, dtype=np.int64)
     person, when = _read_person(frame, schema, problems), _read_when(frame, schema, problems)
+    ahead = _read_clock(frame, schema, when, problems)
     if schema.tie is not None and schema.tie in frame.columns:
         problems += _ordered_as_text(_gaps_as_null(frame[schema.tie]))
     frame, has_place = _read_place(frame, schema, problems)
@@ -95,6 +96,7 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
             frame, rows = frame.filter(valid), rows[valid]
             person = None if person is None else person.filter(valid)
             when = None if when is None else when.filter(valid)
+            ahead = None if ahead is None else ahead[valid]
             if not len(rows):
                 problems.append(Problem(f"no row has both a person and a readable time{_and_place(schema)}"))
 
@@ -115,6 +117,7 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
     if order is not None:
         frame, rows, key = frame[order], rows[order], None if key is None else key[order]
         when = None if when is None else when.gather(order)
+        ahead = None if ahead is None else ahead[order]
     if key is not None:
         problems += _look_for_repeats(source, schema, rows, grouping.offsets, key)
     events = Events(
@@ -124,6 +127,7 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
         offsets=grouping.offsets,
         key=key,
         when=when,
+        ahead=ahead,
     )
     regions = None
     if schema.trip is not None or schema.place is not None:
@@ -233,6 +237,24 @@ def _read_when(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) -> 
         )
         problems.append(Problem(what, name, severity="warning"))
     return times.values
+
+
+def _read_clock(
+    frame: pl.DataFrame, schema: Schema, when: pl.Series | None, problems: list[Problem]
+) -> Counts | None:
+    """Give how far clocks are ahead of UTC where parts of the day are asked for and times have an offset."""
+    if schema.place is None or not schema.place.parts or schema.time is None or when is None:
+        return None
+    try:
+        ahead = clock_ahead([frame[column] for column in schema.time_columns], schema.time_format, when)
+    except ParameterError as error:
+        problems += [Problem(line) for line in error.lines]
+        return None
+    if ahead is not None and not ahead.any():
+        name = " ".join(schema.time_columns)
+        what = f"column {quoted(name)}: times are written in UTC, so place.time_of_day counts hours of UTC"
+        problems.append(Problem(what, name, severity="note"))
+    return ahead
 
 
 def _read_place(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) -> tuple[pl.DataFrame, Mask]:

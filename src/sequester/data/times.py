@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from sequester.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sequester._typing import Mask
+    from sequester._typing import Counts, Mask
 
 UTC = pl.Datetime("us", "UTC")
 """How times are held: microseconds, in UTC; a time without an offset is taken as UTC."""
@@ -40,6 +41,10 @@ _EXTEND = (
     ("(.{19}),([0-9])", "${1}.${2}"),
 )
 """How to write the basic form, a time of whole hours and a comma in the extended form."""
+
+_OFFSET_AT_END = r"([T ][0-9:.,]+)(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)$"
+_ANY_OFFSET_AT_END = r"^(.*?) ?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)$"
+_FORM_OF_OFFSET = re.compile(r" ?%(?::|#)?z$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +77,55 @@ def read_times(columns: Sequence[pl.Series], time_format: str | None) -> Times:
         values = _to_utc(first)
         missing = values.is_null().to_numpy()
         return Times(values, missing, np.zeros_like(missing))
-    text = as_text(first)
+    text = _written(columns, time_format)
+    missing = text.is_null().to_numpy()
+    values, mixed = _parse_iso(text) if time_format is None else (_parse_as(text, time_format), False)
+    unreadable = values.is_null().to_numpy() & ~missing
+    return Times(values, missing, unreadable, mixed)
+
+
+def clock_ahead(columns: Sequence[pl.Series], time_format: str | None, times: pl.Series) -> Counts | None:
+    """Give how far the clock that wrote each of `times` is ahead of UTC; None where none has an offset.
+
+    In microseconds, and 0 where there is no time.
+
+    Examples
+    --------
+    >>> written = pl.Series(["2010-01-31T09:30+01:00", "2010-01-31T09:30Z"])
+    >>> clock_ahead([written], None, read_times([written], None).values) // 60_000_000
+    array([60,  0])
+    """
+    first = columns[0]
+    if len(columns) == 1 and first.dtype in (pl.Date, pl.Datetime):
+        if getattr(first.dtype, "time_zone", None) is None:
+            return None
+        clock = first.dt.replace_time_zone(None).cast(pl.Datetime("us"))
+    else:
+        text = _written(columns, time_format)
+        form = None if time_format is None else _FORM_OF_OFFSET.sub("", time_format)
+        if time_format is not None and form == time_format:
+            if re.search("%[:#]?z", time_format):
+                msg = f"time_format {time_format!r} must end in its offset for the time of day to be read"
+                raise ParameterError(msg)
+            return None
+        pattern = _OFFSET_AT_END if form is None else _ANY_OFFSET_AT_END
+        if not text.str.contains(pattern).any():
+            return None
+        text = text.str.replace(pattern, "${1}")
+        clock = (_parse_iso(text)[0] if form is None else _parse_as(text, form)).dt.replace_time_zone(None)
+    ahead = clock - times.dt.replace_time_zone(None)
+    return ahead.dt.total_microseconds().fill_null(0).to_numpy()
+
+
+def _written(columns: Sequence[pl.Series], time_format: str | None) -> pl.Series:
+    """Give the times as texts, a date and its clock joined."""
+    text = as_text(columns[0])
     for other in columns[1:]:
         clock = as_text(other)
         if time_format is None:  # a clock of its own is often written 9:30
             clock = clock.str.replace("^([0-9]):", "0${1}:")
         text = text + " " + clock
-    missing = text.is_null().to_numpy()
-    values, mixed = _parse_iso(text) if time_format is None else (_parse_as(text, time_format), False)
-    unreadable = values.is_null().to_numpy() & ~missing
-    return Times(values, missing, unreadable, mixed)
+    return text
 
 
 def _parse_iso(text: pl.Series) -> tuple[pl.Series, bool]:

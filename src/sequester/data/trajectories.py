@@ -47,6 +47,8 @@ class Events:
     """What orders the events of a sequence."""
     when: pl.Series | None
     """The order or time of each event."""
+    ahead: Counts | None = None
+    """Microseconds that the clock of each event is ahead of UTC; None where all times have no offset."""
     owners: Codes | None = None
     """The number of each sequence's person; None where every person has one sequence."""
 
@@ -63,6 +65,7 @@ class Events:
             offsets=offsets[np.append(present, len(offsets) - 1)],
             key=None if self.key is None else self.key[events],
             when=None if self.when is None else self.when.gather(events),
+            ahead=None if self.ahead is None else self.ahead[events],
             owners=owners,
         )
 
@@ -211,6 +214,9 @@ def _with_parts(codes: Codes, events: Events, place: Place, touches: Touches | N
     if touches is not None and touches.shares is not None:
         following = micros[np.minimum(touches.points + 1, len(micros) - 1)]
         at = at + (touches.shares * (following - at)).astype(np.int64)
+    if events.ahead is not None:
+        # The hour that people mean is the one on their clocks.
+        at = at + (events.ahead if touches is None else events.ahead[touches.points])
     cuts = np.array(place.time_of_day, np.int64) * _HOUR
     part = (np.searchsorted(cuts, at % _DAY, side="right") - 1) % len(cuts)
     return np.where(codes < 0, np.int32(-1), codes * len(cuts) + part).astype(np.int32)

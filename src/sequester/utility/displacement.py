@@ -26,7 +26,7 @@ Side = Literal["original", "released"]
 """Whose visits are followed."""
 _MEANS = {
     "original": "Metres from a visited region to one that is released instead, middle to middle and in the "
-    "same order, on average over the visits of those who are released; 0 says that every visit is still there.",
+    "same order, on average over the visits of those who are released; 0 says that all are still there.",
     "released": "Metres from a released region to one that was visited, middle to middle and in the same "
     "order, on average over the released visits; 0 says that no visit was made up.",
 }
