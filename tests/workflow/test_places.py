@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import tomllib
 
+import polars as pl
 import pytest
 
 from sequester.datasets import trips
 from sequester.errors import InputError
 from sequester.workflow.config import Config
+from sequester.workflow.hierarchy_build import build_hierarchy
+from sequester.workflow.hierarchy_show import show_hierarchy
+from sequester.workflow.lint import lint_hierarchies
 from sequester.workflow.protect import protect
 from sequester.workflow.verify import verify_release
 
@@ -60,6 +64,29 @@ def test_points_become_a_verified_release_that_can_be_repeated(config, tmp_path)
     protect(again, out=tmp_path / "again")
     after = {path.name: path.read_bytes() for path in (tmp_path / "again" / "release").iterdir()}
     assert after == before
+
+
+def test_the_tree_of_regions_is_linted_shown_and_written(config, tmp_path):
+    (linted,) = lint_hierarchies(config)
+    assert (linted.attribute, linted.findings) == ("region", ())
+    shown = show_hierarchy(config, "region")
+    assert shown.persons[0] == 200  # persons, and not their trips
+    assert shown.events[0] == shown.to_json()["nodes"][0]["events"] > 200
+    out = tmp_path / "region.csv"
+    build_hierarchy(config, "region", out=out)
+    leaves = {line.partition(";")[0] for line in out.read_text().splitlines()}
+    assert len(leaves) == linted.n_values
+    with pytest.raises(
+        InputError, match="ATTRIBUTE must be a column with a hierarchy, one of 'region', got 'lat'"
+    ):
+        show_hierarchy(config, "lat")
+
+
+def test_beside_other_quasi_identifiers_regions_are_linted_too(config, tmp_path):
+    trips.make(persons=20).drop("trip").with_columns(sex=pl.lit("f")).write_csv(tmp_path / "gps.csv")
+    text = TOML.replace('trip = { gap = "30min" }\ndrop = ["trip"]\n', "").partition("[method]")[0]
+    config.write_text(text + '[data.quasi.sex]\nhierarchy = { kind = "flat" }\n')
+    assert [each.attribute for each in lint_hierarchies(config)] == ["sex", "region"]
 
 
 def test_one_number_of_metres_is_enough(config):

@@ -118,7 +118,7 @@ def show_hierarchy(config: str | Path | Config, attribute: str, *, progress: Pro
         attribute=attribute,
         tree=tree,
         events=_below(tree, np.bincount(nodes, minlength=len(tree))),
-        persons=_persons(tree, nodes, table.person_offsets),
+        persons=_persons(tree, nodes, table.joined().person_offsets),
         occurring=_below(tree, occurs),
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sequester.data.binding import check_limits
+from sequester.data.place import REGION
 from sequester.data.schema import Quasi, Symbol
 from sequester.data.table import EventTable
 from sequester.engine import silent
@@ -68,9 +69,13 @@ def lint_hierarchies(config: str | Path | Config, *, progress: Progress = silent
     progress(0.0, "reading")
     # No table is made with hierarchies that do not fit, so the columns get the one that always does.
     table = EventTable(config.frame(), _without_hierarchies(schema))
+    sources = _sources(schema)
+    if schema.place is not None:
+        # Regions come with their tree.
+        sources[REGION] = table.hierarchies[REGION]
     linted = []
-    for place, (attribute, source) in enumerate(_sources(schema).items()):
-        progress(0.5 + 0.5 * place / len(_sources(schema)), "linting")
+    for place, (attribute, source) in enumerate(sources.items()):
+        progress(0.5 + 0.5 * place / len(sources), "linting")
         counts = Counter(dict(table.frame[attribute].drop_nulls().value_counts().iter_rows()))
         limits = _limits(schema, attribute, table.frame[attribute], counts)
         findings = (*limits, *lint(source, counts, attribute))
