@@ -22,3 +22,11 @@ def test_a_run_a_rejection_and_the_end(run, tmp_path):
     assert ran.code == 0
     assert ran.document["taken"] == []
     assert run("verify", str(folder / "out")).code == 0
+
+
+def test_what_is_lost_is_named_by_value(run, tmp_path):
+    folder = make_stream(tmp_path, days=4, level=7)
+    options = ["--in", folder / "in", "--out", folder / "out", "--state", folder / "state"]
+    ran = run(*map(str, ["stream", folder / "c.toml", *options, "--finish"]))
+    assert ran.code == 0
+    assert "records so far found no place and are lost: influenza" in ran.out

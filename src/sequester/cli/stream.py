@@ -13,6 +13,9 @@ from sequester.cli.terminal import Terminal
 if TYPE_CHECKING:
     from sequester.workflow.stream.stream import Streamed
 
+_SHOWN = 5
+"""Sensitive values that are named with the records they lost."""
+
 
 def stream(
     config: ConfigPath,
@@ -61,5 +64,10 @@ def _tell(done: "Streamed") -> Iterator[str]:
     yield f"{len(done.taken):,} files taken, {len(done.published):,} snapshots published in {done.out}"
     if done.in_window:
         yield f"{done.in_window:,} snapshots wait in the window for others to come"
+    if done.unpublished:
+        shown = [f"{value} {count:,}" for value, count in list(done.unpublished.items())[:_SHOWN]]
+        more = ", ..." if len(done.unpublished) > _SHOWN else ""
+        total = sum(done.unpublished.values())
+        yield f"{total:,} records so far found no place and are lost: {', '.join(shown)}{more}"
     if done.rejected:
         yield f"{len(done.rejected):,} files not taken, now in {done.rejected[0].place.parent}"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sequester.kernels import agglomeration as agglomeration
     from sequester.kernels import alignment as alignment
     from sequester.kernels import anatomy as anatomy
+    from sequester.kernels import bags as bags
     from sequester.kernels import cells as cells
     from sequester.kernels import channel_rows as channel_rows
     from sequester.kernels import channel_search as channel_search
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from sequester.kernels import leakage_greedy as leakage_greedy
     from sequester.kernels import leakage_search as leakage_search
     from sequester.kernels import matching as matching
+    from sequester.kernels import narrowing as narrowing
     from sequester.kernels import near_paths as near_paths
     from sequester.kernels import number_lines as number_lines
     from sequester.kernels import occurrence_rows as occurrence_rows
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
     from sequester.kernels import prefixspan as prefixspan
     from sequester.kernels import queries as queries
     from sequester.kernels import quest as quest
+    from sequester.kernels import rearrangement as rearrangement
     from sequester.kernels import records as records
     from sequester.kernels import reposition as reposition
     from sequester.kernels import row_masks as row_masks

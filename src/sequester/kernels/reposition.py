@@ -1,70 +1,32 @@
-"""The reposition window: which record is published in which snapshot, in bags of linked records.
+"""Reposition: records that wait are relayed into the newest snapshot, as long as that lowers the cost.
 
-A *slot* is a published snapshot, a *home* the snapshot that a record came with. Numbers of snapshots count
-from 0; slot ``j`` stands at ``j % w`` in what has `w` rows, home ``h`` at ``h % (2 w)`` in what has ``2 w``
-rows, because a record may stay in a slot for up to ``w - 1`` snapshots after its own is gone.
-
-``heads[j % w, d, s]`` is the first record of value `s` in slot `j` whose home is ``j - d``, and
-``held_heads[h % w, s]`` the first suppressed one of home `h`; ``links[h % (2 w), row]`` is the next one in
-the same bag, -1 at its end. ``counts`` and ``held_counts`` are the sizes of the bags, ``totals[j % w, s]``
-sums over `d`. What a relay gains depends on counts alone; which records it takes, on who is where.
+The window is described in `kernels.bags`. What a relay gains depends on counts alone; which records it takes,
+on who is where.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
 
-from sequester.kernels.person_sets import draw, enter, enter_at, is_in, leave, see
+from sequester.kernels.bags import END, find_free, move
+from sequester.kernels.person_sets import draw, enter_at, see
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Codes, Counts
-    from sequester.kernels.person_sets import Cells
+    from sequester.kernels.bags import Bags
 
     Costs = npt.NDArray[np.float64]
     State = npt.NDArray[np.uint64]
 
-END = -1
-"""No further record."""
 NEVER = -1e300
 """The gain of a relay that cannot be."""
 TINY = 1e-9
 """Gains up to this are none: sums of decimal costs are not exact."""
-TRIES = 64
-"""Records of a bag that are looked at for one whose person may move."""
-
-
-class Bags(NamedTuple):
-    """The arrays of a window, as the module describes them."""
-
-    links: Codes
-    """Home and row to the next row of its bag."""
-    people: Counts
-    """Home and row to its person."""
-    heads: Codes
-    """Slot, distance and value to the first row of the bag."""
-    counts: Counts
-    """Slot, distance and value to the size of the bag."""
-    totals: Counts
-    """Slot and value to the number of records."""
-    held_heads: Codes
-    """Home and value to the first suppressed row."""
-    held_counts: Counts
-    """Home and value to the number of suppressed rows."""
-    slots: npt.NDArray[np.uint16]
-    """Home and row to 1 + the row of the slot in which it is published; 0 for those that are not."""
-    sizes: Counts
-    """Home to its number of records."""
-    cells: Cells
-    """Slot to the set of its persons."""
-    used: Counts
-    """Slot to the places that are taken in its set."""
-    state: State
-    """What everything random is drawn from."""
 
 
 @njit(cache=True, nogil=True)
@@ -169,22 +131,6 @@ def relay_gain(value: int, home: int, number: int, mu: Costs, beta: float, bags:
 
 
 @njit(cache=True, nogil=True)
-def find_free(first: int, home: int, target: int, bags: Bags) -> tuple[int, int]:
-    """Find a record of a bag whose person has no record in slot `target`: the one before it, and it."""
-    window = bags.heads.shape[0]
-    links, people = bags.links[home % (2 * window)], bags.people[home % (2 * window)]
-    cells = bags.cells[target % window]
-    before, row = END, first
-    for _ in range(TRIES):
-        if row == END:
-            break
-        if not is_in(cells, people[row]):
-            return before, row
-        before, row = row, links[row]
-    return END, END
-
-
-@njit(cache=True, nogil=True)
 def relay(value: int, home: int, number: int, bags: Bags, log: Counts, logged: int) -> int:
     """Relay a suppressed record of `home` into slot `number`, each step on behalf of the one before it.
 
@@ -215,42 +161,6 @@ def relay(value: int, home: int, number: int, bags: Bags, log: Counts, logged: i
     for step in range(logged, n_steps):
         move(value, log[step, 0], log[step, 1], before[step - logged], log[step, 2], log[step, 3], bags)
     return n_steps
-
-
-@njit(cache=True, nogil=True)
-def move(value: int, home: int, row: int, previous: int, source: int, target: int, bags: Bags) -> None:
-    """Take a record out of its bag, where `previous` comes before it, and put it on top of another.
-
-    `source` and `target` are slots, or -1 for the suppressed set of its home.
-    """
-    window = bags.heads.shape[0]
-    links, person = bags.links[home % (2 * window)], bags.people[home % (2 * window), row]
-    after = links[row]
-    if previous != END:
-        links[previous] = after
-    elif source == END:
-        bags.held_heads[home % window, value] = after
-    else:
-        bags.heads[source % window, source - home, value] = after
-    if source == END:
-        bags.held_counts[home % window, value] -= 1
-    else:
-        bags.counts[source % window, source - home, value] -= 1
-        bags.totals[source % window, value] -= 1
-        leave(bags.cells[source % window], person)
-    if target == END:
-        bags.slots[home % (2 * window), row] = 0
-        links[row] = bags.held_heads[home % window, value]
-        bags.held_heads[home % window, value] = row
-        bags.held_counts[home % window, value] += 1
-    else:
-        slot = target % window
-        links[row] = bags.heads[slot, target - home, value]
-        bags.heads[slot, target - home, value] = row
-        bags.counts[slot, target - home, value] += 1
-        bags.totals[slot, value] += 1
-        bags.slots[home % (2 * window), row] = slot + 1
-        bags.used[slot] += enter(bags.cells[slot], person)
 
 
 @njit(cache=True, nogil=True)
@@ -349,141 +259,3 @@ def relay_all(
         for value in range(n_values):
             level = max(level, newest[value])
     return n_relays, n_steps
-
-
-@njit(cache=True, nogil=True)
-def hold_back(value: int, number: int, bags: Bags) -> None:
-    """Take the nearest record of a value out of the newest slot, back to the suppressed set of its home."""
-    slot = number % bags.heads.shape[0]
-    for distance in range(bags.heads.shape[1]):
-        row = bags.heads[slot, distance, value]
-        if row != END:
-            move(value, number - distance, row, END, number, END, bags)
-            return
-
-
-@njit(cache=True, nogil=True)
-def trim(number: int, level_parts: tuple[int, int], bags: Bags) -> None:
-    """Take records out of a slot until it is eligible: most frequent values first, farthest records first."""
-    window = bags.heads.shape[0]
-    slot = number % window
-    totals = bags.totals[slot]
-    level = largest_level(totals, level_parts[0], level_parts[1])
-    for value in range(totals.size):
-        for distance in range(window - 1, -1, -1):
-            while totals[value] > level and bags.heads[slot, distance, value] != END:
-                move(value, number - distance, bags.heads[slot, distance, value], END, number, END, bags)
-
-
-@njit(cache=True, nogil=True)
-def rearrange(wanted: Counts, level_parts: tuple[int, int], bags: Bags) -> None:
-    """Publish ``wanted[home, slot, value]`` records as far as persons allow, and keep every slot eligible.
-
-    Requires that all records of homes 0 to ``wanted.shape[0] - 1`` are in their own slot or suppressed.
-    """
-    n_homes = wanted.shape[0]
-    for home in range(n_homes):
-        for value in range(wanted.shape[2]):
-            while bags.totals[home, value] > wanted[home, home, value]:
-                move(value, home, bags.heads[home, 0, value], END, home, END, bags)
-    for slot in range(n_homes):
-        for home in range(slot + 1):
-            for value in range(wanted.shape[2]):
-                while bags.counts[slot, slot - home, value] < wanted[home, slot, value]:
-                    previous, row = find_free(bags.held_heads[home, value], home, slot, bags)
-                    if row == END:
-                        break
-                    move(value, home, row, previous, END, slot, bags)
-        trim(slot, level_parts, bags)
-
-
-@njit(cache=True, nogil=True)
-def shake(number: int, level_parts: tuple[int, int], bags: Bags) -> None:
-    """Add relays that nothing asks for, and hold back records that could stay, a few, by chance.
-
-    Eligibility stays: a relay goes to a value below the level, what is held back one by one is to spare, and
-    a whole level can go because the smaller levels of an eligible slot are eligible, too.
-    """
-    window, n_values = bags.heads.shape[0], bags.heads.shape[2]
-    newest = bags.totals[number % window]
-    log = np.empty((window, 4), np.int64)
-    while draw(bags.state, 2) == 0:
-        value = draw(bags.state, n_values)
-        home = latest_home(value, number, number + 1, bags)
-        if home != END and newest[value] < newest.max():
-            relay(value, home, number, bags, log, 0)
-    while draw(bags.state, 2) == 0:
-        value = draw(bags.state, n_values)
-        if (newest.sum() - 1) * level_parts[1] >= newest.max() * level_parts[0]:
-            hold_back(value, number, bags)
-    if draw(bags.state, 4) == 0:
-        level = newest.max()
-        for value in range(n_values):
-            if level > 0 and newest[value] == level:
-                hold_back(value, number, bags)
-
-
-@njit(cache=True, nogil=True)
-def gather_slot(number: int, bags: Bags) -> tuple[Counts, Codes]:
-    """List the records of a slot by home and row."""
-    window = bags.heads.shape[0]
-    slot = number % window
-    size = bags.totals[slot].sum()
-    homes, rows = np.empty(size, np.int64), np.empty(size, np.int32)
-    at = 0
-    for home in range(max(number - window + 1, 0), number + 1):
-        slots = bags.slots[home % (2 * window)]
-        for row in range(bags.sizes[home % (2 * window)]):
-            if slots[row] == slot + 1:
-                homes[at], rows[at] = home, row
-                at += 1
-    return homes, rows
-
-
-@njit(cache=True, nogil=True)
-def count_repeated(homes: Counts, rows: Codes, first: int, stop: int, bags: Bags) -> int:
-    """Count records whose persons are in one of the slots `first` to `stop` - 1."""
-    window = bags.heads.shape[0]
-    count = 0
-    for place in range(rows.size):
-        person = bags.people[homes[place] % (2 * window), rows[place]]
-        for slot in range(first, stop):
-            if is_in(bags.cells[slot % window], person):
-                count += 1
-                break
-    return count
-
-
-@njit(cache=True, nogil=True)
-def enter_all(number: int, bags: Bags) -> None:
-    """Note where the records of a slot are, and put their persons into its empty set, from its bags."""
-    window, n_values = bags.heads.shape[0], bags.heads.shape[2]
-    slot = number % window
-    for distance in range(window):
-        home = (number - distance) % (2 * window)
-        for value in range(n_values):
-            row = bags.heads[slot, distance, value]
-            while row != END:
-                bags.slots[home, row] = slot + 1
-                bags.used[slot] += enter(bags.cells[slot], bags.people[home, row])
-                row = bags.links[home, row]
-
-
-@njit(cache=True, nogil=True)
-def clear_slot(number: int, bags: Bags) -> None:
-    """Empty the bags of a slot and of the home of its number, and the set of its persons."""
-    window = bags.heads.shape[0]
-    slot = number % window
-    bags.heads[slot] = END
-    bags.counts[slot] = 0
-    bags.totals[slot] = 0
-    bags.held_heads[slot] = END
-    bags.held_counts[slot] = 0
-    bags.cells[slot] = 0
-    bags.used[slot] = 0
-    # Rows of the next slot at this place must not be taken for rows of this one.
-    for home in range(max(number - window + 1, 0), number + 1):
-        slots = bags.slots[home % (2 * window)]
-        for row in range(bags.sizes[home % (2 * window)]):
-            if slots[row] == slot + 1:
-                slots[row] = 0

@@ -48,43 +48,50 @@ def zygote():
     made.close()
 
 
-def kill_often(zygote, tmp_path, count):
-    whole = make_stream(tmp_path / "whole")
-    code, seconds = zygote.run(whole, finish=True)
+@pytest.fixture(scope="module")
+def whole(zygote, tmp_path_factory):
+    """What an uninterrupted run publishes, and how long it takes."""
+    folder = make_stream(tmp_path_factory.mktemp("whole"))
+    code, seconds = zygote.run(folder, finish=True)
     assert code == 0
-    expected = outputs(whole)
-    assert len(expected) == 5 * 6
+    return outputs(folder), seconds
+
+
+def killed_often(zygote, folder, *, kills, longest):
+    """Give how streams end that were killed again and again, and what they published."""
     chance = np.random.default_rng(7)
     killed = 0
-    attempt = 0
-    while killed < count:
-        attempt += 1
-        folder = tmp_path / f"killed {attempt}"
+    while killed < kills:
         make_stream(folder)
-        while killed < count:
+        while killed < kills:
             # A run that goes on has less to do than a whole one, so that most kills hit their mark.
-            answer = zygote.run(folder, finish=True, seconds=float(chance.uniform(0.02, seconds)))
+            answer = zygote.run(folder, finish=True, seconds=float(chance.uniform(0.02, longest)))
             if answer != "killed":
                 break
             killed += 1
         code, _ = zygote.run(folder, finish=True)
-        assert code == 0
-        assert outputs(folder) == expected
+        yield code, outputs(folder)
         shutil.rmtree(folder)
 
 
-def test_a_stream_killed_at_random_points_publishes_the_same_bytes(zygote, tmp_path):
-    kill_often(zygote, tmp_path, KILLS["quick"])
+def test_a_stream_killed_at_random_points_publishes_the_same_bytes(zygote, whole, tmp_path):
+    expected, seconds = whole
+    assert len(expected) == 5 * 6
+    for code, published in killed_often(zygote, tmp_path / "s", kills=KILLS["quick"], longest=seconds):
+        assert code == 0
+        assert published == expected
 
 
 @pytest.mark.thorough
-def test_a_stream_killed_at_many_random_points_publishes_the_same_bytes(zygote, tmp_path):
-    kill_often(zygote, tmp_path, KILLS["thorough"])
+def test_a_stream_killed_at_many_random_points_publishes_the_same_bytes(zygote, whole, tmp_path):
+    expected, seconds = whole
+    for code, published in killed_often(zygote, tmp_path / "s", kills=KILLS["thorough"], longest=seconds):
+        assert code == 0
+        assert published == expected
 
 
-def test_a_stream_run_file_by_file_publishes_the_same_bytes(zygote, tmp_path):
-    whole, bit_by_bit = make_stream(tmp_path / "whole"), make_stream(tmp_path / "bits")
-    assert zygote.run(whole, finish=True)[0] == 0
+def test_a_stream_run_file_by_file_publishes_the_same_bytes(zygote, whole, tmp_path):
+    bit_by_bit = make_stream(tmp_path / "bits")
     files = sorted((bit_by_bit / "in").iterdir())
     aside = tmp_path / "aside"
     aside.mkdir()
@@ -96,4 +103,4 @@ def test_a_stream_run_file_by_file_publishes_the_same_bytes(zygote, tmp_path):
     # Only now the rest of the window: a daily run must not flush it.
     assert len(outputs(bit_by_bit)) == 5 * (6 - 3)
     assert zygote.run(bit_by_bit, finish=True)[0] == 0
-    assert outputs(bit_by_bit) == outputs(whole)
+    assert outputs(bit_by_bit) == whole[0]

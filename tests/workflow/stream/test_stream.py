@@ -207,11 +207,59 @@ def test_a_short_seed_and_an_empty_snapshot_are_told(tmp_path):
     assert any("nothing could be published in 2024-01-01: l = 30 needs" in line for line in told)
 
 
-def test_persons_in_several_snapshots_are_told(tmp_path):
-    folder = make_stream(tmp_path, days=4, persons=60)
-    assert any(
-        "records in other snapshots of the same window" in line for line in run(folder, finish=True).warnings
+def small_stream(folder, days):
+    """Days are texts of letters, records of persons by number in brackets: ``a1 b2``."""
+    (folder / "in").mkdir(parents=True)
+    (folder / "c.toml").write_text(
+        '[data]\nperson = "who"\norder = "n"\n[data.sensitive.ill]\nprotect = "all"\n'
+        '[method]\nname = "reposition"\nl = 2\nwindow = 1\nsnapshot = "order"\nthen = "none"\n'
+        '[release]\nseed = "a sentence that nobody guesses"\n'
     )
+    for number, day in enumerate(days, start=1):
+        rows = [f"{record[1:]},{number},{record[0]}" for record in day.split()]
+        (folder / "in" / f"{number:02d}.csv").write_text("\n".join(["who,n,ill", *rows, ""]))
+    return folder
+
+
+def test_persons_in_several_snapshots_are_counted_over_the_whole_stream(tmp_path):
+    # 2 comes again in the next snapshot, 1 and 3 long after theirs have left the window.
+    folder = small_stream(tmp_path, ["a1 b2", "a2 b3", "a4 b5", "a6 b7", "a8 b1", "b3 a9"])
+    later = [path.rename(tmp_path / path.name) for path in sorted((folder / "in").iterdir())[3:]]
+    first = run(folder, finish=True)
+    assert first.repeated_persons == 1
+    (line,) = first.warnings
+    assert line.startswith("1 person has records in several published snapshots; they are not protected")
+    for path in later:
+        path.rename(folder / "in" / path.name)
+    second = run(folder, finish=True)
+    assert second.repeated_persons == 3
+    assert any(line.startswith("3 persons have records in several") for line in second.warnings)
+    third = run(folder)
+    assert (third.repeated_persons, third.warnings) == (3, ())
+    assert third.to_json()["repeated_persons"] == 3
+
+
+def test_rows_that_are_persons_are_not_counted_as_repeated(tmp_path):
+    folder = small_stream(tmp_path, ["a1 b2", "a1 b2"])
+    config = (folder / "c.toml").read_text()
+    (folder / "c.toml").write_text(config.replace('person = "who"', 'person = "row"\ndrop = ["who"]'))
+    done = run(folder, finish=True)
+    assert (done.repeated_persons, done.warnings) == (0, ())
+
+
+def test_what_is_never_published_is_counted_per_value_over_the_whole_stream(tmp_path):
+    folder = small_stream(tmp_path, ["a1 a2 a3 b4", "c5 c6 b7", "a8 b9"])
+    last = folder / "in" / "03.csv"
+    last.rename(tmp_path / "03.csv")
+    assert run(folder).unpublished == {"a": 2}
+    (tmp_path / "03.csv").rename(last)
+    done = run(folder, finish=True)
+    assert done.unpublished == {"a": 2, "c": 1}
+    assert list(done.to_json()["unpublished"]) == ["a", "c"]
+    out = pl.concat([pl.read_csv(path) for path in sorted((folder / "out").glob("*.csv"))])
+    assert dict(out["ill"].value_counts().iter_rows()) == {"a": 2, "b": 3, "c": 1}
+    with open_state(folder / "state") as kept:
+        assert kept.expired() == {"a": 2, "c": 1}
 
 
 def test_a_stream_goes_on_after_its_end(tmp_path):
@@ -284,7 +332,7 @@ def test_a_state_of_another_version_is_refused(tmp_path):
     with sqlite3.connect(folder / "state" / "state.sqlite") as state:
         state.execute("PRAGMA user_version = 9")
     state.close()
-    with pytest.raises(InputError, match="has format 9, and this version reads 1"):
+    with pytest.raises(InputError, match="has format 9, and this version reads 2"):
         run(folder)
 
 

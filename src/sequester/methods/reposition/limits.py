@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sequester.hierarchies.labels import counted
+
 ONE_RECORD = (
     "A published snapshot has at most one record of each person. The program saw to that; nobody can check "
     "it in the release, because records carry no person."
@@ -34,6 +36,21 @@ WITH_VALUES = (
 ONE_RELEASE = (
     "A second release of the same people is not covered: two releases side by side can tell more than each."
 )
+
+
+def in_several(n_persons: int) -> str:
+    """Tell how many persons are in several published snapshots.
+
+    Examples
+    --------
+    >>> in_several(1)[:50]
+    '1 person has records in several published snapshot'
+    """
+    who = counted(n_persons, "person has", "persons have")
+    return (
+        f"{who} records in several published snapshots; they are not protected against somebody who knows in "
+        "which"
+    )
 
 
 def limits_of(then: str, *, time: str) -> tuple[str, ...]:

@@ -11,8 +11,9 @@ import polars as pl
 
 from sequester.data.sequences import Sequences
 from sequester.errors import UnattainableError
-from sequester.hierarchies.labels import MISSING, counted
+from sequester.hierarchies.labels import MISSING
 from sequester.methods.reposition.groups import Records, publish
+from sequester.methods.reposition.limits import in_several
 from sequester.methods.reposition.measures import measure_queries, scores, spans_of
 from sequester.methods.reposition.plots import distance_plot, expired_plot
 from sequester.methods.reposition.snapshots import Timeline, timeline
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 SUPPRESSED = -1
 """The slot of a record that is not published."""
-_INTERSECTION = "they are not protected against somebody who knows in which"
 MOVED, LEFT_OUT = "published later", "not published"
 """What may happen to a record."""
 
@@ -201,7 +201,4 @@ def _warnings(table: EventTable, placement: Placement) -> tuple[str, ...]:
     persons = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
     seen = np.bincount(persons[placement.slots >= 0], minlength=table.n_persons)
     repeated = int((seen > 1).sum())
-    if not repeated:
-        return ()
-    who = counted(repeated, "person has", "persons have")
-    return (f"{who} records in several published snapshots; {_INTERSECTION}",)
+    return (in_several(repeated),) if repeated else ()

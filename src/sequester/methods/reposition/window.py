@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Codes, Counts
-    from sequester.kernels.reposition import Bags
+    from sequester.kernels.bags import Bags
     from sequester.methods.reposition.costs import Costs
 
 Array = TypeVar("Array", "Codes", "Counts", "npt.NDArray[np.uint16]")
@@ -120,7 +120,7 @@ class Window:
         mu = np.array(self.costs.mu)
         relays, steps = kernel.relay_all(number, parts, mu, self._betas(), self.randomize, self.bags)
         if self.randomize:
-            kernel.shake(number, parts, self.bags)
+            kernels.rearrangement.shake(number, parts, self.bags)
         self.n_relays += int(relays)
         self.n_steps += int(steps)
         return done
@@ -134,7 +134,7 @@ class Window:
         present = bags.counts[:n_homes, 0] + bags.held_counts[:n_homes]
         wanted = best_arrangement(present, level=self.level, mu=np.array(self.costs.mu), betas=self._betas())
         parts = (self.level.numerator, self.level.denominator)
-        kernels.reposition.rearrange(wanted, parts, bags)
+        kernels.rearrangement.rearrange(wanted, parts, bags)
 
     def flush(self) -> list[Published]:
         """Let all snapshots leave that are still in the window: there will be no more."""
@@ -188,20 +188,18 @@ class Window:
             bags.people[number % (2 * self.size), : len(people)] = people
         self.bags = self._with_larger_sets(bags, int(bags.totals.sum(axis=1).max(initial=0)))
         for number in range(self.n_published, self.n_fed):
-            kernels.reposition.enter_all(number, self.bags)
+            kernels.bags.enter_all(number, self.bags)
 
-    def count_repeated(self, published: Published) -> int:
-        """Count the records of a published snapshot whose persons are in another one of the window, too."""
-        repeated = kernels.reposition.count_repeated(
-            published.homes, published.rows, self.n_published, self.n_fed, self.bags
-        )
-        return int(repeated)
+    def persons_of(self, published: Published) -> Counts:
+        """Give whose the records of a snapshot are that has left last, before another one comes."""
+        persons: Counts = self.bags.people[published.homes % (2 * self.size), published.rows]
+        return persons
 
     def _publish(self) -> Published:
         number = self.n_published
-        homes, rows = kernels.reposition.gather_slot(number, self.bags)
+        homes, rows = kernels.bags.gather_slot(number, self.bags)
         expired = self.bags.held_counts[number % self.size].copy()
-        kernels.reposition.clear_slot(number, self.bags)
+        kernels.bags.clear_slot(number, self.bags)
         self.n_published += 1
         return Published(number, homes, rows, expired)
 
@@ -230,7 +228,7 @@ class Window:
 
     def _empty(self, *, n_values: int, capacity: int, places: int) -> Bags:
         size = self.size
-        return kernels.reposition.Bags(
+        return kernels.bags.Bags(
             links=np.full((2 * size, capacity), -1, np.int32),
             people=np.zeros((2 * size, capacity), np.int64),
             heads=np.full((size, size, n_values), -1, np.int32),

@@ -30,7 +30,6 @@ from sequester.workflow.stream.state import Taken, as_json
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sequester._typing import Counts
     from sequester.methods.reposition.snapshot_method import SnapshotMethod
     from sequester.workflow.config import Config
 
@@ -249,12 +248,6 @@ def stem_of(name: str) -> str:
         name = name[:-3]
     stem, _, _ = name.rpartition(".")
     return stem or name
-
-
-def person_numbers(persons: pl.Series) -> Counts:
-    """Number persons so that the same key has the same number in every snapshot of a run."""
-    # Two persons of one number would be kept apart from each other, which breaks no promise.
-    return persons.hash(seed=0).to_numpy().view(np.int64)
 
 
 def _digest(path: Path) -> str:

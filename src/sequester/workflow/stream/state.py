@@ -20,7 +20,7 @@ DATABASE = "state.sqlite"
 REJECTED = "rejected"
 """The folder of files that were not taken, below the state folder."""
 _LOCK = "lock"
-_FORMAT = 1
+_FORMAT = 2
 
 _TABLES = """
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -34,6 +34,12 @@ CREATE TABLE held (number INTEGER PRIMARY KEY, records BLOB NOT NULL) STRICT;
 CREATE TABLE window (name TEXT PRIMARY KEY, content BLOB NOT NULL) STRICT;
 CREATE TABLE published (number INTEGER PRIMARY KEY, stem TEXT NOT NULL, certificate TEXT NOT NULL) STRICT;
 CREATE TABLE outbox (place INTEGER PRIMARY KEY, name TEXT NOT NULL, content BLOB NOT NULL) STRICT;
+CREATE TABLE expired (
+    number INTEGER NOT NULL, value TEXT NOT NULL, records INTEGER NOT NULL, PRIMARY KEY (number, value)
+) STRICT;
+CREATE TABLE person_runs (number INTEGER PRIMARY KEY, keys BLOB NOT NULL) STRICT;
+CREATE TABLE person_parts (part INTEGER PRIMARY KEY, keys BLOB NOT NULL) STRICT;
+CREATE TABLE repeated (snapshots INTEGER NOT NULL, persons INTEGER NOT NULL) STRICT;
 """
 
 
@@ -163,6 +169,53 @@ class State:
     def delivered(self) -> None:
         """Empty the outbox: everything in it is in its place."""
         self._connection.execute("DELETE FROM outbox")
+
+    def expire(self, number: int, counts: Mapping[str, int]) -> None:
+        """Note how many records of a snapshot are never published, per value."""
+        rows = [(number, value, count) for value, count in counts.items()]
+        self._connection.executemany("INSERT INTO expired VALUES (?, ?, ?)", rows)
+
+    def expired(self) -> dict[str, int]:
+        """Count the records that are never published, per value, over the whole stream; most first."""
+        query = "SELECT value, sum(records) AS n FROM expired GROUP BY value ORDER BY n DESC, value"
+        return dict(self._connection.execute(query))
+
+    def add_run(self, number: int, keys: bytes) -> None:
+        """Keep who is in a published snapshot."""
+        self._connection.execute("INSERT INTO person_runs VALUES (?, ?)", (number, keys))
+
+    def size_of_runs(self) -> tuple[int, int]:
+        """Count the runs of persons, and their bytes."""
+        query = "SELECT count(*), coalesce(sum(length(keys)), 0) FROM person_runs"
+        runs, size = self._connection.execute(query).fetchone()
+        return int(runs), int(size)
+
+    def runs(self) -> list[bytes]:
+        """Give the runs of persons."""
+        return [keys for (keys,) in self._connection.execute("SELECT keys FROM person_runs")]
+
+    def drop_runs(self) -> None:
+        """Forget the runs of persons: they are in the parts."""
+        self._connection.execute("DELETE FROM person_runs")
+
+    def part(self, part: int) -> bytes:
+        """Give a part of the persons; nothing where there are none."""
+        found = self._connection.execute("SELECT keys FROM person_parts WHERE part = ?", (part,)).fetchone()
+        return found[0] if found else b""
+
+    def save_part(self, part: int, keys: bytes) -> None:
+        """Replace a part of the persons."""
+        self._connection.execute("INSERT OR REPLACE INTO person_parts VALUES (?, ?)", (part, keys))
+
+    def repeated(self) -> tuple[int, int]:
+        """Give how many persons were in several of the first how many published snapshots: both counts."""
+        found = self._connection.execute("SELECT snapshots, persons FROM repeated").fetchone()
+        return (int(found[0]), int(found[1])) if found else (0, 0)
+
+    def note_repeated(self, snapshots: int, persons: int) -> None:
+        """Keep the count, and of how many snapshots it is."""
+        self._connection.execute("DELETE FROM repeated")
+        self._connection.execute("INSERT INTO repeated VALUES (?, ?)", (snapshots, persons))
 
     def n_published(self) -> int:
         """Count the snapshots that were published."""

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from sequester.bundle.staging import sync_file, sync_folder
+from sequester.data.schema import ROW
 from sequester.engine import silent
 from sequester.errors import InputError, SequesterWarning
 from sequester.hierarchies.labels import counted
+from sequester.methods.reposition.limits import in_several
 from sequester.methods.reposition.snapshot_method import SnapshotMethod
 from sequester.methods.reposition.transform import window_seed
 from sequester.methods.reposition.window import Snapshot, label_codes
@@ -25,7 +27,8 @@ from sequester.release.fields import plain_table
 from sequester.release.randomness import SHORT_SEED, Randomness
 from sequester.workflow.config import Config
 from sequester.workflow.hearing import hearing, keep_quiet
-from sequester.workflow.stream.inbox import PERSON, Inbox, ordered, person_numbers
+from sequester.workflow.stream.inbox import PERSON, Inbox, ordered
+from sequester.workflow.stream.persons import PersonNumbers, count_repeated, fold, run_of
 from sequester.workflow.stream.publish import snapshot_files
 from sequester.workflow.stream.rejects import Rejected, reject
 from sequester.workflow.stream.state import REJECTED, State, as_json, open_state
@@ -59,6 +62,10 @@ class Streamed:
     """Files that were not taken."""
     in_window: int = 0
     """Snapshots that wait for others to come."""
+    unpublished: dict[str, int] = field(default_factory=dict)
+    """Records of the whole stream that are never published, per sensitive value; most first."""
+    repeated_persons: int = 0
+    """Persons of the whole stream with records in several published snapshots."""
     warnings: tuple[str, ...] = ()
     """What the steward must know."""
 
@@ -69,6 +76,8 @@ class Streamed:
             "taken": self.taken,
             "published": self.published,
             "in_window": self.in_window,
+            "unpublished": self.unpublished,
+            "repeated_persons": self.repeated_persons,
             "rejected": [
                 {"name": each.name, "reasons": list(each.reasons), "place": str(each.place)}
                 for each in self.rejected
@@ -136,6 +145,7 @@ def stream(
             course.recover()
             while True:
                 course.take_all(progress, still=follow, stop=stop)
+                course.tell_repeated()
                 if not follow or stop():
                     break
                 time.sleep(_WAIT)
@@ -148,6 +158,7 @@ def stream(
             raise InputError(msg) from error
         done = course.done
         done.in_window = course.window.n_fed - course.window.n_published
+        done.unpublished = kept.expired()
         done.warnings = tuple(heard)
         return done
 
@@ -162,9 +173,9 @@ class Course:
         self.inbox = inbox
         self.out = out
         self.done = Streamed(out=out)
-        self.n_repeated = 0
         about = state.settle(self._about())
         self.randomness = Randomness(about["seed"])
+        self.numbers = PersonNumbers.of(self.randomness)
         self.window = method.new_window(window_seed(self.randomness))
         self.taken: list[Taken] = state.taken()
         self.held: dict[int, pl.DataFrame] = {}
@@ -197,7 +208,7 @@ class Course:
             return
         self.held = {number: pl.read_ipc(io.BytesIO(blob)) for number, blob in self.state.held().items()}
         self.window.labels = json.loads(content["labels"])
-        persons = {number: person_numbers(frame[PERSON]) for number, frame in self.held.items()}
+        persons = {number: self.numbers(frame[PERSON]) for number, frame in self.held.items()}
         self.window.load(content, persons)
 
     def recover(self) -> None:
@@ -226,7 +237,7 @@ class Course:
         distinct = records[attribute].unique().sort().to_list()
         codes = dict(zip(distinct, label_codes(distinct, self.window.labels), strict=True))
         values = records[attribute].replace_strict(codes, return_dtype=pl.Int32).to_numpy()
-        published = self.window.feed(Snapshot(values, person_numbers(records[PERSON])))
+        published = self.window.feed(Snapshot(values, self.numbers(records[PERSON])))
         self.held[noted.number] = records
         packed = io.BytesIO()
         records.write_ipc(packed, compression="lz4")
@@ -248,15 +259,21 @@ class Course:
 
     def clean_up(self) -> None:
         """Leave nothing behind that is in its place already, and say who is not protected."""
-        if self.n_repeated:
-            line = (
-                f"{counted(self.n_repeated, 'published record is', 'published records are')} of persons with "
-                "records in other snapshots of the same window; they are not protected against somebody who "
-                "knows in which"
-            )
-            warnings.warn(line, SequesterWarning, stacklevel=2)
         with self.state.transaction():
             self.state.delivered()
+        self.tell_repeated()
+
+    def tell_repeated(self) -> None:
+        """Count who is in several snapshots of the whole stream, where more were published, and say so."""
+        n_counted, repeated = self.state.repeated()
+        n_published = self.state.n_published()
+        if n_published > n_counted:
+            repeated = count_repeated(self.state)
+            with self.state.transaction():
+                self.state.note_repeated(n_published, repeated)
+            if repeated:
+                warnings.warn(in_several(repeated), SequesterWarning, stacklevel=2)
+        self.done.repeated_persons = repeated
 
     def _commit(self, published: list[Published]) -> None:
         """Note the new window and what left it, in the transaction that is open."""
@@ -264,7 +281,9 @@ class Course:
             noted = self.taken[each.number]
             if not each.rows.size and noted.records:
                 self._tell_nothing(noted)
-            self.n_repeated += self.window.count_repeated(each)
+            self.state.expire(each.number, self._expired(each))
+            if self.config.schema.person != ROW:
+                self.state.add_run(each.number, run_of(self.window.persons_of(each)))
             files = snapshot_files(
                 each,
                 method=self.method,
@@ -283,6 +302,10 @@ class Course:
             del self.held[number]
         self.state.forget_before(oldest)
         self.state.save_window({**self.window.dump(), "labels": as_json(self.window.labels).encode()})
+
+    def _expired(self, published: Published) -> dict[str, int]:
+        values = published.expired.nonzero()[0].tolist()
+        return {self.window.labels[value]: int(published.expired[value]) for value in values}
 
     def _tell_nothing(self, noted: Taken) -> None:
         known = counted(len(self.window.labels), "sensitive value", "sensitive values")
@@ -305,6 +328,7 @@ class Course:
             (self.out / f".{name}{PARTIAL}").replace(self.out / name)
         if names:
             sync_folder(self.out)
+        fold(self.state)
 
 
 def _content(path: Path) -> str:
