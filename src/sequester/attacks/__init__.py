@@ -2,10 +2,12 @@
 
 from sequester.attacks.attack import attack_tables
 from sequester.attacks.exposure import Confidence, Exposure, Pattern
+from sequester.attacks.hidden_patterns import OrderGuess, Suspicion
 from sequester.attacks.inference import Inference
 from sequester.attacks.knowledge import expose
 from sequester.attacks.linkage import Linkage
 from sequester.attacks.presence import Presence
+from sequester.attacks.recognition import Recognition
 from sequester.attacks.risk import Risk
 from sequester.attacks.share import Share
 
@@ -14,10 +16,13 @@ __all__ = [
     "Exposure",
     "Inference",
     "Linkage",
+    "OrderGuess",
     "Pattern",
     "Presence",
+    "Recognition",
     "Risk",
     "Share",
+    "Suspicion",
     "attack_tables",
     "expose",
 ]

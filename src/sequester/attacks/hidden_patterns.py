@@ -1,0 +1,300 @@
+"""Pattern inference: what was hidden stands just below the threshold, and not every order is possible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from sequester.attacks.chances import exact_of
+from sequester.attacks.deal import deal_out
+from sequester.attacks.orders import distinct_orders, n_orders
+from sequester.attacks.recognition import Recognition
+from sequester.attacks.risk import NOTHING, Risk, mean_of
+from sequester.attacks.share import Share
+from sequester.attacks.special import Case, special_attacks
+from sequester.datasets.draws import generator
+from sequester.errors import ParameterError
+from sequester.mining.frequent import frequent
+from sequester.mining.support import supports
+from sequester.privacy.pattern_hiding import PatternHiding
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from sequester._typing import Counts
+    from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
+
+    Pattern = tuple[str, ...]
+    Chances = npt.NDArray[np.float64]
+
+MOST_ORDERS = 100_000
+"""Orders that somebody goes through, of all hidden patterns together."""
+MOST_PATTERNS = 500_000
+"""Patterns that somebody mines; where there are more, what they would find is not known."""
+
+SuspectMeasure = Literal["suspects", "exposed"]
+"""The share of suspects that are secret, or of secrets that are suspects."""
+Nearness = Literal["at_threshold", "near_threshold"]
+"""One supporter short of the threshold, or up to a tenth of it."""
+OrderKnowledge = Literal["orders", "plausible_orders", "near_orders", "used_orders"]
+"""How orders are excluded; see `OrderGuess`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """What a publisher hides, and from whom."""
+
+    patterns: tuple[Pattern, ...]
+    """The sensitive patterns, in label order."""
+    threshold: int
+    """The published number of supporters that makes a pattern frequent."""
+    original: Sequences
+    """The events as they were."""
+    released: Sequences
+    """The events as they are published."""
+    control: Sequences
+    """The same with all symbols dealt out anew."""
+    hidden: tuple[Pattern, ...]
+    """The patterns that had as many supporters as they may not have: something was done about them."""
+    implausible: tuple[Pattern, ...] = ()
+    """Patterns that somebody who knows the field takes for impossible."""
+
+    @classmethod
+    def of(
+        cls, model: PatternHiding, released: EventTable | Sequences, original: EventTable, *, seed: str
+    ) -> Secrets:
+        """Gather what an attack on hidden patterns is about."""
+        promise = model.about(original)
+        patterns = tuple(sorted(promise.sensitive))
+        counts = supports(patterns, original).tolist()
+        after = released if not hasattr(released, "sequences") else released.sequences
+        return cls(
+            patterns,
+            int(promise.min_support),
+            original.sequences,
+            after,
+            deal_out(after, generator("attack control", seed)),
+            tuple(
+                pattern
+                for pattern, count in zip(patterns, counts, strict=True)
+                if count >= promise.threshold(pattern)
+            ),
+            () if isinstance(promise.forbidden, str) else tuple(sorted(promise.forbidden)),
+        )
+
+    @property
+    def band(self) -> int:
+        """How far below the threshold is near it: a tenth of it, at least one."""
+        return max(1, self.threshold // 10)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspicion:
+    """Somebody knows the threshold, and suspects every pattern whose support is right below it.
+
+    Methods hide a pattern by as few changes as they can, so that it ends where it is just allowed to be.
+    Suspects are the patterns of the lengths that secrets have whose supporters are fewer than the threshold
+    by one (``at_threshold``) or by up to a tenth of it (``near_threshold``). ``suspects`` is the share of
+    them that is secret, ``exposed`` the share of hidden patterns that is suspected. In the original they
+    look at what is frequent.
+
+    References
+    ----------
+    Gwadera, Gkoulalas-Divanis, Loukides (2013), Preventing background knowledge attacks, (i).
+    """
+
+    kind: Nearness = "at_threshold"
+    """How far below the threshold a suspect may be."""
+    measure: SuspectMeasure = "suspects"
+    """What is counted."""
+
+    def __post_init__(self) -> None:
+        _demand("kind", self.kind, get_args(Nearness))
+        _demand("measure", self.measure, get_args(SuspectMeasure))
+
+    def judge(self, secrets: Secrets) -> Risk:
+        """Count the suspects, and those of them that are secret."""
+        band = secrets.band if self.kind == "near_threshold" else 1
+        low, high = max(secrets.threshold - band, 1), secrets.threshold - 1
+        release, n_suspects = self._count(secrets, secrets.released, low, high)
+        control, _ = self._count(secrets, secrets.control, low, high)
+        raw, _ = self._count(secrets, secrets.original, secrets.threshold, None)
+        n_symbols = len(secrets.released.codebooks[secrets.released.symbol])
+        n_all = sum(float(n_symbols) ** length for length in _lengths(secrets.patterns))
+        named = len(secrets.patterns) if self.measure == "suspects" else n_suspects
+        return Risk(
+            release.value,
+            release.interval,
+            min(named / max(n_all, 1.0), 1.0),
+            control,
+            raw=raw,
+            name=self.measure,
+            kind=self.kind,
+            targets=n_suspects if self.measure == "suspects" else len(secrets.hidden),
+        )
+
+    def _count(self, secrets: Secrets, data: Sequences, low: int, high: int | None) -> tuple[Share, int]:
+        """Give the share that is asked for, and how many suspects there are."""
+        if high is not None and high < low:
+            return Share.counted(0, 0), 0
+        lengths = _lengths(secrets.patterns)
+        try:
+            mined = frequent(
+                data,
+                min_support=low,
+                min_length=lengths[0],
+                max_length=lengths[-1],
+                max_patterns=MOST_PATTERNS,
+            )
+        except ParameterError:
+            # More than anybody can look through: what they would find is anything from nothing to all.
+            return NOTHING, 0
+        is_suspect = np.isin(np.diff(mined.offsets), lengths)
+        if high is not None:
+            is_suspect &= mined.supports <= high
+        n_suspects = int(is_suspect.sum())
+        among = secrets.patterns if self.measure == "suspects" else secrets.hidden
+        counts = supports(among, data)
+        found = int(((counts >= low) & (counts <= (high or counts.max(initial=low)))).sum())
+        return Share.counted(found, n_suspects if self.measure == "suspects" else len(among)), n_suspects
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderGuess:
+    """Somebody knows which items a hidden pattern has, and guesses their order among those not excluded.
+
+    Who knows the items only excludes ``orders`` with as many supporters as the threshold: those are not
+    hidden. ``plausible_orders``: also those that nobody had, and those that are declared implausible, as
+    somebody does who knows the field. ``near_orders``: of these also such as are more than a tenth of the
+    threshold below it, because what is hidden ends close to it. One of the rest is picked. In the original
+    they pick one of the frequent orders.
+
+    With bounded uncertainty the publisher says that at least so many `permutations` of every hidden pattern
+    have at least so much `support`. Who knows that, excludes what has less (``used_orders``) and nothing
+    else, is left with as many orders, and the hidden one or not: a chance of at most one in one more.
+
+    References
+    ----------
+    Gwadera, Gkoulalas-Divanis, Loukides (2013), Preventing background knowledge attacks, (ii).
+    """
+
+    kind: OrderKnowledge = "orders"
+    """Which orders are excluded."""
+    permutations: int = 0
+    """Orders of every hidden pattern that were used instead, at least."""
+    support: int = 0
+    """Supporters that each of them has, at least."""
+
+    def __post_init__(self) -> None:
+        _demand("kind", self.kind, get_args(OrderKnowledge))
+
+    def judge(self, secrets: Secrets, *, seed: str) -> Risk:
+        """Give the mean chance to pick the hidden order, over hidden patterns that have several orders."""
+        asked = _asked(secrets.hidden, seed)
+        orders = [distinct_orders(pattern) for pattern in asked]
+        flat = [order for each in orders for order in each]
+        starts = np.concatenate([[0], np.cumsum([len(each) for each in orders])]).astype(np.int64)
+        mine = starts[:-1] + np.array(
+            [each.index(pattern) for each, pattern in zip(orders, asked, strict=True)], np.int64
+        )
+        before = supports(flat, secrets.original)
+        may_be = np.ones(len(flat), np.bool_)
+        if self.kind in ("plausible_orders", "near_orders"):
+            # Who knows the field knows what happens and what does not.
+            may_be &= before > 0
+            may_be &= ~np.array([_holds_any(order, secrets.implausible) for order in flat], np.bool_)
+        low, high = 0, secrets.threshold
+        if self.kind == "near_orders":
+            low = high - secrets.band
+        elif self.kind == "used_orders":
+            low, high = self.support, len(secrets.released.person_offsets)
+
+        def chances(data: Sequences) -> Chances:
+            counts = supports(flat, data)
+            return _pick(may_be & (counts >= low) & (counts < high), starts, mine)
+
+        is_all = len(asked) == sum(n_orders(pattern) > 1 for pattern in secrets.hidden)
+        estimate = exact_of if is_all else mean_of
+        release = estimate(chances(secrets.released))
+        return Risk(
+            release.value,
+            release.interval,
+            float((1 / np.diff(starts)).mean()) if asked else 0.0,
+            estimate(chances(secrets.control)),
+            raw=estimate(_pick(may_be & (before >= secrets.threshold), starts, mine)),
+            name="order",
+            kind=self.kind,
+            known=max(map(len, asked), default=0),
+            bound=1 / (self.permutations + 1) if self.kind == "used_orders" else None,
+            targets=len(asked),
+        )
+
+
+@special_attacks.register(PatternHiding)
+def attack_hidden(model: PatternHiding, case: Case) -> list[Risk]:
+    """Let everybody try who looks for what a release hides; see `docs/attacks.md` for what is claimed."""
+    if case.released is None:
+        return []
+    case.progress(0.0, "attacking (hidden patterns)")
+    secrets = Secrets.of(model, case.released, case.original, seed=case.seed)
+    risks = [
+        Suspicion(kind=kind, measure=measure).judge(secrets)
+        for kind in get_args(Nearness)
+        for measure in get_args(SuspectMeasure)
+    ]
+    case.progress(0.5, "attacking (orders of hidden patterns)")
+    kinds: tuple[OrderKnowledge, ...] = ("orders", "plausible_orders", "near_orders")
+    guesses = [OrderGuess(kind=kind) for kind in kinds]
+    spread = case.parameters.get("uncertainty")
+    if isinstance(spread, Mapping):
+        guesses.append(OrderGuess(kind="used_orders", **spread))
+    risks += [guess.judge(secrets, seed=case.seed) for guess in guesses]
+    case.progress(0.8, "attacking (implausible orders)")
+    risks.append(Recognition().judge(secrets, model))
+    if secrets.implausible:
+        risks.append(Recognition(kind="forbidden").judge(secrets, model))
+    case.progress(1.0, "attacked")
+    return risks
+
+
+def _pick(remain: npt.NDArray[np.bool_], starts: Counts, mine: Counts) -> Chances:
+    """Give the chance to pick ``mine[i]`` among those that remain of ``starts[i]`` to ``starts[i + 1]``."""
+    running = np.concatenate([[0], np.cumsum(remain)])
+    left = running[starts[1:]] - running[starts[:-1]]
+    chances: Chances = np.where(remain[mine], 1 / np.maximum(left, 1), 0.0)
+    return chances
+
+
+def _asked(hidden: tuple[Pattern, ...], seed: str) -> list[Pattern]:
+    """Choose patterns with several orders, by chance, until there are as many orders as anybody looks at."""
+    several = [pattern for pattern in hidden if n_orders(pattern) > 1]
+    left, asked = MOST_ORDERS, []
+    for place in generator("attack orders", seed).permutation(len(several)).tolist():
+        left -= n_orders(several[place])
+        if left < 0:
+            break
+        asked.append(several[place])
+    return sorted(asked)
+
+
+def _holds_any(order: Pattern, patterns: tuple[Pattern, ...]) -> bool:
+    """Tell whether an order contains one of the patterns, gaps allowed."""
+    for pattern in patterns:
+        rest = iter(order)
+        if all(label in rest for label in pattern):
+            return True
+    return False
+
+
+def _lengths(patterns: tuple[Pattern, ...]) -> list[int]:
+    return sorted({len(pattern) for pattern in patterns})
+
+
+def _demand(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        msg = f"{name} must be one of {', '.join(known)}, got {value!r}"
+        raise ParameterError(msg)
