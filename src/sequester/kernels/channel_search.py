@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 import numpy as np
 from numba import njit
 
+from sequester.kernels.channel_ballot import Ballot, choose
+from sequester.kernels.channel_path import Path, ask, enter, list_kids
 from sequester.kernels.channels import (
     SMALLEST,
     Alphabet,
@@ -23,303 +23,8 @@ from sequester.kernels.channels import (
     list_columns,
     size_next,
 )
-from sequester.kernels.open_sequences import ITEM_BITS, Runs, find_run, pack_child, pack_step
+from sequester.kernels.open_sequences import ITEM_BITS, ITEM_MASK, pack_child
 from sequester.kernels.prefixspan import wider
-
-if TYPE_CHECKING:
-    from sequester._typing import Codes, Counts
-
-_ITEM = (1 << ITEM_BITS) - 1
-
-
-class Path(NamedTuple):
-    """The sequence that the walk stands on, and what is known of each of its beginnings."""
-
-    items: Codes
-    """Its items."""
-    kinds: Codes
-    """The kinds of its steps."""
-    numbers: Counts
-    """The number of the beginning with ``d`` items."""
-    have: Counts
-    """Bit set of the attributes of which it has an anchor."""
-    drops: Counts
-    """At ``[d, j]`` the number of the beginning with ``d`` items, but without item ``j``."""
-    ups: Counts
-    """At ``[d, a]`` its number with attribute ``a`` one level up; where levels are mixed, with item ``a`` so.
-
-    -1 where that says nothing.
-    """
-
-
-class Ballot(NamedTuple):
-    """Which ways to go on are worth counting: with them, everything that is more general has to be open.
-
-    More general are the sequences without item ``j``, in place ``j``, and those with attribute ``a`` a level
-    up, in place ``depth + a``. Each has children, those by fresh items apart from the others.
-    """
-
-    members: Counts
-    """The number of each more general beginning; -1 where there is nothing to ask."""
-    lows: Counts
-    """At ``[0, g]`` where its children by fresh items begin, at ``[1, g]`` by others; of one group."""
-    highs: Counts
-    """Where they end."""
-    chosen: Codes
-    """The ways that are left."""
-
-
-@njit(cache=True, nogil=True)
-def _enter(path: Path, depth: int, kind: int, item: int, number: int, alphabet: Alphabet, book: Book) -> None:
-    """Take a step to a sequence of `depth` items; it and so all that is more general is open."""
-    name = alphabet.numbers[item]
-    path.items[depth - 1] = item
-    path.kinds[depth - 1] = kind
-    path.numbers[depth] = number
-    path.have[depth] = path.have[depth - 1]
-    if alphabet.is_anchor[item]:
-        path.have[depth] |= 1 << alphabet.attributes[item]
-    for j in range(depth - 1):
-        # Without the item before, this one stands where that one stood.
-        own = path.kinds[j] if kind == 1 and j == depth - 2 else kind
-        path.drops[depth, j] = find_open(book, path.drops[depth - 1, j], own, name)
-    path.drops[depth, depth - 1] = path.numbers[depth - 1]
-    if alphabet.is_mixed:
-        for j in range(depth - 1):
-            path.ups[depth, j] = -1
-            if path.ups[depth - 1, j] >= 0:
-                path.ups[depth, j] = find_open(book, path.ups[depth - 1, j], kind, name)
-        path.ups[depth, depth - 1] = -1
-        if alphabet.ups[item] >= 0:
-            path.ups[depth, depth - 1] = find_open(book, path.numbers[depth - 1], kind, alphabet.ups[item])
-    else:
-        for attribute in range(alphabet.goes_up.size):
-            if alphabet.goes_up[attribute]:
-                up = alphabet.ups[item] if alphabet.attributes[item] == attribute else name
-                path.ups[depth, attribute] = find_open(book, path.ups[depth - 1, attribute], kind, up)
-
-
-@njit(cache=True, nogil=True)
-def _has_child(runs: Runs, low: int, high: int, child: int) -> bool:
-    """Tell whether a child stands in a run."""
-    stop = high
-    while low < high:
-        middle = (low + high) >> 1
-        if runs.children[middle] < child:
-            low = middle + 1
-        else:
-            high = middle
-    return low < stop and runs.children[low] == child
-
-
-@njit(cache=True, nogil=True)
-def _passes(
-    way: int,
-    seed: int,
-    n_general: int,
-    depth: int,
-    last_kind: int,
-    alphabet: Alphabet,
-    book: Book,
-    ballot: Ballot,
-) -> bool:
-    """Tell whether everything more general than the path and a way to go on is open, but for the seed."""
-    n_items = alphabet.numbers.size
-    kind, item = (0, way) if way < n_items else (1, way - n_items)
-    attribute = alphabet.attributes[item]
-    for general in range(n_general):
-        if general == seed or ballot.members[general] < 0:
-            continue
-        number = alphabet.ups[item] if general == depth + attribute else alphabet.numbers[item]
-        # Without the item before, this one stands where that one stood.
-        own = last_kind if general == depth - 1 and kind == 1 else kind
-        part = 0 if ballot.members[general] >= book.n_base or book.is_fresh[number] else 1
-        if not _has_child(
-            book.fresh if part == 0 else book.base,
-            ballot.lows[part, general],
-            ballot.highs[part, general],
-            pack_child(own, number),
-        ):
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def _find_seed(
-    n_general: int, depth: int, place: int, only_fresh: bool, alphabet: Alphabet, book: Book, ballot: Ballot
-) -> int:
-    """Look up the children of all that is more general, by items of a group; give who has fewest.
-
-    -1 where somebody has none. Children of a coarser level stand for several items, and count more.
-    """
-    seed, fewest = -1, np.int64(1 << 62)
-    for general in range(n_general):
-        member = ballot.members[general]
-        if member < 0:
-            continue
-        is_up = general == depth + alphabet.group_attributes[place]
-        group = alphabet.up_groups[place] if is_up else alphabet.groups[place]
-        ballot.lows[0, general], ballot.highs[0, general] = find_run(book.fresh, member, group)
-        ballot.lows[1, general], ballot.highs[1, general] = 0, 0
-        if member < book.n_base and not only_fresh:
-            ballot.lows[1, general], ballot.highs[1, general] = find_run(book.base, member, group)
-        size = ballot.highs[0, general] - ballot.lows[0, general]
-        size += ballot.highs[1, general] - ballot.lows[1, general]
-        if size == 0:
-            return -1
-        if is_up:
-            size *= 8
-        if size < fewest:
-            seed, fewest = general, size
-    return seed
-
-
-@njit(cache=True, nogil=True)
-def _choose(
-    path: Path,
-    depth: int,
-    missing: int,
-    only_missing: bool,
-    only_fresh: bool,
-    alphabet: Alphabet,
-    book: Book,
-    ballot: Ballot,
-) -> int:
-    """Choose the ways to go on that leave nothing but open sequences when any one item is left out.
-
-    Where levels are not mixed, also when any one attribute goes a level up. With `only_missing`, the next
-    item has to be an anchor of an attribute in the bit set `missing`; with `only_fresh` it has to be fresh.
-    Gives their number.
-    """
-    n_items = alphabet.numbers.size
-    n_chosen = 0
-    if depth == 0:
-        for item in range(n_items):
-            if alphabet.is_anchor[item] and book.is_fresh[alphabet.numbers[item]]:
-                ballot.chosen[n_chosen] = item
-                n_chosen += 1
-        return n_chosen
-    last, last_kind = alphabet.attributes[path.items[depth - 1]], path.kinds[depth - 1]
-    n_general = depth if alphabet.is_mixed else depth + alphabet.goes_up.size
-    for general in range(n_general):
-        ballot.members[general] = -1
-        if general < depth:
-            ballot.members[general] = path.drops[depth, general]
-        elif alphabet.goes_up[general - depth]:
-            ballot.members[general] = path.ups[depth, general - depth]
-            if ballot.members[general] < 0:
-                return 0
-    for place in range(alphabet.groups.size):
-        attribute = alphabet.group_attributes[place]
-        if only_missing and not (alphabet.group_anchors[place] and (missing >> attribute) & 1):
-            continue
-        seed = _find_seed(n_general, depth, place, only_fresh, alphabet, book, ballot)
-        if seed < 0:
-            continue
-        for part in range(2):
-            runs = book.fresh if part == 0 else book.base
-            for i in range(ballot.lows[part, seed], ballot.highs[part, seed]):
-                kind, number = runs.children[i] >> ITEM_BITS, runs.children[i] & _ITEM
-                if part == 1 and book.is_fresh[number]:
-                    continue
-                start, stop = alphabet.item_of[number], alphabet.item_of[number] + 1
-                if seed == depth + attribute:
-                    start, stop = alphabet.below_starts[number], alphabet.below_stops[number]
-                elif start < 0:
-                    continue
-                for item in range(start, stop):
-                    if only_fresh and not book.is_fresh[alphabet.numbers[item]]:
-                        continue
-                    goes_same = kind == last_kind if seed == depth - 1 else kind == 1
-                    if kind == 0 and _passes(item, seed, n_general, depth, last_kind, alphabet, book, ballot):
-                        ballot.chosen[n_chosen] = item
-                        n_chosen += 1
-                    if (
-                        goes_same
-                        and attribute > last
-                        and _passes(n_items + item, seed, n_general, depth, last_kind, alphabet, book, ballot)
-                    ):
-                        ballot.chosen[n_chosen] = n_items + item
-                        n_chosen += 1
-    return n_chosen
-
-
-@njit(cache=True, nogil=True)
-def _is_alone(path: Path, depth: int, item: int, extra: int, alphabet: Alphabet) -> bool:
-    """Tell whether `item` is an anchor, and the only one of its attribute in the path and `extra`."""
-    if not alphabet.is_anchor[item]:
-        return False
-    attribute = alphabet.attributes[item]
-    n_anchors = 0
-    for j in range(depth):
-        other = path.items[j]
-        if alphabet.is_anchor[other] and alphabet.attributes[other] == attribute:
-            n_anchors += 1
-    if alphabet.is_anchor[extra] and alphabet.attributes[extra] == attribute:
-        n_anchors += 1
-    return n_anchors == 1
-
-
-@njit(cache=True, nogil=True)
-def _ask(path: Path, depth: int, kind: int, item: int, alphabet: Alphabet, book: Book, asks: Counts) -> bool:
-    """Tell whether the path with one more item is open with any one item a level up, levels being mixed.
-
-    What is so more general can be of the same length and signature, and is then not known yet: the steps to
-    it are written to `asks`.
-    """
-    asks[:] = -1
-    for j in range(depth + 1):
-        if j < depth:
-            member, up, own = path.ups[depth, j], alphabet.numbers[item], path.items[j]
-            if member < 0:
-                continue
-        else:
-            member, up, own = path.numbers[depth], alphabet.ups[item], np.int32(item)
-            if up < 0:
-                continue
-        if not _is_alone(path, depth, own, item, alphabet):
-            asks[j] = pack_step(member, kind, up)
-        elif find_open(book, member, kind, up) < 0:
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def _list_kids(
-    path: Path,
-    depth: int,
-    missing: int,
-    only_missing: bool,
-    alphabet: Alphabet,
-    book: Book,
-    kids: Codes,
-    kid_numbers: Counts,
-    begin: int,
-) -> tuple[Codes, Counts, int]:
-    """List the open sequences that are one item longer, behind those that wait."""
-    n_items = alphabet.numbers.size
-    member = path.numbers[depth]
-    n_kids = 0
-    for place in range(alphabet.groups.size):
-        if only_missing and not (
-            alphabet.group_anchors[place] and (missing >> alphabet.group_attributes[place]) & 1
-        ):
-            continue
-        for part in range(2):
-            if part == 1 and member >= book.n_base:
-                break
-            runs = book.fresh if part == 0 else book.base
-            low, high = find_run(runs, member, alphabet.groups[place])
-            kids = wider(kids, begin + n_kids, begin + n_kids + high - low)
-            kid_numbers = wider(kid_numbers, begin + n_kids, begin + n_kids + high - low)
-            for i in range(low, high):
-                kind, number = runs.children[i] >> ITEM_BITS, runs.children[i] & _ITEM
-                item = alphabet.item_of[number]
-                if item >= 0 and not (part == 1 and book.is_fresh[number]):
-                    kids[begin + n_kids] = item if kind == 0 else n_items + item
-                    kid_numbers[begin + n_kids] = runs.first + i
-                    n_kids += 1
-    return kids, kid_numbers, n_kids
 
 
 @njit(cache=True, nogil=True)
@@ -408,7 +113,7 @@ def search_channels(
         low, high = np.int64(-1), np.int64(0)
         if root:
             number = find_open(book, 0, 0, alphabet.numbers[turn])
-            _enter(path, 1, 0, turn, number, alphabet, book)
+            enter(path, 1, 0, turn, number, alphabet, book)
             low, high = np.int64(0), alphabet.starts[turn + 1] - alphabet.starts[turn]
             events = wider(events, 0, high)
             events[:high] = alphabet.events[alphabet.starts[turn] : alphabet.starts[turn + 1]]
@@ -422,7 +127,7 @@ def search_channels(
             if n_missing > n_left:
                 pass
             elif n_left > 1:
-                kids, kid_numbers, n_kids = _list_kids(
+                kids, kid_numbers, n_kids = list_kids(
                     path, depth, missing, n_missing == n_left, alphabet, book, kids, kid_numbers, begin
                 )
                 if n_kids > 0:
@@ -449,7 +154,7 @@ def search_channels(
                     )
             else:
                 only_fresh = path.numbers[depth] < book.n_base
-                n_chosen = _choose(path, depth, missing, n_missing == 1, only_fresh, alphabet, book, ballot)
+                n_chosen = choose(path, depth, missing, n_missing == 1, only_fresh, alphabet, book, ballot)
                 if n_chosen > 0:
                     n_later, n_same = list_columns(alphabet, last, missing, n_missing == 1, scratch)
                     clock += 1
@@ -468,7 +173,7 @@ def search_channels(
                         if support == 0:
                             continue
                         kind, item = (0, way) if way < n_items else (1, way - n_items)
-                        if alphabet.is_mixed and not _ask(path, depth, kind, item, alphabet, book, asks):
+                        if alphabet.is_mixed and not ask(path, depth, kind, item, alphabet, book, asks):
                             continue
                         for j in range(width):
                             asked[way * width + j] = asks[j]
@@ -501,8 +206,8 @@ def search_channels(
                     in_order.sort()
                     run_group = -1
                     for i in range(n_passing):
-                        group, child = in_order[i] >> (ITEM_BITS + 1), in_order[i] & (2 * _ITEM + 1)
-                        kind, item = child >> ITEM_BITS, alphabet.item_of[child & _ITEM]
+                        group, child = in_order[i] >> (ITEM_BITS + 1), in_order[i] & (2 * ITEM_MASK + 1)
+                        kind, item = child >> ITEM_BITS, alphabet.item_of[child & ITEM_MASK]
                         way = item if kind == 0 else n_items + item
                         support = scratch.weights[way] >> 32
                         if support < limits.k or told_of[way] >= 0:
@@ -566,7 +271,7 @@ def search_channels(
             low, high = lows[at], highs[at]
             kind, item = (0, kids[at]) if kids[at] < n_items else (1, kids[at] - n_items)
             depth += 1
-            _enter(path, depth, kind, item, kid_numbers[at], alphabet, book)
+            enter(path, depth, kind, item, kid_numbers[at], alphabet, book)
     return Candidates(
         members[:n_runs].copy(),
         groups[:n_runs].copy(),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from sequester.kernels.prefixspan import wider
+from sequester.kernels.prefixspan import note_pattern, wider
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets
@@ -137,16 +137,11 @@ def mine_events(
                     is_complete = False
                     break
                 n_found_by_all[0] += 1
-                n_items = found_offsets[n_found]
-                found = wider(found, n_items, n_items + depth)
-                for i in range(depth):
-                    found[n_items + i] = path[i]
-                found_supports = wider(found_supports, n_found, n_found + 1)
-                found_supports[n_found] = supports[turn]
+                found, found_offsets, found_supports = note_pattern(
+                    path[:depth], supports[turn], found, found_offsets, found_supports, n_found
+                )
                 n_held = row_offsets[n_found]
                 n_found += 1
-                found_offsets = wider(found_offsets, n_found, n_found + 1)
-                found_offsets[n_found] = n_items + depth
                 row_offsets = wider(row_offsets, n_found, n_found + 1)
                 row_offsets[n_found] = n_held
                 if keep_rows:

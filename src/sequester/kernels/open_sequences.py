@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 ITEM_BITS = 27
 """Items have smaller numbers than ``2 ** ITEM_BITS``; members than ``2 ** 31``."""
+ITEM_MASK = (1 << ITEM_BITS) - 1
+"""The part of a packed child that is its item."""
 GROUP_BITS = 20
 """Groups have smaller numbers than ``2 ** GROUP_BITS``."""
 

@@ -91,6 +91,22 @@ def wider(values: Codes, n_used: int, n_needed: int) -> Codes:
 
 
 @njit(cache=True, nogil=True)
+def note_pattern(
+    path: Codes, support: int, found: Codes, found_offsets: Offsets, found_supports: Counts, n_found: int
+) -> tuple[Codes, Offsets, Counts]:
+    """Write a pattern and its support behind the first `n_found`, in wider buffers where need be."""
+    n_items = found_offsets[n_found]
+    found = wider(found, n_items, n_items + path.size)
+    for i in range(path.size):
+        found[n_items + i] = path[i]
+    found_supports = wider(found_supports, n_found, n_found + 1)
+    found_supports[n_found] = support
+    found_offsets = wider(found_offsets, n_found + 1, n_found + 2)
+    found_offsets[n_found + 1] = n_items + path.size
+    return found, found_offsets, found_supports
+
+
+@njit(cache=True, nogil=True)
 def weigh_extensions(
     low: int,
     high: int,
@@ -328,16 +344,11 @@ def mine_below(
                     is_complete = False
                     break
                 n_found_by_all[0] += 1
-                n_items = found_offsets[n_found]
-                found = wider(found, n_items, n_items + depth)
-                for i in range(depth):
-                    found[n_items + i] = path[i]
-                found_supports = wider(found_supports, n_found, n_found + 1)
-                found_supports[n_found] = supports[turn]
+                found, found_offsets, found_supports = note_pattern(
+                    path[:depth], supports[turn], found, found_offsets, found_supports, n_found
+                )
                 n_held = row_offsets[n_found]
                 n_found += 1
-                found_offsets = wider(found_offsets, n_found, n_found + 1)
-                found_offsets[n_found] = n_items + depth
                 row_offsets = wider(row_offsets, n_found, n_found + 1)
                 row_offsets[n_found] = n_held
                 if keep_rows:
