@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.engine.checkpoint import Checkpoint
+    from sequester.methods.ladder import Ladder
     from sequester.privacy.model import PrivacyModel
     from sequester.release.outcome import Outcome
     from sequester.release.randomness import Randomness
@@ -38,6 +39,8 @@ class Method(ABC):
     """When to reach for it, in a sentence."""
     takes_trips: ClassVar[bool] = False
     """It counts persons also where a person has several sequences."""
+    harmless: ClassVar[frozenset[str]] = frozenset()
+    """Kinds of changes that take nothing from an event but its place."""
 
     @abstractmethod
     def model(self) -> PrivacyModel:
@@ -77,6 +80,11 @@ class Method(ABC):
 
         del original
         return by_kind(release.changes, constraint=self.promise)
+
+    def ladders(self, release: Release, original: EventTable) -> tuple[Ladder, ...]:
+        """List what could be asked less of, so that more is kept; nothing unless told better."""
+        del release, original
+        return ()
 
     def parameters(self) -> dict[str, object]:
         """Parameter to value; the certificate has those of them that may be published."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from sequester.engine.checkpoint import NoCheckpoint
 from sequester.errors import ParameterError, SchemaError
+from sequester.methods.ladder import Ladder, downwards, upwards
 from sequester.methods.method import Method
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from sequester.privacy.kc import KCPrivacy
     from sequester.release.outcome import Outcome
     from sequester.release.randomness import Randomness
+    from sequester.release.reason import Reason
+    from sequester.release.release import Release
     from sequester.utility.score import Score
 
 
@@ -109,6 +112,25 @@ class KCMethod(Method):
         )
         limits, warnings = limits_of(table, solution, plan)
         return publish(table, solution, limits=limits, warnings=warnings)
+
+    def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
+        """Say what was made alike for k, and what in classes that only c makes so large."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.methods.cblda.reasons import reasons_of  # noqa: PLC0415
+
+        return reasons_of(self, release.changes, original)
+
+    def ladders(self, release: Release, original: EventTable) -> tuple[Ladder, ...]:
+        """Ask for smaller classes, or for a larger share of them at risk; or allow one column more."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.methods.hierarchy_ladders import quasi_ladders  # noqa: PLC0415
+
+        del release
+        return (
+            Ladder.of(self, "k", downwards(self.k, 2)),
+            Ladder.of(self, "c", upwards(self.c) if any(original.protected.values()) else ()),
+            *quasi_ladders(original),
+        )
 
     def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Say how much coarser the release is, what is missing, and how well counts can be estimated."""

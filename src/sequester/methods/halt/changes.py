@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from sequester.methods.halt.constraints import BASE_RATE, CONSTRAINTS, FINER
+
 if TYPE_CHECKING:
     from sequester._typing import Counts
     from sequester.data.table import EventTable
@@ -29,7 +31,8 @@ def list_changes(table: EventTable, solution: Solution) -> pl.DataFrame:
     - ``from``: the value;
     - ``to``: what is released instead; null for a dropped person;
     - ``persons``: how many persons the suppression of this value touched; null where it was not suppressed;
-    - ``because``: the channel that forced the suppression, and the persons whom it fits.
+    - ``because``: the channel that forced the suppression, and the persons whom it fits;
+    - ``constraint``: what of the promise that broke.
     """
     sequences = table.sequences
     owners = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
@@ -63,6 +66,9 @@ def _book(name: str, labels: tuple[str, ...], column: Column, *, kept: bool) -> 
             "to": column.released if kept else [None] * len(labels),
             "persons": column.persons if kept else [None] * len(labels),
             "because": column.because if kept else [None] * len(labels),
+            "constraint": [each or FINER for each in column.constraints]
+            if kept
+            else [BASE_RATE] * len(labels),
         },
         schema={
             "column": pl.String,
@@ -72,6 +78,7 @@ def _book(name: str, labels: tuple[str, ...], column: Column, *, kept: bool) -> 
             "to": pl.String,
             "persons": pl.Int64,
             "because": pl.String,
+            "constraint": pl.Enum(CONSTRAINTS),
         },
     )
 

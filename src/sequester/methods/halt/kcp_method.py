@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from sequester.errors import ParameterError, SchemaError
+from sequester.methods.ladder import Ladder, downwards, upwards
 from sequester.methods.method import Method
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from sequester.privacy.kcp import KCPPrivacy
     from sequester.release.outcome import Outcome
     from sequester.release.randomness import Randomness
+    from sequester.release.reason import Reason
+    from sequester.release.release import Release
     from sequester.utility.score import Score
 
 
@@ -104,6 +107,26 @@ class KCPMethod(Method):
         )
         limits, warnings = limits_of(table, solution, p=self.p)
         return publish(table, solution, limits=limits, warnings=warnings)
+
+    def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
+        """Say per column which values were suppressed for k, which for c, and how coarse it became."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.methods.halt.reasons import reasons_of  # noqa: PLC0415
+
+        return reasons_of(self, release.changes, original)
+
+    def ladders(self, release: Release, original: EventTable) -> tuple[Ladder, ...]:
+        """Ask for less company, a surer adversary, or one who knows less; or allow one column more."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.methods.hierarchy_ladders import quasi_ladders  # noqa: PLC0415
+
+        del release
+        return (
+            Ladder.of(self, "k", downwards(self.k, 2)),
+            Ladder.of(self, "c", upwards(self.c) if any(original.protected.values()) else ()),
+            Ladder.of(self, "p", downwards(self.p, 1)),
+            *quasi_ladders(original),
+        )
 
     def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Say how much coarser the release is, and what is missing."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sequester.hierarchies.labels import ROOT
+from sequester.methods.halt.constraints import CONFIDENCE, STARS, SUPPORT
 from sequester.methods.halt.histories import secret_labels
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from sequester._typing import Mask
     from sequester.data.table import EventTable
     from sequester.methods.halt.elimination import Draft, Elimination
+    from sequester.privacy.channel import Channel
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,8 @@ class Column:
     """To how many persons the suppression of its released value touched; None where it was not suppressed."""
     because: tuple[str | None, ...]
     """To the channel that forced the suppression."""
+    constraints: tuple[str | None, ...]
+    """To what of the promise that channel broke."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +84,28 @@ class Solution:
             ]
             touched: list[int | None] = [None] * len(labels)
             because: list[str | None] = [None] * len(labels)
+            constraints: list[str | None] = [None] * len(labels)
             for place, (label, node) in enumerate(zip(labels, nodes, strict=True)):
                 if level < axis.height and label not in secret and shown[node] == axis.star:
                     value = axis.first + int(axis.cuts[level][node])
                     touched[place] = int(persons[value])
-                    because[place] = _reason(draft, elimination, value)
-            columns[axis.name] = Column(level, tuple(released), tuple(touched), tuple(because))
+                    channel = _reason(draft, elimination, value)
+                    because[place], constraints[place] = str(channel), _broken(channel)
+            columns[axis.name] = Column(
+                level, tuple(released), tuple(touched), tuple(because), tuple(constraints)
+            )
         return cls(is_kept, columns, draft.loss, skipped)
 
 
-def _reason(draft: Draft, elimination: Elimination, value: int) -> str:
-    """Say which channel forced the suppression of a released value: the first that did."""
+def _reason(draft: Draft, elimination: Elimination, value: int) -> Channel:
+    """Find which channel forced the suppression of a released value: the first that did."""
     ends = elimination.axes.ends
     first = next(each for each in draft.reasons if each.item <= value < ends[each.item])
-    return str(first.channel)
+    return first.channel
+
+
+def _broken(channel: Channel) -> str:
+    """Say what of the promise a channel breaks."""
+    if any(label == ROOT for event in channel.events for _, label in event):
+        return STARS
+    return SUPPORT if channel.value is None else CONFIDENCE

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from sequester.engine import part
 from sequester.errors import ParameterError, SchemaError
+from sequester.methods.ladder import Ladder, upwards
 from sequester.methods.method import Method
 from sequester.methods.patterns import as_patterns
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from sequester.privacy.mutual_information import MutualInformationPrivacy
     from sequester.release.outcome import Outcome
     from sequester.release.randomness import Randomness
+    from sequester.release.reason import Reason
+    from sequester.release.release import Release
     from sequester.utility.score import Score
 
 NAMED_COSTS = ("information-loss", "linear", "exponential")
@@ -140,6 +143,25 @@ class MutualInformationMethod(Method):
         nodes = plan.run(engine=engine, progress=part(progress, 0.1, 0.8))
         progress(0.8, "listing the changes")
         return publish(self, table, plan, nodes, progress=part(progress, 0.8, 1.0))
+
+    def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
+        """Say which patterns told more than their bound, and whose symbols became coarser for it."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.methods.mutual_information.reasons import reasons_of  # noqa: PLC0415
+
+        del original
+        return reasons_of(release.changes, release.evidence)
+
+    def ladders(self, release: Release, original: EventTable) -> tuple[Ladder, ...]:
+        """Let more leak: a larger share of the entropy, or more bits, up to all that there are."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.methods.mutual_information.reasons import more_bits  # noqa: PLC0415
+
+        del original
+        if self.max_leakage_bits is not None:
+            steps = more_bits(self.max_leakage_bits, release.evidence)
+            return (Ladder.of(self, "max_leakage_bits", steps),)
+        return (Ladder.of(self, "max_leakage", upwards(self.max_leakage or 0)),)
 
     def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Say what generalizing lost, what can still be mined, and how leakage spreads over persons."""

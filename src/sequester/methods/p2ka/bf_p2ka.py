@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from sequester.errors import ParameterError, SchemaError
+from sequester.methods.ladder import Ladder
 from sequester.methods.p2ka.nearness import Near
 from sequester.methods.p2ka.prefix_method import PrefixMethod
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Progress
     from sequester.release.outcome import Outcome
+    from sequester.release.release import Release
     from sequester.utility.score import Score
 
 UNTRUE = (
@@ -115,6 +117,11 @@ class BFP2kA(PrefixMethod):
             return near.weights(regions, labels, [labels[code] for code in known])
 
         return weights
+
+    def ladders(self, release: Release, original: EventTable) -> tuple[Ladder, ...]:
+        """Ask for what prefix methods ask less of, or count supporters in the original only."""
+        loose = (Ladder.of(self, "strict", (False,)),) if self.strict else ()
+        return (*super().ladders(release, original), *loose)
 
     def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Say how many events, sequences and patterns survive; with nearness also what it gains."""

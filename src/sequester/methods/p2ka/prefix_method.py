@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sequester.engine import part
 from sequester.errors import ParameterError, SchemaError
+from sequester.methods.ladder import Ladder, downwards
 from sequester.methods.method import Method
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from sequester.privacy.sequence_k import SequenceKAnonymity
     from sequester.release.outcome import Outcome
     from sequester.release.randomness import Randomness
+    from sequester.release.reason import Reason
+    from sequester.release.release import Release
     from sequester.utility.score import Score
 
 NO_DIVERSITY = (
@@ -122,6 +125,22 @@ class PrefixMethod(Method):
             warnings = (Advice(attacher).cut_too_much(self.k, attachment.cut_share),)
         progress(0.8, "listing the changes")
         return publish(table, attacher.distinct, attachment, limits=self.limits, warnings=warnings)
+
+    def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
+        """Say whose sequences too few begin with, and whose company was lost."""
+        # Loaded here so that `sequester methods` need not wait for polars and numba.
+        from sequester.methods.p2ka.reasons import reasons_of  # noqa: PLC0415
+
+        return reasons_of(release.changes, original, k=self.k)
+
+    def ladders(self, release: Release, original: EventTable) -> tuple[Ladder, ...]:
+        """Ask for fewer persons, or for coarser symbols where there is a hierarchy."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.methods.hierarchy_ladders import coarse_ladder  # noqa: PLC0415
+
+        del release
+        fewer = Ladder.of(self, "k", downwards(self.k, 2))
+        return (fewer, *(coarse_ladder(original, column) for column in original.hierarchies))
 
     def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Say how many events, sequences and patterns survive."""

@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.kernels.pattern_trie import Trie
+    from sequester.methods.ladder import Ladder
     from sequester.methods.ph.followed import Problem
     from sequester.methods.ph.sanitize import Sanitized
     from sequester.privacy.pattern_hiding import PatternHiding
     from sequester.release.outcome import Outcome
     from sequester.release.randomness import Randomness
+    from sequester.release.reason import Reason
+    from sequester.release.release import Release
     from sequester.utility.score import Score
 
 INCOMPLETE = "Records are not complete: items are missing in some of them, and nothing marks these records."
@@ -184,6 +187,21 @@ class PatternMethod(Method):
         progress: Progress,
     ) -> Sanitized:
         """Choose who is changed, and change them so that no sensitive pattern is left with them."""
+
+    def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
+        """Say per pattern how many had it, how many may, and whose records it changed."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.methods.ph.reasons import reasons_of  # noqa: PLC0415
+
+        return reasons_of(self, release.changes, original)
+
+    def ladders(self, release: Release, original: EventTable) -> tuple[Ladder, ...]:
+        """Let patterns have more supporters, all of them or those with a threshold of their own."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.methods.ph.thresholds import threshold_ladders  # noqa: PLC0415
+
+        del release
+        return threshold_ladders(self, original)
 
     def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Say which patterns and itemsets survive, and how much was changed."""

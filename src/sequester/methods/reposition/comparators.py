@@ -30,6 +30,7 @@ class SuppressOnly(SnapshotMethod):
     use_when: ClassVar[str] = (
         "A record must be published when it came, or not at all; or to see what moving gains."
     )
+    waits: ClassVar[bool] = False
     time_limit: ClassVar[str] = UNPUBLISHED
 
 

@@ -145,9 +145,11 @@ def _nodes(tree: Hierarchy, labels: pl.Series) -> Codes:
 
 def _shuffled(records: Records, groups: Counts, state: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> Counts:
     """Order records by snapshot and group, otherwise by chance: nothing of the input's order is left."""
-    chance = kernels.anatomy.shuffled(len(groups), state)
     snapshot = np.repeat(np.arange(len(records.times)), np.diff(records.offsets))
-    order: Counts = np.lexsort((chance, groups, snapshot))
+    n_groups = int(groups.max(initial=0)) + 1
+    # Groups are numbered snapshot after snapshot; without groups there is one of each snapshot.
+    places = groups if n_groups > 1 else snapshot
+    order: Counts = kernels.anatomy.shuffled_within(places, max(n_groups, len(records.times)), state)
     return order
 
 

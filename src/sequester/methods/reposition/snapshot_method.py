@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from sequester.errors import ParameterError, SchemaError
+from sequester.methods.ladder import Ladder
 from sequester.methods.method import Method
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from sequester.privacy.l_eligibility import LEligibility
     from sequester.release.outcome import Outcome
     from sequester.release.randomness import Randomness
+    from sequester.release.reason import Reason
+    from sequester.release.release import Release
     from sequester.utility.score import Score
 
 
@@ -28,8 +31,11 @@ if TYPE_CHECKING:
 class SnapshotMethod(Method):
     """A method that publishes records in snapshots in which no sensitive value is too frequent."""
 
+    harmless: ClassVar[frozenset[str]] = frozenset({"published later"})
     time_limit: ClassVar[str]
     """What is to say about the times of a release."""
+    waits: ClassVar[bool] = True
+    """A longer window lets more records out."""
     paper: ClassVar[str] = "Wang, Xu, Wong, Fu (2010)"
     promise: ClassVar[str] = (
         "In every published snapshot, and in every group of it, no sensitive value has more than 1/l of the "
@@ -180,6 +186,29 @@ class SnapshotMethod(Method):
 
         del engine
         return transform(self, table, randomness=randomness, progress=progress)
+
+    def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
+        """Say which records a too frequent value moved or lost, and which a second record of a person."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.methods.reposition.reasons import reasons_of  # noqa: PLC0415
+
+        return reasons_of(self, release.changes, original)
+
+    def ladders(self, release: Release, original: EventTable) -> tuple[Ladder, ...]:
+        """Let values be more frequent, or records come out later."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.methods.reposition.reasons import smaller_levels  # noqa: PLC0415
+
+        del release, original
+        lower = Ladder.of(self, "l", smaller_levels(self.level, whole=self.then == "anatomy"))
+        return (
+            lower,
+            *(
+                (Ladder.of(self, "window", range(self.window + 1, 4 * self.window + 1)),)
+                if self.waits
+                else ()
+            ),
+        )
 
     def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Say how many records were moved or lost, and how far window queries are off."""

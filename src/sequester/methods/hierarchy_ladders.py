@@ -1,0 +1,115 @@
+"""What the hierarchy of one column could allow more of: coarser levels, or a coarser beginning."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from sequester.data.schema import Schema
+from sequester.data.table import EventTable
+from sequester.hierarchies.hierarchy import Hierarchy
+from sequester.hierarchies.labels import MISSING, in_label_order
+from sequester.methods.ladder import Ladder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sequester.data.schema import Quasi
+    from sequester.methods.method import Method
+
+
+def quasi_ladders(table: EventTable) -> tuple[Ladder, ...]:
+    """List what each quasi-identifier could allow: a larger max_level, suppression, a coarser beginning."""
+    ladders: list[Ladder] = []
+    for column, quasi in table.schema.quasi.items():
+        if quasi.max_level is not None:
+            steps = range(quasi.max_level + 1, table.hierarchies[column].height + 1)
+            ladders.append(_rule_ladder(column, "max_level", quasi.max_level, steps))
+        if quasi.never_suppress:
+            ladders.append(_rule_ladder(column, "never_suppress", quasi.never_suppress, ((),)))
+        if column not in table.schema.sensitive_columns:
+            ladders.append(coarse_ladder(table, column))
+    return tuple(each for each in ladders if each.steps)
+
+
+def _rule_ladder(column: str, rule: str, asked: object, steps: Sequence[object]) -> Ladder:
+    def at(method: Method, table: EventTable, step: Any) -> tuple[Method, EventTable]:
+        quasi = replace(table.schema.quasi[column], **{rule: step})
+        return method, with_fields(table, schema=with_quasi(table.schema, {column: quasi}))
+
+    def words(value: object) -> str:
+        return ", ".join(value) or "nothing" if isinstance(value, tuple) else str(value)
+
+    return Ladder(parameter=f"{rule} of {column}", asked=asked, steps=steps, at=at, words=words)
+
+
+def coarse_ladder(table: EventTable, column: str) -> Ladder:
+    """Let the values of a column begin at a coarser level of its hierarchy."""
+    tree = table.hierarchies[column]
+
+    def words(level: int) -> str:
+        some = next((label for label in tree.level_labels(level) if label not in tree.level_labels(0)), "")
+        return "its own values" if level == 0 else f"level {level}{f' such as {some}' if some else ''}"
+
+    def at(method: Method, table: EventTable, level: int) -> tuple[Method, EventTable]:
+        return method, coarsened(table, column, level)
+
+    return Ladder(
+        parameter=f"hierarchy of {column}",
+        asked=0,
+        steps=range(1, tree.height),
+        at=at,
+        words=words,
+        equals=" beginning at ",
+    )
+
+
+def coarsened(table: EventTable, column: str, level: int) -> EventTable:
+    """Give a table whose column shows a coarser level of its hierarchy from the start.
+
+    Examples
+    --------
+    >>> from sequester.testing.tables import history_table
+    >>> coarse = coarsened(history_table(["ac", "b"]), "letter", 1)
+    >>> coarse.sequences.to_rows("letter")
+    [('early', 'late'), ('early',)]
+    """
+    tree = table.hierarchies[column]
+    labels = tree.level_labels(level)
+    coarse = Hierarchy.from_frame(tree.above(labels))
+    above = {label: tree.generalize(label, level) for label in table.labels[column] if label != MISSING}
+    shown = table.frame[column].replace_strict(above, return_dtype=pl.String)
+    occurring = {tree.generalize(label, level) for label in table.labels[column]}
+    changes: dict[str, object] = {
+        "frame": table.frame.with_columns(shown.alias(column)),
+        "labels": {**table.labels, column: in_label_order(occurring)},
+        "hierarchies": {**table.hierarchies, column: coarse},
+    }
+    quasi = table.schema.quasi.get(column)
+    if quasi is not None:
+        mapped = replace(
+            quasi,
+            hierarchy=coarse,
+            max_level=None if quasi.max_level is None else max(quasi.max_level - level, 0),
+            never_suppress=tuple(
+                dict.fromkeys(tree.generalize(label, level) for label in quasi.never_suppress)
+            ),
+        )
+        changes["schema"] = with_quasi(table.schema, {column: mapped})
+    return with_fields(table, **changes)
+
+
+def with_fields(table: EventTable, **changes: object) -> EventTable:
+    """Give a table with other fields than this one; who calls sees to it that they fit together."""
+    other = object.__new__(EventTable)
+    for each in fields(table):
+        object.__setattr__(other, each.name, changes.get(each.name, getattr(table, each.name)))
+    return other
+
+
+def with_quasi(schema: Schema, changes: Mapping[str, Quasi]) -> Schema:
+    """Give a schema with other rules for some quasi-identifiers."""
+    given = {each.name: getattr(schema, each.name) for each in fields(schema)}
+    return Schema(**{**given, "quasi": {**schema.quasi, **changes}})

@@ -1,0 +1,42 @@
+"""Larger thresholds, up to the one that hides nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sequester.methods.ladder import Ladder, in_words
+from sequester.mining.support import supports
+
+if TYPE_CHECKING:
+    from sequester.data.table import EventTable
+    from sequester.methods.method import Method
+    from sequester.methods.ph.pattern_method import PatternMethod
+
+
+def threshold_ladders(method: PatternMethod, table: EventTable) -> tuple[Ladder, ...]:
+    """Raise the threshold of the method, and that of each pattern that has its own.
+
+    A share of persons is raised as a number of persons; one more than have a pattern hides nothing.
+    """
+    model = method.model().about(table)
+    found = dict(zip(method.sensitive, supports(method.sensitive, table).tolist(), strict=True))
+    own = {each.items for each in method.pattern if each.min_support is not None}
+    common = max((count for pattern, count in found.items() if pattern not in own), default=0)
+    ladders = []
+    if method.min_support is not None:
+        ladders.append(Ladder.of(method, "min_support", range(int(model.min_support) + 1, common + 2)))
+    for place, each in enumerate(method.pattern):
+        if each.min_support is not None:
+            steps = range(int(model.threshold(each.items)) + 1, found[each.items] + 2)
+            ladders.append(_own(place, " → ".join(each.items), each.min_support, steps))
+    return tuple(ladders)
+
+
+def _own(place: int, name: str, asked: float, steps: range) -> Ladder:
+    def at(method: PatternMethod, table: EventTable, step: int) -> tuple[Method, EventTable]:
+        pattern = list(method.pattern)
+        pattern[place] = replace(pattern[place], min_support=step)
+        return replace(method, pattern=tuple(pattern)), table
+
+    return Ladder(parameter=f"min_support of {name}", asked=asked, steps=steps, at=at, words=in_words)
