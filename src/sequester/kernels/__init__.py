@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sequester.kernels import clusters as clusters
     from sequester.kernels import containment as containment
     from sequester.kernels import distinct as distinct
+    from sequester.kernels import edits as edits
     from sequester.kernels import embeddings as embeddings
     from sequester.kernels import event_patterns as event_patterns
     from sequester.kernels import hiding as hiding
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from sequester.kernels import partition as partition
     from sequester.kernels import pattern_trie as pattern_trie
     from sequester.kernels import person_sets as person_sets
+    from sequester.kernels import possible_tuples as possible_tuples
     from sequester.kernels import postings as postings
     from sequester.kernels import prefixspan as prefixspan
     from sequester.kernels import queries as queries
@@ -74,7 +76,9 @@ if TYPE_CHECKING:
     from sequester.kernels import swaps as swaps
     from sequester.kernels import traces as traces
     from sequester.kernels import trajectories as trajectories
+    from sequester.kernels import transitions as transitions
     from sequester.kernels import trie as trie
+    from sequester.kernels import waiting as waiting
     from sequester.kernels import window_counts as window_counts
 
 _MODULES = frozenset(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))

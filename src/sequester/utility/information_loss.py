@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from sequester.data.table import EventTable
-from sequester.errors import ParameterError
+from sequester.utility.cell_costs import listed, mean_cost, weighed, weights_of
 from sequester.utility.score import Score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
+
+FORMULA = "Σ over cells of w_A · loss(v) / (n · Σ w_A); loss(v) = leaves(v) / leaves(A), 0 for a leaf"
+REFERENCE = "Sehatkar (2014), Eq. 4.1 to 4.8, over the cells of all events, as the weights say"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +28,7 @@ class InformationLoss:
     --------
     >>> import polars as pl
     >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
     >>> from sequester.hierarchies import Hierarchy
     >>> stay = Hierarchy.from_tree({"short": ["1", "2", "3"], "long": ["30"]})
     >>> frame = pl.DataFrame({"who": ["a", "a", "b"], "n": [1, 2, 1], "stay": ["1", "30", "2"]})
@@ -48,38 +48,14 @@ class InformationLoss:
 
     def score(self, released: EventTable | Sequences, *, original: EventTable) -> Score:
         """Add up the losses of all cells; who and in which order does not matter."""
-        sequences = released.sequences if isinstance(released, EventTable) else released
-        if sequences.n_events > original.n_events:
-            msg = (
-                "released must not have more events than original, "
-                f"there are {sequences.n_events} and {original.n_events}"
-            )
-            raise ParameterError(msg)
-        n_absent = original.n_events - sequences.n_events
-        total, scale = 0.0, 0.0
-        for name, quasi in original.schema.quasi.items():
-            tree = original.hierarchies[name]
-            nodes = tree.nodes(sequences.codebooks[name].labels)
-            counts = np.bincount(sequences.columns[name], minlength=len(nodes))
-            total += quasi.weight * (float(counts @ tree.loss[nodes]) + n_absent)
-            scale += quasi.weight * original.n_events
+        weights = weights_of(original)
         return Score(
-            value=total / scale if scale else 0.0,
+            value=mean_cost(released, original, lambda tree: tree.loss),
             goal="minimize",
             bounds=(0, 1),
-            means=f"How much the values of {_listed(original.schema.quasi)} lost on average: the share of "
-            "all leaves of its hierarchy that a released value stands for, 0 for a value as it was, 1 for "
-            f"one that is not shown{_weighed(original)}.",
+            means=f"How much the values of {listed(weights)} lost on average: the share of all leaves of "
+            "its hierarchy that a released value stands for, 0 for a value as it was, 1 for one that is not "
+            f"shown{weighed(weights)}.",
+            formula=FORMULA,
+            reference=REFERENCE,
         )
-
-
-def _listed(names: Iterable[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-def _weighed(original: EventTable) -> str:
-    weights = {name: quasi.weight for name, quasi in original.schema.quasi.items()}
-    if len(set(weights.values())) == 1:
-        return ""
-    return f", weighed by {', '.join(f'{name} {weight:g}' for name, weight in weights.items())}"
