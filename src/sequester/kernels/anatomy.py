@@ -28,6 +28,26 @@ def shuffled(n_rows: int, state: State) -> Counts:
 
 
 @njit(cache=True, nogil=True)
+def shuffled_within(places: Counts, n_places: int, state: State) -> Counts:
+    """Order rows by their place, a number below `n_places`, and in a random order within it."""
+    starts = np.zeros(n_places + 1, np.int64)
+    for place in places:
+        starts[place + 1] += 1
+    for place in range(n_places):
+        starts[place + 1] += starts[place]
+    # Row `r` comes as number `chance[r]` of all.
+    chance = shuffled(places.size, state)
+    rows = np.empty(places.size, np.int64)
+    for row in range(places.size):
+        rows[chance[row]] = row
+    order = np.empty(places.size, np.int64)
+    for drawn in rows:
+        order[starts[places[drawn]]] = drawn
+        starts[places[drawn]] += 1
+    return order
+
+
+@njit(cache=True, nogil=True)
 def largest_buckets(counts: Counts, wanted: int, chosen: Counts, state: State) -> bool:
     """Choose the `wanted` values with most records, equals by chance; false where fewer have any."""
     taken = np.zeros(counts.size, np.bool_)
