@@ -6,6 +6,7 @@ from sequester.attacks.hidden_patterns import OrderGuess, Suspicion
 from sequester.attacks.inference import Inference
 from sequester.attacks.knowledge import expose
 from sequester.attacks.linkage import Linkage
+from sequester.attacks.positions import PositionGuess
 from sequester.attacks.presence import Presence
 from sequester.attacks.recognition import Recognition
 from sequester.attacks.risk import Risk
@@ -18,6 +19,7 @@ __all__ = [
     "Linkage",
     "OrderGuess",
     "Pattern",
+    "PositionGuess",
     "Presence",
     "Recognition",
     "Risk",
