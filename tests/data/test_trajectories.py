@@ -142,6 +142,24 @@ def test_segments_touch_what_lies_between_points():
     assert by_lines.sequences.to_rows() == [("1",), ("1",)]
 
 
+def test_data_is_cut_at_the_date_line():
+    frame = points(*((user, minute, 0, 0) for user in "ab" for minute in (0, 1, 2))).with_columns(
+        pl.Series("lon", [179.999, -179.999, 179.999] * 2)
+    )
+    for touch in ("points", "segments"):
+        made = table(frame, DensityRegions(CELL, 1.0, touch))
+        assert len(made.regions.labels) == 2
+        assert made.sequences.to_rows() == [("2", "1", "2")] * 2
+
+
+def test_lines_over_more_cells_than_fit_are_refused(monkeypatch):
+    frame = points(("a", 0, 0, 0), ("a", 1, 0, 8))
+    monkeypatch.setattr("sequester.data.grid.MOST_CROSSED", 9)
+    with pytest.raises(SchemaError, match="the lines between points cross 10 cells, more than 9: raise"):
+        table(frame, DensityRegions(CELL, 1.0, "segments"))
+    assert table(frame, DensityRegions(CELL, 1.0)).n_events == 2
+
+
 trajectories = st.lists(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=5), min_size=1, max_size=6
 )

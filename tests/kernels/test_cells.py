@@ -94,7 +94,7 @@ def test_lines_cross_the_cells_of_their_pieces(trajectories):
     points = [spot for each in trajectories for spot in each]
     x, y = (np.array([point[i] for point in points], np.float64) for i in (0, 1))
     offsets = np.concatenate([[0], np.cumsum([len(each) for each in trajectories])]).astype(np.int64)
-    found, point, share, starts = kernels.trajectories.cross_cells(x, y, offsets)
+    found, point, share, starts = kernels.trajectories.cross_cells(x, y, offsets, 100.0)
     for number, each in enumerate(trajectories):
         expected = [(int(each[0][1]), int(each[0][0]))] if each else []
         for start, end in pairwise(each):
@@ -106,6 +106,15 @@ def test_lines_cross_the_cells_of_their_pieces(trajectories):
         assert [cell for i, cell in enumerate(got) if i == 0 or got[i - 1] != cell] == expected
     assert ((share >= 0) & (share <= 1)).all()
     assert (np.diff(point) >= 0).all()
+
+
+def test_there_is_no_line_the_long_way_round():
+    x, y, offsets = np.array([0.5, 9.5, 8.5]), np.array([0.5, 0.5, 0.5]), np.array([0, 3])
+    found, point, _, starts = kernels.trajectories.cross_cells(x, y, offsets, 5.0)
+    assert (found & (2**32 - 1)).tolist() == [0, 9, 8]
+    assert (point.tolist(), starts.tolist()) == ([0, 1, 1], [0, 3])
+    assert kernels.trajectories.count_crossed(x, y, offsets, 5.0) == 4
+    assert kernels.trajectories.count_crossed(x, y, offsets, 9.0) == 13
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 30)), max_size=8))

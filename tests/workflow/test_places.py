@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from sequester.datasets import trips
-from sequester.errors import InputError
+from sequester.errors import InputError, UnattainableError
 from sequester.workflow.config import Config
 from sequester.workflow.hierarchy_build import build_hierarchy
 from sequester.workflow.hierarchy_show import show_hierarchy
@@ -87,6 +87,54 @@ def test_beside_other_quasi_identifiers_regions_are_linted_too(config, tmp_path)
     text = TOML.replace('trip = { gap = "30min" }\ndrop = ["trip"]\n', "").partition("[method]")[0]
     config.write_text(text + '[data.quasi.sex]\nhierarchy = { kind = "flat" }\n')
     assert [each.attribute for each in lint_hierarchies(config)] == ["sex", "region"]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "message"),
+    [
+        (", threshold = 0.03", "", "data.place.regions.threshold is missing; it must be a number"),
+        ("cell = 500", "cell = 0", "data.place.regions.cell must be a number above 0, got 0"),
+        ("cell = 500", "cell = nan", "data.place.regions.cell must be a number above 0, got nan"),
+        ('kind = "density"', 'kind = "hex"', "data.place.regions.kind must be one of density, grid, h3"),
+        ('"30min"', '"0min"', "data.trip.gap must be a number of s, min, h or d such as"),
+        ('"30min"', '"3 moons"', "data.trip.gap must be a number of s, min, h or d such as"),
+        ("[6, 12, 18]", "[6]", "data.place.time_of_day must be at least two hours"),
+        ("max_speed = 60", "max_speed = -1", "data.place.max_speed must be a number above 0, got -1"),
+    ],
+)
+def test_senseless_settings_are_one_line(config, right, wrong, message):
+    config.write_text(TOML.replace(right, wrong))
+    with pytest.raises(InputError) as caught:
+        Config.load(config).schema  # noqa: B018  (some are found only now)
+    (line,) = caught.value.lines
+    assert message in line
+
+
+@pytest.mark.parametrize(
+    ("lat", "lon", "messages"),
+    [
+        ("91", "9.0", ["column 'lat': '91' is no latitude from -90 to 90 (2 rows: 1, 2)"]),
+        ("45.0", "nan", ["column 'lon': 'nan' is no longitude from -180 to 180 (2 rows: 1, 2)"]),
+        ("north", "9.0", ["column 'lat': 'north' is no latitude from -90 to 90 (2 rows: 1, 2)"]),
+        ("", "9.0", ["column 'lat': latitude is missing (2 rows: 1, 2)"]),
+    ],
+)
+def test_bad_points_are_one_line_each(config, tmp_path, lat, lon, messages):
+    rows = "".join(f"u{user},1,{lat},{lon},2024-05-13T08:00\n" for user in "12")
+    (tmp_path / "gps.csv").write_text(f"user,trip,lat,lon,at\n{rows}")
+    with pytest.raises(InputError) as caught:
+        protect(config)
+    assert list(caught.value.lines) == messages
+
+
+def test_everybody_at_one_place_and_nobody_else(config, tmp_path):
+    config.write_text(TOML.replace("k = 5", "k = 2").replace("2000, minutes", "20, minutes"))
+    rows = [f"u{user},1,45.0,9.0,2024-05-13T08:0{minute}" for user in "12" for minute in (0, 0, 1)]
+    (tmp_path / "gps.csv").write_text("\n".join(["user,trip,lat,lon,at", *rows, ""]))
+    assert protect(config).release.frame["region"].to_list() == ["1@06-12"] * 2
+    (tmp_path / "gps.csv").write_text("\n".join(["user,trip,lat,lon,at", rows[0], ""]))
+    with pytest.raises(UnattainableError, match="k = 2 is more than the 1 person"):
+        protect(config, force=True)
 
 
 def test_one_number_of_metres_is_enough(config):

@@ -9,6 +9,7 @@ import numpy as np
 
 from sequester import kernels
 from sequester.data.regions import EARTH, Regions, box
+from sequester.errors import SchemaError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 METRES_PER_DEGREE = 2 * np.pi * EARTH / 360
 """Along a meridian; along a parallel it is this times the cosine of the latitude."""
+MOST_CROSSED = 400_000_000
+"""Cells that lines may cross: more than fit into some gigabytes are refused."""
 _POLAR = 85
 _COLUMN = (1 << 32) - 1
 
@@ -50,6 +53,11 @@ class Lattice:
     @property
     def _width(self) -> float:
         return self._height / float(np.cos(np.radians(self.latitude)))
+
+    @property
+    def half_turn(self) -> float:
+        """Columns on half of the way around the earth: whoever goes further went across the date line."""
+        return 180 / self._width
 
     def coordinates(self, lat: Reals, lon: Reals) -> tuple[Reals, Reals]:
         """Give columns and rows, with fractions: the whole part names the cell."""
@@ -94,7 +102,16 @@ class Touches:
         points, shares = np.arange(lat.size, dtype=np.int64), None
         if segments:
             x, y = lattice.coordinates(lat, lon)
-            cells, points, shares, offsets = kernels.trajectories.cross_cells(x, y, offsets)
+            n_crossed = kernels.trajectories.count_crossed(x, y, offsets, lattice.half_turn)
+            if n_crossed > MOST_CROSSED:
+                msg = (
+                    f"the lines between points cross {n_crossed:,} cells, more than {MOST_CROSSED:,}: raise "
+                    'place.regions.cell, give place.max_speed, or take touch = "points"'
+                )
+                raise SchemaError(msg)
+            cells, points, shares, offsets = kernels.trajectories.cross_cells(
+                x, y, offsets, lattice.half_turn
+            )
         else:
             cells = lattice.cells(lat, lon)
         numbers, found = kernels.cells.number_cells(cells)

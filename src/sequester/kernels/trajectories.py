@@ -66,20 +66,30 @@ def mark_jumps(lat: Reals, lon: Reals, micros: Counts, offsets: Offsets, max_spe
 
 
 @njit(cache=True, nogil=True)
-def cross_cells(x: Reals, y: Reals, offsets: Offsets) -> tuple[Counts, Counts, Reals, Offsets]:
-    """List the cells that the straight lines between points run through, in order, points' cells included.
-
-    Cell ``(row, column)`` holds what lies in ``[column, column + 1) x [row, row + 1)``. Gives the cells, for
-    each the point that its line starts at and how far along the line it is entered, 0 to 1, and where each
-    sequence starts. Requires coordinates of 0 or more.
-    """
+def count_crossed(x: Reals, y: Reals, offsets: Offsets, longest: float) -> int:
+    """Count the cells that `cross_cells` lists, at most."""
     n_touched = 0
     for sequence in range(offsets.size - 1):
         for i in range(offsets[sequence], offsets[sequence + 1]):
             n_touched += 1
-            if i > offsets[sequence]:
+            if i > offsets[sequence] and abs(x[i] - x[i - 1]) <= longest:
                 n_touched += abs(math.floor(x[i]) - math.floor(x[i - 1]))
                 n_touched += abs(math.floor(y[i]) - math.floor(y[i - 1]))
+    return n_touched
+
+
+@njit(cache=True, nogil=True)
+def cross_cells(
+    x: Reals, y: Reals, offsets: Offsets, longest: float
+) -> tuple[Counts, Counts, Reals, Offsets]:
+    """List the cells that the straight lines between points run through, in order, points' cells included.
+
+    Cell ``(row, column)`` holds what lies in ``[column, column + 1) x [row, row + 1)``. Gives the cells, for
+    each the point that its line starts at and how far along the line it is entered, 0 to 1, and where each
+    sequence starts. There is no line between points that are more than `longest` columns apart. Requires
+    coordinates of 0 or more.
+    """
+    n_touched = count_crossed(x, y, offsets, longest)
     cells = np.empty(n_touched, np.int64)
     points = np.empty(n_touched, np.int64)
     shares = np.zeros(n_touched, np.float64)
@@ -88,7 +98,7 @@ def cross_cells(x: Reals, y: Reals, offsets: Offsets) -> tuple[Counts, Counts, R
     for sequence in range(offsets.size - 1):
         for i in range(offsets[sequence], offsets[sequence + 1]):
             column, row = np.int64(math.floor(x[i])), np.int64(math.floor(y[i]))
-            if i > offsets[sequence]:
+            if i > offsets[sequence] and abs(x[i] - x[i - 1]) <= longest:
                 fill = _cross_line(x[i - 1], y[i - 1], x[i], y[i], i - 1, cells, points, shares, fill)
             else:
                 cells[fill] = (row << _COLUMN_BITS) | column

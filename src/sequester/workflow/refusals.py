@@ -39,7 +39,9 @@ def refusals(
         found = _find(model, each["loc"])
         name = key(under + found.place)
         if name not in lines:
-            lines[name] = _line("wrong" if found.is_choice else each["type"], name, found, given)
+            # Of several types, what is wrong is the whole value, unless there is none.
+            is_there = each["type"] != "missing" or found.place[-1:] != each["loc"][-1:]
+            lines[name] = _line("wrong" if found.is_choice and is_there else each["type"], name, found, given)
     return list(lines.values())
 
 
