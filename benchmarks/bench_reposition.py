@@ -2,7 +2,8 @@
 
 Run: python benchmarks/bench_reposition.py [equality feed program durable constant] [--records N] [--days N]
 Times are of the process (its own work) beside those of the wall, because other work may run on the machine.
-The bar of feed, which is one thread, counts for its own time, those of the durable stream for the wall. Exits 1 where an answer differs or a bar is missed.
+The bar of feed, which is one thread, counts for its own time, those of the durable stream for the wall.
+Exits 1 where an answer differs or a bar is missed.
 """
 
 from __future__ import annotations
