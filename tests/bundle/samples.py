@@ -10,6 +10,7 @@ from sequester.data.schema import Schema
 from sequester.data.sequences import Sequences
 from sequester.privacy import SequenceKAnonymity
 from sequester.release.release import Release
+from sequester.report.findings import NOTHING, Findings
 from sequester.utility.score import Score
 
 if TYPE_CHECKING:
@@ -29,9 +30,17 @@ class Pages:
         """The page for recipients."""
         return f"<!doctype html><title>{release.method}</title>\n"
 
-    def internal_page(self, release: Release, *, original: EventTable | None = None) -> str:
+    def internal_page(
+        self, release: Release, *, original: EventTable | None = None, findings: Findings = NOTHING
+    ) -> str:
         """The page that stays in the house."""
         return f"<!doctype html><title>{release.method}, {release.n_lost_events} lost</title>\n"
+
+    def internal_document(
+        self, release: Release, *, original: EventTable | None = None, findings: Findings = NOTHING
+    ) -> str:
+        """Its numbers."""
+        return f'{{"attacks": {len(findings.risks)}}}\n'
 
 
 def frame_of(rows: Sequence[Sequence[str]], column: str = "page") -> pl.DataFrame:

@@ -38,6 +38,7 @@ def test_the_folders_hold_what_the_interface_lists(tmp_path):
         "internal/changes.parquet",
         "internal/release.toml",
         "internal/report.html",
+        "internal/report.json",
         "release",
         "release/certificate.json",
         "release/events.csv",

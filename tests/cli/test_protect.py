@@ -32,7 +32,7 @@ def test_the_folder_is_there_and_the_answer_says_so(clicks, run):
     released = {path.name for path in (clicks / "out/release").iterdir()}
     assert {"events.csv", "events.parquet", "certificate.json", "report.html"} <= released
     internal = {path.name for path in (clicks / "out/internal").iterdir()}
-    assert internal == {"changes.parquet", "release.toml", "report.html"}
+    assert internal == {"changes.parquet", "release.toml", "report.html", "report.json"}
     assert stat.S_IMODE((clicks / "out/internal").stat().st_mode) == 0o700
     own = hashlib.sha256((clicks / "out/release/certificate.json").read_bytes()).hexdigest()
     assert re.search(rf"^certificate +sha256:{own} \(send it by another way\)$", ran.out, re.MULTILINE)

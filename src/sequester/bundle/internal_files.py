@@ -16,16 +16,17 @@ CHANGES = "changes.parquet"
 """Every changed cell or event, keyed by input row."""
 CONFIGURATION = "release.toml"
 """What was run, to run it again."""
+PAGE = "report.html"
+"""What people read."""
+DOCUMENT = "report.json"
+"""The numbers of the page."""
 
 
-def write_internal(
-    release: Release, folder: Path, *, page: str, config_toml: str | None, pseudonyms: bool
-) -> None:
+def write_internal(release: Release, folder: Path, *, config_toml: str | None, pseudonyms: bool) -> None:
     """Write what stays in the house; who is who only if asked for, or if the promise is checked with it.
 
     Whose trips are whose tells only this file, and persons cannot be counted without it.
     """
-    (folder / "report.html").write_text(page, encoding="utf-8", newline="\n")
     (folder / CONFIGURATION).write_text(
         _settings(release) if config_toml is None else config_toml, encoding="utf-8", newline="\n"
     )
@@ -36,6 +37,13 @@ def write_internal(
         release.pseudonyms.write_parquet(folder / PSEUDONYMS)
     for path in folder.iterdir():
         path.chmod(0o600)
+
+
+def write_report(folder: Path, *, page: str, document: str) -> None:
+    """Write the page that stays in the house, and its numbers."""
+    for name, text in ((PAGE, page), (DOCUMENT, document)):
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+        (folder / name).chmod(0o600)
 
 
 def _settings(release: Release) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import polars as pl
 
-from sequester.bundle.internal_files import write_internal
+from sequester.bundle.internal_files import write_internal, write_report
 from sequester.bundle.notes import check_suppressed, find_formulas, find_misfit
 from sequester.bundle.release_files import (
     write_certificate,
@@ -22,16 +22,21 @@ from sequester.bundle.staging import staging, sync_file, sync_folder
 from sequester.bundle.target import Target
 from sequester.engine import part, silent
 from sequester.errors import InputError, InternalError, SequesterWarning, UnattainableError
+from sequester.report.findings import NOTHING, Findings
 from sequester.verify import Verification, verify
 from sequester.verify.pseudonyms import PSEUDONYMS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from sequester.attacks.risk import Risk
     from sequester.data.table import EventTable
     from sequester.engine import Progress
+    from sequester.explanation.explanation import Explanation
     from sequester.privacy.model import PrivacyModel
     from sequester.release.release import Release
+    from sequester.report.stopwatch import Stopwatch
 
 
 _OS_ERROR = re.compile(r"([^:\s][^:]*?) \(os error \d+\)")
@@ -44,8 +49,16 @@ class Pages(Protocol):
         """The page for recipients."""
         ...
 
-    def internal_page(self, release: Release, *, original: EventTable | None = None) -> str:
+    def internal_page(
+        self, release: Release, *, original: EventTable | None = None, findings: Findings = NOTHING
+    ) -> str:
         """The page that stays in the house."""
+        ...
+
+    def internal_document(
+        self, release: Release, *, original: EventTable | None = None, findings: Findings = NOTHING
+    ) -> str:
+        """Its numbers, as JSON."""
         ...
 
 
@@ -78,6 +91,10 @@ def write(
     config_toml: str | None = None,
     pseudonyms: bool = False,
     max_suppressed: float | None = None,
+    risks: Sequence[Risk] = (),
+    explanation: Explanation | None = None,
+    stopwatch: Stopwatch | None = None,
+    notes: Sequence[str] = (),
     report: Pages | None = None,
     progress: Progress = silent,
 ) -> Written:
@@ -103,6 +120,15 @@ def write(
         Write ``internal/pseudonyms.parquet``. A promise that is checked against the original always has it.
     max_suppressed
         Refuse to lose a larger share of events.
+    risks
+        What adversaries achieved, as `sequester.attack` gives it: the internal page has a section about it.
+    explanation
+        What was changed and why: the internal page has a section about it.
+    stopwatch
+        What has measured the work so far: the internal page says how long it took. Where there is none, that
+        page is the same every time.
+    notes
+        Why something is not known, for the internal page.
     report
         Maker of the two pages; by default `sequester.report.page`.
     progress
@@ -123,11 +149,11 @@ def write(
     target = Target.of(out, internal)
     if force:
         target.refuse_foreign()
-    notes = [*check_suppressed(release, max_suppressed), *find_formulas(release), *find_misfit(release)]
+    heeded = [*check_suppressed(release, max_suppressed), *find_formulas(release), *find_misfit(release)]
     if not release.verdict:
         msg = f"the release does not keep its promise: {release.verdict.witnesses[:1]}"
         raise UnattainableError(msg, achieved=release.verdict.achieved)
-    for note in notes:
+    for note in heeded:
         warnings.warn(note, SequesterWarning, stacklevel=2)
     pages = _usual_pages() if report is None else report
     try:
@@ -141,11 +167,23 @@ def write(
             page = pages.external_page(release)
             (aside.release / "report.html").write_text(page, encoding="utf-8", newline="\n")
             own_hash = write_certificate(release, aside.release)
-            page = pages.internal_page(release, original=original)
-            write_internal(release, aside.internal, page=page, config_toml=config_toml, pseudonyms=pseudonyms)
+            write_internal(release, aside.internal, config_toml=config_toml, pseudonyms=pseudonyms)
+            verification = _verify(aside, release.model, original, part(progress, 0.5, 0.8))
+            progress(0.8, "drawing the internal report")
+            # Last, so that it can say how long everything else took.
+            findings = Findings(
+                risks=tuple(risks),
+                explanation=explanation,
+                timings=None if stopwatch is None else stopwatch.read(),
+                notes=tuple(notes),
+            )
+            write_report(
+                aside.internal,
+                page=pages.internal_page(release, original=original, findings=findings),
+                document=pages.internal_document(release, original=original, findings=findings),
+            )
             for folder in aside.folders:
                 _sync(folder)
-            verification = _verify(aside, release.model, original, part(progress, 0.6, 1.0))
             stage.commit()
     except OSError as error:
         raise _unwritable(target, error) from error
@@ -160,7 +198,7 @@ def write(
         target.internal,
         own_hash,
         replace(verification, release=os.fspath(target.release)),
-        tuple(notes),
+        tuple(heeded),
     )
 
 

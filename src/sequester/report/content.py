@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from sequester.hierarchies.labels import ROOT
 from sequester.privacy.snapshots import GROUP, TIME
 from sequester.release.event_log import misfit
 from sequester.release.release import ORDER, PERSON
@@ -19,7 +20,7 @@ from sequester.report.counts import (
     per_value,
     values_of,
 )
-from sequester.report.wording import shown
+from sequester.report.wording import LEVELS, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +44,8 @@ class Level:
     """What the claim says; None where the model reports a level that is not in the claim."""
     achieved: float
     """The best value that holds on the released data."""
+    means: str = ""
+    """What the parameter counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,8 @@ class Changes:
 def levels(release: Release) -> list[Level]:
     """Set what the data reaches beside what was promised."""
     claim = release.model.claim()
-    return [Level(name, claim.get(name), value) for name, value in release.verdict.achieved.items()]
+    achieved = release.verdict.achieved
+    return [Level(name, claim.get(name), value, LEVELS.get(name, "")) for name, value in achieved.items()]
 
 
 def files(release: Release) -> list[str]:
@@ -132,6 +136,38 @@ class Released:
     def plotted(self) -> list[str]:
         """Columns worth a plot: those with a value that occurs twice; a few, for the size of the page."""
         return [name for name, each in self.values.items() if each.height < self.n_rows][:_PLOTTED_COLUMNS]
+
+
+@dataclass(frozen=True, slots=True)
+class Coarse:
+    """A released value that stands for several, to explain how to count with it."""
+
+    attribute: str
+    """Its column."""
+    value: str
+    """The value."""
+    leaves: int
+    """Values of the source that it covers."""
+    cells: int
+    """Released rows that have it."""
+
+
+def coarse_example(release: Release, rows: Released) -> Coarse | None:
+    """Find the most frequent released value that is coarser than recorded; ``*`` where there is no other.
+
+    It is a value of the released rows, and its leaves are in ``hierarchies/``.
+    """
+    found = [
+        Coarse(name, value, leaves[value], count)
+        for name, tree in release.hierarchies.items()
+        if name in rows.values
+        for leaves in [dict(tree.select("node", "leaves").iter_rows())]
+        for value, count in rows.values[name].iter_rows()
+        if leaves.get(value, 1) > 1
+    ]
+    return max(
+        found, key=lambda each: (each.value != ROOT, each.cells, each.attribute, each.value), default=None
+    )
 
 
 def columns(release: Release, rows: Released) -> list[Column]:

@@ -12,6 +12,7 @@ from sequester.report import wording
 from sequester.report.content import (
     Released,
     changes,
+    coarse_example,
     columns,
     comparison,
     evidence,
@@ -20,12 +21,20 @@ from sequester.report.content import (
     plots,
     released,
 )
+from sequester.report.document import internal_document, levels_of
+from sequester.report.findings import NOTHING
+from sequester.report.generality import in_words
 from sequester.report.map import maps
-from sequester.report.plot import SERIES, bars
+from sequester.report.measures import grouped
+from sequester.report.plot import bars, meter
+from sequester.report.risks import judgement
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.release.release import Release
+    from sequester.report.findings import Findings
+
+__all__ = ["external_page", "internal_document", "internal_page", "template"]
 
 
 def external_page(release: Release) -> str:
@@ -40,13 +49,18 @@ def external_page(release: Release) -> str:
         maps=maps(release),
         parameters=release.published_parameters,
         figures=released(rows, release.unit),
+        generalities=levels_of(release, rows, None),
+        example=coarse_example(release, rows),
     )
 
 
-def internal_page(release: Release, *, original: EventTable | None = None) -> str:
-    """Write the page that stays in the house: besides the promise, what was changed and what that cost.
+def internal_page(
+    release: Release, *, original: EventTable | None = None, findings: Findings = NOTHING
+) -> str:
+    """Write the page that stays in the house: what is promised, what that withstands, and what it cost.
 
-    With the `original` at hand it also shows how the data looked before.
+    With the `original` at hand it also shows how the data looked before. `findings` are the attacks, the
+    reasons and the timings; what is not among them has no section.
     """
     rows = Released.of(release.frame)
     return template("internal.html").render(
@@ -58,7 +72,12 @@ def internal_page(release: Release, *, original: EventTable | None = None) -> st
         changes=changes(release),
         plots=plots(release),
         evidence=evidence(release),
-        utility=release.utility,
+        measures=grouped(release.utility),
+        generalities=levels_of(release, rows, original),
+        judgement=judgement(findings.risks),
+        explanation=findings.explanation,
+        timings=findings.timings,
+        notes=findings.notes,
         warnings=release.warnings,
         n_input_persons=release.n_input_persons,
         n_input_events=release.n_input_events,
@@ -84,7 +103,6 @@ def _shared(release: Release, rows: Released) -> dict[str, object]:
         "files": files(release),
         "n_tables": len(release.tables),
         "columns": columns(release, rows),
-        "has_hierarchies": bool(release.hierarchies),
     }
 
 
@@ -103,10 +121,14 @@ def _environment() -> jinja2.Environment:
         number=wording.number,
         share=wording.share,
         setting=wording.setting,
-        direction=wording.direction,
+        percent=wording.percent,
+        seconds=wording.seconds,
+        capital=wording.capital,
+        example=in_words,
         bars=bars,
+        meter=meter,
     )
-    environment.globals.update(version=__version__, series_colors=SERIES)
+    environment.globals.update(version=__version__)
     return environment
 
 

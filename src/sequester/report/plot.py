@@ -44,6 +44,17 @@ def bars(tally: Tally, *, title: str) -> Markup:
     return Markup(opening + svg[head.end() :])  # noqa: S704
 
 
+def meter(share: float) -> Markup:
+    """Draw a share as a filled line; it stands beside the number in words, and need not be read out."""
+    width, height = 120, 10
+    filled = width * min(max(share, 0.0), 1.0)
+    return Markup(  # noqa: S704  (nothing but numbers)
+        f'<svg aria-hidden="true" viewBox="0 0 {width} {height}" width="{width}" height="{height}">'
+        f'<rect width="{width}" height="{height}" rx="3" fill="{RULE}"/>'
+        f'<rect width="{filled:.1f}" height="{height}" rx="3" fill="{SERIES[0]}"/></svg>'
+    )
+
+
 def _render(tally: Tally) -> str:
     # Altair takes most of a second to load, and only pages need it.
     import altair as alt  # noqa: PLC0415

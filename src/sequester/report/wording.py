@@ -13,6 +13,15 @@ if TYPE_CHECKING:
 
 LABEL_WIDTH = 20
 """Characters of a label that fit beside a bar; wide letters count twice."""
+LEVELS = {
+    "k": "at least so many persons fit",
+    "c": "at most this share of them has one protected value",
+    "min_support": "fewer persons than this have each hidden pattern",
+    "max_leakage": "at most this share of what the unchanged data would tell",
+    "max_leakage_bits": "at most so many bits about where the patterns are",
+    "l": "no sensitive value has more than one in so many records",
+}
+"""Parameter of a promise to what it counts."""
 _UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -111,6 +120,55 @@ def share(part: float, whole: float) -> str:
     if 99 < percent < 100:
         return "above 99%"
     return f"{percent:.0f}%"
+
+
+def percent(value: float) -> str:
+    """Write a share of 1 in percent, the smaller the finer.
+
+    Examples
+    --------
+    >>> percent(0), percent(0.00034), percent(0.0123), percent(0.25), percent(0.9999), percent(1.0)
+    ('0%', '0.03%', '1.2%', '25%', 'above 99%', '100%')
+    >>> percent(0.000002)
+    'below 0.01%'
+    """
+    if not value:
+        return "0%"
+    whole = 100 * value
+    if whole < 0.01:
+        return "below 0.01%"
+    if whole < 1:
+        return f"{whole:.2f}".rstrip("0").rstrip(".") + "%"
+    if whole < 9.95:
+        return f"{whole:.1f}".rstrip("0").rstrip(".") + "%"
+    return "above 99%" if 99.5 <= whole < 100 else f"{whole:.0f}%"
+
+
+def seconds(value: float) -> str:
+    """Write how long something took.
+
+    Examples
+    --------
+    >>> seconds(0.004), seconds(0.31), seconds(12.3), seconds(125)
+    ('below 0.1 s', '0.3 s', '12 s', '2 min 5 s')
+    """
+    if value < 0.1:
+        return "below 0.1 s"
+    if value < 60:
+        return f"{value:.1f} s" if value < 10 else f"{value:.0f} s"
+    whole = round(value)
+    return f"{whole // 60} min {whole % 60} s"
+
+
+def capital(text: str) -> str:
+    """Begin with a capital letter, and leave the rest as it is.
+
+    Examples
+    --------
+    >>> capital("share of HIV")
+    'Share of HIV'
+    """
+    return text[:1].upper() + text[1:]
 
 
 def setting(value: object) -> str:
