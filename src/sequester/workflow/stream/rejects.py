@@ -29,7 +29,14 @@ def reject(path: Path, reasons: tuple[str, ...], folder: Path) -> Rejected:
         number += 1
         place = folder / f"{path.name}~{number}"
     explanation = "\n".join([f"{path.name} was not taken:", *reasons, ""])
-    # The explanation first: a file without one would be a riddle.
-    place.with_name(f"{place.name}.why.txt").write_text(explanation, encoding="utf-8", newline="\n")
-    shutil.move(path, place)
+    beside = place.with_name(f"{place.name}.why.txt")
+    try:
+        # The explanation first: a file without one would be a riddle.
+        beside.write_text(explanation, encoding="utf-8", newline="\n")
+        shutil.move(path, place)
+    except OSError:
+        # Half a file must not be taken for the whole one, which is still where it came.
+        place.unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)
+        raise
     return Rejected(path.name, reasons, place)
