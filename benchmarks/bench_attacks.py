@@ -83,7 +83,7 @@ def equals_enumeration() -> bool:
     for known in (1, 2, 3):
         equal &= abs(sequence_risk(table, known=known) - float(oracles.sequence_risk(rows, known))) < 1e-9
         found = world.find("ordered", known)
-        for nodes, size in zip(found.pieces.nodes, found.release.sizes, strict=True):
+        for nodes, size in zip(found.release.pieces.nodes, found.release.crowds.sizes, strict=True):
             piece = [world.ground.label(node) for node in nodes if node >= 0]
             equal &= sum(_holds(row, piece) for row in rows) == size
     return equal
@@ -100,7 +100,7 @@ def seconds_of(table: EventTable, kind: PieceKind) -> tuple[float, float]:
     evidence = Evidence.of(table, world.ground)
     for known in (1, 2, 3):
         pieces = world.draw(kind, known)
-        find_crowds(pieces, evidence, world.ground, windows=world.own_windows(pieces))
+        find_crowds(pieces, evidence, world.ground, windows=world.inside.windows(pieces))
     return time.perf_counter() - start, time.process_time() - worked
 
 

@@ -14,7 +14,8 @@ from oracles import attacks as oracle
 from sequester.attacks.crowds import find_crowds
 from sequester.attacks.evidence import Clock, Evidence
 from sequester.attacks.ground import Ground
-from sequester.attacks.pieces import draw, draw_targets, kinds_for
+from sequester.attacks.pieces import kinds_for
+from sequester.attacks.source import Source
 from sequester.attacks.world import World
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
@@ -27,8 +28,10 @@ TREES = {
     "q": {"a": "x", "b": "x", "c": "*", "x": "*"},
     "r": {"d": "y", "e": "y", "f": "z", "y": "z", "z": "*"},
     "s": {"flu": "*", "cold": "*", "HIV": "*"},
+    "t": {"none": "*", "gin": "*"},
 }
-LEAVES = {"q": "abc", "r": "def", "s": ("flu", "cold", "HIV")}
+LEAVES = {"q": "abc", "r": "def", "s": ("flu", "cold", "HIV"), "t": ("none", "gin")}
+PROTECTED = [("s", "HIV"), ("t", "gin")]
 DAY = datetime.date(2010, 1, 1)
 
 
@@ -76,7 +79,7 @@ def table_of(persons, *, released=False):
             person="who",
             **when,
             quasi={name: Hierarchy.from_edges(TREES[name].items()) for name in "qr"},
-            sensitive={"s": ["HIV"]},
+            sensitive={"s": ["HIV"], "t": ["gin"]},
             released=released,
         ),
     )
@@ -88,9 +91,9 @@ def plain(ground, node):
 
 
 def expected(pieces, place, ground, persons, *, shown, days):
-    """Count by enumeration whom a piece fits, and who of them has HIV."""
+    """Count by enumeration whom a piece fits, who of them has something to find out, and most have."""
     items = [plain(ground, node) for node in pieces.nodes[place] if node >= 0]
-    blank = {column for column in "qrs" if all(each[column] == "*" for person in persons for each in person)}
+    blank = {column for column in TREES if all(each[column] == "*" for person in persons for each in person)}
     # The days between items whose events are passed over add up.
     kept = [i for i, item in enumerate(items) if item[0] not in blank]
     spans = pieces.days[place][kept]
@@ -109,7 +112,10 @@ def expected(pieces, place, ground, persons, *, shown, days):
             never=None if pieces.never[place] < 0 else plain(ground, pieces.never[place]),
         )
     ]
-    return len(crowd), sum(any(each["s"] == "HIV" for each in person) for person in crowd)
+    hidden = [value for value in PROTECTED if value not in items]
+    has = [{(s, v) for s, v in hidden for each in person if each[s] == v} for person in crowd]
+    most = max((sum(value in each for each in has) for value in hidden), default=0)
+    return len(crowd), sum(map(bool, has)), most
 
 
 @given(worlds(), st.integers(1, 3), st.booleans())
@@ -117,21 +123,20 @@ def test_crowds_equal_enumeration(world, known, shown):
     persons, others = world
     original, released = table_of(persons), table_of(others, released=True)
     ground = Ground.of(original, released)
-    cells = ground.cells(original.sequences)
+    source = Source.of(original, ground)
     rng = np.random.default_rng(7)
     clock = Clock.of(original, ground)
     unknown = [[(-100, 100)] * len(person) for person in others]
     exact = [[(each["day"], each["day"]) for each in person] for person in persons]
     for kind in kinds_for(original, ground):
-        targets = draw_targets(len(persons), 2 * len(persons) + 1, rng)
-        pieces = draw(kind, known, targets, table=original, cells=cells, ground=ground, rng=rng)
+        pieces = source.draw(kind, known, 2 * len(persons) + 1, rng=rng)
         for table, rows, days in ((original, persons, exact), (released, others, unknown)):
             evidence = Evidence.of(table, ground, clock=clock if kind == "gaps" else None)
             crowds = find_crowds(
                 pieces, evidence, ground, shown=shown, engine=LocalEngine(threads=1, shards=2)
             )
             for place in range(len(pieces)):
-                found = crowds.sizes[place], crowds.at_risk[place]
+                found = crowds.sizes[place], crowds.at_risk[place], crowds.most[place]
                 if (
                     kind == "consecutive"
                     and rows is others
@@ -141,25 +146,23 @@ def test_crowds_equal_enumeration(world, known, shown):
                 ):
                     continue  # what stands at known distances has a test of its own
                 assert found == expected(pieces, place, ground, rows, shown=shown, days=days), kind
-                assert crowds.most[place] == crowds.at_risk[place]
 
 
 @given(worlds(), st.integers(1, 3))
 def test_everybody_fits_what_is_known_of_them(world, known):
     original = table_of(world[0])
     ground = Ground.of(original, original)
-    cells = ground.cells(original.sequences)
+    source = Source.of(original, ground)
     rng = np.random.default_rng(1)
     for kind in kinds_for(original, ground):
-        targets = np.arange(original.n_persons)
-        pieces = draw(kind, known, targets, table=original, cells=cells, ground=ground, rng=rng)
-        assert (pieces.nodes >= 0).sum(axis=1).max() <= known
+        pieces = source.draw(kind, known, original.n_persons, rng=rng)
+        assert (pieces.nodes >= 0).sum(axis=1).max(initial=0) <= known
         clock = Clock.of(original, ground) if kind == "gaps" else None
         assert (find_crowds(pieces, Evidence.of(original, ground, clock=clock), ground).sizes > 0).all()
 
 
 def test_every_kind_is_drawn():
-    original = table_of([[{"q": "a", "r": "d", "s": "flu", "day": 0}]])
+    original = table_of([[{"q": "a", "r": "d", "s": "flu", "t": "gin", "day": 0}]])
     ground = Ground.of(original, original)
     assert set(kinds_for(original, ground)) == {
         "anywhere",
@@ -171,11 +174,12 @@ def test_every_kind_is_drawn():
         "count",
         "negative",
         "sensitive",
+        "protected",
     }
 
 
 def test_consecutive_keeps_its_distance_over_a_column_of_stars():
-    event = {"s": "flu", "day": 0}
+    event = {"s": "flu", "t": "none", "day": 0}
     persons = [
         [{**event, "q": label, "r": "d"} for label in "abc"],
         [{**event, "q": label, "r": "d"} for label in "acb"],
@@ -208,6 +212,6 @@ def test_a_released_date_tells_the_gap():
     released = EventTable(coarse, Schema(person="person", order="order", quasi=trees, released=True))
     world = World.of(released, original, targets=40)
     found = world.find("gaps", 2)
-    assert set(found.raw.sizes) == {1}
+    assert set(found.raw.crowds.sizes) == {1}
     # Forty days lie between the months, and not within one.
-    assert set(found.release.sizes) == {1}
+    assert set(found.release.crowds.sizes) == {1}

@@ -46,7 +46,7 @@ def fits(kind, items, person, trees, *, shown=False, days=None, gaps=None, n_eve
         return cell_fits(trees[column], person[place][column], label, shown=shown)
 
     places = range(len(person))
-    if kind in ("anywhere", "sensitive"):
+    if kind in ("anywhere", "sensitive", "protected"):
         return all(any(event_fits(place, item) for place in places) for item in items)
     if kind == "event":
         return any(all(event_fits(place, item) for item in items) for place in places)

@@ -6,10 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
 from sequester.attacks.bounds import bound_of
+from sequester.attacks.given_back import given_back
 from sequester.attacks.inference import Inference, has_numbers
 from sequester.attacks.linkage import Linkage, LinkageMeasure
 from sequester.attacks.pieces import kinds_for
 from sequester.attacks.presence import Presence
+from sequester.attacks.similar import similar_values
 from sequester.attacks.world import TARGETS, World
 from sequester.datasets import SEED
 from sequester.engine import silent
@@ -19,7 +21,8 @@ from sequester.hierarchies.labels import ROOT
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sequester.attacks.bounds import Adversary
+    from sequester._typing import Codes
+    from sequester.attacks.adversary import Adversary
     from sequester.attacks.pieces import PieceKind
     from sequester.attacks.risk import Risk
     from sequester.data.table import EventTable
@@ -36,6 +39,8 @@ def attack_tables(
     *,
     original: EventTable,
     model: object = None,
+    held_out: EventTable | None = None,
+    owners: Codes | None = None,
     known: Sequence[int] = KNOWN,
     kinds: Sequence[PieceKind] | None = None,
     groups: Mapping[str, str] | None = None,
@@ -45,6 +50,11 @@ def attack_tables(
     progress: Progress = silent,
 ) -> list[Risk]:
     """Let every adversary who fits the tables try; risks carry the bound that `model` claims for them.
+
+    The control is the same adversary against persons who were `held_out`, or, where there are none, against
+    the release with its values dealt out anew. Where persons have trips, `owners` tells whose each released
+    one is, so that persons are counted. `groups` leads from protected labels to groups of similar ones; by
+    default they are what `similar_values` finds.
 
     Examples
     --------
@@ -67,7 +77,17 @@ def attack_tables(
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             msg = f"known must be whole numbers of at least 1, got {size!r}"
             raise ParameterError(msg)
-    world = World.of(released, original, targets=targets, seed=seed, groups=groups, engine=engine)
+    groups = similar_values(original) if groups is None else groups
+    world = World.of(
+        released,
+        original,
+        held_out=held_out,
+        owners=owners,
+        targets=targets,
+        seed=seed,
+        groups=groups,
+        engine=engine,
+    )
     kinds = kinds_for(original, world.ground) if kinds is None else kinds
     rounds = [(kind, size) for kind in kinds for size in known]
     risks: list[Risk] = []
@@ -78,25 +98,33 @@ def attack_tables(
             for adversary in _adversaries(world, kind, size, k=getattr(model, "k", FEW), groups=groups)
         ]
         world.forget()
+    if world.narrowing is not None:
+        risks.append(given_back(world, world.narrowing))
     progress(1.0, "attacked")
     return risks
 
 
 def _adversaries(
-    world: World, kind: PieceKind, known: int, *, k: int, groups: Mapping[str, str] | None
+    world: World, kind: PieceKind, known: int, *, k: int, groups: Mapping[str, str]
 ) -> Iterator[Adversary]:
     for measure in get_args(LinkageMeasure):
         yield Linkage(kind=kind, known=known, measure=measure, k=k)
     has_stars = any(ROOT in labels for labels in world.released.labels.values())
     if has_stars:
         yield Linkage(kind=kind, known=known, shown=True)
+    if world.narrowing is not None:
+        for measure in get_args(LinkageMeasure):
+            yield Linkage(kind=kind, known=known, measure=measure, k=k, narrowed=True)
     yield Presence(kind=kind, known=known, measure="absence")
     yield Presence(kind=kind, known=known, measure="membership")
-    if world.ground.names:
+    # Where only one value is protected and it is known, there is none to find out.
+    if len(world.ground.names) > (kind == "protected"):
         yield Inference(kind=kind, known=known, measure="confidence")
         yield Inference(kind=kind, known=known, measure="confidence", shown=True)
         yield Inference(kind=kind, known=known, measure="at_risk")
         yield Inference(kind=kind, known=known, measure="guess")
+        if world.narrowing is not None:
+            yield Inference(kind=kind, known=known, measure="confidence", narrowed=True)
         if groups:
             yield Inference(kind=kind, known=known, measure="group", groups=groups)
         if has_numbers(world):

@@ -16,10 +16,7 @@ from sequester.privacy.sequence_k import SequenceKAnonymity
 from sequester.privacy.shares import share_of
 
 if TYPE_CHECKING:
-    from sequester.attacks.presence import Presence
-
-    Adversary = Linkage | Inference | Presence
-    """Somebody who knows a few items of a person and wants something."""
+    from sequester.attacks.adversary import Adversary
 
 
 @singledispatch
@@ -52,7 +49,8 @@ def _(model: SequenceKAnonymity, adversary: object) -> float | None:
 
 @bound_of.register
 def _(model: KCPPrivacy, adversary: object) -> float | None:
-    if not isinstance(adversary, Linkage | Inference) or adversary.known > model.p:
+    # What follows from the columns that a value depends on is not shown, and not covered.
+    if not isinstance(adversary, Linkage | Inference) or adversary.known > model.p or adversary.narrowed:
         return None
     if isinstance(adversary, Linkage):
         # Whoever fits shows the items in some order, stars included, and k persons show the same. Where
@@ -77,8 +75,8 @@ def _(model: KCPPrivacy, adversary: object) -> float | None:
 @bound_of.register
 def _(model: KCPrivacy, adversary: object) -> float | None:
     # Whatever is known about quasi-identifiers fits whole classes, each of k persons and a share of at most
-    # c. Sensitive values that are not protected split classes.
-    if not isinstance(adversary, Linkage | Inference) or adversary.kind == "sensitive":
+    # c; what follows from them is the same throughout a class. Sensitive values split classes.
+    if not isinstance(adversary, Linkage | Inference) or adversary.kind in ("sensitive", "protected"):
         return None
     if isinstance(adversary, Linkage):
         return _crowd_bound(adversary, model.k)

@@ -32,6 +32,7 @@ _MODES: dict[PieceKind, str] = {
     "count": "ORDERED",
     "negative": "ORDERED",
     "sensitive": "ANYWHERE",
+    "protected": "ANYWHERE",
 }
 
 
@@ -45,6 +46,22 @@ class Windows:
     """The first value of each range."""
     highs: Codes
     """The last."""
+
+
+def without_told(windows: Windows, told: Codes) -> Windows:
+    """Leave out the ranges that hold the value that is known of the piece's target anyway.
+
+    Examples
+    --------
+    >>> both = np.array([3, 5], np.int32)
+    >>> windows = Windows(offsets=np.array([0, 2]), lows=both, highs=both)
+    >>> without_told(windows, np.array([3], np.int32)).lows.tolist()
+    [5]
+    """
+    own = np.repeat(told, np.diff(windows.offsets))
+    kept = (own < 0) | (own < windows.lows) | (windows.highs < own)
+    before = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
+    return Windows(offsets=before[windows.offsets], lows=windows.lows[kept], highs=windows.highs[kept])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +168,12 @@ def _distinct(pieces: Pieces, nodes: Codes) -> tuple[Queries, Codes, Counts]:
     days, places = (np.take_along_axis(each, order, 1) for each in (pieces.days, pieces.places))
     width = nodes.shape[1]
     rows = np.concatenate(
-        [nodes, days * (nodes >= 0), places * (nodes >= 0), pieces.n_events[:, None], pieces.never[:, None]],
+        [
+            nodes,
+            days * (nodes >= 0),
+            places * (nodes >= 0),
+            *(each[:, None] for each in (pieces.n_events, pieces.never, pieces.told)),
+        ],
         axis=1,
     ).astype(np.int64)
     rows, query_of = np.unique(rows, axis=0, return_inverse=True)
@@ -162,8 +184,7 @@ def _distinct(pieces: Pieces, nodes: Codes) -> tuple[Queries, Codes, Counts]:
         (inverse.reshape(-1, width) - n_nothing).astype(np.int32),
         rows[:, width : 2 * width].copy(),
         rows[:, 2 * width : 3 * width].astype(np.int32),
-        rows[:, -2].astype(np.int32),
-        rows[:, -1].astype(np.int32),
+        *(rows[:, place].astype(np.int32) for place in (-3, -2, -1)),
     )
     return queries, items[n_nothing:].astype(np.int32), query_of.ravel()
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sequester import kernels
 from sequester.attacks.protected import values_of
-from sequester.data.sequences import Sequences
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.attacks.ground import Ground
+    from sequester.attacks.narrowing import Narrowing
     from sequester.data.table import EventTable
     from sequester.kernels.matching import Histories
 
@@ -23,7 +23,11 @@ FAR = 2**30
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Histories in the nodes of a ground, equal ones folded, and an index of who shows which node."""
+    """Histories in the nodes of a ground, equal ones folded, and an index of who shows which node.
+
+    Where a person has several histories, such as trips, none are folded; those of a person stand side by
+    side, so that persons can be counted and not trips.
+    """
 
     histories: Histories
     """The events and protected values of owners, each of whom stands for persons who look alike."""
@@ -42,46 +46,65 @@ class Evidence:
         table: EventTable,
         ground: Ground,
         *,
+        owners: Codes | None = None,
         clock: Clock | None = None,
+        narrowing: Narrowing | None = None,
         shuffle: np.random.Generator | None = None,
     ) -> Evidence:
         """Read a table; `shuffle` deals every column's values out anew, among all events.
 
-        Only with a `clock` it is known when events were.
+        Only with a `clock` it is known when events were. A `narrowing` makes values finer that depend on
+        others. `owners` tells whose each trip is, where the table itself does not.
         """
         sequences = table.sequences
         if shuffle is not None:
-            sequences = Sequences(
-                sequences.person_offsets,
-                {name: shuffle.permutation(codes) for name, codes in sequences.columns.items()},
-                sequences.codebooks,
-            )
+            dealt = {name: shuffle.permutation(codes) for name, codes in sequences.columns.items()}
+            sequences = replace(sequences, columns=dealt)
+        if owners is not None:
+            sequences = replace(sequences, owners=owners)
         cells = ground.cells(sequences)
+        if narrowing is not None:
+            cells = narrowing.apply(cells)
         values, value_offsets = values_of(sequences, table.schema, ground.names)
         earliest, latest = (np.full(len(cells), bound, np.int64) for bound in (-FAR, FAR))
         if clock is not None:
             earliest, latest = clock.read(table, cells)
-        rows = np.concatenate(
-            [cells, *(days[:, None] for days in (earliest, latest) if clock is not None)], axis=1
-        )
-        owner_of, first = _fold(rows.astype(np.int32), sequences.person_offsets, values, value_offsets)
-        weights = np.bincount(owner_of, minlength=len(first)).astype(np.int64)
+        if sequences.owners is not None:
+            first = np.argsort(sequences.owners, kind="stable")
+            weights = np.ones(len(first), np.int64)
+            bearers = sequences.owners[first].astype(np.int32)
+        else:
+            rows = np.concatenate(
+                [cells, *(days[:, None] for days in (earliest, latest) if clock is not None)], axis=1
+            )
+            owner_of, first = _fold(rows.astype(np.int32), sequences.person_offsets, values, value_offsets)
+            weights = np.bincount(owner_of, minlength=len(first)).astype(np.int64)
+            bearers = np.empty(0, np.int32)
         kept, offsets = kernels.distinct.gather_rows(
             np.arange(len(cells), dtype=np.int64), sequences.person_offsets, first
         )
         own_values, own_offsets = kernels.distinct.gather_rows(values, value_offsets, first)
         histories = kernels.matching.Histories(
-            cells[kept], offsets, earliest[kept], latest[kept], weights, own_values, own_offsets
+            cells[kept], offsets, earliest[kept], latest[kept], weights, own_values, own_offsets, bearers
         )
-        starts, owners = kernels.postings.list_owners(histories.cells, offsets, ground.n_nodes)
+        starts, shown_by = kernels.postings.list_owners(histories.cells, offsets, ground.n_nodes)
         roots = ground.starts[:-1]
         is_blank = (starts[roots + 1] > starts[roots]) & (starts[roots + 1] == starts[ground.starts[1:]])
-        return cls(histories, starts, owners, is_blank, table.n_persons)
+        n_persons = table.n_persons if not bearers.size else len(np.unique(bearers))
+        return cls(histories, starts, shown_by, is_blank, n_persons)
+
+    @property
+    def person_weights(self) -> Counts:
+        """Persons that each owner stands for, when everybody is counted once."""
+        bearers = self.histories.bearers
+        if not bearers.size:
+            return self.histories.weights
+        return np.concatenate([[1], np.diff(bearers) != 0]).astype(np.int64)
 
     @property
     def base_rates(self) -> Counts:
         """Persons who have each protected value, as many as there are values."""
-        own = np.repeat(self.histories.weights, np.diff(self.histories.value_offsets))
+        own = np.repeat(self.person_weights, np.diff(self.histories.value_offsets))
         return np.bincount(self.histories.values, weights=own).astype(np.int64)
 
 

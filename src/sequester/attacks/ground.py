@@ -14,7 +14,7 @@ from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.attacks.protected import Names
@@ -45,20 +45,20 @@ class Ground:
     """What matching needs."""
     names: Names
     """Attribute and label of each protected value."""
+    value_of: Codes
+    """Node to the protected value that it is, by its number in `names`; -1 where it is none."""
 
     @classmethod
-    def of(
-        cls, original: EventTable, released: EventTable, groups: Mapping[str, str] | None = None
-    ) -> Ground:
-        """Number the nodes of the original's columns; a label of the release must be one of them."""
+    def of(cls, original: EventTable, *others: EventTable, groups: Mapping[str, str] | None = None) -> Ground:
+        """Number the nodes of the original's columns; a label of the other tables must be one of them."""
         if not original.n_events:
             msg = "original must have events, there are none"
             raise ParameterError(msg)
         schema = original.schema
         is_open = (original.symbol,) if original.symbol is not None else tuple(schema.quasi)
-        others = [name for name in schema.sensitive_columns if name not in is_open]
-        columns = tuple(name for name in (*is_open, *others) if name is not None)
-        trees = tuple(_tree(original, released, name) for name in columns)
+        closed = [name for name in schema.sensitive_columns if name not in is_open]
+        columns = tuple(name for name in (*is_open, *closed) if name is not None)
+        trees = tuple(_tree(original, others, name) for name in columns)
         starts = np.concatenate([[0], np.cumsum([len(tree) for tree in trees])]).astype(np.int64)
 
         def joined(name: str) -> Codes:
@@ -68,6 +68,8 @@ class Ground:
         depth = np.concatenate([tree.depth for tree in trees])
         column_of = np.repeat(np.arange(len(trees), dtype=np.int32), np.diff(starts))
         kernel = kernels.matching.Trees(joined("subtree_end"), column_of, starts[:-1].astype(np.int32))
+        names = value_names(original, groups)
+        value_of = _protected(original, columns, trees, names)
         return cls(
             columns,
             len(is_open),
@@ -75,9 +77,10 @@ class Ground:
             starts,
             joined("parent"),
             depth,
-            (depth > 0) & ~_protected(original, columns, trees),
+            (depth > 0) & (value_of < 0),
             kernel,
-            value_names(original, groups),
+            names,
+            value_of,
         )
 
     @property
@@ -115,26 +118,28 @@ class Ground:
         return lifted
 
 
-def _tree(original: EventTable, released: EventTable, column: str) -> Hierarchy:
+def _tree(original: EventTable, others: Sequence[EventTable], column: str) -> Hierarchy:
     if column in original.hierarchies:
         return original.hierarchies[column]
     labels = set(original.labels[column])
-    if original.symbol is not None and released.symbol is not None:
-        labels.update(released.labels[released.symbol])
-    else:
-        labels.update(released.labels.get(column, ()))
+    for other in others:
+        if original.symbol is not None and other.symbol is not None:
+            labels.update(other.labels[other.symbol])
+        else:
+            labels.update(other.labels.get(column, ()))
     return Hierarchy.from_edges((label, ROOT) for label in sorted(labels - {ROOT}))
 
 
-def _protected(original: EventTable, columns: tuple[str, ...], trees: tuple[Hierarchy, ...]) -> Mask:
-    """Mark the nodes of protected values."""
-    marks = []
+def _protected(
+    original: EventTable, columns: tuple[str, ...], trees: tuple[Hierarchy, ...], names: Names
+) -> Codes:
+    """Give the nodes of protected values their numbers, and the others -1."""
+    number_of = {name: number for number, name in enumerate(names)}
+    values = []
     for column, tree in zip(columns, trees, strict=True):
-        hidden = {
-            label
-            for attribute, sensitive in original.schema.sensitive.items()
-            if column in sensitive.columns
-            for label in original.protected[attribute]
-        }
-        marks.append(np.array([label in hidden for label in tree.labels], np.bool_))
-    return np.concatenate(marks)
+        own = [name for name, each in original.schema.sensitive.items() if column in each.columns]
+        values += [
+            max((number_of.get((attribute, label), -1) for attribute in own), default=-1)
+            for label in tree.labels
+        ]
+    return np.array(values, np.int32)

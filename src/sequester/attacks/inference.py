@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
-from sequester.attacks.crowds import Windows, find_crowds
-from sequester.attacks.risk import Risk, largest_of, mean_of
-from sequester.attacks.world import TARGETS, World
-from sequester.datasets import SEED
+from sequester.attacks.adversary import Adversary
+from sequester.attacks.crowds import Windows, find_crowds, without_told
+from sequester.attacks.risk import largest_of, mean_of
 from sequester.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -18,12 +17,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from sequester.attacks.crowds import Crowds
     from sequester.attacks.evidence import Evidence
-    from sequester.attacks.pieces import PieceKind, Pieces
+    from sequester.attacks.risk import Risk
     from sequester.attacks.share import Share
-    from sequester.data.table import EventTable
-    from sequester.engine import Engine
+    from sequester.attacks.world import Trial, World
 
     Shares = npt.NDArray[np.float64]
 
@@ -34,7 +31,7 @@ CLOSE = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inference:
+class Inference(Adversary):
     """Somebody knows a few items of a person, and reads off what those have in common whom they fit.
 
     ``confidence`` is the largest share of candidates with one protected value, ``at_risk`` with any: how sure
@@ -44,74 +41,48 @@ class Inference:
     group of similar ones, ``close`` for numbers that differ little from the target's.
     """
 
-    kind: PieceKind = "ordered"
-    """What is known."""
-    known: int = 1
-    """How many items, at most."""
+    measures: ClassVar[tuple[str, ...]] = get_args(InferenceMeasure)
+
     measure: InferenceMeasure = "confidence"
     """What is counted."""
     groups: Mapping[str, str] | None = None
     """Protected label to its group of similar values, for ``group``; others stand alone."""
-    shown: bool = False
-    """Stars fit nothing: only what is shown counts."""
-
-    def __post_init__(self) -> None:
-        if self.measure not in get_args(InferenceMeasure):
-            msg = f"measure must be one of {', '.join(get_args(InferenceMeasure))}, got {self.measure!r}"
-            raise ParameterError(msg)
-
-    @property
-    def name(self) -> str:
-        """What the adversary is called."""
-        return f"{self.measure}_shown" if self.shown else self.measure
-
-    def run(
-        self,
-        released: EventTable,
-        *,
-        original: EventTable,
-        targets: int = TARGETS,
-        seed: str = SEED,
-        engine: Engine | None = None,
-    ) -> Risk:
-        """Draw targets and what is known of them from `original`, and look for them in `released`."""
-        world = World.of(released, original, targets=targets, seed=seed, groups=self.groups, engine=engine)
-        return self.judge(world)
 
     def judge(self, world: World) -> Risk:
         """Look in a world that is ready; one with groups is made of the same groups."""
         if not world.ground.names:
             msg = "original must have protected values, there are none"
             raise ParameterError(msg)
-        found = world.find(self.kind, self.known, shown=self.shown)
-        evidence = world.evidence(timed=self.kind == "gaps")
-        if self.measure in ("confidence", "at_risk"):
-            raw, release, control = (self._largest(each) for each in found[1:])
-            baseline = self._base(evidence.release)
-        else:
-            windows = self._windows(world, found.pieces)
-            concerned = np.diff(windows.offsets) > 0
-            baseline = (
-                float(_base_rates(windows, evidence.release)[concerned].mean()) if concerned.any() else 0.0
-            )
-            raw, release, control = (
-                mean_of(self._own(world, found.pieces, windows, each, crowds)[concerned])
-                for each, crowds in zip(evidence, found[1:], strict=True)
-            )
-        return Risk(
-            release.value,
-            release.interval,
-            baseline,
-            control,
-            raw=raw,
-            name=self.name,
-            kind=self.kind,
-            known=self.known,
-            targets=len(found.pieces),
-        )
+        found = self._find(world)
+        measure = self._largest if self.measure in ("confidence", "at_risk") else self._mean
+        (raw, _), (release, baseline), (control, _) = (measure(world, each) for each in found)
+        return self._risk(world, found, (raw, release, control), baseline=baseline)
 
-    def _largest(self, crowds: Crowds) -> Share:
-        return largest_of(crowds.share(crowds.most if self.measure == "confidence" else crowds.at_risk))
+    def _groups(self) -> Mapping[str, str] | None:
+        return self.groups
+
+    def _largest(self, world: World, trial: Trial) -> tuple[Share, float]:
+        """Give the largest share of candidates, and the same of everybody."""
+        del world
+        crowds = trial.crowds
+        largest = largest_of(crowds.share(crowds.most if self.measure == "confidence" else crowds.at_risk))
+        return largest, self._base(trial.evidence)
+
+    def _mean(self, world: World, trial: Trial) -> tuple[Share, float]:
+        """Give the mean share of candidates with a value of the target's, and the same of everybody."""
+        windows, crowds = self._windows(world, trial), trial.crowds
+        concerned = np.diff(windows.offsets) > 0
+        if self.measure != "guess":
+            crowds = find_crowds(
+                trial.pieces,
+                trial.evidence,
+                world.ground,
+                windows=windows,
+                shown=self.shown,
+                engine=world.engine,
+            )
+        base = _base_rates(windows, trial.evidence)[concerned]
+        return mean_of(crowds.share(crowds.own)[concerned]), float(base.mean()) if base.size else 0.0
 
     def _base(self, evidence: Evidence) -> float:
         """Give the share of all persons with the most frequent protected value, or with any."""
@@ -119,23 +90,16 @@ class Inference:
         if self.measure == "confidence":
             return float(evidence.base_rates.max(initial=0) / n_persons)
         has_value = np.diff(evidence.histories.value_offsets) > 0
-        return float(evidence.histories.weights[has_value].sum() / n_persons)
+        return float(evidence.person_weights[has_value].sum() / n_persons)
 
-    def _windows(self, world: World, pieces: Pieces) -> Windows:
-        own = world.own_windows(pieces)
+    def _windows(self, world: World, trial: Trial) -> Windows:
+        own = trial.windows
         if self.measure == "guess":
             return own
         lows, highs = (_groups if self.measure == "group" else _close)(world, self.groups or {})
-        return Windows(offsets=own.offsets, lows=lows[own.lows], highs=highs[own.lows])
-
-    def _own(
-        self, world: World, pieces: Pieces, windows: Windows, evidence: Evidence, crowds: Crowds
-    ) -> Shares:
-        if self.measure != "guess":
-            crowds = find_crowds(
-                pieces, evidence, world.ground, windows=windows, shown=self.shown, engine=world.engine
-            )
-        return crowds.share(crowds.own)
+        return without_told(
+            Windows(offsets=own.offsets, lows=lows[own.lows], highs=highs[own.lows]), trial.pieces.told
+        )
 
 
 def has_numbers(world: World) -> bool:
@@ -174,12 +138,12 @@ def _close(world: World, groups: Mapping[str, str]) -> tuple[npt.NDArray[np.int3
 
 def _base_rates(windows: Windows, evidence: Evidence) -> Shares:
     """Give for each piece the largest share of all persons with a value in one of its ranges."""
-    histories = evidence.histories
+    histories, weights = evidence.histories, evidence.person_weights
     owners = np.repeat(np.arange(len(histories.weights)), np.diff(histories.value_offsets))
     ranges, inverse = np.unique(np.stack([windows.lows, windows.highs], axis=1), axis=0, return_inverse=True)
     rates = np.array(
         [
-            histories.weights[np.unique(owners[(histories.values >= low) & (histories.values <= high)])].sum()
+            weights[np.unique(owners[(histories.values >= low) & (histories.values <= high)])].sum()
             for low, high in ranges.tolist()
         ],
         np.float64,

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
-from sequester.attacks.risk import Risk, largest_of, mean_of, median_of, share_of
-from sequester.attacks.world import TARGETS, World
-from sequester.datasets import SEED
-from sequester.errors import ParameterError
+from sequester.attacks.adversary import Adversary
+from sequester.attacks.risk import largest_of, mean_of, median_of, share_of
 
 if TYPE_CHECKING:
     from sequester._typing import Counts
-    from sequester.attacks.pieces import PieceKind
+    from sequester.attacks.risk import Risk
     from sequester.attacks.share import Share
-    from sequester.data.table import EventTable
-    from sequester.engine import Engine
+    from sequester.attacks.world import Trial, World
 
 LinkageMeasure = Literal["candidates", "unique", "below_k", "prosecutor", "journalist", "marketer"]
 """What is counted; see `Linkage`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Linkage:
+class Linkage(Adversary):
     """Somebody knows a few items of a person, and looks for them in the release.
 
     Whoever fits is a candidate. ``candidates`` is one over the median number of candidates, ``unique`` the
@@ -48,55 +45,19 @@ class Linkage:
     (0.5, 1.0)
     """
 
-    kind: PieceKind = "ordered"
-    """What is known."""
-    known: int = 1
-    """How many items, at most."""
+    measures: ClassVar[tuple[str, ...]] = get_args(LinkageMeasure)
+
     measure: LinkageMeasure = "prosecutor"
     """What is counted."""
     k: int = 5
     """How many candidates are few, for ``below_k``."""
-    shown: bool = False
-    """Stars fit nothing: only what is shown counts."""
-
-    def __post_init__(self) -> None:
-        if self.measure not in get_args(LinkageMeasure):
-            msg = f"measure must be one of {', '.join(get_args(LinkageMeasure))}, got {self.measure!r}"
-            raise ParameterError(msg)
-
-    @property
-    def name(self) -> str:
-        """What the adversary is called."""
-        return f"{self.measure}_shown" if self.shown else self.measure
-
-    def run(
-        self,
-        released: EventTable,
-        *,
-        original: EventTable,
-        targets: int = TARGETS,
-        seed: str = SEED,
-        engine: Engine | None = None,
-    ) -> Risk:
-        """Draw targets and what is known of them from `original`, and look for them in `released`."""
-        return self.judge(World.of(released, original, targets=targets, seed=seed, engine=engine))
 
     def judge(self, world: World) -> Risk:
         """Look in a world that is ready."""
-        found = world.find(self.kind, self.known, shown=self.shown)
-        raw, release, control = (self._measure(each.sizes, found.raw.sizes) for each in found[1:])
-        n_persons = max(world.released.n_persons, 1)
-        return Risk(
-            release.value,
-            release.interval,
-            self._chance(n_persons),
-            control,
-            raw=raw,
-            name=self.name,
-            kind=self.kind,
-            known=self.known,
-            targets=len(found.pieces),
-        )
+        found = self._find(world)
+        shares = (self._measure(found.raw), self._measure(found.release), self._measure(found.control))
+        chance = self._chance(max(found.release.evidence.n_persons, 1))
+        return self._risk(world, found, shares, baseline=chance)
 
     def _chance(self, n_persons: int) -> float:
         """Give the risk of somebody to whom everybody is a candidate."""
@@ -106,7 +67,8 @@ class Linkage:
             return float(n_persons < self.k)
         return 1 / n_persons
 
-    def _measure(self, sizes: Counts, original_sizes: Counts) -> Share:
+    def _measure(self, trial: Trial) -> Share:
+        sizes = trial.crowds.sizes
         match self.measure:
             case "candidates":
                 return median_of(sizes[sizes > 0])
@@ -115,7 +77,8 @@ class Linkage:
             case "below_k":
                 return share_of((sizes > 0) & (sizes < self.k))
             case "journalist":
-                return largest_of(_chances(np.where(sizes > 0, np.maximum(sizes, original_sizes), 0)))
+                may_be_meant = np.maximum(sizes, trial.in_original.sizes)
+                return largest_of(_chances(np.where(sizes > 0, may_be_meant, 0)))
             case "marketer":
                 return mean_of(_chances(sizes))
             case _:

@@ -13,7 +13,7 @@ from sequester.attacks.evidence import days_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sequester._typing import Codes, Counts
+    from sequester._typing import Codes, Counts, Mask
     from sequester.attacks.ground import Ground
     from sequester.data.table import EventTable
 
@@ -27,6 +27,7 @@ PieceKind = Literal[
     "count",
     "negative",
     "sensitive",
+    "protected",
 ]
 """How the items of a piece hang together; see `draw`."""
 _TRIES = 8
@@ -50,6 +51,8 @@ class Pieces:
     """How many events the person has; -1 where that is not known."""
     never: Codes
     """Something that the person never had; -1 where that is not known."""
+    told: Codes
+    """A protected value of the person that is among the items, by its number; -1 where none is."""
 
     def __len__(self) -> int:
         return len(self.persons)
@@ -62,15 +65,41 @@ def kinds_for(table: EventTable, ground: Ground) -> tuple[PieceKind, ...]:
         "generalized": any(tree.height > 1 for tree in ground.trees[: ground.n_open]),
         "gaps": table.times is not None,
         "sensitive": bool(ground.is_item[int(ground.starts[ground.n_open]) :].any()),
+        "protected": bool(ground.names),
     }
     return tuple(kind for kind in get_args(PieceKind) if wanted.get(kind, True))
 
 
-def draw_targets(n_persons: int, targets: int, rng: np.random.Generator) -> Counts:
-    """Draw so many targets: everybody equally often, and those left over without anybody twice."""
-    times, rest = divmod(targets, n_persons)
-    drawn = rng.choice(n_persons, rest, replace=False)
-    return np.concatenate([np.tile(np.arange(n_persons), times), drawn]).astype(np.int64)
+def draw_targets(
+    concerned: Counts, targets: int, rng: np.random.Generator, owners: Codes | None = None
+) -> Counts:
+    """Draw so many targets: everybody equally often, and those left over without anybody twice.
+
+    Where `owners` tells whose each trip is, persons are drawn, and then one of their trips.
+
+    Examples
+    --------
+    >>> draw_targets(np.array([2, 5]), 4, np.random.default_rng(1)).tolist()
+    [2, 5, 2, 5]
+    """
+    if owners is None:
+        times, rest = divmod(targets, len(concerned))
+        drawn = rng.choice(concerned, rest, replace=False)
+        return np.concatenate([np.tile(concerned, times), drawn]).astype(np.int64)
+    trips = concerned[np.argsort(owners[concerned], kind="stable")]
+    persons, firsts, counts = np.unique(owners[trips], return_index=True, return_counts=True)
+    drawn = draw_targets(np.arange(len(persons)), targets, rng)
+    chosen: Counts = trips[firsts[drawn] + rng.integers(0, counts[drawn])].astype(np.int64)
+    return chosen
+
+
+def concerned(kind: PieceKind, table: EventTable, cells: Codes, ground: Ground) -> Counts:
+    """List the persons, or trips, of whom a piece of the kind can be true: those who have such a value."""
+    if kind not in _VALUES:
+        return np.arange(table.n_persons)
+    wanted, n_columns = _VALUES[kind](ground)[cells], cells.shape[1]
+    before = np.concatenate([[0], np.cumsum(wanted.ravel())])
+    return np.flatnonzero(np.diff(before[table.person_offsets * n_columns]))
 
 
 def draw(
@@ -91,7 +120,8 @@ def draw(
     ``generalized``: ordered items, each attribute as coarse as chance wills. ``gaps``: ordered items, and the
     days between their events. ``count``: ordered items, one fewer, and how many events there are.
     ``negative``: ordered items, one fewer, and something that the person never had. ``sensitive``: items of
-    any events, the first of them an unprotected value of a sensitive column.
+    any events, the first of them an unprotected value of a sensitive column. ``protected``: the same with a
+    protected value, which is none to find out then; others of the person, and of other attributes, are.
 
     The pieces of `strangers` have each item of another event of the table, whoever's it is.
     """
@@ -143,6 +173,7 @@ class _Draw:
             ),
             n_events=nothing,
             never=nothing,
+            told=nothing,
         )
 
     def some_columns(self, n_items: int) -> Counts:
@@ -229,23 +260,35 @@ def _negative(task: _Draw) -> Pieces:
     return replace(pieces, never=never)
 
 
-def _sensitive(task: _Draw) -> Pieces:
-    """Put an unprotected value of a sensitive column behind items of any events."""
+def _with_value(task: _Draw) -> Pieces:
+    """Put a value of a sensitive column before items of any events."""
     pieces = _anywhere(task, task.known - 1)
-    ground, rng = task.ground, task.rng
-    value = np.full(len(pieces), -1, np.int32)
-    for _ in range(_TRIES):
-        column = rng.integers(ground.n_open, len(ground.columns), len(pieces))
-        nodes = task.cells[task.starts + rng.integers(0, task.lengths), column]
-        value = np.where((value < 0) & ground.is_item[nodes], nodes, value).astype(np.int32)
-    nodes = np.concatenate([value[:, None], pieces.nodes], axis=1)
+    is_wanted = _VALUES[task.kind](task.ground)
+    n_columns = task.cells.shape[1]
+    wanted = np.flatnonzero(is_wanted[task.cells].ravel())
+    # What is known of a stranger is somebody else's.
+    persons = task.rng.permutation(task.persons) if task.strangers else task.persons
+    first, stop = (
+        np.searchsorted(wanted, task.table.person_offsets[persons + step] * n_columns) for step in (0, 1)
+    )
+    value = task.cells.ravel()[wanted[first + task.rng.integers(0, stop - first)]]
+    nodes = np.concatenate([value[:, None], pieces.nodes], axis=1).astype(np.int32)
     order = np.argsort(nodes < 0, axis=1, kind="stable")
     still = np.zeros(nodes.shape, np.int32)
     return replace(
-        pieces, nodes=np.take_along_axis(nodes, order, 1), days=still.astype(np.int64), places=still
+        pieces,
+        nodes=np.take_along_axis(nodes, order, 1),
+        days=still.astype(np.int64),
+        places=still,
+        told=task.ground.value_of[value],
     )
 
 
+_VALUES: dict[str, Callable[[Ground], Mask]] = {
+    "sensitive": lambda ground: ground.is_item & (ground.kernel.column >= ground.n_open),
+    "protected": lambda ground: ground.value_of >= 0,
+}
+"""The nodes that the first item of a piece is one of, by kind."""
 _DRAWS: dict[PieceKind, Callable[[_Draw], Pieces]] = {
     "anywhere": lambda task: _anywhere(task, task.known),
     "ordered": lambda task: _ordered(task, task.known),
@@ -255,5 +298,6 @@ _DRAWS: dict[PieceKind, Callable[[_Draw], Pieces]] = {
     "gaps": lambda task: _ordered(task, task.known),
     "count": _count,
     "negative": _negative,
-    "sensitive": _sensitive,
+    "sensitive": _with_value,
+    "protected": _with_value,
 }

@@ -3,89 +3,62 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
+from sequester.attacks.adversary import Adversary
 from sequester.attacks.crowds import find_crowds
-from sequester.attacks.risk import Risk, share_of
+from sequester.attacks.risk import share_of
 from sequester.attacks.share import CONFIDENCE, Share
-from sequester.attacks.world import TARGETS, World
-from sequester.datasets import SEED
-from sequester.errors import ParameterError
 
 if TYPE_CHECKING:
     from sequester._typing import Counts
-    from sequester.attacks.pieces import PieceKind
-    from sequester.data.table import EventTable
-    from sequester.engine import Engine
+    from sequester.attacks.evidence import Evidence
+    from sequester.attacks.pieces import Pieces
+    from sequester.attacks.risk import Risk
+    from sequester.attacks.world import Found, World
 
 PresenceMeasure = Literal["absence", "membership"]
 """What is counted; see `Presence`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Presence:
+class Presence(Adversary):
     """Somebody knows a few items of a person, and looks whether anybody fits at all.
 
     ``absence`` is the share of targets who are in the original and whom nobody of the release fits: the
     adversary learns that what was rare about them has been taken out. ``membership`` is how much more often
-    somebody fits a person of the original than a stranger, a person who does not exist: the advantage of
-    concluding from a fit that the target is in the data. What is known of strangers are values of events of
-    the original, each of another person's.
+    somebody fits a person of the original than a stranger: the advantage of concluding from a fit that the
+    target is in the data. Strangers are persons who were held out; where there are none, persons who do not
+    exist, of whom values of events of the original are known, each of another person's.
     """
 
-    kind: PieceKind = "ordered"
-    """What is known."""
-    known: int = 1
-    """How many items, at most."""
+    measures: ClassVar[tuple[str, ...]] = get_args(PresenceMeasure)
+
     measure: PresenceMeasure = "absence"
     """What is counted."""
 
-    def __post_init__(self) -> None:
-        if self.measure not in get_args(PresenceMeasure):
-            msg = f"measure must be one of {', '.join(get_args(PresenceMeasure))}, got {self.measure!r}"
-            raise ParameterError(msg)
-
-    @property
-    def name(self) -> str:
-        """What the adversary is called."""
-        return self.measure
-
-    def run(
-        self,
-        released: EventTable,
-        *,
-        original: EventTable,
-        targets: int = TARGETS,
-        seed: str = SEED,
-        engine: Engine | None = None,
-    ) -> Risk:
-        """Draw targets and what is known of them from `original`, and look for them in `released`."""
-        return self.judge(World.of(released, original, targets=targets, seed=seed, engine=engine))
-
     def judge(self, world: World) -> Risk:
         """Look in a world that is ready."""
-        found = world.find(self.kind, self.known)
+        found = self._find(world)
         if self.measure == "absence":
-            raw, release, control = (share_of(each.sizes == 0) for each in found[1:])
+            raw, release, control = (share_of(each.crowds.sizes == 0) for each in found)
         else:
-            strangers = world.draw(self.kind, self.known, strangers=True)
-            raw, release, control = (
-                _advantage(
-                    crowds.sizes, find_crowds(strangers, each, world.ground, engine=world.engine).sizes
-                )
-                for each, crowds in zip(world.evidence(timed=self.kind == "gaps"), found[1:], strict=True)
-            )
-        return Risk(
-            release.value,
-            release.interval,
-            0.0,
-            control,
-            raw=raw,
-            name=self.name,
-            kind=self.kind,
-            known=self.known,
-            targets=len(found.pieces),
+            raw, release, control = self._memberships(world, found)
+        return self._risk(world, found, (raw, release, control), baseline=0.0)
+
+    def _memberships(self, world: World, found: Found) -> tuple[Share, Share, Share]:
+        strangers = world.draw(self.kind, self.known, strangers=True)
+        shuffled = world.evidence("shuffled", timed=self.kind == "gaps", narrowed=self.narrowed)
+
+        def sizes(pieces: Pieces, evidence: Evidence) -> Counts:
+            return find_crowds(pieces, evidence, world.ground, shown=self.shown, engine=world.engine).sizes
+
+        raw, release = (
+            _advantage(each.crowds.sizes, sizes(strangers, each.evidence))
+            for each in (found.raw, found.release)
         )
+        # Who is a member is lost where values are dealt out anew, whoever the strangers are.
+        return raw, release, _advantage(sizes(found.release.pieces, shuffled), sizes(strangers, shuffled))
 
 
 def _advantage(members: Counts, strangers: Counts) -> Share:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sequester import kernels
 from sequester.hierarchies.labels import in_label_order
 
 if TYPE_CHECKING:
@@ -23,23 +24,31 @@ Names = tuple[tuple[str, str], ...]
 def value_names(table: EventTable, groups: Mapping[str, str] | None = None) -> Names:
     """List the protected values of a table by attribute, then by group, then in label order.
 
-    `groups` leads from labels to the group of similar values that they belong to; others stand alone.
+    `groups` leads from labels to the group of similar values that they belong to; others stand alone. Groups
+    follow each other as their first labels do.
     """
     names: list[tuple[str, str]] = []
     for attribute in table.schema.sensitive:
         labels = in_label_order(table.protected[attribute])
         if groups is not None:
-            labels = sorted(labels, key=lambda label: groups.get(label, label))
+            firsts: dict[str, int] = {}
+            for place, label in enumerate(labels):
+                firsts.setdefault(groups.get(label, label), place)
+            labels.sort(key=lambda label: firsts[groups.get(label, label)])
         names += [(attribute, label) for label in labels]
     return tuple(names)
 
 
 def values_of(sequences: Sequences, schema: Schema, names: Names) -> tuple[Codes, Offsets]:
-    """Give the values of `names` that each person has in any event, each once, ascending."""
+    """Give the values of `names` that each person has in any event, each once, ascending.
+
+    Where a person has several sequences, what they have in one of them they have in all.
+    """
     places: dict[str, dict[str, int]] = {}
     for place, (attribute, label) in enumerate(names):
         places.setdefault(attribute, {})[label] = place
-    owners = np.repeat(np.arange(sequences.n_persons), np.diff(sequences.person_offsets))
+    persons = np.arange(sequences.n_persons) if sequences.owners is None else sequences.owners
+    owners = np.repeat(persons.astype(np.int64), np.diff(sequences.person_offsets))
     n_values = max(len(names), 1)
     pairs = [np.empty(0, np.int64)]
     for attribute, place_of in places.items():
@@ -49,9 +58,12 @@ def values_of(sequences: Sequences, schema: Schema, names: Names) -> tuple[Codes
             values = value_of[sequences.columns[column]]
             has = values >= 0
             pairs.append(owners[has] * n_values + values[has])
-    persons, values = np.divmod(np.unique(np.concatenate(pairs)), n_values)
-    offsets = np.searchsorted(persons, np.arange(sequences.n_persons + 1)).astype(np.int64)
-    return values.astype(np.int32), offsets
+    holders, values = np.divmod(np.unique(np.concatenate(pairs)), n_values)
+    offsets = np.searchsorted(holders, np.arange(persons.max(initial=-1) + 2)).astype(np.int64)
+    own: tuple[Codes, Offsets] = values.astype(np.int32), offsets
+    if sequences.owners is not None:
+        own = kernels.distinct.gather_rows(*own, persons.astype(np.int64))
+    return own
 
 
 def _columns(schema: Schema, attribute: str) -> tuple[str, ...]:

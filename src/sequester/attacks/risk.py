@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class Risk:
     baseline: float
     """What somebody achieves who knows nothing, or guesses by what is most frequent."""
     control: Share
-    """The same adversary against a release whose values were dealt out anew."""
+    """The same adversary where they cannot succeed but by chance; see `control_of`."""
     raw: Share = NOTHING
     """The same adversary against the original."""
     name: str = ""
@@ -56,6 +56,8 @@ class Risk:
     """What the release claims that it cannot exceed; None where nothing is claimed about this adversary."""
     targets: int = 0
     """Pieces of knowledge that were tried."""
+    control_of: Literal["shuffled", "held out"] = "shuffled"
+    """The control: a release whose values were dealt out anew, or targets whom the release does not hold."""
 
     @property
     def is_within(self) -> bool:
@@ -71,6 +73,7 @@ class Risk:
             "raw": self.raw.to_json(),
             "release": {"value": self.value, "interval": list(self.interval)},
             "control": self.control.to_json(),
+            "control_of": self.control_of,
             "baseline": self.baseline,
             "bound": self.bound,
             "targets": self.targets,

@@ -4,50 +4,55 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from sequester.attacks.crowds import Crowds, Windows, find_crowds
 from sequester.attacks.evidence import Clock, Evidence
 from sequester.attacks.ground import Ground
-from sequester.attacks.pieces import Pieces, draw, draw_targets
-from sequester.attacks.protected import values_of
+from sequester.attacks.narrowing import Narrowing
+from sequester.attacks.source import Source
 from sequester.datasets import SEED
 from sequester.datasets.draws import generator
-from sequester.errors import ParameterError
+from sequester.errors import HierarchyError, InputError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sequester._typing import Codes, Offsets
-    from sequester.attacks.pieces import PieceKind
+    from sequester._typing import Codes
+    from sequester.attacks.pieces import PieceKind, Pieces
     from sequester.data.table import EventTable
     from sequester.engine import Engine
 
 TARGETS = 10_000
 """Pieces of knowledge that are tried of every kind and size."""
+Place = Literal["original", "release", "shuffled"]
+"""Where adversaries look; ``shuffled`` is the release with the values of every column dealt out anew."""
+
+
+class Trial(NamedTuple):
+    """Pieces of knowledge, and whom they fit in one place."""
+
+    pieces: Pieces
+    """What is known."""
+    windows: Windows
+    """The protected values of the targets that could be found out."""
+    evidence: Evidence
+    """What the place shows."""
+    crowds: Crowds
+    """Whom the pieces fit there."""
+    in_original: Crowds
+    """Whom they fit in the original."""
 
 
 class Found(NamedTuple):
-    """The same pieces, looked for in three places."""
+    """The same adversary in three places."""
 
-    pieces: Pieces
-    """What was known."""
-    raw: Crowds
-    """Whom it fits in the original."""
-    release: Crowds
-    """Whom it fits in the release."""
-    control: Crowds
-    """Whom it fits in a release whose values were dealt out anew."""
-
-
-class Three(NamedTuple):
-    """One kind of evidence of each of the three."""
-
-    raw: Evidence
-    release: Evidence
-    control: Evidence
+    raw: Trial
+    """In the original."""
+    release: Trial
+    """In the release."""
+    control: Trial
+    """Where success is chance: with persons who were held out, or with values that were dealt out anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,20 +63,23 @@ class World:
     """The table that was protected."""
     released: EventTable
     """What became of it."""
+    owners: Codes | None
+    """Whose each released trip is; None where persons have one sequence, or it is not known."""
     ground: Ground
     """The trees that both share."""
+    inside: Source
+    """The persons of the original, of whom something is known."""
+    outside: Source | None
+    """Persons who were held out, as a control; None where there are none."""
     seed: str
     """Decides who is a target, what is known of them, and how the control is dealt out."""
     targets: int
     """Pieces of every kind and size."""
     engine: Engine | None
     """Runs the counting."""
-    values: Codes
-    """The protected values of all persons of the original."""
-    value_offsets: Offsets
-    """Person ``i`` has the values ``value_offsets[i]`` to ``value_offsets[i + 1]``."""
-    _evidence: dict[bool, Three] = field(default_factory=dict, repr=False)
-    _found: dict[tuple[PieceKind, int, bool], Found] = field(default_factory=dict, repr=False)
+    _evidence: dict[tuple[Place, bool, bool], Evidence] = field(default_factory=dict, repr=False)
+    _found: dict[tuple[PieceKind, int, bool, bool], Found] = field(default_factory=dict, repr=False)
+    _narrowing: list[Narrowing | None] = field(default_factory=list, repr=False)
 
     @classmethod
     def of(
@@ -79,81 +87,116 @@ class World:
         released: EventTable,
         original: EventTable,
         *,
+        held_out: EventTable | None = None,
+        owners: Codes | None = None,
         targets: int = TARGETS,
         seed: str = SEED,
         groups: Mapping[str, str] | None = None,
         engine: Engine | None = None,
     ) -> World:
-        """Prepare the two tables; `groups` leads from protected labels to groups of similar ones."""
+        """Prepare the tables; `groups` leads from protected labels to groups of similar ones."""
         if targets < 1:
             msg = f"targets must be at least 1, got {targets}"
             raise ParameterError(msg)
-        ground = Ground.of(original, released, groups)
-        values, value_offsets = values_of(original.sequences, original.schema, ground.names)
+        others = () if held_out is None else (held_out,)
+        ground = Ground.of(original, released, *others, groups=groups)
         return cls(
             original=original,
             released=released,
+            owners=owners,
             ground=ground,
+            inside=Source.of(original, ground),
+            outside=None if held_out is None else _held_out(held_out, ground),
             seed=seed,
             targets=targets,
             engine=engine,
-            values=values,
-            value_offsets=value_offsets,
         )
 
-    def evidence(self, *, timed: bool = False) -> Three:
-        """Give what the three tables show; when events were counts only if `timed`."""
-        if timed not in self._evidence:
+    @property
+    def control_of(self) -> Literal["shuffled", "held out"]:
+        """What the control is."""
+        return "shuffled" if self.outside is None else "held out"
+
+    @property
+    def narrowing(self) -> Narrowing | None:
+        """How values follow from others of their event; None where none do."""
+        if not self._narrowing:
+            self._narrowing.append(Narrowing.of(self.original, self.ground))
+        return self._narrowing[0]
+
+    def evidence(self, place: Place, *, timed: bool = False, narrowed: bool = False) -> Evidence:
+        """Give what a place shows; when events were counts only if `timed`."""
+        if (place, timed, narrowed) not in self._evidence:
             clock = Clock.of(self.original, self.ground) if timed else None
-            make = partial(Evidence.of, ground=self.ground, clock=clock)
-            self._evidence[timed] = Three(
-                make(self.original),
-                make(self.released),
-                make(self.released, shuffle=generator("attack control", self.seed)),
+            make = partial(
+                Evidence.of,
+                ground=self.ground,
+                clock=clock,
+                narrowing=self.narrowing if narrowed else None,
             )
-        return self._evidence[timed]
+            if place == "original":
+                made = make(self.original)
+            else:
+                shuffle = generator("attack control", self.seed) if place == "shuffled" else None
+                made = make(self.released, owners=self.owners, shuffle=shuffle)
+            self._evidence[place, timed, narrowed] = made
+        return self._evidence[place, timed, narrowed]
 
     def draw(self, kind: PieceKind, known: int, *, strangers: bool = False) -> Pieces:
-        """Draw pieces of persons of the original, or of strangers who do not exist."""
+        """Draw pieces of persons of the original, or of strangers: who were held out, or do not exist."""
         if known < 1:
             msg = f"known must be at least 1, got {known}"
             raise ParameterError(msg)
         rng = generator(f"attack {kind} {known}", self.seed)
-        return draw(
-            kind,
-            known,
-            draw_targets(self.original.n_persons, self.targets, rng),
-            table=self.original,
-            cells=self.ground.cells(self.original.sequences),
-            ground=self.ground,
-            rng=rng,
-            strangers=strangers,
-        )
+        if strangers and self.outside is not None:
+            return self.outside.draw(kind, known, self.targets, rng=rng)
+        return self.inside.draw(kind, known, self.targets, rng=rng, strangers=strangers)
 
-    def find(self, kind: PieceKind, known: int, *, shown: bool = False) -> Found:
+    def find(self, kind: PieceKind, known: int, *, shown: bool = False, narrowed: bool = False) -> Found:
         """Look for pieces in all three, and count their targets' own values; `shown`: stars fit nothing."""
-        if (kind, known, shown) not in self._found:
-            pieces = self.draw(kind, known)
-            look = partial(
-                find_crowds,
-                pieces,
-                ground=self.ground,
-                windows=self.own_windows(pieces),
-                shown=shown,
-                engine=self.engine,
+        if (kind, known, shown, narrowed) not in self._found:
+            look = partial(find_crowds, ground=self.ground, shown=shown, engine=self.engine)
+            show = partial(self.evidence, timed=kind == "gaps", narrowed=narrowed)
+            pieces, original, release = self.draw(kind, known), show("original"), show("release")
+            windows = self.inside.windows(pieces)
+            raw = look(pieces, original, windows=windows)
+
+            def trial(evidence: Evidence) -> Trial:
+                return Trial(pieces, windows, evidence, look(pieces, evidence, windows=windows), raw)
+
+            if self.outside is None:
+                control = trial(show("shuffled"))
+            else:
+                others = self.draw(kind, known, strangers=True)
+                theirs = self.outside.windows(others)
+                control = Trial(
+                    others,
+                    theirs,
+                    release,
+                    look(others, release, windows=theirs),
+                    look(others, original, windows=theirs),
+                )
+            self._found[kind, known, shown, narrowed] = Found(
+                Trial(pieces, windows, original, raw, raw), trial(release), control
             )
-            self._found[kind, known, shown] = Found(pieces, *map(look, self.evidence(timed=kind == "gaps")))
-        return self._found[kind, known, shown]
+        return self._found[kind, known, shown, narrowed]
 
     def forget(self) -> None:
         """Let go of what was found; it can be found again."""
         self._found.clear()
 
-    def own_windows(self, pieces: Pieces) -> Windows:
-        """Give each piece the protected values of its target, one by one."""
-        firsts = self.value_offsets[pieces.persons]
-        counts = self.value_offsets[pieces.persons + 1] - firsts
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        places = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts) + np.repeat(firsts, counts)
-        own = self.values[places]
-        return Windows(offsets=offsets, lows=own, highs=own)
+
+def _held_out(table: EventTable, ground: Ground) -> Source:
+    """Read persons who were held out; a value that the original's hierarchies do not have is refused."""
+    if not table.n_events:
+        msg = "held_out must have events, there are none"
+        raise ParameterError(msg)
+    missing = [column for column in ground.columns if column not in table.sequences.columns]
+    if missing:
+        msg = f"held_out must have the columns of the original, and has no {missing[0]!r}"
+        raise InputError(msg)
+    try:
+        return Source.of(table, ground)
+    except HierarchyError as error:
+        msg = f"held_out has values that the hierarchies of the original do not have: {error}"
+        raise InputError(msg) from None

@@ -46,6 +46,8 @@ class Histories(NamedTuple):
     """Protected values of all owners, each owner's ascending."""
     value_offsets: Offsets
     """Owner ``o`` has the values ``value_offsets[o]`` to ``value_offsets[o + 1]``."""
+    bearers: Codes
+    """Where owners are trips: whose each is, ascending; empty where no two owners are of one person."""
 
 
 class Trees(NamedTuple):
@@ -87,6 +89,8 @@ class Queries(NamedTuple):
     """How many events there are; -1 where that is not known."""
     never: Codes
     """A node that nothing shown may lie at or below; -1 where there is none."""
+    told: Codes
+    """A protected value that is known, so that it is none to find out; -1 where there is none."""
 
 
 class Targets(NamedTuple):
@@ -373,6 +377,17 @@ def _two_rarest(queries: Queries, query: int, n: int, lists: Lists, trees: Trees
 
 
 @njit(cache=True, nogil=True)
+def _keep_one_each(crowd: Codes, size: int, bearers: Codes) -> int:
+    """Keep the first of the crowd of each bearer, and give their number; the crowd is ascending."""
+    kept = 0
+    for place in range(size):
+        if place == 0 or bearers[crowd[place]] != bearers[crowd[kept - 1]]:
+            crowd[kept] = crowd[place]
+            kept += 1
+    return kept
+
+
+@njit(cache=True, nogil=True)
 def _count_inside(crowd: Codes, size: int, rows: Histories, low: int, high: int) -> int:
     """Count the persons with a value from `low` to `high`."""
     inside = 0
@@ -390,20 +405,24 @@ def _note_values(
     crowd: Codes,
     size: int,
     query: int,
+    told: int,
     rows: Histories,
     targets: Targets,
     counts: Counts,
     answers: Answers,
 ) -> None:
-    """Count the protected values of a crowd; `counts` is all zero before and after."""
+    """Count the protected values of a crowd, but not the one told; `counts` is all zero before and after."""
     for place in range(size):
         owner = crowd[place]
-        first, last = rows.value_offsets[owner], rows.value_offsets[owner + 1]
-        if last > first:
-            answers.at_risk[query] += rows.weights[owner]
-        for i in range(first, last):
+        has_any = False
+        for i in range(rows.value_offsets[owner], rows.value_offsets[owner + 1]):
+            if rows.values[i] == told:
+                continue
+            has_any = True
             counts[rows.values[i]] += rows.weights[owner]
             answers.most[query] = max(answers.most[query], counts[rows.values[i]])
+        if has_any:
+            answers.at_risk[query] += rows.weights[owner]
     for entry in range(targets.starts[query], targets.starts[query + 1]):
         target = targets.targets[entry]
         for window in range(targets.window_starts[target], targets.window_starts[target + 1]):
@@ -470,7 +489,9 @@ def count_crowds(
         for entry in range(n_pair):
             crowd[entry] = pair[entry]
         size = _keep_fitting(kind, crowd, n_pair, queries, query, n, rows, trees, hidden)
+        if rows.bearers.size > 0:
+            size = _keep_one_each(crowd, size, rows.bearers)
         for entry in range(size):
             answers.sizes[query] += weights[crowd[entry]]
         if n_values > 0:
-            _note_values(crowd, size, query, rows, targets, counts, answers)
+            _note_values(crowd, size, query, queries.told[query], rows, targets, counts, answers)

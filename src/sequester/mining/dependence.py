@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Literal
 
@@ -21,10 +21,18 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
 
 Numbers = npt.NDArray[np.float64]
+Reading = Literal["number", "date"]
+"""How the labels of a column are read to be added up."""
 
 _FIRST = 1_000
 """Most columns that do not depend on each other show it in so many events."""
 _SLACK = 1e-9
+_SUMS: tuple[tuple[Reading, Reading, Reading], ...] = (
+    ("number", "number", "number"),
+    ("date", "number", "date"),
+    ("number", "date", "date"),
+)
+"""Columns that can add up: numbers, or a date and a number of days to a date."""
 _COMPACT_DATE = re.compile(r"(?:19|20)[0-9]{6}")
 
 
@@ -44,6 +52,8 @@ class Dependence:
     """Equal values of the first have equal values of the second; or the first two add up to the third."""
     columns: tuple[str, ...]
     """Two names, or three."""
+    readings: tuple[Reading, ...] = field(default=(), compare=False)
+    """How the labels of each of three are read."""
 
     def __str__(self) -> str:
         *sources, last = map(quoted, self.columns)
@@ -103,20 +113,15 @@ def _find_sums(table: EventTable, columns: Sequence[str]) -> Iterator[Dependence
     readings = {column: _read(table.labels[column]) for column in columns}
     for one, other in combinations(columns, 2):
         for total in columns:
-            if total not in (one, other) and any(
-                _add_up(table, (one, other, total), read)
-                for read in _compatible(readings[one], readings[other], readings[total])
-            ):
-                yield Dependence("adds up", (one, other, total))
-
-
-def _compatible(
-    one: dict[str, Numbers], other: dict[str, Numbers], total: dict[str, Numbers]
-) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
-    """Pair the readings of columns that can add up: numbers, or a date and a number of days to a date."""
-    for a, b, c in (("number", "number", "number"), ("date", "number", "date"), ("number", "date", "date")):
-        if a in one and b in other and c in total:
-            yield one[a], other[b], total[c]
+            if total in (one, other):
+                continue
+            for kinds in _SUMS:
+                names = (one, other, total)
+                if all(kind in readings[name] for name, kind in zip(names, kinds, strict=True)):
+                    a, b, c = (readings[name][kind] for name, kind in zip(names, kinds, strict=True))
+                    if _add_up(table, names, (a, b, c)):
+                        yield Dependence("adds up", names, kinds)
+                        break
 
 
 def _add_up(table: EventTable, columns: tuple[str, str, str], read: tuple[Numbers, Numbers, Numbers]) -> bool:
@@ -133,12 +138,34 @@ def _add_up(table: EventTable, columns: tuple[str, str, str], read: tuple[Number
     return bool(there.any()) and all(np.ptp(each[there]) > 0 for each in (one, other, total))
 
 
-def _read(labels: Sequence[str]) -> dict[str, Numbers]:
+def read_each(labels: Sequence[str], reading: Reading) -> Numbers:
+    """Read every label that can be read so; NaN where one cannot.
+
+    Examples
+    --------
+    >>> read_each(["7", "[0:6]"], "number").tolist()
+    [7.0, nan]
+    """
+    numbers = np.full(len(labels), np.nan)
+    if reading == "number":
+        places = [place for place, label in enumerate(labels) if is_number(label)]
+        numbers[places] = [float(labels[place]) for place in places]
+        return numbers
+    is_compact = np.array([_COMPACT_DATE.fullmatch(label) is not None for label in labels], np.bool_)
+    for written, time_format in ((is_compact, "%Y%m%d"), (~is_compact, None)):
+        places = np.flatnonzero(written).tolist()
+        if places:
+            times = read_times([pl.Series([labels[place] for place in places])], time_format).values
+            numbers[places] = times.dt.date().to_physical().cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return numbers
+
+
+def _read(labels: Sequence[str]) -> dict[Reading, Numbers]:
     """Read the labels of a column as numbers and as dates, whichever all of them can be; a gap is NaN."""
     there = [label for label in labels if label != MISSING]
     if not there:
         return {}
-    readings: dict[str, Numbers] = {}
+    readings: dict[Reading, Numbers] = {}
     if all(map(is_number, there)):
         readings["number"] = np.array([float(label) for label in there])
     days = _days(there)
