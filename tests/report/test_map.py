@@ -62,3 +62,34 @@ def test_two_maps_share_their_frame():
         for one, other in ((before, after), (after, before))
     ]
     assert boxes[0] == boxes[1]
+
+
+def test_ways_have_a_direction_and_the_way_back_lies_beside():
+    svg = drawn([["a@06-18", "b@06-18", "a@06-18"]])
+    lines = re.findall(r'<line x1="([\d.]+)" y1="([\d.]+)" x2="([\d.]+)" y2="([\d.]+)"', svg)
+    (x1, y1, x2, y2), (back_x1, back_y1, back_x2, back_y2) = ([*map(float, each)] for each in lines)
+    assert x1 < x2
+    assert back_x1 > back_x2
+    assert y1 == y2 != back_y1 == back_y2
+    assert "<title>a to b: 1 time</title>" in svg
+    assert svg.count("<path") == 3  # two heads, and the rule
+    ET.fromstring(svg)
+
+
+def test_the_key_says_how_long_a_kilometre_is_and_what_is_darkest():
+    svg = drawn([["a@06-18", "b@06-18"], ["a@06-18"]])
+    assert ">200 m<" in svg  # the regions together are some 1,570 m wide
+    assert "darkest: 2 visits; widest way: 1 time" in svg
+    wide = Regions({"a": box(45, 9, 45.1, 10), "b": box(45, 10, 45.1, 11)}, {"a": (), "b": ()})
+    svg = draw_map(wide, Sequences.from_rows([["a"]], column="region"))
+    assert ">20 km<" in svg
+    assert "widest" not in svg
+
+
+def test_names_are_written_where_there_is_room():
+    regions = Regions(
+        {"a": box(45, 9, 45.1, 9.1), "tiny": box(45, 9.1, 45.001, 9.101)}, {"a": (), "tiny": ()}
+    )
+    svg = draw_map(regions, Sequences.from_rows([["a", "tiny"]], column="region"))
+    assert ">a</text>" in svg
+    assert ">tiny</text>" not in svg

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup, escape
 
+from sequester.data.grid import METRES_PER_DEGREE
+from sequester.hierarchies.labels import counted
 from sequester.mining.support import sequences_of
-from sequester.report.plot import RULE, SERIES
-from sequester.report.wording import number, shown
+from sequester.report.plot import INK, RULE, SERIES
+from sequester.report.wording import columns_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.release.release import Release
 
+    Point = npt.NDArray[np.float64]
+
 REGION = "region"
 """The column of regions."""
 WAYS = 20
@@ -30,7 +34,8 @@ WAYS = 20
 _WIDTH = 436.0
 _TALLEST = 560.0
 _EDGE = 6.0
-_LEAST = 4.0
+_KEY = 24.0
+_LETTER = 7.0
 _FAINTEST, _FULLEST = 0.08, 0.85
 
 
@@ -102,25 +107,71 @@ def draw_map(
     opening = f'<svg role="img" aria-label="{escape(title)}" viewBox="0 0 {size[0]} {size[1]}" '
     parts = [f'{opening}width="{size[0]}" height="{size[1]}">']
     # The largest first, so that what lies inside a group is not hidden by it.
-    by_size = np.argsort([-view.area(regions, name) for name in here.regions], kind="stable")
+    by_size = np.argsort([-np.prod(view.extent(regions, name)) for name in here.regions], kind="stable")
     for place in by_size.tolist():
         name, visits = here.regions[place], int(here.visits[place])
         shade = _FAINTEST + (_FULLEST - _FAINTEST) * visits / busiest
         corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in view.points(regions.outlines[name]).tolist())
         parts.append(
             f'<polygon points="{corners}" fill="{SERIES[0]}" fill-opacity="{shade:.2f}" stroke="{RULE}">'
-            f"<title>{escape(shown(name, 40))}: {number(visits)} visits</title></polygon>"
+            f"<title>{escape(shown(name, 40))}: {counted(visits, 'visit', 'visits')}</title></polygon>"
         )
     centres = view.points(regions.centres(here.regions))
     for start, end, count in here.ways:
-        (x, y), (to_x, to_y) = centres[start].tolist(), centres[end].tolist()
-        parts.append(
-            f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{to_y:.1f}" stroke="{SERIES[1]}" '
-            f'stroke-width="{1 + 3 * count / most:.1f}" stroke-opacity="0.7" stroke-linecap="round">'
-            f"<title>{escape(shown(here.regions[start], 40))} to {escape(shown(here.regions[end], 40))}: "
-            f"{number(count)} times</title></line>"
-        )
-    return Markup("".join([*parts, "</svg>"]))  # noqa: S704  (labels are escaped above)
+        about = f"{shown(here.regions[start], 40)} to {shown(here.regions[end], 40)}: {counted(count, 'time', 'times')}"
+        parts.append(_arrow(centres[start], centres[end], 1 + 3 * count / most, about))
+    parts += [
+        _name(name, centre, view.extent(regions, name))
+        for name, centre in zip(here.regions, centres, strict=True)
+    ]
+    if here.regions:
+        parts.append(_key(view, busiest, most if here.ways else 0))
+    return Markup("".join([*parts, "</svg>"]))  # noqa: S704  (labels are escaped below)
+
+
+def _arrow(start: Point, end: Point, width: float, about: str) -> str:
+    """Draw a way a little to the right of the straight line, so that the way back lies beside it."""
+    along = (end - start) / max(float(np.hypot(*(end - start))), 1e-9)
+    right = np.array([-along[1], along[0]])
+    side = (1 + width / 2) * right
+    head = 3 + 1.5 * width
+    (x, y), (tip_x, tip_y) = (start + side).tolist(), (end + side).tolist()
+    neck_x, neck_y = (end + side - head * along).tolist()
+    (left_x, left_y), (right_x, right_y) = (
+        (end + side - head * along + hand * head / 2 * right).tolist() for hand in (-1, 1)
+    )
+    return (
+        f'<g stroke="{SERIES[1]}" fill="{SERIES[1]}" opacity="0.75"><title>{escape(about)}</title>'
+        f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{neck_x:.1f}" y2="{neck_y:.1f}" stroke-width="{width:.1f}" />'
+        f'<path d="M{tip_x:.1f} {tip_y:.1f}L{left_x:.1f} {left_y:.1f}L{right_x:.1f} {right_y:.1f}Z" '
+        'stroke="none" /></g>'
+    )
+
+
+def _name(name: str, centre: Point, extent: Point) -> str:
+    """Write the name of a region in its middle, where there is room for it."""
+    text = shown(name, 12)
+    if extent[0] < _LETTER * (columns_of(text) + 1) or extent[1] < 2 * _LETTER:
+        return ""
+    x, y = centre.tolist()
+    return (
+        f'<text x="{x:.1f}" y="{y + _LETTER / 2:.1f}" text-anchor="middle" font-size="10" fill="{INK}" '
+        f'stroke="#fff" stroke-width="2" paint-order="stroke" pointer-events="none">{escape(text)}</text>'
+    )
+
+
+def _key(view: _View, busiest: int, most: int) -> str:
+    """Draw how long a kilometre is, and say what the darkest region and the widest way stand for."""
+    metres, length = view.rule()
+    y = view.height - _EDGE
+    named = f"{metres / 1000:g} km" if metres >= 1000 else f"{metres:g} m"
+    ways = f"; widest way: {counted(most, 'time', 'times')}" if most else ""
+    return (
+        f'<path d="M{_EDGE} {y - 4:.1f}v4h{length:.1f}v-4" fill="none" stroke="{INK}" />'
+        f'<text x="{_EDGE + length + 5:.1f}" y="{y:.1f}" font-size="11" fill="{INK}">{named}</text>'
+        f'<text x="{view.width - _EDGE}" y="{y:.1f}" font-size="11" fill="{INK}" text-anchor="end">'
+        f"darkest: {counted(busiest, 'visit', 'visits')}{ways}</text>"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,20 +212,29 @@ class _View:
         names = {name for each in shown for name in each.regions}
         corners = np.array([corner for name in sorted(names) for corner in regions.outlines[name]])
         if not corners.size:
-            return cls(0, 0, 1, 1, _WIDTH, _LEAST * _EDGE)
+            return cls(0, 0, 1, 1, _WIDTH, _KEY)
         (south, west), (north, east) = corners.min(axis=0), corners.max(axis=0)
         stretch = float(np.cos(np.radians((south + north) / 2)))
         wide, tall = max((east - west) * stretch, 1e-9), max(north - south, 1e-9)
         scale = min((_WIDTH - 2 * _EDGE) / wide, (_TALLEST - 2 * _EDGE) / tall)
-        return cls(south, west, stretch, scale, _WIDTH, tall * scale + 2 * _EDGE)
+        return cls(south, west, stretch, scale, _WIDTH, tall * scale + 2 * _EDGE + _KEY)
+
+    def rule(self) -> tuple[float, float]:
+        """Give a round number of metres that is at most a quarter of the picture wide, and its width."""
+        pixels = self.scale / METRES_PER_DEGREE
+        most = _WIDTH / 4 / pixels
+        ten = 10.0 ** np.floor(np.log10(most))
+        metres = max(step * ten for step in (1, 2, 5) if step * ten <= most)
+        return float(metres), float(metres * pixels)
 
     def points(self, places: npt.ArrayLike) -> npt.NDArray[np.float64]:
         degrees = np.asarray(places, np.float64).reshape(-1, 2)
         x = _EDGE + (degrees[:, 1] - self.west) * self.stretch * self.scale
-        y = self.height - _EDGE - (degrees[:, 0] - self.south) * self.scale
+        y = self.height - _EDGE - _KEY - (degrees[:, 0] - self.south) * self.scale
         return np.stack([x, y], axis=1)
 
-    def area(self, regions: Regions, name: str) -> float:
+    def extent(self, regions: Regions, name: str) -> Point:
+        """Give how wide and how high a region is in the picture."""
         points = self.points(regions.outlines[name])
-        extent: float = np.prod(points.max(axis=0) - points.min(axis=0))
+        extent: Point = points.max(axis=0) - points.min(axis=0)
         return extent
