@@ -118,7 +118,8 @@ def draw_map(
         )
     centres = view.points(regions.centres(here.regions))
     for start, end, count in here.ways:
-        about = f"{shown(here.regions[start], 40)} to {shown(here.regions[end], 40)}: {counted(count, 'time', 'times')}"
+        names = " to ".join(shown(here.regions[place], 40) for place in (start, end))
+        about = f"{names}: {counted(count, 'time', 'times')}"
         parts.append(_arrow(centres[start], centres[end], 1 + 3 * count / most, about))
     parts += [
         _name(name, centre, view.extent(regions, name))
