@@ -3,6 +3,7 @@
 from sequester.attacks.attack import attack_tables
 from sequester.attacks.exposure import Confidence, Exposure, Pattern
 from sequester.attacks.hidden_patterns import OrderGuess, Suspicion
+from sequester.attacks.hold_out import hold_out
 from sequester.attacks.inference import Inference
 from sequester.attacks.knowledge import expose
 from sequester.attacks.linkage import Linkage
@@ -27,4 +28,5 @@ __all__ = [
     "Suspicion",
     "attack_tables",
     "expose",
+    "hold_out",
 ]

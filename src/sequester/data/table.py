@@ -15,7 +15,7 @@ from sequester.data.sequences import Sequences
 if TYPE_CHECKING:
     import polars as pl
 
-    from sequester._typing import Codes, Counts, Offsets
+    from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.problems import Problem
     from sequester.data.regions import Regions
     from sequester.data.schema import Schema
@@ -125,15 +125,48 @@ class EventTable:
             return self
         # Trips stand in the order of their persons.
         firsts = np.flatnonzero(np.diff(self.owners, prepend=-1))
-        whole = object.__new__(EventTable)
-        changed = {
-            "persons": self.persons.gather(firsts),
-            "person_offsets": self.person_offsets[np.append(firsts, len(self.owners))],
-            "owners": None,
-        }
+        return self._with(
+            persons=self.persons.gather(firsts),
+            person_offsets=self.person_offsets[np.append(firsts, len(self.owners))],
+            owners=None,
+        )
+
+    def only(self, chosen: Mask) -> EventTable:
+        """Take the persons who are marked, or the trips; roles, hierarchies and protection stay as they are.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> from sequester.data.schema import Schema
+        >>> frame = pl.DataFrame({"user": list("aab"), "n": [1, 2, 1], "page": ["news", "tech", "news"]})
+        >>> table = EventTable(frame, Schema(person="user", order="n", symbol="page"))
+        >>> part = table.only(np.array([False, True]))
+        >>> part.persons.to_list(), part.labels, part.sequences.to_rows()
+        (['b'], {'page': ['news']}, [('news',)])
+        """
+        lengths, codes, owners = np.diff(self.person_offsets), self.sequences.columns, self.owners
+        is_kept = np.repeat(chosen, lengths)
+        if owners is not None:
+            owners = np.unique(owners[chosen], return_inverse=True)[1].astype(np.int32)
+        return self._with(
+            frame=self.frame.filter(is_kept),
+            rows=self.rows[is_kept],
+            persons=self.persons.filter(chosen),
+            person_offsets=np.concatenate([[0], np.cumsum(lengths[chosen])]).astype(np.int64),
+            times=None if self.times is None else self.times.filter(is_kept),
+            labels={
+                name: [labels[code] for code in np.unique(codes[name][is_kept]).tolist()]
+                for name, labels in self.labels.items()
+            },
+            owners=owners,
+        )
+
+    def _with(self, **changed: object) -> EventTable:
+        """Give a table that differs in some fields; it has been checked before."""
+        other = object.__new__(EventTable)
         for each in fields(self):
-            object.__setattr__(whole, each.name, changed.get(each.name, getattr(self, each.name)))
-        return whole
+            object.__setattr__(other, each.name, changed.get(each.name, getattr(self, each.name)))
+        return other
 
     def __repr__(self) -> str:
         return str(glance(self))
