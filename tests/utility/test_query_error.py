@@ -176,7 +176,7 @@ def test_what_cannot_be_asked_is_refused_by_name():
     with pytest.raises(ParameterError, match="each must ask for something"):
         Query(())
     with pytest.raises(
-        ParameterError, match="'R', which is no quasi-identifier or sensitive attribute: P, Q, D"
+        ParameterError, match="'R', which is no symbol, quasi-identifier or sensitive attribute: P, Q, D"
     ):
         QueryError(queries=[Query(({"R": ("a",)},))]).score(table, original=table)
     frame = pl.DataFrame({"who": ["a"], "n": [1], "P": ["a"]})

@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
 
-FORMULA = (
-    "NCP = Σ over cells of w_A · size(v) / leaves(A); size(v) = leaves(v), 0 for a leaf"
-)
+FORMULA = "NCP = Σ over cells of w_A · size(v) / leaves(A); size(v) = leaves(v), 0 for a leaf"
 REFERENCE = "Xu, Wang, Pei, Wang, Shi, Fu (2006); Sehatkar (2014), Eq. 2.1 and 2.2"
 
 

@@ -23,6 +23,8 @@ SURROGATES = range(0xD800, 0xE000)
 """Code points that a text may not hold."""
 MAX_CHARACTERS = 0x110000 - len(SURROGATES)
 """Symbols that can be written as one character each."""
+FORMULA = "Σ over persons of L(t, t') / persons; L = fewest insertions, deletions and substitutions of events"
+REFERENCE = "Levenshtein (1966); Pensa, Monreale, Pinelli, Pedreschi (2008), Definition 4"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +69,8 @@ class EditDistance:
             bounds=(0, None),
             means=f"How many items had to be inserted, deleted or substituted per {unit}, on average; "
             f"0 is unchanged, and a {unit} that is not released counts with all items.",
+            formula=FORMULA,
+            reference=REFERENCE,
         )
 
 

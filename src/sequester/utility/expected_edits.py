@@ -12,15 +12,13 @@ from sequester.errors import ParameterError
 from sequester.mining.support import sequences_of
 from sequester.utility.attributes import attributes_of
 from sequester.utility.cell_costs import weighed
+from sequester.utility.edit_distance import FORMULA, REFERENCE
 from sequester.utility.score import Score
 from sequester.utility.units import units_of
 
 if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
-
-FORMULA = "Σ over persons of L(t, t') / persons; L = fewest insertions, deletions and substitutions of events"
-REFERENCE = "Levenshtein (1966); Pensa, Monreale, Pinelli, Pedreschi (2008), Definition 4"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
 
+FORMULA = "number of persons whose released sequence has an item that is not in their original one"
+REFERENCE = "Pensa, Monreale, Pinelli, Pedreschi (2008), Fig. 1"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InventedItems:
@@ -53,4 +56,6 @@ class InventedItems:
             bounds=(0, pairs.n_persons),
             means=f"How many of the {pairs.n_persons} {pairs.unit} got an item that they never had; "
             "0 says that no item was made up.",
+            formula=FORMULA,
+            reference=REFERENCE,
         )

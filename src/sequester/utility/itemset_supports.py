@@ -24,6 +24,13 @@ _KL = (
     "added to each"
 )
 
+LOST_FORMULA = "number of itemsets with support at least min_support before and below it after"
+LOST_REFERENCE = "Gwadera, Gkoulalas-Divanis, Loukides (2013), Motivation 3/3"
+KL_FORMULA = "Σ of p log2(p / q); p, q = (support + 1) / their sum, before and after"
+KL_REFERENCE = (
+    "Kullback, Leibler (1951); Gwadera, Gkoulalas-Divanis, Loukides (2013), Experimental evaluation 1/3"
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemsetSupports:
@@ -90,6 +97,8 @@ class ItemsetSupports:
                 bounds=(0, len(found)),
                 means=f"How many of the {len(found)} itemsets of at least {self.min_support} persons{up_to}, "
                 "order ignored, can no longer be found.",
+                formula=LOST_FORMULA,
+                reference=LOST_REFERENCE,
             ),
             "kl_items": _divergence(before, after, f"{_KL}, over the {len(book)} items."),
             "kl_itemsets": _divergence(
@@ -114,4 +123,11 @@ def _divergence(before: Counts, after: Counts, means: str) -> Score:
     p, q = (before + 1) / (before + 1).sum(), (after + 1) / (after + 1).sum()
     # Rounding may leave a little less than nothing.
     value = max(float((p * np.log2(p / q)).sum()), 0.0) if len(before) else 0.0
-    return Score(value=value, goal="minimize", bounds=(0, None), means=means)
+    return Score(
+        value=value,
+        goal="minimize",
+        bounds=(0, None),
+        means=means,
+        formula=KL_FORMULA,
+        reference=KL_REFERENCE,
+    )

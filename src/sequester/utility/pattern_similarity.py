@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
 
+SIM1_FORMULA = "SIM1 = mean over s in S' of min(f'(s), f(s)) / max(f'(s), f(s))"
+SIM2_FORMULA = "SIM2 = min(|S'|, |S|) / max(|S'|, |S|)"
+REFERENCE = "Pensa, Monreale, Pinelli, Pedreschi (2008), section 5"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatternSimilarity:
@@ -95,6 +99,8 @@ class PatternSimilarity:
                 bounds=(0, 1),
                 means=f"How alike the relative frequencies in release and original are, on average over the "
                 f"{kind} in the release; 1 is equal.",
+                formula=SIM1_FORMULA,
+                reference=REFERENCE,
             ),
             "sim2": Score(
                 value=min(len(mined), len(known)) / larger if larger else 1.0,
@@ -102,6 +108,8 @@ class PatternSimilarity:
                 bounds=(0, 1),
                 means=f"How alike the numbers of {kind} in release and original are, the smaller over the "
                 "larger; 1 is equally many.",
+                formula=SIM2_FORMULA,
+                reference=REFERENCE,
             ),
         }
 

@@ -14,6 +14,7 @@ from sequester.engine import LocalEngine, part, silent
 from sequester.errors import ParameterError
 from sequester.hierarchies.labels import quoted
 from sequester.utility.score import Score
+from sequester.utility.units import units_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
 
     Amounts = npt.NDArray[np.float64]
 
+ERROR_FORMULA = "mean over queries of |estimate - count| / max(count, 1)"
+SPREAD_FORMULA = "standard deviation over queries of |estimate - count| / max(count, 1)"
+BIAS_FORMULA = "mean over queries of (estimate - count) / max(count, 1)"
+REFERENCE = "Sehatkar (2014), section 6.1, average relative error"
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -41,8 +47,9 @@ class Query:
     """
 
     events: tuple[Mapping[str, tuple[str, ...]], ...]
-    """What each event must have: attribute to the values that will do. Of a quasi-identifier any nodes may be
-    named, which stand for all leaves below them; of a sensitive attribute, values."""
+    """What each event must have: attribute to the values that will do. Of a quasi-identifier, or of a symbol
+    with a hierarchy, any nodes may be named, which stand for all leaves below them; of a sensitive attribute,
+    or of a symbol without one, values."""
 
     def __post_init__(self) -> None:
         given: object = self.events  # Python lets anything through.
@@ -140,7 +147,7 @@ class QueryError:
         truth = self.expected(original, original=original, engine=engine, progress=before)
         estimates = self.expected(released, original=original, engine=engine, progress=after)
         errors = (estimates - np.round(truth)) / np.maximum(np.round(truth), 1)
-        kind = f"{len(self.queries):,} counts of persons"
+        kind = f"{len(self.queries):,} counts of {units_of(original).many}"
         return {
             "query_error": Score(
                 value=float(np.abs(errors).mean()),
@@ -148,12 +155,16 @@ class QueryError:
                 bounds=(0, None),
                 means=f"How far {kind} that are estimated from the release lie from the true ones, as a "
                 "share of the true ones, on average; 0 is exact.",
+                formula=ERROR_FORMULA,
+                reference=REFERENCE,
             ),
             "query_error_spread": Score(
                 value=float(np.abs(errors).std()),
                 goal="minimize",
                 bounds=(0, None),
                 means=f"The standard deviation of that error over the {kind}.",
+                formula=SPREAD_FORMULA,
+                reference=REFERENCE,
             ),
             "query_bias": Score(
                 value=float(errors.mean()),
@@ -161,6 +172,8 @@ class QueryError:
                 bounds=(-1, None),
                 means=f"By how much {kind} are estimated too high on average, as a share of the true ones; "
                 "below 0 they are estimated too low, as suppressed events make them.",
+                formula=BIAS_FORMULA,
+                reference=REFERENCE,
             ),
         }
 
@@ -172,13 +185,20 @@ class QueryError:
 def _sources(name: str, original: EventTable) -> tuple[str, ...]:
     """Name the columns that a condition is about; an unknown attribute is refused."""
     schema = original.schema
-    if name in schema.quasi:
+    if _has_nodes(name, original):
         return (name,)
     if name in schema.sensitive:
         return schema.sensitive[name].columns
-    known = ", ".join((*schema.quasi, *schema.sensitive))
-    msg = f"queries ask for {quoted(name)}, which is no quasi-identifier or sensitive attribute: {known}"
+    symbol = () if original.symbol is None else (original.symbol,)
+    known = ", ".join((*symbol, *schema.quasi, *schema.sensitive))
+    kinds = "symbol, quasi-identifier or sensitive attribute"
+    msg = f"queries ask for {quoted(name)}, which is no {kinds}: {known}"
     raise ParameterError(msg)
+
+
+def _has_nodes(name: str, original: EventTable) -> bool:
+    """Tell whether nodes of a tree can be asked for, rather than values."""
+    return name in original.schema.quasi or name == original.symbol
 
 
 def _columns_of(queries: Sequence[Query], original: EventTable, sequences: Sequences) -> dict[str, int]:
@@ -228,7 +248,7 @@ def _compile(
                         table = _chances(
                             sequences.codebooks[column].labels,
                             labels,
-                            original.hierarchies[column] if name in original.schema.quasi else None,
+                            original.hierarchies.get(column) if _has_nodes(name, original) else None,
                         )
                         places[key] = n_chances
                         chances.append(table)

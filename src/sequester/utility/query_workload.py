@@ -23,7 +23,7 @@ def draw_queries(
 
     Half of the queries are about one event, the others about several in their order where the person has
     several. Every value is asked for as it was, or as coarse as one of the levels below the root of its
-    tree.
+    tree. Attributes with more weight are asked for more often, those without weight never.
 
     Examples
     --------
@@ -49,27 +49,35 @@ def draw_queries(
         msg = "queries are drawn from persons, and the table has none"
         raise ParameterError(msg)
     draw = np.random.default_rng(seed)
-    names = list(table.schema.quasi)
-    return [_draw(table, names, draw, most_events if i % 2 else 1, most_items) for i in range(n)]
+    weights = {name: each.weight for name, each in table.schema.quasi.items() if each.weight > 0}
+    if table.symbol is not None:
+        weights = {table.symbol: 1.0}
+    if not weights:
+        msg = "queries ask for a symbol or for quasi-identifiers with a weight, and there are none"
+        raise ParameterError(msg)
+    return [_draw(table, weights, draw, most_events if i % 2 else 1, most_items) for i in range(n)]
 
 
 def _draw(
-    table: EventTable, names: list[str], draw: np.random.Generator, most_events: int, most_items: int
+    table: EventTable, weights: dict[str, float], draw: np.random.Generator, most_events: int, most_items: int
 ) -> Query:
+    names, total = list(weights), sum(weights.values())
+    chances = None if len({*weights.values()}) == 1 else [weight / total for weight in weights.values()]
     person = int(draw.integers(table.n_persons))
     start, stop = (int(each) for each in table.person_offsets[person : person + 2])
     size = int(draw.integers(1, min(most_events, stop - start) + 1))
     events = []
     for event in np.sort(draw.choice(np.arange(start, stop), size, replace=False)):
         chosen = draw.choice(
-            len(names), int(draw.integers(1, min(most_items, len(names)) + 1)), replace=False
+            len(names), int(draw.integers(1, min(most_items, len(names)) + 1)), replace=False, p=chances
         )
         asked = {}
         for place in np.sort(chosen):
             name = names[place]
-            tree, sequences = table.hierarchies[name], table.sequences
+            tree, sequences = table.hierarchies.get(name), table.sequences
             label = sequences.codebooks[name].labels[sequences.columns[name][event]]
-            level = int(draw.integers(tree.height))
-            asked[name] = (tree.generalize(label, level),)
+            asked[name] = (
+                label if tree is None else tree.generalize(label, int(draw.integers(tree.height))),
+            )
         events.append(asked)
     return Query(tuple(events))

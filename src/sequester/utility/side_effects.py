@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester import kernels
-from sequester.mining.frequent import frequent
+from sequester.mining.frequent import MAX_PATTERNS, frequent
 from sequester.utility.score import Score
 
 if TYPE_CHECKING:
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from sequester.mining.patterns import Patterns
 
 Pattern = tuple[str, ...]
+
+LOST_FORMULA = "|S - S'|; S, S' = frequent patterns without a sensitive one, before and after"
+GHOST_FORMULA = "|S' - S|; S, S' as for lost patterns"
+REFERENCE = "Gwadera, Gkoulalas-Divanis, Loukides (2013), Background 4/4"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +51,8 @@ class SideEffects:
     """Persons that make a pattern frequent."""
     max_length: int | None = None
     """Longest pattern that counts."""
+    max_patterns: int = MAX_PATTERNS
+    """More patterns than this on either side are refused."""
 
     def score(
         self, released: EventTable | Sequences, *, original: EventTable | Sequences
@@ -63,12 +69,16 @@ class SideEffects:
                 bounds=(0, len(before)),
                 means=f"How many of the {len(before)} {what} can no longer be found, those that had to be "
                 "hidden left aside.",
+                formula=LOST_FORMULA,
+                reference=REFERENCE,
             ),
             "ghost_patterns": Score(
                 value=float(len(after) - n_shared),
                 goal="minimize",
                 bounds=(0, None),
                 means=f"How many {what} are found that were not so frequent before.",
+                formula=GHOST_FORMULA,
+                reference=REFERENCE,
             ),
         }
 
@@ -86,7 +96,9 @@ class SideEffects:
 
     def _mine(self, data: EventTable | Sequences) -> set[Pattern]:
         """Mine what is frequent and contains no sensitive pattern."""
-        found = frequent(data, min_support=self.min_support, max_length=self.max_length)
+        found = frequent(
+            data, min_support=self.min_support, max_length=self.max_length, max_patterns=self.max_patterns
+        )
         owed = _contain_any(found, self.sensitive)
         return {labels for labels, is_owed in zip(found.labels, owed, strict=True) if not is_owed}
 

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from sequester.utility.attributes import Attribute
 
 FORMULA = "Σ over attributes of w_A · Σ over values of p log2(p / q) / Σ w_A; p, q = (events + 1) / their sum"
-REFERENCE = (
-    "Kullback, Leibler (1951); for items, Gwadera, Gkoulalas-Divanis, Loukides (2013)"
-)
+REFERENCE = "Kullback, Leibler (1951); for items, Gwadera, Gkoulalas-Divanis, Loukides (2013)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
