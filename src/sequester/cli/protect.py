@@ -15,6 +15,7 @@ from sequester.errors import InputError
 
 if TYPE_CHECKING:
     from sequester.workflow.dry_run import Forecast
+    from sequester.workflow.judgement import Judged
     from sequester.workflow.protect import Protected
 
 
@@ -32,6 +33,10 @@ def protect(
             metavar="DIR", help="Keep the steps of a long run there, and resume one that was stopped."
         ),
     ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="No attacks and no reasons; the internal report has neither."),
+    ] = False,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Check everything, estimate time and feasibility, write nothing."),
@@ -48,11 +53,18 @@ def protect(
     """Make a release, verified, with a certificate.
 
     Reads the configuration and its data, applies the method, writes the files, verifies them as a
-    recipient would, and only then puts them in their place.
+    recipient would, and only then puts them in their place. Simulated adversaries try it before that, and its
+    changes are explained in the internal report.
     """
     terminal = Terminal(json, quiet)
     if follow is not None:
-        given = {"--out": out, "--force": force, "--checkpoint": checkpoint, "--dry-run": dry_run}
+        given = {
+            "--out": out,
+            "--force": force,
+            "--checkpoint": checkpoint,
+            "--quick": quick,
+            "--dry-run": dry_run,
+        }
         _follow(config, follow, [name for name, value in given.items() if value], terminal)
         return
     if dry_run:
@@ -72,6 +84,7 @@ def protect(
                 seed=seed,
                 force=force,
                 checkpoint=checkpoint,
+                quick=quick,
                 progress=progress,
                 warn=terminal.warn,
             )
@@ -117,10 +130,20 @@ def _tell(done: "Protected") -> Iterator[str]:
             f"{release.n_persons:,} of {release.n_input_persons:,} {release.unit} are in the release, with "
             f"{release.frame.height:,} events; {lost}"
         )
+    if done.judged.risks:
+        yield _withstood(done.judged)
     yield f"to hand out      {written.path}"
     yield f"to read          {written.path / 'report.html'}"
     yield f"stays in house   {written.internal}"
     yield f"certificate      {written.certificate_sha256} (send it by another way)"
+
+
+def _withstood(judged: "Judged") -> str:
+    tried = f"{len(judged.risks):,} attacks were tried"
+    claimed = sum(risk.bound is not None for risk in judged.risks)
+    if not claimed:
+        return f"{tried}; the promise says nothing about them, and internal/report.html what they achieve"
+    return f"{tried}, {claimed:,} of them against the promise: none achieved more than is promised"
 
 
 def _foretell(forecast: "Forecast") -> Iterator[str]:

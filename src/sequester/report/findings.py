@@ -45,6 +45,18 @@ class Timings:
         """All phases together."""
         return sum(each.seconds for each in self.phases)
 
+    @property
+    def longest(self) -> tuple[Phase, ...]:
+        """The phases that take at least a hundredth of the time, and the rest together."""
+        least = self.seconds / 100
+        shown = [each for each in self.phases if each.seconds >= least]
+        rest = self.seconds - sum(each.seconds for each in shown)
+        return (
+            (*shown, Phase(name="everything else", seconds=rest))
+            if len(shown) < len(self.phases)
+            else (*shown,)
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Give the part of the document about time and memory."""
         return {

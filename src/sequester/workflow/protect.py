@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sequester.bundle.write import write
 from sequester.engine import part, silent
+from sequester.report.stopwatch import Stopwatch
 from sequester.workflow.checkpoint import FolderCheckpoint
 from sequester.workflow.config import Config
 from sequester.workflow.hearing import hearing, keep_quiet
 from sequester.workflow.job import Job, tell_problems
+from sequester.workflow.judgement import UNJUDGED, judge
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from sequester.engine import Engine, Progress
     from sequester.release.release import Release
     from sequester.workflow.hearing import Warn
+    from sequester.workflow.judgement import Judged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +35,8 @@ class Protected:
     """Where it is."""
     warnings: tuple[str, ...]
     """What the steward must know."""
+    judged: Judged = UNJUDGED
+    """What adversaries achieved, and why the data was changed."""
 
     def to_json(self) -> dict[str, Any]:
         """Give the document that ``protect --json`` prints."""
@@ -40,6 +46,10 @@ class Protected:
             "persons": {"input": self.release.n_input_persons, "released": self.release.n_persons},
             "events": {"input": self.release.n_input_events, "lost": self.release.n_lost_events},
             "warnings": list(self.warnings),
+            "attacks": {
+                "tried": len(self.judged.risks),
+                "claimed": sum(risk.bound is not None for risk in self.judged.risks),
+            },
         }
 
 
@@ -50,6 +60,7 @@ def protect(
     seed: str | None = None,
     force: bool = False,
     checkpoint: str | Path | None = None,
+    quick: bool = False,
     engine: Engine | None = None,
     progress: Progress = silent,
     warn: Warn = keep_quiet,
@@ -57,15 +68,19 @@ def protect(
     """Make the release that a configuration describes; `out` and `seed` win over it.
 
     `checkpoint` is a folder for the steps of a long run: one that was interrupted is resumed to the same
-    bytes, and the folder goes when the release is there.
+    bytes, and the folder goes when the release is there. Adversaries try the release before it is written,
+    and its changes are explained; `quick` leaves out both, and the internal report has nothing about them.
 
     Raises
     ------
     InputError
         Where the configuration, the data or the output is at fault; nothing has been written.
     UnattainableError
-        Where no release keeps the promise, or too much would be lost; nothing has been written.
+        Where no release keeps the promise, too much would be lost, or an adversary achieves more than is
+        promised; nothing has been written.
     """
+    watch = Stopwatch()
+    watch.begin("reading")
     with hearing(warn) as heard:
         job = Job.of(
             config if isinstance(config, Config) else Config.load(config), out=out, seed=seed, force=force
@@ -74,14 +89,26 @@ def protect(
         table = job.config.table()
         tell_problems(table)
         kept = None if checkpoint is None else FolderCheckpoint.of(checkpoint, job, table)
+        began = time.monotonic()
         release = job.method.apply(
             table,
             seed=job.seed if kept is None else kept.seed,
             engine=engine,
-            progress=part(progress, 0.15, 0.7),
+            progress=watch.heard(part(progress, 0.1, 0.55), "protecting"),
             checkpoint=kept,
         )
         release = replace(release, event_log=job.config.event_log)
+        judged = UNJUDGED
+        if not quick:
+            judged = judge(
+                release,
+                table,
+                job.method,
+                seconds=time.monotonic() - began,
+                stopwatch=watch,
+                engine=engine,
+                progress=part(progress, 0.55, 0.75),
+            )
         written = write(
             release,
             job.out,
@@ -91,8 +118,12 @@ def protect(
             config_toml=job.to_toml(release.seed),
             pseudonyms=job.config.settings.release.pseudonyms,
             max_suppressed=job.config.settings.release.max_suppressed,
-            progress=part(progress, 0.7, 1.0),
+            risks=judged.risks,
+            explanation=judged.explanation,
+            notes=("Attacks and reasons were left out: the run was quick.",) if quick else judged.notes,
+            stopwatch=watch,
+            progress=watch.heard(part(progress, 0.75, 1.0), "writing"),
         )
         if kept is not None:
             kept.remove()
-        return Protected(release=release, written=written, warnings=tuple(heard))
+        return Protected(release=release, written=written, warnings=tuple(heard), judged=judged)
