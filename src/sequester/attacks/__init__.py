@@ -5,6 +5,7 @@ from sequester.attacks.exposure import Confidence, Exposure, Pattern
 from sequester.attacks.hidden_patterns import OrderGuess, Suspicion
 from sequester.attacks.hold_out import hold_out
 from sequester.attacks.inference import Inference
+from sequester.attacks.intersection import Intersection
 from sequester.attacks.knowledge import expose
 from sequester.attacks.linkage import Linkage
 from sequester.attacks.positions import PositionGuess
@@ -12,11 +13,14 @@ from sequester.attacks.presence import Presence
 from sequester.attacks.recognition import Recognition
 from sequester.attacks.risk import Risk
 from sequester.attacks.share import Share
+from sequester.attacks.snapshot_guess import ArrivalGuess, SnapshotGuess
 
 __all__ = [
+    "ArrivalGuess",
     "Confidence",
     "Exposure",
     "Inference",
+    "Intersection",
     "Linkage",
     "OrderGuess",
     "Pattern",
@@ -25,6 +29,7 @@ __all__ = [
     "Recognition",
     "Risk",
     "Share",
+    "SnapshotGuess",
     "Suspicion",
     "attack_tables",
     "expose",
