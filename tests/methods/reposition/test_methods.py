@@ -113,6 +113,15 @@ def test_records_are_published_as_they_came_or_later():
     }
 
 
+@pytest.mark.parametrize("method", [sq.SuppressOnly, sq.MergeSnapshots])
+def test_what_moves_nothing_has_no_distances(method):
+    table = record_table(["abab", "abba", "bbaa", "aabb"])
+    release = release_of(method(l=2, window=2, snapshot="order", then="none"), table)
+    assert not any("later" in plot.title for plot in release.plots)
+    assert not {"moved_records", "mean_distance", "reposition_cost"} & set(release.utility)
+    assert {"unpublished_records", "window_query_error"} <= set(release.utility)
+
+
 def test_persons_in_several_snapshots_are_counted_and_told():
     with pytest.warns(SequesterWarning, match="4 persons have records in several published snapshots"):
         sq.Reposition(l=2, window=1, snapshot="order").apply(

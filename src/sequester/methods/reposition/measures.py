@@ -115,25 +115,37 @@ def _nodes(tree: Hierarchy, labels: pl.Series) -> Codes:
     return labels.replace_strict(found, return_dtype=pl.Int32).to_numpy()
 
 
-def scores(distances: Counts, published: Mask, loss: float, asked: Asked) -> dict[str, Score]:
-    """Put the figures together; none of them leaves the house."""
+def scores(distances: Counts, published: Mask, loss: float, asked: Asked, *, moves: bool) -> dict[str, Score]:
+    """Put the figures together; none of them leaves the house. What never `moves` has no distances."""
     n_records = max(len(published), 1)
-    out = distances[published]
-    return {
-        "moved_records": Score(
-            value=float((out > 0).sum()) / n_records,
-            goal="minimize",
-            bounds=(0, 1),
-            means="The share of records that are published later than they came.",
-        ),
+    found = {
         "unpublished_records": Score(
             value=float((~published).sum()) / n_records,
             goal="minimize",
             bounds=(0, 1),
             means="The share of records that are not published.",
         ),
+        "window_query_error": Score(
+            value=asked.error,
+            goal="minimize",
+            bounds=(0, None),
+            means="By how much counts over windows of time are off, relative to the count, on average over "
+            "random predicates and windows of 1 to 14 snapshots.",
+        ),
+    }
+    return found | (_moved(distances[published], n_records, loss) if moves else {})
+
+
+def _moved(distances: Counts, n_records: int, loss: float) -> dict[str, Score]:
+    return {
+        "moved_records": Score(
+            value=float((distances > 0).sum()) / n_records,
+            goal="minimize",
+            bounds=(0, 1),
+            means="The share of records that are published later than they came.",
+        ),
         "mean_distance": Score(
-            value=float(out.mean()) if out.size else 0.0,
+            value=float(distances.mean()) if distances.size else 0.0,
             goal="minimize",
             bounds=(0, None),
             means="By how many snapshots a published record is late, on average.",
@@ -143,12 +155,5 @@ def scores(distances: Counts, published: Mask, loss: float, asked: Asked) -> dic
             goal="minimize",
             bounds=(0, None),
             means="The costs of all distances and of all records that are not published, added up.",
-        ),
-        "window_query_error": Score(
-            value=asked.error,
-            goal="minimize",
-            bounds=(0, None),
-            means="By how much counts over windows of time are off, relative to the count, on average over "
-            "random predicates and windows of 1 to 14 snapshots.",
         ),
     }

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 _MOST = 20
 
 
-def distance_plot(distances: Counts, published: Mask, merged: int) -> Plot:
-    """Show by how many snapshots records were moved; spans of several have no distances."""
-    moved = np.bincount(distances[published]) if published.any() and merged == 1 else np.zeros(1, np.int64)
+def distance_plot(distances: Counts, published: Mask) -> Plot:
+    """Show by how many snapshots records were moved."""
+    moved = np.bincount(distances[published], minlength=1)
     return Plot(
         title="Records by how many snapshots later they are published",
         unit="records",

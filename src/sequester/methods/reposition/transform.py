@@ -89,6 +89,7 @@ def transform(
     is_out = placement.slots >= 0
     distances = placement.slots - placement.homes
     betas = np.array(method.costs.betas(labels))
+    moves = len(method.costs.mu) > 1
     loss = float(np.array(method.costs.mu)[distances[is_out]].sum() + betas[values[~is_out]].sum())
     asked = measure_queries(table, tables.tables, exact.numbers, spans_of(placement.labels, method.merged))
     return Outcome(
@@ -101,11 +102,11 @@ def transform(
         limits=method.limits,
         warnings=_warnings(table, placement),
         plots=(
-            distance_plot(distances, is_out, method.merged),
+            *((distance_plot(distances, is_out),) if moves else ()),
             expired_plot(values[~is_out], labels),
             asked.plot,
         ),
-        scores=scores(distances, is_out, loss, asked),
+        scores=scores(distances, is_out, loss, asked, moves=moves),
     )
 
 
@@ -161,19 +162,21 @@ def _refuse_few_values(method: SnapshotMethod, line: Timeline, values: Codes, at
         if most >= needed:
             return
     within = "any snapshot" if reach == 1 else f"any {reach} snapshots in a row"
-    could = f"l = {most} could be kept" if most >= 2 else "no l above 1 can be kept"
     msg = (
         f"l = {method.l} needs {needed} different values of {attribute} within a window, and there are at "
-        f"most {most} in {within}: nothing can be published; {could}"
+        f"most {most} in {within}: nothing can be published"
     )
-    raise UnattainableError(msg, achieved={"l": most})
+    distinct = len(occurring)
+    if distinct < 2:
+        msg = f"{msg}; no l above 1 can be kept"
+        raise UnattainableError(msg, achieved={"l": distinct})
+    raise UnattainableError(msg)
 
 
 def _nothing(method: SnapshotMethod, attribute: str) -> UnattainableError:
     return UnattainableError(
         f"l = {method.l} leaves no record that can be published: values of {attribute} are too uneven in "
-        "every snapshot, or all records of a window are of too few persons",
-        achieved={},
+        "every snapshot, or all records of a window are of too few persons"
     )
 
 
