@@ -33,6 +33,12 @@ def attack(
         Path,
         typer.Option(metavar="CONFIG", help="The configuration it was made from: what adversaries know."),
     ],
+    held_out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CONFIG", help="A configuration of persons who are not in the release: the control."
+        ),
+    ] = None,
     known: Annotated[
         str,
         typer.Option(metavar="1-3", parser=_sizes, help="How many items they know: a number or a range."),
@@ -53,7 +59,8 @@ def attack(
     """Let simulated adversaries try a release.
 
     They know some items of persons of the original, and look for them in the original, in the release and
-    in a control. Exit 1 if one of them achieves more than the release claims.
+    in a control: the release with its values dealt out anew, or instead of these persons others who were held
+    out. Exit 1 if one of them achieves more than the release claims.
     """
     from sequester.workflow.attack import attack_release  # noqa: PLC0415  (--help need not wait for polars)
 
@@ -63,6 +70,7 @@ def attack(
         found = attack_release(
             folder,
             original=original,
+            held_out=held_out,
             known=range(int(low), int(high or low) + 1),
             targets=targets,
             seed=seed,

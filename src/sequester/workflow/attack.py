@@ -14,17 +14,22 @@ from sequester.data.table import EventTable
 from sequester.datasets import SEED
 from sequester.engine import part, silent
 from sequester.errors import InputError, SchemaError
+from sequester.hierarchies.labels import ROOT, listed
 from sequester.privacy.model import RecordModel
 from sequester.verify.claim import claimed_model, rebuild
+from sequester.verify.pseudonyms import PSEUDONYMS, with_owners
 from sequester.workflow.background import background, method_of, who_is_who
 from sequester.workflow.config import Config
 from sequester.workflow.hearing import hearing, keep_quiet
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    import polars as pl
+
+    from sequester._typing import Codes
     from sequester.attacks import Risk
     from sequester.engine import Engine, Progress
     from sequester.privacy import PrivacyModel
@@ -62,6 +67,8 @@ def attack(
     release: Release,
     *,
     original: EventTable,
+    held_out: EventTable | None = None,
+    groups: Mapping[str, str] | None = None,
     known: Sequence[int] = KNOWN,
     targets: int = TARGETS,
     seed: str | None = None,
@@ -73,6 +80,10 @@ def attack(
     They know up to so many items of persons of `original`, drawn by the seed, of every kind that the table
     allows, and look for them in the release, in the original and in a control. Each risk carries the bound
     that the release claims against this adversary, where it claims one.
+
+    The control are persons who were `held_out` of the release, see `sequester.attacks.hold_out`; without any
+    it is the release with its values dealt out anew. `groups` leads from protected values to groups of
+    similar ones; by default, hierarchies and rules of protection say which are similar.
 
     Examples
     --------
@@ -87,10 +98,13 @@ def attack(
     ...         print(risk.raw.value, risk.bound, risk.is_within)
     1.0 0.5 True
     """
-    given: object = original  # Python lets anything through.
-    if not isinstance(given, EventTable):
-        msg = f"original must be an EventTable, got {type(given).__name__}"
-        raise SchemaError(msg)
+    given: dict[str, object] = {"original": original}  # Python lets anything through.
+    if held_out is not None:
+        given["held_out"] = held_out
+    for name, table in given.items():
+        if not isinstance(table, EventTable):
+            msg = f"{name} must be an EventTable, got {type(table).__name__}"
+            raise SchemaError(msg)
     released = None if isinstance(release.model, RecordModel) else release.table
     return _attack(
         release.model,
@@ -107,6 +121,9 @@ def attack(
             engine=engine,
             progress=progress,
         ),
+        held_out=held_out,
+        groups=groups,
+        owners=_owners(released, original, release.pseudonyms),
     )
 
 
@@ -114,6 +131,7 @@ def attack_release(
     folder: str | os.PathLike[str],
     *,
     original: str | Path | Config,
+    held_out: str | Path | Config | None = None,
     known: Sequence[int] = KNOWN,
     targets: int = TARGETS,
     seed: str | None = None,
@@ -122,6 +140,8 @@ def attack_release(
     warn: Warn = keep_quiet,
 ) -> Attack:
     """Attack the release in `folder`; `original` is the configuration that it was made from.
+
+    `held_out` is a configuration of persons who are not in it, for the control.
 
     Raises
     ------
@@ -134,18 +154,23 @@ def attack_release(
         config = original if isinstance(original, Config) else Config.load(original)
         progress(0.1, "reading the original")
         table = config.table()
+        others = None
+        if held_out is not None:
+            progress(0.15, "reading who was held out")
+            others = (held_out if isinstance(held_out, Config) else Config.load(held_out)).table()
         method = None if config.settings.method is None else config.method()
         certificate = opened.certificate
         model = claimed_model(certificate, None if method is None else method.model().about(table))
         released = None
         if not isinstance(model, RecordModel):
             released = rebuild(opened.frame, certificate, opened.hierarchies)
-            _refuse_strangers(released, table)
         # What may not be published, such as patterns, is in the configuration.
         if method is not None and method.name != certificate.method:
             method = None
         unpublished = {} if method is None else method.parameters()
         pseudonyms = None if released is None else who_is_who(folder, opened.frame, table)
+        if table.owners is not None and pseudonyms is None and released is not None:
+            warn(f"no {PSEUDONYMS} was found, so released trips are counted, and not persons")
         risks = _attack(
             model,
             Case(
@@ -161,18 +186,31 @@ def attack_release(
                 engine=engine,
                 progress=part(progress, 0.2, 1.0),
             ),
+            held_out=others,
+            owners=_owners(released, table, pseudonyms),
         )
         return Attack(risks=tuple(risks), model=certificate.model)
 
 
-def _attack(model: PrivacyModel, case: Case) -> list[Risk]:
+def _attack(
+    model: PrivacyModel,
+    case: Case,
+    *,
+    held_out: EventTable | None = None,
+    groups: Mapping[str, str] | None = None,
+    owners: Codes | None = None,
+) -> list[Risk]:
     """Let everybody try who fits the release, those last who fit its promise only."""
     risks: list[Risk] = []
     if case.released is not None:
+        _refuse_strangers(case.released, case.original)
         risks = attack_tables(
             case.released,
             original=case.original,
             model=model,
+            held_out=held_out,
+            groups=groups,
+            owners=owners,
             known=case.known,
             targets=case.targets,
             seed=case.seed,
@@ -189,12 +227,36 @@ def _attack(model: PrivacyModel, case: Case) -> list[Risk]:
     return risks
 
 
+def _owners(
+    released: EventTable | None, original: EventTable, pseudonyms: pl.DataFrame | None
+) -> Codes | None:
+    """Tell whose each released trip is; None where there are no trips, or it is not known."""
+    if released is None or original.owners is None or pseudonyms is None:
+        return None
+    return with_owners(pseudonyms, released).owners
+
+
 def _refuse_strangers(released: EventTable, original: EventTable) -> None:
-    """Refuse an original that has other columns than the release."""
+    """Refuse an original that has other columns or values than the release, or fewer persons."""
     if (released.symbol is None) != (original.symbol is None):
         msg = "one of the release and the original has a symbol per event, and the other quasi-identifiers"
         raise InputError(msg)
-    missing = [name for name in released.schema.quasi if name not in original.schema.quasi]
-    if missing:
-        msg = f"the release has the quasi-identifier {missing[0]!r}, and the original has no such column"
+    pairs = {name: name for name in (*released.schema.quasi, *released.schema.sensitive_columns)}
+    if released.symbol is not None and original.symbol is not None:
+        pairs = {released.symbol: original.symbol}
+    for name, own in pairs.items():
+        if own not in original.labels:
+            msg = f"the release has the column {name!r}, and the original has no such column"
+            raise InputError(msg)
+        tree = original.hierarchies.get(own)
+        known = original.labels[own] if tree is None else tree.labels
+        strange = set(released.labels[name]).difference(known, [ROOT])
+        if strange:
+            msg = (
+                f"the release has {listed(strange)} in column {name!r}, which the original cannot become: "
+                "give the configuration that it was made from"
+            )
+            raise InputError(msg)
+    if released.n_persons > original.n_persons:
+        msg = f"the release has {released.n_persons:,} persons, and the original {original.n_persons:,}"
         raise InputError(msg)
