@@ -25,6 +25,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from ledger import growth as power
+from ledger import note
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.datasets import desynpuf
@@ -165,12 +167,6 @@ def told(what: str, figures: dict[str, float]) -> None:
     )
 
 
-def judged(what: str, value: float, bar: float, *, least: bool = False) -> bool:
-    is_met = value >= bar if least else value <= bar
-    print(f"  {'met' if is_met else 'MISSED'}: {what} {value:,.2f}, the bar is {bar:,.2f}")
-    return is_met
-
-
 def twin(folder: Path) -> bool:
     """The plain algorithm in Python, on as many persons as it finishes in a while: the same classes."""
     sys.path.insert(0, str(ROOT / "tests"))
@@ -204,21 +200,23 @@ def twin(folder: Path) -> bool:
     expected = oracle.cblda(rules, risks, persons)
     plain = time.perf_counter() - start
     is_equal = classes_of(table, solution) == by_oracle(expected)
-    print(f"plain algorithm, {TWIN:,} persons: {plain:.1f} s; ours {seconds * 1e3:.1f} ms; equal: {is_equal}")
-    return judged("times the plain algorithm", plain / seconds, LEAST_LEAD, least=True) and is_equal
+    what = f"{TWIN:,} persons: the plain algorithm in Python"
+    fine = note("equality", what, is_equal)
+    return note("lead", what, plain / seconds, bar=LEAST_LEAD) and fine
 
 
 def growth(folder: Path, largest: int) -> bool:
     """Time and memory over sizes; memory must grow no faster than persons."""
     is_met = True
-    for size in SIZES:
-        if size <= largest:
-            figures = ask(folder, size)
-            told("exact", figures)
-            if size in SECONDS:
-                is_met &= judged("seconds", figures["seconds"], SECONDS[size])
-            if size in MEMORY:
-                is_met &= judged("GB", figures["memory"] / 1e9, MEMORY[size] / 1e9)
+    sizes, times = [size for size in SIZES if size <= largest], []
+    for size in sizes:
+        figures = ask(folder, size)
+        told("exact", figures)
+        times.append(figures["seconds"])
+        is_met &= note("seconds", f"{size:,} persons, exact", figures["seconds"], bar=SECONDS.get(size))
+        is_met &= note("memory", f"{size:,} persons, exact", figures["memory"], bar=MEMORY.get(size))
+    if len(sizes) > 1:
+        note("growth", f"{sizes[0]:,} to {sizes[-1]:,} persons, exact", power(sizes, times))
     return is_met
 
 
@@ -240,7 +238,8 @@ def million(folder: Path, largest: int) -> bool:
         return True
     figures = ask(folder, MILLION, exact=60_000, block=BLOCK)
     told(f"{figures['blocks']:.0f} blocks of {BLOCK:,}", figures)
-    return judged("seconds", figures["seconds"], SECONDS[MILLION])
+    note("memory", f"{MILLION:,} persons in blocks", figures["memory"])
+    return note("seconds", f"{MILLION:,} persons in blocks", figures["seconds"], bar=SECONDS[MILLION])
 
 
 def main() -> int:

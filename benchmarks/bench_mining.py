@@ -27,6 +27,9 @@ import threading
 import time
 from pathlib import Path
 
+from ledger import growth as power
+from ledger import note
+
 ROOT = Path(__file__).parents[1]
 # File, minimum support, and how many times faster than prefixspan and seq2pat, and than SPMF, at least.
 SETS = {
@@ -218,12 +221,10 @@ def peers(arguments: argparse.Namespace) -> bool:
             for runner in runners:
                 runner.stop()
         us, *others = runners
-        print(
-            f"{name} at {min_support:,}: {us.found['all'][0]:,} patterns, ours {us.best:.4f} s "
-            f"({us.busy:.4f} s of processors), "
-            f"peak memory {us.peak / 1e9:.2f} GB (bar {LARGEST_MEMORY / 1e9:.1f} GB)"
-        )
-        holds &= us.peak <= LARGEST_MEMORY
+        what = f"{name} at {min_support:,}, {us.found['all'][0]:,} patterns"
+        print(f"{what}: {us.busy:.4f} s of processors")
+        note("seconds", what, us.best)
+        holds &= note("memory", what, us.peak, bar=LARGEST_MEMORY)
         for runner in others:
             which = "longer" if runner.name == "seq2pat" else "all"
             same = runner.found[which] == us.found[which]
@@ -231,16 +232,15 @@ def peers(arguments: argparse.Namespace) -> bool:
             bar = least_spmf if runner.name == "spmf" else least_lead
             memory = f", peak {runner.peak / 1e9:.2f} GB" if runner.peak else ""
             busy = f" ({runner.busy:.2f} s)" if runner.busy < float("inf") else ""
-            print(
-                f"  {runner.name:<12}{runner.best:8.2f} s{busy}{memory}: {lead:.1f} x"
-                f"{f' (bar {bar:.0f} x)' if bar else ''}; same patterns: {same}"
-            )
-            holds &= same and lead >= bar
+            print(f"  {runner.name:<12}{runner.best:8.2f} s{busy}{memory}")
+            holds &= note("equality", f"{what}: {runner.name}'s patterns", same)
+            holds &= note("lead", f"{what}: beside {runner.name}", lead, bar=bar or None)
         for runner in missing:
             told = "is not here"
             if runner.is_stopped:
-                told = f"stopped after {runner.limit:.0f} s: more than {runner.limit / us.best:.0f} x"
-                holds &= runner.limit / us.best >= least_lead
+                told = f"stopped after {runner.limit:.0f} s"
+                beside = f"{what}: more than, beside {runner.name}, which was stopped"
+                holds &= note("lead", beside, runner.limit / us.best, bar=least_lead or None)
             print(f"  {runner.name:<12}{told}")
     return holds
 
@@ -286,7 +286,7 @@ def first_call() -> None:
             start = time.process_time()
             call()
             seconds.append(time.process_time() - start)
-        print(f"kernels for {what} compile in {seconds[0] - seconds[1]:.1f} s of processor time, once")
+        note("seconds", f"kernels for {what} compile, processor time, once", seconds[0] - seconds[1])
 
 
 def twin(_: argparse.Namespace) -> bool:
@@ -307,14 +307,15 @@ def twin(_: argparse.Namespace) -> bool:
     start = time.perf_counter()
     same = found == oracles.frequent(rows, 4)
     slow = time.perf_counter() - start
-    print(f"60 sequences, {len(found)} patterns: {seconds:.4f} s, slow twin {slow:.2f} s, equal: {same}")
-    return same
+    what = f"60 sequences, {len(found)} patterns: the slow twin"
+    note("lead", what, slow / seconds)
+    return note("equality", what, same)
 
 
 def growth(arguments: argparse.Namespace) -> bool:
     """Three sizes of MSNBC at half a percent."""
-    before = None
-    for persons in (10_000, 100_000, 989_818):
+    sizes, times = (10_000, 100_000, 989_818), []
+    for persons in sizes:
         call, _ = ours(arguments.data / SETS["msnbc"][0], -(-persons // 200), persons)
         call()
         best = float("inf")
@@ -322,14 +323,9 @@ def growth(arguments: argparse.Namespace) -> bool:
             start = time.perf_counter()
             found = call()
             best = min(best, time.perf_counter() - start)
-        more = (
-            ""
-            if before is None
-            else f"; {persons / before[0]:.1f} x the persons, {best / before[1]:.1f} x the time"
-        )
-        print(f"{persons:,} persons, {len(found):,} patterns: {best:.3f} s{more}")
-        before = persons, best
-    return True
+        print(f"{persons:,} persons, {len(found):,} patterns: {best:.3f} s")
+        times.append(best)
+    return note("growth", f"{sizes[0]:,} to {sizes[-1]:,} persons at half a percent", power(sizes, times))
 
 
 def main() -> int:
@@ -349,7 +345,11 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5, help="turns of each")
     parser.add_argument("--patience", type=float, default=20.0, help="seconds above which one turn is enough")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds after which a peer is stopped")
-    parser.add_argument("--python", default=sys.executable, help="an interpreter with prefixspan and seq2pat")
+    parser.add_argument(
+        "--python",
+        default=os.environ.get("SEQUESTER_PEERS", sys.executable),
+        help="an interpreter with prefixspan and seq2pat (default: what SEQUESTER_PEERS names, or this one)",
+    )
     parser.add_argument("--spmf-jar", type=Path, help="SPMF's jar, to compare with its PrefixSpan")
     parser.add_argument("--who", help=argparse.SUPPRESS)
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)

@@ -21,6 +21,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from ledger import growth as power
+from ledger import note
 from sequester import kernels
 from sequester.data.schema import Schema, Symbol
 from sequester.data.sequences import Sequences
@@ -173,27 +175,23 @@ def twin(n_events: int) -> bool:
     the patterns, is told beside it, and so is a share for which few symbols move and there are few trials.
     """
     table = one_person(n_events)
-    leads, same = [], True
+    answers = []
     for length in (2, 3):
         patterns = draw_patterns(table, length, seed=1)
         all_of_them = share_that_needs_all(table, patterns)
-        for share, bar in ((all_of_them, f" (bar {LEAST_LEAD} x)"), (1.1 * all_of_them, "")):
+        for share, bar in ((all_of_them, LEAST_LEAD), (1.1 * all_of_them, None)):
             method = TopDown(patterns=patterns, max_leakage=share)
             solve(method, table)
             nodes, seconds = solve(method, table)
-            ratios = []
-            for counts_all in (True, False):
+            what = f"{n_events:,} symbols, length {length}, share {share:.2f}"
+            for counts_all, which in ((True, "counts anew"), (False, "looks for patterns")):
                 start = time.perf_counter()
                 slow = rescanning_top_down(method, table, counts_all=counts_all)
-                ratios.append((time.perf_counter() - start) / seconds)
-                same = same and np.array_equal(nodes, slow)
-            leads += [ratios[0]] if bar else []
-            print(
-                f"{n_events:,} symbols, length {length}, share {share:.2f}: same answers {same}, "
-                f"{seconds:.3f} s, {ratios[0]:.0f} x the twin that counts anew{bar}, {ratios[1]:.0f} x the "
-                f"one that looks for patterns; {np.mean(nodes == 0):.0%} on the root"
-            )
-    return same and min(leads) >= LEAST_LEAD
+                lead = (time.perf_counter() - start) / seconds
+                twin = f"{what}: the twin that {which} for each trial"
+                answers.append(note("equality", twin, np.array_equal(nodes, slow)))
+                answers.append(note("lead", twin, lead, bar=bar if counts_all else None))
+    return all(answers)
 
 
 def million(n_events: int) -> bool:
@@ -208,34 +206,32 @@ def million(n_events: int) -> bool:
                 asked = method(patterns=patterns, max_leakage=share)
                 solve(asked, table)
                 nodes, seconds = solve(asked, table)
-                kept = kept and seconds < longest
-                print(
-                    f"{n_events:,} symbols, length {length}, {method.__name__}, share {share}: "
-                    f"{seconds:.2f} s (bar {longest:.0f} s), {np.mean(nodes == 0):.0%} on the root"
-                )
+                what = f"{n_events:,} symbols, length {length}, {method.__name__}, share {share}"
+                print(f"{what}: {np.mean(nodes == 0):.0%} on the root")
+                kept &= note("seconds", what, seconds, bar=longest)
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SequesterWarning)
         TopDown(patterns=patterns).apply(table)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(
-        f"from table to checked release: {time.perf_counter() - start:.1f} s; peak memory {peak / 1e9:.2f} GB"
-    )
+    what = f"{n_events:,} symbols: from table to checked release"
+    note("seconds", what, time.perf_counter() - start)
+    note("memory", what, peak)
     return kept
 
 
 def growth(n_events: int) -> bool:
     """Three sizes."""
     for length in (2, 3):
-        before = None
-        for size in (n_events // 16, n_events // 4, n_events):
+        sizes, times = (n_events // 16, n_events // 4, n_events), []
+        for size in sizes:
             table = one_person(size)
             method = TopDown(patterns=draw_patterns(table, length, seed=3), max_leakage=0.1)
             solve(method, table)
             _, seconds = solve(method, table)
-            more = "" if before is None else f", {seconds / before:.1f} x the time for 4 x the symbols"
-            print(f"length {length}, {size:,} symbols: {seconds:.3f} s{more}")
-            before = seconds
+            print(f"length {length}, {size:,} symbols: {seconds:.3f} s")
+            times.append(seconds)
+        note("growth", f"{sizes[0]:,} to {sizes[-1]:,} symbols, length {length}", power(sizes, times))
     return True
 
 
@@ -271,12 +267,10 @@ def on_msnbc(data: Path) -> bool:
             tree = msnbc()
             seconds.append(took)
             losses.append(float(tree.loss[nodes].mean()))
-        bar = f" (bar {LONGEST_MSNBC:.0f} s)" if not more else ""
-        kept = kept and (bool(more) or max(seconds) < LONGEST_MSNBC)
-        print(
-            f"{method.__name__} {more or ''}: at most {max(seconds):.2f} s{bar}, loss per symbol "
-            f"{np.mean(losses):.3f}"
-        )
+        how = " ".join([method.__name__, *(f"{key} = {value}" for key, value in more.items())])
+        what = f"{table.n_persons} users, {table.n_events:,} clicks, {how}"
+        kept &= note("seconds", f"{what}, slowest of 5", max(seconds), bar=None if more else LONGEST_MSNBC)
+        note("loss", f"{what}: per symbol", float(np.mean(losses)))
     return kept
 
 
@@ -303,12 +297,10 @@ def searches(n_cases: int = 1000) -> bool:
         gaps["bottom-up"].append(loss(BottomUp(**asked)) - least)
         gaps["improve"].append(loss(TopDown(**asked, search="improve")) - least)
     means = {name: float(np.mean(each)) for name, each in gaps.items()}
-    print(
-        f"{n_cases:,} cases, loss per symbol above the optimum: "
-        + ", ".join(f"{name} {mean:.4f}" for name, mean in means.items())
-        + f" (bars {MOST_GREEDY} for top-down, half of top-down's for improve)"
-    )
-    return means["top-down"] <= MOST_GREEDY and means["improve"] <= means["top-down"] / 2
+    bars = {"top-down": MOST_GREEDY, "improve": means["top-down"] / 2}
+    what = f"{n_cases:,} small cases: loss per symbol above the optimum"
+    answers = [note("loss", f"{what}, {name}", mean, bar=bars.get(name)) for name, mean in means.items()]
+    return all(answers)
 
 
 def online(data: Path) -> bool:

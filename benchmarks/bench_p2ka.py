@@ -21,6 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ledger import growth as power
+from ledger import note
 from sequester.bundle.write import write
 from sequester.data.codebook import Codebook
 from sequester.data.schema import Schema
@@ -99,8 +101,7 @@ def first_call() -> bool:
         start = time.perf_counter()
         attacher(sequences).run(2)
         seconds.append(time.perf_counter() - start)
-    print(f"kernels compile in {seconds[0] - seconds[1]:.1f} s, once")
-    return True
+    return note("seconds", "kernels of p2ka compile, once", seconds[0] - seconds[1])
 
 
 def twin() -> bool:
@@ -124,9 +125,9 @@ def twin() -> bool:
         start = time.perf_counter()
         same = out == oracles.release(rows, 3, **how)
         slow = time.perf_counter() - start
-        print(f"400 trips, k = 3, {how}: {seconds:.4f} s, slow twin {slow:.2f} s, equal: {same}")
-        if not same:
+        if not note("equality", f"400 trips, k = 3, {how}: the slow twin's release", same):
             return False
+        note("lead", f"400 trips, k = 3, {how}: beside the slow twin", slow / seconds)
     return True
 
 
@@ -180,15 +181,16 @@ def closest() -> bool:
     matrix = cdist([queries[i] for i in sample], paths, scorer=LCSseq.similarity, dtype=np.int64, workers=-1)
     keys = (matrix << 32) - tree.depths
     same_node = bool(np.array_equal(keys.argmax(axis=1), nodes[sample]))
-    print(f"same lengths: {same}; same nodes on {len(sample)} of them: {same_node}")
-    print(f"lead over rapidfuzz: {lead:.1f} x (goal {LEAST_LEAD} x)")
-    return same and same_node and lead >= LEAST_LEAD
+    fine = note("equality", f"{len(cut):,} closest paths: rapidfuzz's lengths", same)
+    fine &= note("equality", f"{len(sample):,} closest paths: rapidfuzz's nodes", same_node)
+    return note("lead", "closest paths: beside rapidfuzz's cdist", lead, bar=LEAST_LEAD) and fine
 
 
 def growth() -> bool:
     """Three sizes of trips: time of the whole fixpoint, and how it grows."""
     before = None
-    for n_trips in (20_000, 80_000, 320_000):
+    sizes, times = (20_000, 80_000, 320_000), []
+    for n_trips in sizes:
         sequences = trips(n_trips)
         best = np.inf
         for _ in range(2):
@@ -208,7 +210,9 @@ def growth() -> bool:
             f"{pairs:.2e} pairs of cut sequence and node{more}"
         )
         before = best, pairs
-    return True
+        times.append(best)
+    note("seconds", f"{sizes[-1]:,} trips, k = {K_TRIPS}", times[-1])
+    return note("growth", f"{sizes[0]:,} to {sizes[-1]:,} trips", power(sizes, times))
 
 
 def msnbc(data: Path) -> bool:
@@ -255,11 +259,9 @@ def msnbc_alone(data: Path) -> bool:
         f"read {read_seconds:.1f} s, check and sort {taken:.1f} s, protect {apply_seconds:.1f} s, "
         f"write {write_seconds:.1f} s, verify {verify_seconds:.1f} s"
     )
-    print(
-        f"protect, write and verify: {total:.1f} s (goal {LONGEST_SECONDS:.0f} s); "
-        f"peak memory {peak / 1e9:.2f} GB (goal {LARGEST_MEMORY / 1e9:.0f} GB)"
-    )
-    return total < LONGEST_SECONDS and peak < LARGEST_MEMORY
+    whole = f"{table.n_persons:,} persons, k = {K_MSNBC}: protect, write and verify"
+    fine = note("seconds", whole, total, bar=LONGEST_SECONDS)
+    return note("memory", whole, peak, bar=LARGEST_MEMORY) and fine
 
 
 def main() -> int:

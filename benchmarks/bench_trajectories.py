@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ledger import growth, note
 from sequester import kernels
 from sequester.data.place import DensityRegions, Place
 from sequester.data.schema import Schema
@@ -30,8 +31,8 @@ from oracles import trajectories as oracle
 N_POINTS, LONGEST_SECONDS, LARGEST_MEMORY = 10_000_000, 15.0, 3e9
 SIDE, LONGEST_REGIONS = 1_000, 2.0
 POINTS_PER_PERSON = 25.0
-STEEPEST = 1.5
-"""Time per point at the largest size over that at the smallest; 1 is linear."""
+STEEPEST = 1.25
+"""The power of the number of points that time may grow with; 1 is linear."""
 
 
 def twin() -> bool:
@@ -43,8 +44,7 @@ def twin() -> bool:
         counts = {(int(r), int(c)): int(draw.integers(1, 9)) for r, c in cells}
         least = int(draw.integers(1, 8))
         same &= grown(counts, least) == oracle.density_regions(counts, least)
-    print(f"regions equal their definition on 200 grids: {same}")
-    return same
+    return note("equality", "regions on 200 grids: their definition, cell by cell", same)
 
 
 def grown(counts: dict[tuple[int, int], int], least: float) -> list[tuple[int, ...]]:
@@ -74,11 +74,8 @@ def regions() -> bool:
         start = time.perf_counter()
         _, boxes = kernels.cells.grow_regions(cells, densities, seeds, least)
         seconds = time.perf_counter() - start
-        met &= seconds < LONGEST_REGIONS
-        print(
-            f"{SIDE:,} x {SIDE:,} cells, {len(dense):,} dense, {len(boxes):,} regions: {seconds:.2f} s "
-            f"(bar {LONGEST_REGIONS:g} s)"
-        )
+        what = f"{SIDE:,} x {SIDE:,} cells, {len(dense):,} dense, {len(boxes):,} regions"
+        met &= note("seconds", what, seconds, bar=LONGEST_REGIONS)
     return met
 
 
@@ -102,7 +99,7 @@ def one_size(n_points: int, touch: str) -> None:
 def points(n_points: int) -> bool:
     met = True
     for touch in ("points", "segments"):
-        pace = []
+        sizes, times = [], []
         for size in (n_points // 4, n_points // 2, n_points):
             done = subprocess.run(
                 [sys.executable, __file__, "one", "--points", str(size), "--touch", touch],
@@ -111,14 +108,17 @@ def points(n_points: int) -> bool:
                 text=True,
             )
             height, seconds, memory, n_trips, n_events, n_regions = map(float, done.stdout.split())
-            pace.append(seconds / height)
+            sizes.append(int(height))
+            times.append(seconds)
             print(
                 f"touch = {touch}: {height:,.0f} points to {n_trips:,.0f} trips, {n_events:,.0f} visits of "
-                f"{n_regions:.0f} regions: {seconds:.1f} s, {memory / 1e9:.2f} GB with the points "
-                f"(bars {LONGEST_SECONDS:g} s, {LARGEST_MEMORY / 1e9:g} GB)"
+                f"{n_regions:.0f} regions: {seconds:.1f} s"
             )
-        print(f"  time per point, largest over smallest: {pace[-1] / pace[0]:.2f} (bar {STEEPEST:g})")
-        met &= seconds < LONGEST_SECONDS and memory < LARGEST_MEMORY and pace[-1] / pace[0] < STEEPEST
+        what = f"{height:,.0f} points to sequences, touch = {touch}"
+        met &= note("seconds", what, seconds, bar=LONGEST_SECONDS)
+        met &= note("memory", f"{what}, with the points", memory, bar=LARGEST_MEMORY)
+        what = f"{sizes[0]:,} to {sizes[-1]:,} points, touch = {touch}"
+        met &= note("growth", what, growth(sizes, times), bar=STEEPEST)
     return met
 
 
