@@ -40,7 +40,7 @@ def guess_records(tables: Mapping[str, pl.DataFrame], *, sensitive: str) -> Shar
 
 
 def guess_original(table: EventTable, *, sensitive: str) -> Share:
-    """Give the same chance for somebody who has the original: its records that share all quasi-identifiers."""
+    """Give the same chance for somebody who has the original, whose groups share all quasi-identifiers."""
     records, attribute = records_of(table, model="the adversary", sensitive=sensitive)
     return _guess(records, [name for name in records.columns if name != attribute], attribute)
 

@@ -1,0 +1,378 @@
+"""Compares methods and parameters on one table: tries them all, and says which to look at first."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sequester.attacks.world import TARGETS
+from sequester.data.table import EventTable
+from sequester.engine import part, silent
+from sequester.errors import InputError, ParameterError, SchemaError, SequesterWarning
+from sequester.methods.method import Method
+from sequester.workflow.comparison.candidate import Candidate, label_of
+from sequester.workflow.comparison.comparison import Comparison
+from sequester.workflow.comparison.grid import grid
+from sequester.workflow.comparison.outputs import write_outputs
+from sequester.workflow.comparison.pool import Pool
+from sequester.workflow.comparison.store import RELEASES, REPORTS, Store
+from sequester.workflow.comparison.task import Knowledge, Task
+from sequester.workflow.comparison.tried import Tried
+from sequester.workflow.comparison.words import HANDING_OUT, check_adversary
+from sequester.workflow.config import Config
+from sequester.workflow.digest import table_digest
+from sequester.workflow.hearing import hearing, keep_quiet
+from sequester.workflow.job import Job, tell_problems
+from sequester.workflow.output_file import refuse_inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from sequester.engine import Progress
+    from sequester.workflow.hearing import Warn
+
+KNOWN = 2
+"""Items that the adversary knows, unless told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """How candidates are to be compared."""
+
+    known: int = KNOWN
+    """Items that the adversary knows."""
+    targets: int = TARGETS
+    """Pieces of knowledge that are tried."""
+    adversary: str | None = None
+    """Whose risk is compared; chosen unless told."""
+    measure: str | None = None
+    """The measure on the frontier's axis; chosen unless told."""
+    max_risk: float | None = None
+    """The risk that may remain, at most."""
+    at_once: int | None = None
+    """Candidates side by side; unless told, one per core, as memory allows."""
+    seed: str | None = None
+    """What everything random comes from."""
+    force: bool = False
+    """Begin anew."""
+    write_releases: bool = False
+    """Write each release, too."""
+
+    def __post_init__(self) -> None:
+        for name in ("known", "targets", "at_once"):
+            value: object = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                msg = f"{name} must be a whole number of at least 1, got {value!r}"
+                raise ParameterError(msg)
+        if self.max_risk is not None and not 0 <= self.max_risk <= 1:
+            msg = f"max_risk must be between 0 and 1, got {self.max_risk}"
+            raise ParameterError(msg)
+        check_adversary(self.adversary)
+
+
+def compare(
+    table: EventTable,
+    methods: Sequence[Method],
+    *,
+    known: int = KNOWN,
+    targets: int = TARGETS,
+    adversary: str | None = None,
+    measure: str | None = None,
+    max_risk: float | None = None,
+    out: str | Path | None = None,
+    write_releases: bool = False,
+    force: bool = False,
+    at_once: int | None = None,
+    seed: str | None = None,
+    progress: Progress = silent,
+) -> Comparison:
+    """Try `methods`, each with its parameters, and compare what an adversary achieves with what is lost.
+
+    With `out`, results are kept in that folder as they come, with a page about each; the same call goes on
+    where an interrupted one has ended. A method that cannot keep its promise here, or is not for such a
+    table, is among the answers with its reason.
+
+    Examples
+    --------
+    >>> from sequester.methods import BFP2kA
+    >>> from sequester.testing import symbol_table
+    >>> table = symbol_table(["abc", "abc", "ab", "abd"])
+    >>> found = compare(table, [BFP2kA(k=k) for k in (2, 9)])
+    >>> [(each.label, each.holds) for each in found.tried]
+    [('p2ka k=2', True), ('p2ka k=9', False)]
+    >>> found.recommended
+    0
+    """
+    given: object = table  # Python lets anything through.
+    if not isinstance(given, EventTable):
+        msg = f"table must be an EventTable, got {type(given).__name__}"
+        raise SchemaError(msg)
+    candidates = [_candidate(method) for method in methods]
+    if not candidates:
+        msg = "methods must be a list of methods with their parameters, such as [BFP2kA(k=2), BFP2kA(k=5)]"
+        raise ParameterError(msg)
+    asked = Asked(
+        known=known,
+        targets=targets,
+        adversary=adversary,
+        measure=measure,
+        max_risk=max_risk,
+        at_once=at_once,
+        seed=seed,
+        force=force,
+        write_releases=write_releases,
+    )
+    if out is None and write_releases:
+        msg = "write_releases needs out, the folder for them"
+        raise ParameterError(msg)
+    return _compare(table, candidates, asked, None if out is None else Path(out), progress)
+
+
+def compare_config(
+    config: str | Path | Config,
+    *,
+    out: Path,
+    methods: Sequence[str] | None = None,
+    settings: Mapping[str, Sequence[Any]] | None = None,
+    asked: Asked | None = None,
+    progress: Progress = silent,
+    warn: Warn = keep_quiet,
+) -> Comparison:
+    """Compare on the data of a configuration, and write everything to `out`.
+
+    Raises
+    ------
+    InputError
+        Where the configuration, the data, a method or a parameter that was named, or the output is at fault.
+    """
+    asked = asked or Asked()
+    with hearing(warn):
+        config = config if isinstance(config, Config) else Config.load(config)
+        candidates = grid(config.settings.method, methods=methods, settings=settings, folder=config.folder)
+        refuse_inputs(out, inputs=config.inputs)
+        progress(0.0, "reading")
+        table = config.table()
+        tell_problems(table)
+        seed = config.settings.release.seed if asked.seed is None else asked.seed
+        return _compare(
+            table,
+            candidates,
+            replace(asked, seed=seed),
+            out,
+            part(progress, 0.02, 1.0),
+            config=config,
+            named=methods is not None,
+        )
+
+
+def _candidate(method: object) -> Candidate:
+    if not isinstance(method, Method):
+        msg = f"methods must be methods with their parameters, such as BFP2kA(k=2), got {method!r}"
+        raise ParameterError(msg)
+    return Candidate(name=method.name, label=label_of(method.name, method.parameters()), method=method)
+
+
+def _compare(
+    table: EventTable,
+    candidates: Sequence[Candidate],
+    asked: Asked,
+    out: Path | None,
+    progress: Progress,
+    *,
+    config: Config | None = None,
+    named: bool = False,
+) -> Comparison:
+    candidates = [_fitted(each, table) for each in candidates]
+    if named:
+        _refuse_misfits(candidates)
+    with ExitStack() as stack:
+        folder = out
+        if folder is None:
+            # Results are passed on, and nothing stays.
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        store = stack.enter_context(
+            Store.open(folder, table=table_digest(table), seed=asked.seed, force=asked.force)
+        )
+        knowledge = Knowledge(
+            kind="anywhere" if table.symbol is None else "ordered", known=asked.known, targets=asked.targets
+        )
+        tasks = [
+            _task(each, store, knowledge, asked, config, with_page=out is not None) for each in candidates
+        ]
+        done = _run(
+            [each for each in tasks if not each.candidate.misfit], table, store, asked, progress, named
+        )
+        tried = [
+            _unfit(each.candidate)
+            if each.candidate.misfit
+            else replace(done[each.key], label=each.candidate.label)
+            for each in tasks
+        ]
+        found = Comparison.of(
+            tried,
+            knowledge=knowledge,
+            adversary=asked.adversary,
+            measure=asked.measure,
+            max_risk=asked.max_risk,
+            out=out,
+        )
+        found = replace(found, warnings=tuple(_remarks(found)))
+        for line in found.warnings:
+            warnings.warn(line, SequesterWarning, stacklevel=3)
+        if out is not None:
+            write_outputs(found, out)
+        progress(1.0, "compared")
+        return found
+
+
+def _fitted(candidate: Candidate, table: EventTable) -> Candidate:
+    """Note why a method is not for this table."""
+    if candidate.method is None:
+        return candidate
+    try:
+        candidate.method.accept(table)
+    except InputError as error:
+        return replace(candidate, misfit="; ".join(error.lines))
+    return candidate
+
+
+def _refuse_misfits(candidates: Sequence[Candidate]) -> None:
+    lines = dict.fromkeys(f"{each.name}: {each.misfit}" for each in candidates if each.misfit)
+    if lines:
+        raise InputError(*lines)
+
+
+def _task(
+    candidate: Candidate,
+    store: Store,
+    knowledge: Knowledge,
+    asked: Asked,
+    config: Config | None,
+    *,
+    with_page: bool,
+) -> Task:
+    settings = None if config is None else config.settings.release
+    max_suppressed = None if settings is None else settings.max_suppressed
+    key = store.key(
+        candidate,
+        knowledge=[knowledge.kind, knowledge.known, knowledge.targets],
+        max_suppressed=max_suppressed,
+    )
+    task = Task(
+        candidate=candidate,
+        key=key,
+        seed=store.seed,
+        knowledge=knowledge,
+        max_suppressed=max_suppressed,
+        report=store.place(REPORTS, candidate, key) if with_page else None,
+    )
+    if not asked.write_releases:
+        return task
+    place = store.place(RELEASES, candidate, key)
+    task = replace(task, release=place)
+    if config is None or candidate.method is None or settings is None:
+        return task
+    job = Job(config=config, method=candidate.method, out=place, internal=None, seed=store.seed, force=False)
+    return replace(
+        task,
+        config_toml=job.to_toml(store.seed),
+        event_log=config.event_log,
+        pseudonyms=settings.pseudonyms,
+    )
+
+
+def _run(
+    tasks: Sequence[Task],
+    table: EventTable,
+    store: Store,
+    asked: Asked,
+    progress: Progress,
+    named: bool,
+) -> dict[str, Tried]:
+    """Take over the results that were kept, and run the others; by their keys."""
+    done: dict[str, Tried] = {}
+    missing: dict[str, Task] = {}
+    for task in tasks:
+        kept = store.load(task.key)
+        if kept is None or (kept.holds and task.release is not None and not kept.release):
+            missing[task.key] = task
+        else:
+            done[task.key] = kept
+    if not missing:
+        return done
+    begun = part(progress, len(done) / len(tasks), 1.0)
+    with Pool(table, at_once=asked.at_once, warn_compiling=_compiling()) as pool:
+        for task, answer in pool.run(list(missing.values()), begun):
+            tried = _placed(answer, task, store.folder) if answer.holds else answer
+            store.save(task.key, tried)
+            done[task.key] = tried
+            if named and tried.state == "unfit":
+                msg = f"{tried.method}: {tried.reason}"
+                raise InputError(msg)
+    return done
+
+
+def _placed(tried: Tried, task: Task, folder: Path) -> Tried:
+    """Say where the page and the release are."""
+    report, release = (
+        "" if path is None else path.relative_to(folder).as_posix() for path in (task.report, task.release)
+    )
+    return replace(tried, report=report, release=release)
+
+
+def _unfit(candidate: Candidate) -> Tried:
+    return Tried(
+        method=candidate.name,
+        label=candidate.label,
+        parameters=candidate.parameters,
+        state="unfit",
+        reason=candidate.misfit,
+    )
+
+
+def _compiling() -> Callable[[], None]:
+    """Say once that kernels are being compiled, which takes a while."""
+    said: list[bool] = []
+
+    def say() -> None:
+        if not said:
+            said.append(True)
+            warnings.warn(
+                "compiling kernels, once per installation and version: about 20 seconds",
+                SequesterWarning,
+                stacklevel=2,
+            )
+
+    return say
+
+
+def _remarks(found: Comparison) -> Iterator[str]:
+    """Say what must be known: of all candidates at once, or of the comparison."""
+    made = found.made
+    if made:
+        shared = set.intersection(*(set(each.warnings) for each in made))
+        yield from (line for line in made[0].warnings if line in shared)
+    for each in found.tried:
+        if each.state == "failed":
+            please = "; please report this line" if each.is_ours else ""
+            yield f"{each.label} failed: {each.reason}{please}"
+    for each in found.beaten:
+        names = ", ".join(name for name, risk in each.risks.items() if not risk.is_within)
+        yield f"{each.label}: an adversary ({names}) achieves more than {each.model} claims"
+    if found.incomparable:
+        yield f"{found.measure} does not mean the same for all methods; the page says what it means for each"
+    absent = [each.label for place, each in enumerate(found.tried) if each.holds and _is_absent(found, place)]
+    if absent:
+        yield (
+            f"not in the drawing, for want of {found.measure} or of anybody to look for: {', '.join(absent)}"
+        )
+    if sum(bool(each.release) for each in found.tried) > 1:
+        yield HANDING_OUT
+
+
+def _is_absent(found: Comparison, place: int) -> bool:
+    return found.risk(place) is None or found.score(place) is None

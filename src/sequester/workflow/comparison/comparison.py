@@ -1,0 +1,248 @@
+"""All candidates side by side: risk and utility of each, and which of them stand out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sequester.display.card import Card
+from sequester.errors import InputError
+from sequester.report.frontier import Axes, Mark, draw_frontier
+from sequester.workflow.comparison.frontier import Point, frontier, local_optima, recommend
+from sequester.workflow.comparison.task import LOST, PERSONS, RECORDS
+from sequester.workflow.comparison.words import ADVERSARIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+    from typing import Literal
+
+    from markupsafe import Markup
+
+    from sequester.attacks.share import Share
+    from sequester.utility.score import Score
+    from sequester.workflow.comparison.task import Knowledge
+    from sequester.workflow.comparison.tried import Tried
+
+_PREFERRED = ("information_loss", "edit_distance", LOST)
+"""Measures for the frontier, the first that says the same of all candidates."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Comparison:
+    """What was tried, and what stands out; shows itself in a notebook."""
+
+    tried: tuple[Tried, ...]
+    """All candidates, in the order of the grid."""
+    knowledge: Knowledge
+    """What the adversary knows."""
+    adversary: str
+    """Whose risk is compared."""
+    measure: str
+    """The measure on the frontier's axis."""
+    goal: Literal["minimize", "maximize"]
+    """Which way it is better."""
+    max_risk: float | None
+    """The risk that was asked for, at most."""
+    frontier: tuple[int, ...]
+    """Candidates that no other one beats, from the lowest risk on."""
+    local_optima: tuple[int, ...]
+    """Candidates that lose less than both their neighbours in k."""
+    recommended: int | None
+    """The candidate to look at first."""
+    out: Path | None = None
+    """The folder with everything."""
+    warnings: tuple[str, ...] = ()
+    """What the steward must know."""
+
+    @classmethod
+    def of(
+        cls,
+        tried: Sequence[Tried],
+        *,
+        knowledge: Knowledge,
+        adversary: str | None = None,
+        measure: str | None = None,
+        max_risk: float | None = None,
+        out: Path | None = None,
+        warnings: Sequence[str] = (),
+    ) -> Comparison:
+        """Compare what was tried; `measure` and `adversary` are chosen unless told."""
+        made = [each for each in tried if each.holds]
+        adversary = _shared_adversary(made, adversary)
+        measure = _shared_measure(made, measure)
+        goals = [each.utility[measure].goal for each in made if measure in each.utility]
+        goal = goals[0] if goals else "minimize"
+        sign = 1 if goal == "minimize" else -1
+        losses = {
+            place: sign * each.utility[measure].value
+            for place, each in enumerate(tried)
+            if each.holds and measure in each.utility
+        }
+        points = {
+            place: Point(found.value, loss, found.interval[1])
+            for place, loss in losses.items()
+            if (found := _risk(tried[place], adversary)) is not None
+        }
+        return cls(
+            tried=tuple(tried),
+            knowledge=knowledge,
+            adversary=adversary,
+            measure=measure,
+            goal=goal,
+            max_risk=max_risk,
+            frontier=frontier(points),
+            local_optima=local_optima(tried, losses),
+            recommended=recommend(points, max_risk=max_risk),
+            out=out,
+            warnings=tuple(warnings),
+        )
+
+    @property
+    def made(self) -> tuple[Tried, ...]:
+        """Candidates that keep their promise."""
+        return tuple(each for each in self.tried if each.holds)
+
+    @property
+    def beaten(self) -> tuple[Tried, ...]:
+        """Candidates against which an adversary achieves more than they claim."""
+        return tuple(each for each in self.made if not all(risk.is_within for risk in each.risks.values()))
+
+    @property
+    def incomparable(self) -> bool:
+        """The measure does not mean the same for all candidates."""
+        return (
+            len({each.utility[self.measure].means for each in self.made if self.measure in each.utility}) > 1
+        )
+
+    @property
+    def original(self) -> Share | None:
+        """What the adversary achieves against the original."""
+        return next(
+            (each.risks[self.adversary].raw for each in self.made if self.adversary in each.risks), None
+        )
+
+    def risk(self, place: int) -> Share | None:
+        """What the adversary achieves against a candidate; None where there is nobody to look for."""
+        return _risk(self.tried[place], self.adversary)
+
+    def score(self, place: int) -> Score | None:
+        """The candidate's value of the measure."""
+        return self.tried[place].utility.get(self.measure)
+
+    def axes(self) -> Axes:
+        """Name what is drawn."""
+        return Axes(risk=ADVERSARIES[self.adversary], measure=self.measure.replace("_", " "), goal=self.goal)
+
+    def marks(self) -> Iterator[Mark]:
+        """Give what is drawn: every candidate that has both numbers."""
+        for place, each in enumerate(self.tried):
+            risk, score = self.risk(place), self.score(place)
+            if risk is not None and score is not None and each.holds:
+                yield Mark(
+                    series=each.method,
+                    label=each.label.removeprefix(each.method).strip() or each.method,
+                    risk=risk.value,
+                    interval=risk.interval,
+                    value=score.value,
+                    on_frontier=place in self.frontier,
+                    recommended=place == self.recommended,
+                    optimum=place in self.local_optima,
+                )
+
+    def drawing(self, *, standalone: bool = False) -> Markup:
+        """Draw the frontier."""
+        return draw_frontier(list(self.marks()), self.axes(), standalone=standalone)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the document that ``compare --json`` prints, and ``candidates.json`` holds."""
+        return {
+            "candidates": [self._candidate(place) for place in range(len(self.tried))],
+            "recommended": self.recommended,
+            "frontier": list(self.frontier),
+            "local_optima": list(self.local_optima),
+            "measure": self.measure,
+            "goal": self.goal,
+            "adversary": {
+                "name": self.adversary,
+                "kind": self.knowledge.kind,
+                "known": self.knowledge.known,
+                "targets": self.knowledge.targets,
+                "original": None if self.original is None else self.original.to_json(),
+            },
+            "max_risk": self.max_risk,
+            "out": None if self.out is None else str(self.out),
+            "warnings": list(self.warnings),
+        }
+
+    def _candidate(self, place: int) -> dict[str, Any]:
+        document = self.tried[place].to_json()
+        found = self.risk(place)
+        first = {name: document.pop(name) for name in ("method", "parameters", "holds")}
+        return {
+            **first,
+            "risk": None if found is None else found.value,
+            "risk_interval": None if found is None else list(found.interval),
+            **document,
+        }
+
+    def __repr__(self) -> str:
+        return str(self._card())
+
+    def _repr_html_(self) -> str:
+        return self._card().html() + (str(self.drawing(standalone=True)) if any(self.marks()) else "")
+
+    def _card(self) -> Card:
+        states = Counter(each.state for each in self.tried)
+        facts: list[tuple[str, str]] = [(state, f"{count:,}") for state, count in states.items()]
+        if self.recommended is not None:
+            facts.append(("recommended", self.tried[self.recommended].label))
+        return Card(
+            title=f"Comparison of {len(self.tried):,} candidates",
+            facts=(*facts, ("risk", ADVERSARIES[self.adversary]), ("measure", self.measure)),
+            remarks=tuple(f"{each.label}: {each.reason}" for each in self.tried if each.reason),
+            header=("", "candidate", "risk", self.measure, "seconds"),
+            rows=tuple(self._row(place) for place, each in enumerate(self.tried) if each.holds),
+        )
+
+    def _row(self, place: int) -> tuple[str, ...]:
+        risk, score = self.risk(place), self.score(place)
+        stands = "recommended" if place == self.recommended else "frontier" if place in self.frontier else ""
+        return (
+            stands,
+            self.tried[place].label,
+            "" if risk is None else f"{risk.value:.3g}",
+            "" if score is None else f"{score.value:.3g}",
+            f"{self.tried[place].seconds:.1f}",
+        )
+
+
+def _risk(tried: Tried, adversary: str) -> Share | None:
+    return tried.risks[adversary].release if adversary in tried.risks else None
+
+
+def _shared_adversary(made: Sequence[Tried], wanted: str | None) -> str:
+    """Take the adversary that was asked for, or the first who can try anybody."""
+    found = [name for name in (*PERSONS, RECORDS) if any(name in each.risks for each in made)]
+    if wanted is None or not found:
+        return wanted or next(iter(found), PERSONS[0])
+    if wanted not in found:
+        msg = f"adversary {wanted!r} cannot try any of these releases; there are {', '.join(found)}"
+        raise InputError(msg)
+    return wanted
+
+
+def _shared_measure(made: Sequence[Tried], wanted: str | None) -> str:
+    """Take the measure that was asked for, or the first that all have and that says the same of all."""
+    names = list(dict.fromkeys(name for each in made for name in each.utility))
+    if wanted is not None:
+        if made and wanted not in names:
+            msg = f"measure {wanted!r} is not among those of these releases: {', '.join(names)}"
+            raise InputError(msg)
+        return wanted
+    for name in _PREFERRED:
+        means = {each.utility[name].means if name in each.utility else "" for each in made}
+        if len(means) == 1 and means != {""}:
+            return name
+    return LOST

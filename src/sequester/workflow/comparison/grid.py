@@ -1,0 +1,223 @@
+"""Which candidates are asked for: methods times parameters, every one of them checked before any runs."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sequester.errors import InputError
+from sequester.methods import METHODS
+from sequester.workflow.comparison.candidate import Candidate, label_of
+from sequester.workflow.method_settings import build_method
+from sequester.workflow.parameters import parameters_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from sequester.workflow.parameters import Parameter
+
+MOST = 1_000
+"""Candidates of one comparison."""
+
+
+def read_methods(text: str | None) -> tuple[str, ...] | None:
+    """Read ``--methods a,b``; None where everything that fits is asked for.
+
+    Examples
+    --------
+    >>> read_methods("p2ka, ph")
+    ('p2ka', 'ph')
+    >>> read_methods("magic")
+    Traceback (most recent call last):
+    sequester.errors.InputError: --methods: there is no method 'magic'; sequester methods lists all
+    """
+    if text is None:
+        return None
+    # Only where somebody has made a mistake, or might have.
+    from difflib import get_close_matches  # noqa: PLC0415
+
+    names = tuple(dict.fromkeys(each.strip() for each in text.split(",")))
+    lines = []
+    for name in names:
+        if name not in METHODS:
+            near = get_close_matches(name, METHODS, 1)
+            hint = f"the nearest is {near[0]!r}, and sequester methods lists all" if near else ""
+            lines.append(f"--methods: there is no method {name!r}; {hint or 'sequester methods lists all'}")
+    if lines:
+        raise InputError(*lines)
+    return names
+
+
+def read_settings(texts: Iterable[str]) -> dict[str, list[Any]]:
+    """Read every ``--set k=2,5,10``: values are written as in the configuration, text also without quotes.
+
+    Examples
+    --------
+    >>> read_settings(["k=2,5", "c=1/3,0.5", "strict=true,false", 'patterns=[["a", "b"]],[["c"]]'])
+    {'k': [2, 5], 'c': ['1/3', 0.5], 'strict': [True, False], 'patterns': [[['a', 'b']], [['c']]]}
+    >>> read_settings(["k"])
+    Traceback (most recent call last):
+    sequester.errors.InputError: --set must be a parameter and its values, such as k=2,5,10, got 'k'
+    """
+    read: dict[str, list[Any]] = {}
+    lines = []
+    for text in texts:
+        given = re.fullmatch(r"\s*([A-Za-z_]+)\s*=\s*(\S.*)", text, re.DOTALL)
+        if given is None:
+            lines.append(f"--set must be a parameter and its values, such as k=2,5,10, got {text!r}")
+        elif given[1] in read:
+            lines.append(f"--set {given[1]} is given twice; write all its values behind one, with commas")
+        else:
+            try:
+                read[given[1]] = _different(_values(given[2].strip()))
+            except ValueError:
+                lines.append(f"--set {given[1]}: {given[2]!r} is no list of values such as 2,5,10")
+    if lines:
+        raise InputError(*lines)
+    return read
+
+
+def _values(text: str) -> list[Any]:
+    try:
+        return list(_toml(f"[{text}]"))
+    except tomllib.TOMLDecodeError:
+        parts = [part.strip() for part in text.split(",")]
+    if not all(parts):
+        raise ValueError(text)
+    return [_value(part) for part in parts]
+
+
+def _value(text: str) -> Any:
+    try:
+        return _toml(text)
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _toml(text: str) -> Any:
+    if "\n" in text or "\r" in text:
+        raise ValueError(text)
+    return tomllib.loads(f"value = {text}")["value"]
+
+
+def _different(values: list[Any]) -> list[Any]:
+    """Leave out what was listed before; true is not 1."""
+    kept = {repr(value): value for value in values}
+    if not kept:
+        raise ValueError(values)
+    return list(kept.values())
+
+
+def grid(
+    own: Mapping[str, Any] | None,
+    *,
+    methods: Sequence[str] | None = None,
+    settings: Mapping[str, Sequence[Any]] | None = None,
+    folder: Path = Path(),
+) -> list[Candidate]:
+    """List the candidates: `methods`, or all there are, with each combination of the `settings` they have.
+
+    Parameters that are not set come from `own`, the table ``[method]``: its own method has all of them, and
+    another has those that it declares alike (same type, same default). A method that lacks a parameter, or
+    cannot have a value, is a misfit; where it was named in `methods`, it is an error.
+
+    Examples
+    --------
+    >>> [each.label for each in grid({"name": "p2ka", "k": 3}, methods=["p2ka"], settings={"k": [2, 5]})]
+    ['p2ka k=2', 'p2ka k=5']
+    """
+    settings = settings or {}
+    names = tuple(METHODS) if methods is None else tuple(methods)
+    _refuse_unknown(settings, names)
+    sizes = (_size(name, settings) for name in names)
+    if (asked := sum(sizes)) > MOST:
+        msg = f"--set asks for {asked:,} candidates, and at most {MOST:,} are compared; list fewer values"
+        raise InputError(msg)
+    candidates, lines = [], []
+    for name in names:
+        for each in _points(name, own or {}, settings, folder):
+            candidates.append(each)
+            if each.misfit and methods is not None:
+                lines.append(f"{each.label}: {each.misfit}")
+    for parameter, values in settings.items():
+        lines += _never_taken(parameter, values, candidates)
+    if lines:
+        raise InputError(*dict.fromkeys(lines))
+    return _once(candidates)
+
+
+def _refuse_unknown(settings: Mapping[str, Sequence[Any]], names: Sequence[str]) -> None:
+    known = {name: {each.name for each in parameters_of(METHODS[name])} for name in names}
+    lines = [
+        f"--set {parameter}: none of the methods has this parameter; they have "
+        f"{', '.join(sorted(set().union(*known.values())))}"
+        for parameter in settings
+        if not any(parameter in each for each in known.values())
+    ]
+    if lines:
+        raise InputError(*lines)
+
+
+def _size(name: str, settings: Mapping[str, Sequence[Any]]) -> int:
+    size = 1
+    for each in parameters_of(METHODS[name]):
+        size *= len(settings.get(each.name, (None,)))
+    return size
+
+
+def _points(
+    name: str, own: Mapping[str, Any], settings: Mapping[str, Sequence[Any]], folder: Path
+) -> Iterator[Candidate]:
+    declared = parameters_of(METHODS[name])
+    varied = [each.name for each in declared if each.name in settings]
+    base = {key: value for key, value in _inherited(name, own, declared).items() if key not in varied}
+    for values in itertools.product(*(settings[each] for each in varied)):
+        given = {**base, **dict(zip(varied, values, strict=True))}
+        for each in declared:
+            # What is set wins over a file that the configuration names for it.
+            if each.name in varied and each.path_key is not None:
+                given.pop(each.path_key, None)
+        label = label_of(name, given, varied)
+        try:
+            method = build_method({"name": name, **given}, folder)
+        except InputError as error:
+            reason = "; ".join(line.removeprefix("method.").removeprefix("method: ") for line in error.lines)
+            yield Candidate(name=name, label=label, misfit=reason, given=given)
+        else:
+            label = label_of(name, method.parameters(), varied)
+            yield Candidate(name=name, label=label, method=method, given=given)
+
+
+def _inherited(name: str, own: Mapping[str, Any], declared: Sequence[Parameter]) -> dict[str, Any]:
+    """Take over the parameters of ``[method]`` that mean the same here."""
+    if own.get("name") == name:
+        return {key: value for key, value in own.items() if key != "name"}
+    source = METHODS.get(str(own.get("name")))
+    if source is None:
+        return {}
+    theirs = {each.name: each for each in parameters_of(source)}
+    alike = [
+        each
+        for each in declared
+        if (other := theirs.get(each.name)) is not None
+        and (other.annotation, other.default) == (each.annotation, each.default)
+    ]
+    keys = {key for each in alike for key in (each.name, each.path_key) if key is not None}
+    return {key: value for key, value in own.items() if key in keys}
+
+
+def _never_taken(parameter: str, values: Sequence[Any], candidates: Sequence[Candidate]) -> Iterator[str]:
+    """Name each value that no method can have, with what is wrong with it."""
+    for value in values:
+        having = [each for each in candidates if repr(each.given.get(parameter)) == repr(value)]
+        wrong = [each for each in having if each.misfit.startswith(f"{parameter} ")]
+        if wrong and len(wrong) == len(having):
+            yield f"--set {parameter}: {wrong[0].misfit} ({wrong[0].name})"
+
+
+def _once(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Leave out a candidate that says the same as one before, such as 0.5 beside 1/2."""
+    return list({(each.name, repr(each.parameters), each.misfit): each for each in candidates}.values())

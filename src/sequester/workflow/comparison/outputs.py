@@ -1,0 +1,195 @@
+"""The files that a comparison ends with: a table as CSV and JSON, a drawing, and a page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+from sequester.report.comparison_page import Linked, comparison_page
+from sequester.report.frontier import as_png
+from sequester.report.sections import Number, Section
+from sequester.report.wording import number
+from sequester.workflow.comparison.store import OUTPUTS
+from sequester.workflow.comparison.words import HANDING_OUT, adversary_words, rule_words
+from sequester.workflow.output_file import put
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sequester.workflow.comparison.comparison import Comparison
+    from sequester.workflow.comparison.tried import Tried
+
+
+_FRONTIER = (
+    "The frontier is made of the candidates that no other one beats: lower risk at the same value of the "
+    "measure, or a better value at the same risk."
+)
+
+
+def write_outputs(found: Comparison, folder: Path) -> None:
+    """Write everything, each file whole or not at all, for its owner only."""
+    svg = str(found.drawing(standalone=True))
+    contents = (
+        candidates_csv(found).encode(),
+        (json.dumps(found.to_json(), indent=1, ensure_ascii=False) + "\n").encode(),
+        svg.encode(),
+        as_png(svg),
+        page(found).encode(),
+    )
+    for name, content in zip(OUTPUTS, contents, strict=True):
+        put(content, folder / name)
+        (folder / name).chmod(0o600)
+
+
+def candidates_csv(found: Comparison) -> str:
+    """Write one line per candidate: its parameters, its verdict, its risk and every measure."""
+    parameters = dict.fromkeys(name for each in found.tried for name in each.parameters)
+    measures = dict.fromkeys(name for each in found.tried for name in each.utility)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    fixed = ("candidate", "method", "holds", "state", "reason", "recommended", "frontier", "local_optimum")
+    risks = ("risk", "risk_low", "risk_high", "risk_original")
+    last = ("persons", "events", "lost_share", "seconds", "peak_memory", "report", "release")
+    writer.writerow([*fixed, *(f"set_{name}" for name in parameters), *risks, *measures, *last])
+    for place, each in enumerate(found.tried):
+        risk, raw = found.risk(place), each.risks.get(found.adversary)
+        stands = (place == found.recommended, place in found.frontier, place in found.local_optima)
+        writer.writerow(
+            [
+                *(_cell(value) for value in (each.label, each.method, each.holds, each.state, each.reason)),
+                *map(_cell, stands),
+                *(_cell(each.parameters.get(name)) for name in parameters),
+                *(("", "", "") if risk is None else (risk.value, *risk.interval)),
+                "" if raw is None else raw.raw.value,
+                *(each.utility[name].value if name in each.utility else "" for name in measures),
+                *(_cell(getattr(each, name)) for name in last),
+            ]
+        )
+    return text.getvalue()
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def page(found: Comparison) -> str:
+    """Write the page: the drawing, the candidates with their pages, and what the numbers mean."""
+    best = None if found.recommended is None else found.tried[found.recommended]
+    lead = (
+        "No candidate keeps its promise."
+        if not found.made
+        else "No candidate is within the risk that was asked for."
+        if best is None
+        else f"Recommended: {best.label}."
+    )
+    several = sum(bool(each.release) for each in found.tried) > 1
+    return comparison_page(
+        title="Which release to make",
+        lead=lead,
+        several=HANDING_OUT if several else "",
+        numbers=tuple(_numbers(found)),
+        drawing=found.drawing() if any(found.marks()) else None,
+        candidates=tuple(_linked(found)),
+        measure=found.measure.replace("_", " "),
+        goal=found.goal,
+        sections=tuple(_sections(found)),
+    )
+
+
+def _numbers(found: Comparison) -> Iterator[Number]:
+    yield Number(name="Candidates", value=number(len(found.tried)))
+    yield Number(name="Keep their promise", value=number(len(found.made)))
+    if found.original is not None:
+        low, high = found.original.interval
+        about = "in the original" if found.original.is_exact else f"in the original ({low:.3g} to {high:.3g})"
+        yield Number(name="Risk today", value=f"{found.original.value:.3g}", about=about)
+    if found.recommended is not None:
+        risk, score = found.risk(found.recommended), found.score(found.recommended)
+        if risk is not None and score is not None:
+            yield Number(name="Risk", value=f"{risk.value:.3g}", about="of the recommended candidate")
+            yield Number(
+                name=found.measure.replace("_", " ").capitalize(),
+                value=f"{score.value:.3g}",
+                about="of the recommended candidate",
+            )
+
+
+def _linked(found: Comparison) -> Iterator[Linked]:
+    for place, each in enumerate(found.tried):
+        if not each.holds:
+            continue
+        risk, score = found.risk(place), found.score(place)
+        low, high = (0.0, 0.0) if risk is None else risk.interval
+        yield Linked(
+            label=each.label,
+            page=each.report,
+            stands=tuple(_stands(found, place)),
+            risk="" if risk is None else f"{risk.value:.4f}",
+            interval="" if risk is None or risk.is_exact else f"{low:.4f} to {high:.4f}",
+            score="" if score is None else number(score.value),
+            lost=f"{each.lost_share:.1%}",
+            achieved=", ".join(f"{name} = {number(value)}" for name, value in each.achieved.items()),
+            seconds=f"{each.seconds:.1f}",
+            memory=f"{each.peak_memory / 2**20:,.0f}" if each.peak_memory else "",
+        )
+
+
+def _stands(found: Comparison, place: int) -> Iterator[str]:
+    if place == found.recommended:
+        yield "recommended"
+    if place in found.frontier:
+        yield "frontier"
+    if place in found.local_optima:
+        yield "better than both neighbours"
+
+
+def _sections(found: Comparison) -> Iterator[Section]:
+    refused = [each for each in found.tried if not each.holds]
+    if refused:
+        yield Section(
+            title="What cannot be had",
+            header=("candidate", "", "why"),
+            rows=tuple((each.label, _state(each), each.reason) for each in refused),
+        )
+    measures = dict.fromkeys(name for each in found.made for name in each.utility)
+    yield Section(
+        title="All measures",
+        header=("candidate", *(name.replace("_", " ") for name in measures)),
+        rows=tuple(
+            (
+                each.label,
+                *(number(each.utility[name].value) if name in each.utility else "" for name in measures),
+            )
+            for each in found.made
+        ),
+    )
+    means = dict.fromkeys(
+        each.utility[found.measure].means for each in found.made if found.measure in each.utility
+    )
+    optima = (
+        "A ring of dashes marks a candidate that does better, by the measure, than its neighbours with the "
+        "next smaller and the next larger k: a larger crowd than the smaller k promises, for less."
+    )
+    yield Section(
+        title="What the numbers mean",
+        text=(
+            adversary_words(found.adversary, found.knowledge),
+            *(f"{found.measure.replace('_', ' ')}: {each}" for each in means),
+            _FRONTIER,
+            rule_words(found.max_risk),
+            *((optima,) if found.local_optima else ()),
+            HANDING_OUT,
+        ),
+        remarks=found.warnings,
+    )
+
+
+def _state(tried: Tried) -> str:
+    return {"unattainable": "cannot be kept", "unfit": "does not apply"}.get(tried.state, tried.state)
