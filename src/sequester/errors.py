@@ -57,11 +57,15 @@ class ParameterError(InputError):
 
 
 class UnattainableError(SequesterError):
-    """No release satisfies the model here; `achieved` is the best level that could be reached."""
+    """No release satisfies the model here; `achieved` is the best level that could be reached.
+
+    Where it is not given, nobody has looked for it yet, and `is_settled` is false.
+    """
 
     def __init__(self, message: str, *, achieved: Mapping[str, float] | None = None) -> None:
         super().__init__(message)
         self.achieved = dict(achieved or {})
+        self.is_settled = achieved is not None
 
 
 class InternalError(SequesterError):

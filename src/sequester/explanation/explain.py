@@ -11,7 +11,8 @@ from sequester.explanation.explanation import Explanation
 from sequester.explanation.lost import lost_parts
 from sequester.explanation.relax import Relaxer, climb_all
 from sequester.explanation.some_persons import some_persons
-from sequester.explanation.trial import TimeUpError, Trial
+from sequester.explanation.trial import Trial
+from sequester.methods.nearest import TimeUpError
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
@@ -81,7 +82,7 @@ def _relaxations(
 ) -> tuple[list[Relaxation], list[str]]:
     started = time.monotonic()
     lost = lost_parts(release.changes, original.hierarchies, harmless=method.harmless)
-    ladders = [each for each in method.ladders(release, original) if each.steps]
+    ladders = [each for each in method.ladders(original) if each.steps]
     why = (
         "nothing is suppressed or heavily generalized"
         if not len(lost)

@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester.explanation.explanation import Relaxation
-from sequester.explanation.trial import TimeUpError
+from sequester.methods.ladder import first_step
+from sequester.methods.nearest import TimeUpError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sequester._typing import Counts
     from sequester.explanation.trial import Trial
     from sequester.methods.ladder import Ladder
-
-FEW = 6
-"""A ladder with no more steps is tried step by step; a longer one by halving."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +43,7 @@ class Relaxer:
         note = None
         try:
             for goal in goals:
-                place = self._first(ladder, goal, deadline)
+                place = first_step(ladder, self._reaches(ladder, goal, deadline))
                 if place is None:
                     break
                 found.setdefault(place, goal)
@@ -63,22 +61,8 @@ class Relaxer:
             note = f"{ladder.parameter}{ladder.equals}{steps} would not have kept more"
         return [self._relaxation(ladder, place, deadline) for place in sorted(found)], note
 
-    def _first(self, ladder: Ladder, goal: int, deadline: float) -> int | None:
-        """Find the first step that gains as much; by halving, the step before it was tried and gains less."""
-        last = len(ladder.steps) - 1
-        if last < FEW:
-            return next(
-                (place for place in range(last + 1) if self._gain(ladder, place, deadline) >= goal), None
-            )
-        if self._gain(ladder, 0, deadline) >= goal:
-            return 0
-        if self._gain(ladder, last, deadline) < goal:
-            return None
-        low, high = 0, last
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._gain(ladder, middle, deadline) >= goal else (middle, high)
-        return high
+    def _reaches(self, ladder: Ladder, goal: int, deadline: float) -> Callable[[int], bool]:
+        return lambda place: self._gain(ladder, place, deadline) >= goal
 
     def _gain(self, ladder: Ladder, place: int, deadline: float) -> int:
         lost = self.trial.at(ladder, place, deadline=deadline)

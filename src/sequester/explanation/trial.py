@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
-import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from sequester.engine import LocalEngine
-from sequester.errors import InputError, SequesterWarning, UnattainableError
+from sequester.engine import LocalEngine, silent
+from sequester.errors import InputError, UnattainableError
 from sequester.explanation.lost import lost_parts
-from sequester.release.randomness import Randomness
+from sequester.methods.nearest import run_until
 
 if TYPE_CHECKING:
     from sequester._typing import Counts
@@ -18,10 +16,6 @@ if TYPE_CHECKING:
     from sequester.engine import Progress
     from sequester.methods.ladder import Ladder
     from sequester.methods.method import Method
-
-
-class TimeUpError(Exception):
-    """A trial was given up, because its time is over."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,20 +40,7 @@ class Trial:
         TimeUpError
             When the deadline has passed.
         """
-
-        def watch(fraction: float, phase: str) -> None:
-            del fraction, phase
-            if time.monotonic() > deadline:
-                raise TimeUpError
-
-        watch(0.0, "")
-        with warnings.catch_warnings():
-            # What a trial would draw warnings for is not released.
-            warnings.simplefilter("ignore", SequesterWarning)
-            method.accept(table)
-            outcome = method.transform(
-                table, randomness=Randomness.of(self.seed), engine=LocalEngine(), progress=watch
-            )
+        outcome = run_until(deadline, method, table, seed=self.seed, engine=LocalEngine(), phase=silent)
         return lost_parts(outcome.changes, table.hierarchies, harmless=method.harmless)
 
     def at(self, ladder: Ladder, place: int, *, deadline: float) -> Counts | None:

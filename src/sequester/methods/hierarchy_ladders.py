@@ -22,6 +22,16 @@ if TYPE_CHECKING:
 
 def quasi_ladders(table: EventTable) -> tuple[Ladder, ...]:
     """List what each quasi-identifier could allow: a larger max_level, suppression, a coarser beginning."""
+    coarse = [
+        coarse_ladder(table, column)
+        for column in table.schema.quasi
+        if column not in table.schema.sensitive_columns
+    ]
+    return (*rule_ladders(table), *(each for each in coarse if each.steps))
+
+
+def rule_ladders(table: EventTable) -> tuple[Ladder, ...]:
+    """List what the rules of each quasi-identifier could allow: coarser levels, or suppression."""
     ladders: list[Ladder] = []
     for column, quasi in table.schema.quasi.items():
         if quasi.max_level is not None:
@@ -29,8 +39,6 @@ def quasi_ladders(table: EventTable) -> tuple[Ladder, ...]:
             ladders.append(_rule_ladder(column, "max_level", quasi.max_level, steps))
         if quasi.never_suppress:
             ladders.append(_rule_ladder(column, "never_suppress", quasi.never_suppress, ((),)))
-        if column not in table.schema.sensitive_columns:
-            ladders.append(coarse_ladder(table, column))
     return tuple(each for each in ladders if each.steps)
 
 

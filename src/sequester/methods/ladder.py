@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from sequester.methods.method import Method
 
 HUNDRED = 100
+FEW = 6
+"""A ladder with no more steps is tried step by step; a longer one by halving."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,3 +84,29 @@ def in_words(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def first_step(ladder: Ladder, holds: Callable[[int], bool]) -> int | None:
+    """Find the first step at which something holds; on a long ladder by halving.
+
+    By halving, the step before the one that is found was tried, too, and it did not hold there.
+
+    Examples
+    --------
+    >>> from sequester.methods import BFP2kA
+    >>> ladder = Ladder.of(BFP2kA(k=90), "k", downwards(90, 2))
+    >>> ladder.steps[first_step(ladder, lambda place: ladder.steps[place] <= 31)]
+    31
+    """
+    last = len(ladder.steps) - 1
+    if last < FEW:
+        return next((place for place in range(last + 1) if holds(place)), None)
+    if holds(0):
+        return 0
+    if not holds(last):
+        return None
+    low, high = 0, last
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high

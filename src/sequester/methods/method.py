@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sequester.engine import LocalEngine, part, silent
 from sequester.engine.checkpoint import NoCheckpoint
-from sequester.errors import ParameterError, SchemaError, SequesterWarning
+from sequester.errors import ParameterError, SchemaError, SequesterWarning, UnattainableError
+from sequester.methods.nearest import with_nearest
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
@@ -81,9 +82,9 @@ class Method(ABC):
         del original
         return by_kind(release.changes, constraint=self.promise)
 
-    def ladders(self, release: Release, original: EventTable) -> tuple[Ladder, ...]:
+    def ladders(self, original: EventTable) -> tuple[Ladder, ...]:
         """List what could be asked less of, so that more is kept; nothing unless told better."""
-        del release, original
+        del original
         return ()
 
     def parameters(self) -> dict[str, object]:
@@ -111,6 +112,7 @@ class Method(ABC):
         """
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.data.table import EventTable  # noqa: PLC0415
+        from sequester.methods.comparing import compare  # noqa: PLC0415
         from sequester.release.assemble import assemble  # noqa: PLC0415
         from sequester.release.randomness import SHORT_SEED, Randomness  # noqa: PLC0415
 
@@ -132,14 +134,24 @@ class Method(ABC):
             )
             warnings.warn(f"{line}the shuffle of persons", SequesterWarning, stacklevel=2)
         randomness = Randomness.of(seed)
-        outcome = self.resume(
-            table,
-            randomness=randomness,
-            engine=engine or LocalEngine(),
-            progress=part(progress, 0.0, 0.6),
-            checkpoint=checkpoint or NoCheckpoint(),
-        )
-        utility = self.measure(outcome, table, progress=part(progress, 0.6, 0.8))
+        engine = engine or LocalEngine()
+        try:
+            outcome = self.resume(
+                table,
+                randomness=randomness,
+                engine=engine,
+                progress=part(progress, 0.0, 0.6),
+                checkpoint=checkpoint or NoCheckpoint(),
+            )
+        except UnattainableError as refusal:
+            if refusal.is_settled:
+                raise
+            seed = randomness.seed
+            raise with_nearest(
+                refusal, self, table, seed=seed, engine=engine, progress=part(progress, 0.0, 0.6)
+            ) from None
+        measured = self.measure(outcome, table, progress=part(progress, 0.6, 0.7))
+        utility = compare(outcome, table, self.model(), known=measured, progress=part(progress, 0.7, 0.8))
         release = assemble(
             outcome,
             table,

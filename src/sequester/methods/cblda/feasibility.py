@@ -61,22 +61,31 @@ class Rates:
 
 
 def refuse_impossible(table: EventTable, values: Values, k: int, c: float, *, each: bool, drop: bool) -> None:
-    """Refuse what no release of the table can keep, and name what can be kept."""
+    """Refuse what no release of the table can keep, and name what can be kept.
+
+    Without rules of the schema one class of everybody keeps it; with them, it has to be tried.
+    """
     n_persons = table.n_persons
-    _refuse_few(n_persons, k, "")
     rates = Rates(table, values, each=each)
-    above = np.flatnonzero(rates.above(c))
-    if not len(above) or drop:
-        return
+    above = np.flatnonzero(rates.above(c)) if not drop else np.empty(0, np.int64)
     totals = rates.totals()
-    worst = int(above[np.argmax(totals[above])])
+    worst = int(above[np.argmax(totals[above])]) if len(above) else None
+    least = None if worst is None else math.ceil(totals[worst] / n_persons * 1e4 - 1e-5) / 1e4
+    if not drop:
+        _refuse_few(table, n_persons, k, least=least)
+    if worst is None or least is None:
+        return
     name = rates.names[worst]
     what = "a protected value" if name is None else f"{name[0]} = {name[1]}"
-    least = math.ceil(totals[worst] / n_persons * 1e4 - 1e-5) / 1e4
     others = f", and {len(above) - 1:,} more values are above c" if len(above) > 1 else ""
-    msg = (
+    problem = (
         f"c = {c:g} cannot be kept: {100 * totals[worst] / n_persons:.2f} % of all persons have "
-        f"{what}{others}, and no classes make them fewer; the smallest c that can be kept is {least:g}, or "
+        f"{what}{others}, and no classes make them fewer"
+    )
+    if _has_rules(table):
+        raise UnattainableError(problem)
+    msg = (
+        f"{problem}; the smallest c that can be kept is {least:g}, or "
         'infeasible = "drop" leaves out some of them'
     )
     raise UnattainableError(msg, achieved={"c": least})
@@ -88,18 +97,28 @@ def choose_persons(
     """Mark the persons who are released: all, or as many as leave nothing above the share."""
     rates = Rates(table, values, each=each)
     rates.leave_out(c, randomness)
-    n_left = int(rates.is_left.sum())
-    n_out = table.n_persons - n_left
-    _refuse_few(n_left, k, f" that are left when {n_out:,} are left out" if n_out else "")
+    _refuse_few(table, int(rates.is_left.sum()), k)
     return rates.is_left
 
 
-def _refuse_few(n_persons: int, k: int, which: str) -> None:
-    if k > n_persons:
-        persons = "1 person" if n_persons == 1 else f"{n_persons:,} persons"
-        hint = f"the largest k that can be kept is {n_persons:,}" if n_persons >= 2 else "no k can be kept"
-        msg = f"k = {k:,} is more than the {persons}{which}; {hint}"
-        raise UnattainableError(msg, achieved={"k": n_persons})
+def _refuse_few(table: EventTable, n_left: int, k: int, *, least: float | None = None) -> None:
+    if k <= n_left:
+        return
+    n_out = table.n_persons - n_left
+    persons = "1 person" if n_left == 1 else f"{n_left:,} persons"
+    problem = f"k = {k:,} is more than the {persons}"
+    if n_out:
+        problem += f" that are left when {n_out:,} are left out"
+    if _has_rules(table):
+        raise UnattainableError(problem)
+    with_c = "" if least is None else f", with a c of {least:g} or more"
+    hint = f"the largest k that can be kept is {n_left:,}{with_c}" if n_left >= 2 else "no k can be kept"
+    msg = f"{problem}; {hint}"
+    raise UnattainableError(msg, achieved={"k": n_left} | ({} if least is None else {"c": least}))
+
+
+def _has_rules(table: EventTable) -> bool:
+    return any(each.max_level is not None or each.never_suppress for each in table.schema.quasi.values())
 
 
 def refuse_broken_rules(table: EventTable, solution: Solution) -> None:
@@ -113,8 +132,7 @@ def refuse_broken_rules(table: EventTable, solution: Solution) -> None:
         n_empty = int((lengths == 0).sum())
         msg = (
             f"{n_empty:,} of {table.n_persons:,} persons would lose all their events, because max_level of "
-            f"{', '.join(capped) or 'no column'} and never_suppress keep values apart: a larger "
-            "max_level, fewer values in never_suppress, or a smaller k could be kept"
+            f"{', '.join(capped) or 'no column'} and never_suppress keep values apart"
         )
         raise UnattainableError(msg)
     for quasi, name in enumerate(solution.trees.names):
@@ -127,7 +145,6 @@ def refuse_broken_rules(table: EventTable, solution: Solution) -> None:
             label = labels[table.sequences.columns[name][broken[0]]]
             msg = (
                 f"never_suppress of {name} cannot be kept: {label!r} would be suppressed, "
-                f"{len(broken):,} times, first in row {table.rows[broken[0]]:,}; a smaller k, or coarser "
-                "levels below the root, could keep it"
+                f"{len(broken):,} times, first in row {table.rows[broken[0]]:,}"
             )
             raise UnattainableError(msg)

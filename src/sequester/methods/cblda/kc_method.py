@@ -120,12 +120,11 @@ class KCMethod(Method):
 
         return reasons_of(self, release.changes, original)
 
-    def ladders(self, release: Release, original: EventTable) -> tuple[Ladder, ...]:
+    def ladders(self, original: EventTable) -> tuple[Ladder, ...]:
         """Ask for smaller classes, or for a larger share of them at risk; or allow one column more."""
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.methods.hierarchy_ladders import quasi_ladders  # noqa: PLC0415
 
-        del release
         return (
             Ladder.of(self, "k", downwards(self.k, 2)),
             Ladder.of(self, "c", upwards(self.c) if any(original.protected.values()) else ()),

@@ -23,29 +23,43 @@ def too_common(histories: Histories, c: float) -> Mask:
     return mask
 
 
-def refuse_impossible(histories: Histories, demand: Demand, *, drop: bool) -> None:
-    """Refuse what no release of the table can keep, and name what can be kept."""
-    n_persons = histories.n_persons
-    if demand.k > n_persons:
-        persons = "1 person" if n_persons == 1 else f"{n_persons:,} persons"
-        hint = f"the largest k that can be kept is {n_persons:,}" if n_persons >= 2 else "no k can be kept"
-        msg = f"k = {demand.k:,} is more than the {persons}; {hint}"
-        raise UnattainableError(msg, achieved={"k": n_persons})
+def refuse_impossible(
+    histories: Histories, is_kept: Mask, demand: Demand, *, drop: bool, has_rules: bool
+) -> None:
+    """Refuse what no release of the persons who are kept can keep, and name what can be kept.
+
+    Without rules of the schema the release that shows nothing keeps it; with them, it has to be tried.
+    """
+    n_persons, n_kept = histories.n_persons, int(is_kept.sum())
     above = np.flatnonzero(too_common(histories, demand.c))
-    if not len(above) or drop:
-        return
     totals = histories.values.totals
-    worst = int(above[np.argmax(totals[above])])
+    worst = int(above[np.argmax(totals[above])]) if len(above) and not drop else None
+    least = None if worst is None else math.ceil(totals[worst] / n_persons * 1e4 - 1e-5) / 1e4
+    if demand.k > n_kept:
+        persons = "1 person" if n_kept == 1 else f"{n_kept:,} persons"
+        left = f" that are left when {n_persons - n_kept:,} are left out" if n_kept < n_persons else ""
+        problem = f"k = {demand.k:,} is more than the {persons}{left}"
+        if has_rules:
+            raise UnattainableError(problem)
+        with_c = "" if least is None else f", with a c of {least:g} or more"
+        hint = f"the largest k that can be kept is {n_kept:,}{with_c}" if n_kept >= 2 else "no k can be kept"
+        msg = f"{problem}; {hint}"
+        raise UnattainableError(msg, achieved={"k": n_kept} | ({} if least is None else {"c": least}))
+    if worst is None or least is None:
+        return
     attribute, label = histories.values.names[worst]
-    least = math.ceil(totals[worst] / n_persons * 1e4 - 1e-5) / 1e4
     others = f", and {len(above) - 1:,} more are above c" if len(above) > 1 else ""
-    n_dropped = n_persons - int(choose_persons(histories, demand.c).sum())
-    msg = (
+    problem = (
         f"c = {demand.c:g} cannot be kept: {100 * totals[worst] / n_persons:.2f} % of all persons have "
         f"{attribute} = {label}{others}, whatever is known of them, and no release makes a value rarer than "
-        f"it is; the smallest c that can be kept is {least:g}, or "
-        f'infeasible = "drop" leaves out {n_dropped:,} {"person" if n_dropped == 1 else "persons"}'
+        "it is"
     )
+    if has_rules:
+        raise UnattainableError(problem)
+    n_left = int(choose_persons(histories, demand.c).sum())
+    dropped = f"{n_persons - n_left:,} {'person' if n_persons - n_left == 1 else 'persons'}"
+    instead = f', or infeasible = "drop" leaves out {dropped}' if n_left >= demand.k else ""
+    msg = f"{problem}; the smallest c that can be kept is {least:g}{instead}"
     raise UnattainableError(msg, achieved={"c": least})
 
 

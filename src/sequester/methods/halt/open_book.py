@@ -51,7 +51,7 @@ class OpenBook:
     def _make_room(self, n_used: int, n_runs: int, n_children: int) -> None:
         needed = n_used + n_children
         if needed > MOST_MEMBERS:
-            msg = f"more than {MOST_MEMBERS:,} g-sequences have to be held: take a smaller p"
+            msg = f"more than {MOST_MEMBERS:,} g-sequences have to be held"
             raise UnattainableError(msg)
         runs = self.runs
         if needed > len(runs.children):

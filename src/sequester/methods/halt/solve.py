@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,15 +20,18 @@ from sequester.methods.halt.lattice_search import Search
 from sequester.methods.halt.rules import rules_of
 from sequester.methods.halt.solution import Solution
 from sequester.methods.halt.workload import Workload
+from sequester.methods.hierarchy_ladders import rule_ladders
+from sequester.methods.ladder import first_step
 from sequester.methods.p2ka.advice import largest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.methods.halt.elimination import Rules
     from sequester.methods.halt.extraction import Demand
+    from sequester.methods.ladder import Ladder
 
 
 def solve(
@@ -65,10 +69,10 @@ def solve(
     progress(0.0, "folding equal histories")
     axes = Axes.of(table)
     everybody = Histories.of(table, axes)
-    refuse_impossible(everybody, demand, drop=drop)
     is_kept = choose_persons(everybody, demand.c) if drop else np.ones(table.n_persons, np.bool_)
+    has_rules = any(each.max_level is not None or each.never_suppress for each in table.schema.quasi.values())
+    refuse_impossible(everybody, is_kept, demand, drop=drop, has_rules=has_rules)
     kept = everybody.take(np.flatnonzero(is_kept))
-    refuse_impossible(kept, demand, drop=False)
     histories, _ = kept.fold()
     rules = rules_of(table, axes, histories, suppress=suppress, stars=stars)
     costs = Costs(histories, axes, tuple(quasi.weight for quasi in table.schema.quasi.values()))
@@ -80,12 +84,18 @@ def solve(
     found = search.full() if full else search.greedy()
     if isinstance(found, Obstacle):
         progress(0.9, "looking for what could be kept")
+
+        def can_keep(other: Demand, allowed: Rules = rules) -> bool:
+            elimination = _elimination(histories, axes, other, allowed, costs, engine)
+            return isinstance(Search(elimination, workload).top(), Draft)
+
+        def can_allow(ladder: Ladder, place: int) -> bool:
+            changed = ladder.at(None, table, ladder.steps[place])[1]
+            return can_keep(demand, rules_of(changed, axes, histories, suppress=suppress, stars=stars))
+
+        allowed = {ladder: first_step(ladder, partial(can_allow, ladder)) for ladder in rule_ladders(table)}
         raise _refusal(
-            demand,
-            found,
-            lambda other: isinstance(
-                Search(_elimination(histories, axes, other, rules, costs, engine), workload).top(), Draft
-            ),
+            demand, found, can_keep, {each: place for each, place in allowed.items() if place is not None}
         )
     progress(0.9, "writing down what is released")
     return Solution.of(table, search.elimination, found, is_kept, skipped=bool(search.skipped))
@@ -98,8 +108,13 @@ def _elimination(
     return Elimination(histories, extraction, costs, rules, engine)
 
 
-def _refusal(demand: Demand, obstacle: Obstacle, can_keep: Callable[[Demand], bool]) -> UnattainableError:
-    """Say that what the schema asks for stands in the way, and which smaller promise does not."""
+def _refusal(
+    demand: Demand, obstacle: Obstacle, can_keep: Callable[[Demand], bool], allowed: Mapping[Ladder, int]
+) -> UnattainableError:
+    """Say that what the schema asks for stands in the way, and which smaller promise or rule does not.
+
+    All of them were tried.
+    """
     nearest: dict[str, float] = {}
     k = largest(2, demand.k - 1, lambda k: can_keep(replace(demand, k=k)))
     if k is not None:
@@ -112,11 +127,17 @@ def _refusal(demand: Demand, obstacle: Obstacle, can_keep: Callable[[Demand], bo
     p = largest(1, demand.p - 1, lambda p: can_keep(replace(demand, p=p)))
     if p is not None:
         nearest["p"] = p
+    could = [f"{name} = {value:g}" for name, value in nearest.items()]
+    for ladder, place in allowed.items():
+        step = ladder.steps[place]
+        could.append(f"{ladder.parameter}{ladder.equals}{ladder.words(step)}")
+        if isinstance(step, int):
+            nearest[ladder.parameter] = step
     why = "" if obstacle.reason is None else f": {obstacle.reason.channel}, and nothing may be done about it"
     hint = (
-        f"{' or '.join(f'{name} = {value:g}' for name, value in nearest.items())} could be kept"
-        if nearest
-        else "no smaller k or p, and no larger c, could be kept either"
+        f"{' or '.join(could)} could be kept"
+        if could
+        else "no smaller k or p, no larger c, and no rule less could be kept either"
     )
     msg = (
         f"k = {demand.k:,}, c = {demand.c:g}, p = {demand.p:,} cannot be kept with the given max_level and "

@@ -152,14 +152,13 @@ class MutualInformationMethod(Method):
         del original
         return reasons_of(release.changes, release.evidence)
 
-    def ladders(self, release: Release, original: EventTable) -> tuple[Ladder, ...]:
+    def ladders(self, original: EventTable) -> tuple[Ladder, ...]:
         """Let more leak: a larger share of the entropy, or more bits, up to all that there are."""
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.methods.mutual_information.reasons import more_bits  # noqa: PLC0415
 
-        del original
         if self.max_leakage_bits is not None:
-            steps = more_bits(self.max_leakage_bits, release.evidence)
+            steps = more_bits(self.max_leakage_bits, self.model(), original)
             return (Ladder.of(self, "max_leakage_bits", steps),)
         return (Ladder.of(self, "max_leakage", upwards(self.max_leakage or 0)),)
 

@@ -16,6 +16,9 @@ from sequester.release.reason import Reason, touched
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sequester.data.table import EventTable
+    from sequester.privacy.mutual_information import MutualInformationPrivacy
+
 CONSTRAINT = "leakage above its bound"
 TENTHS = 10
 EXAMPLES = 3
@@ -54,16 +57,10 @@ def reasons_of(changes: pl.DataFrame, evidence: Mapping[str, pl.DataFrame]) -> t
     return tuple(reasons)
 
 
-def more_bits(asked: float, evidence: Mapping[str, pl.DataFrame]) -> list[float]:
-    """Give the tenths of a bit above a bound, up to all that patterns can tell.
-
-    Examples
-    --------
-    >>> more_bits(0.95, {VERDICTS: pl.DataFrame({"entropy_bits": [1.01, 0.3]})})
-    [1.0, 1.1]
-    """
-    most = evidence[VERDICTS]["entropy_bits"].max()
-    highest = math.ceil(TENTHS * float(str(most or 0)))
+def more_bits(asked: float, model: MutualInformationPrivacy, table: EventTable) -> list[float]:
+    """Give the tenths of a bit above a bound, up to all that patterns can tell of anybody."""
+    _, _, entropy, _ = model.bounds(model.measure(table, table))
+    highest = math.ceil(TENTHS * float(entropy.max(initial=0)))
     return [tenth / TENTHS for tenth in range(math.floor(TENTHS * asked) + 1, highest + 1)]
 
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Progress
     from sequester.release.outcome import Outcome
-    from sequester.release.release import Release
     from sequester.utility.score import Score
 
 UNTRUE = (
@@ -118,10 +117,10 @@ class BFP2kA(PrefixMethod):
 
         return weights
 
-    def ladders(self, release: Release, original: EventTable) -> tuple[Ladder, ...]:
+    def ladders(self, original: EventTable) -> tuple[Ladder, ...]:
         """Ask for what prefix methods ask less of, or count supporters in the original only."""
         loose = (Ladder.of(self, "strict", (False,)),) if self.strict else ()
-        return (*super().ladders(release, original), *loose)
+        return (*super().ladders(original), *loose)
 
     def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Say how many events, sequences and patterns survive; with nearness also what it gains."""

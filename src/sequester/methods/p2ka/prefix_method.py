@@ -133,12 +133,11 @@ class PrefixMethod(Method):
 
         return reasons_of(release.changes, original, k=self.k)
 
-    def ladders(self, release: Release, original: EventTable) -> tuple[Ladder, ...]:
+    def ladders(self, original: EventTable) -> tuple[Ladder, ...]:
         """Ask for fewer persons, or for coarser symbols where there is a hierarchy."""
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.methods.hierarchy_ladders import coarse_ladder  # noqa: PLC0415
 
-        del release
         fewer = Ladder.of(self, "k", downwards(self.k, 2))
         return (fewer, *(coarse_ladder(original, column) for column in original.hierarchies))
 

@@ -172,8 +172,8 @@ class PatternMethod(Method):
         progress(0.9, "listing the changes")
         outcome = publish(table, sanitized, limits=self.limits, warnings=warnings)
         if not outcome.sequences.n_events:
-            msg = f"{self.name} would have to delete every event: a min_support of 2 or more leaves something"
-            raise UnattainableError(msg, achieved={"min_support": int(problem.supports.max()) + 1})
+            msg = f"{self.name} would have to delete every event"
+            raise UnattainableError(msg)
         return outcome
 
     @abstractmethod
@@ -195,12 +195,11 @@ class PatternMethod(Method):
 
         return reasons_of(self, release.changes, original)
 
-    def ladders(self, release: Release, original: EventTable) -> tuple[Ladder, ...]:
+    def ladders(self, original: EventTable) -> tuple[Ladder, ...]:
         """Let patterns have more supporters, all of them or those with a threshold of their own."""
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.methods.ph.thresholds import threshold_ladders  # noqa: PLC0415
 
-        del release
         return threshold_ladders(self, original)
 
     def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:

@@ -68,7 +68,6 @@ def _demand_spread(problem: Problem, sanitized: Sanitized, wanted: Bounded, tabl
     weights = problem.rows.weights.copy()
     np.subtract.at(weights, problem.rows.row_of_person[sanitized.persons], 1)
     lines = []
-    fewest, least = wanted.permutations, wanted.support
     for number in np.flatnonzero(problem.excess).tolist():
         used = [pattern for secret, pattern in sanitized.usage if secret == number]
         counts = [
@@ -85,19 +84,11 @@ def _demand_spread(problem: Problem, sanitized: Sanitized, wanted: Bounded, tabl
         ]
         n_reached = sum(count >= wanted.support for count in counts)
         if n_reached < wanted.permutations:
-            fewest, least = min(fewest, n_reached), min(least, max(counts, default=0))
             name = " → ".join(labels[code] for code in problem.secret(number))
             lines.append(f"{name} has {n_reached}")
     if lines:
-        nearest = (
-            f"permutations = {fewest} was reached with that support"
-            if fewest
-            else f"permutations = 1 was reached with support = {least}"
-            if least
-            else "no permutation hides it"
-        )
         msg = (
             f"uncertainty asks for {wanted.permutations} permutations of each pattern with {wanted.support} "
-            f"supporters each, and {', '.join(lines[:3])}; {nearest}"
+            f"supporters each, and {', '.join(lines[:3])}"
         )
-        raise UnattainableError(msg, achieved={"permutations": fewest})
+        raise UnattainableError(msg)

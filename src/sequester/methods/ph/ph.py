@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Progress
     from sequester.kernels.pattern_trie import Trie
+    from sequester.methods.ladder import Ladder
     from sequester.methods.ph.followed import Problem
     from sequester.methods.ph.sanitize import Sanitized
     from sequester.privacy.pattern_hiding import PatternHiding
@@ -106,6 +107,14 @@ class PH(PatternMethod):
     def limits(self) -> tuple[str, ...]:
         """What is not promised, whatever the data."""
         return (UNTRUE, *super().limits[1:])
+
+    def ladders(self, original: EventTable) -> tuple[Ladder, ...]:
+        """Ask for what pattern methods ask less of, or for less uncertainty where it is bounded."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.methods.ph.thresholds import spread_ladders  # noqa: PLC0415
+
+        bounded = self.uncertainty if isinstance(self.uncertainty, Bounded) else None
+        return (*super().ladders(original), *(() if bounded is None else spread_ladders(bounded)))
 
     def model(self) -> PatternHiding:
         """Promise hidden patterns, and no forbidden pattern where it was not."""

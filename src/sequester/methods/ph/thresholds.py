@@ -1,17 +1,18 @@
-"""Larger thresholds, up to the one that hides nothing."""
+"""Larger thresholds, up to the one that hides nothing, and less uncertainty."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sequester.methods.ladder import Ladder, in_words
+from sequester.methods.ladder import Ladder, downwards, in_words
 from sequester.mining.support import supports
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.methods.method import Method
     from sequester.methods.ph.pattern_method import PatternMethod
+    from sequester.methods.ph.ph import Bounded
 
 
 def threshold_ladders(method: PatternMethod, table: EventTable) -> tuple[Ladder, ...]:
@@ -40,3 +41,30 @@ def _own(place: int, name: str, asked: float, steps: range) -> Ladder:
         return replace(method, pattern=tuple(pattern)), table
 
     return Ladder(parameter=f"min_support of {name}", asked=asked, steps=steps, at=at, words=in_words)
+
+
+def spread_ladders(bounded: Bounded) -> tuple[Ladder, ...]:
+    """Ask for fewer permutations of a pattern, for fewer supporters of each, or for no spread at all."""
+
+    def part(name: str) -> Ladder:
+        asked = getattr(bounded, name)
+
+        def at(method: PatternMethod, table: EventTable, step: int) -> tuple[Method, EventTable]:
+            return _with_uncertainty(method, table, replace(bounded, **{name: step}))
+
+        return Ladder(parameter=f"uncertainty.{name}", asked=asked, steps=downwards(asked, 1), at=at)
+
+    whole = Ladder(
+        parameter="uncertainty",
+        asked=bounded,
+        steps=("minimum-harm",),
+        at=_with_uncertainty,
+        words=lambda value: f'"{value}"' if isinstance(value, str) else "bounded",
+    )
+    return part("permutations"), part("support"), whole
+
+
+def _with_uncertainty(
+    method: PatternMethod, table: EventTable, step: Bounded | str
+) -> tuple[Method, EventTable]:
+    return replace(method, uncertainty=step), table  # type: ignore[call-arg]  # a PH

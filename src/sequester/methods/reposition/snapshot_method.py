@@ -194,12 +194,12 @@ class SnapshotMethod(Method):
 
         return reasons_of(self, release.changes, original)
 
-    def ladders(self, release: Release, original: EventTable) -> tuple[Ladder, ...]:
+    def ladders(self, original: EventTable) -> tuple[Ladder, ...]:
         """Let values be more frequent, or records come out later."""
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.methods.reposition.reasons import smaller_levels  # noqa: PLC0415
 
-        del release, original
+        del original
         lower = Ladder.of(self, "l", smaller_levels(self.level, whole=self.then == "anatomy"))
         return (
             lower,
