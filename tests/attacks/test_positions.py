@@ -11,7 +11,6 @@ from methods.mutual_information.cases import Case as Example
 from methods.mutual_information.cases import cases, released_rows, table_of
 from oracles import positions as oracles
 from sequester import kernels
-from sequester.attacks import attack_tables
 from sequester.attacks.positions import Places, PositionGuess, attack_positions
 from sequester.attacks.special import Case
 from sequester.data.sequences import Sequences
@@ -21,7 +20,7 @@ from sequester.privacy import MutualInformationPrivacy
 from sequester.testing import symbol_table
 
 SEED = "kept in a safe place"
-SOME = settings(max_examples=settings.default.max_examples // 2)
+SOME = settings(max_examples=settings.default.max_examples // 4)
 GUESSES = (
     PositionGuess(kind="taxonomy"),
     PositionGuess(),
@@ -159,7 +158,6 @@ def test_a_release_brings_its_adversaries():
     risks = attack_positions(release.model, known)
     assert [risk.name for risk in risks] == ["position", "position", "surest_position", "leakage"]
     assert all(risk.is_within for risk in risks)
-    assert not {risk.name for risk in attack_tables(release.table, original=table, known=(1,))} & {"position"}
 
 
 def test_without_a_taxonomy_only_a_star_may_be_anything():

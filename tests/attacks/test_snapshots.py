@@ -27,7 +27,7 @@ from sequester.privacy import LDiversity, LEligibility
 from sequester.workflow.background import background, method_of
 
 SEED = "kept in a safe place"
-SOME = settings(max_examples=settings.default.max_examples // 4)
+SOME = settings(max_examples=settings.default.max_examples // 8)
 pytestmark = pytest.mark.filterwarnings("ignore::sequester.errors.SequesterWarning")
 
 some_streams = st.lists(
@@ -67,7 +67,7 @@ def snapshots_of(came, published, reach):
     return Snapshots.of({"events": out}, table, Stream(homes, tuple(days), reach), sensitive="ill")
 
 
-@settings(max_examples=settings.default.max_examples)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(came=some_streams, published=some_streams, reach=st.integers(1, 3))
 def test_beliefs_equal_definition(came, published, reach):
     came = [snapshot for snapshot in came if snapshot]

@@ -94,6 +94,7 @@ class Intersection:
             kind="snapshots",
             known=max(len(names), 1),
             targets=len(chosen),
+            control_of="no reasoning",
         )
 
 

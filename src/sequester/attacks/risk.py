@@ -56,8 +56,9 @@ class Risk:
     """What the release claims that it cannot exceed; None where nothing is claimed about this adversary."""
     targets: int = 0
     """Pieces of knowledge that were tried."""
-    control_of: Literal["shuffled", "held out"] = "shuffled"
-    """The control: a release whose values were dealt out anew, or targets whom the release does not hold."""
+    control_of: Literal["shuffled", "held out", "no reasoning"] = "shuffled"
+    """The control: a release whose values were dealt out anew, targets whom the release does not hold, or an
+    adversary who does not reason about the method."""
 
     @property
     def is_within(self) -> bool:

@@ -144,6 +144,7 @@ class ArrivalGuess:
             name=self.measure,
             kind="minimality",
             targets=targets,
+            control_of="shuffled" if self.measure == "moved" else "no reasoning",
         )
 
 

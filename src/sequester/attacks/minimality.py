@@ -1,0 +1,242 @@
+"""Minimality: whoever knows how a method decides rules out what would have made it decide otherwise."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import permutations, product
+from math import factorial, prod
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from sequester.attacks.chances import exact_of, exactly
+from sequester.attacks.protected import value_names, values_of
+from sequester.attacks.risk import NOTHING, Risk, mean_of
+from sequester.attacks.share import Share
+from sequester.attacks.special import Case, special_attacks
+from sequester.attacks.subtable import some_persons, with_columns
+from sequester.datasets.draws import generator
+from sequester.errors import ParameterError, SequesterError
+from sequester.privacy.kc import KCPrivacy
+from sequester.privacy.kcp import KCPPrivacy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    from sequester._typing import Counts, Mask
+    from sequester.attacks.remake import Remake
+    from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
+    from sequester.engine import Progress
+
+    Chances = npt.NDArray[np.float64]
+    Record = tuple[tuple[str, ...], ...]
+
+MOST_PERSONS = 60
+"""Persons of the small world that is thought through, or four times k where that is more."""
+CROWDS = 4
+"""How many crowds of k persons a small world has room for."""
+LARGEST_WORLD = 400
+"""Where k needs a larger world than this, nobody thinks it through."""
+MOST_WORLDS = 200
+"""Ways to deal out sensitive values that are tried; all of them where there are no more."""
+SECONDS = 20.0
+"""When to stop trying; what was tried until then counts."""
+
+MinimalityMeasure = Literal["minimality", "surest_minimality"]
+"""The mean or the largest belief."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worlds:
+    """Persons whose sensitive values could be dealt out otherwise, and what somebody believes of them."""
+
+    has: Mask
+    """Cell ``[i, v]``: person ``i`` has the protected value ``v``."""
+    is_open: Mask
+    """Persons who could have the values of somebody else who looks the same in the release."""
+    shown: Chances
+    """Cell ``[i, v]``: share of those who look the same that has it: all that the release itself tells."""
+    believed: Chances
+    """Cell ``[i, v]``: share of the worlds in which the person has it, among those that fit the release."""
+    n_tried: int
+    """Worlds that were tried."""
+    n_fit: int
+    """Those of them from which the method makes the same release."""
+    is_all: bool
+    """Every way to deal out the values was tried."""
+
+    @classmethod
+    def of(cls, table: EventTable, remake: Remake, *, seed: str, progress: Progress) -> Worlds:
+        """Deal out sensitive values among persons who look the same, and do again what the method does."""
+        made = remake(table).sequences
+        classes = _classes(made, tuple(table.schema.quasi))
+        # Whose events are not all released keeps what they have: which values would go where is not told.
+        lengths = np.diff(table.person_offsets)
+        is_whole = (np.diff(made.person_offsets) == lengths) & (classes >= 0)
+        members = [np.flatnonzero((classes == each) & is_whole) for each in np.unique(classes[is_whole])]
+        has = _has(table)
+        is_open = np.zeros(table.n_persons, np.bool_)
+        shown = has.astype(np.float64)
+        for group in members:
+            is_open[group] = True
+            shown[group] = has[group].mean(axis=0)
+        wanted = _records(made, table)
+        is_all = prod(factorial(len(group)) for group in members) <= MOST_WORLDS
+        believed = np.zeros(has.shape)
+        n_tried = n_fit = 0
+        deadline = time.monotonic() + SECONDS
+        for sources in _deals(members, table.n_persons, is_all=is_all, seed=seed):
+            progress(n_tried / MOST_WORLDS, "attacking (minimality)")
+            n_tried += 1
+            if _fits(table, sources, remake, wanted):
+                n_fit += 1
+                believed += has[sources]
+            if time.monotonic() > deadline:
+                is_all = False
+                break
+        return cls(has, is_open, shown, believed / max(n_fit, 1), n_tried, n_fit, is_all)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Minimality:
+    """Somebody knows the quasi-identifiers of everybody and the method, and wants protected values.
+
+    The release tells which sensitive values are among those who look the same. Of all ways to deal these out
+    among them, only those remain from which the method makes this release: a method that generalizes no more
+    than it must would have done something else with the others. ``minimality`` is the mean belief in a
+    protected value of those who have it, ``surest_minimality`` the largest belief in any protected value. The
+    control is the same person without the reasoning, who believes the share.
+
+    References
+    ----------
+    Wong, Fu, Wang, Pei (2007), Minimality attack in privacy preserving data publishing.
+    """
+
+    measure: MinimalityMeasure = "minimality"
+    """What is counted."""
+
+    def __post_init__(self) -> None:
+        if self.measure not in get_args(MinimalityMeasure):
+            msg = f"measure must be one of {', '.join(get_args(MinimalityMeasure))}, got {self.measure!r}"
+            raise ParameterError(msg)
+
+    def judge(self, worlds: Worlds, *, kind: str) -> Risk:
+        """Compare what is believed with and without the reasoning; nothing is claimed of it."""
+        asked = worlds.has & worlds.is_open[:, None]
+        shares = worlds.has.mean(axis=0) if worlds.has.size else np.zeros(worlds.has.shape[1])
+        if self.measure == "minimality":
+            estimate = exact_of if worlds.is_all else mean_of
+            release = estimate(worlds.believed[asked]) if worlds.n_fit else NOTHING
+            control = exact_of(worlds.shown[asked])
+            baseline = float(np.broadcast_to(shares, worlds.has.shape)[asked].mean()) if asked.any() else 0.0
+        else:
+            largest = float(worlds.believed[worlds.is_open].max(initial=0.0))
+            release = exactly(largest)
+            if not worlds.n_fit:
+                release = NOTHING
+            elif not worlds.is_all:
+                drawn = Share.drawn(round(largest * worlds.n_fit), worlds.n_fit)
+                release = Share(largest, (drawn.interval[0], 1.0))
+            control = exactly(float(worlds.shown[worlds.is_open].max(initial=0.0)))
+            baseline = float(shares.max(initial=0.0))
+        return Risk(
+            release.value,
+            release.interval,
+            baseline,
+            control,
+            raw=exactly(float(asked.any())),
+            name=self.measure,
+            kind=kind,
+            targets=int(asked.sum()),
+            control_of="no reasoning",
+        )
+
+
+@special_attacks.register(KCPPrivacy)
+@special_attacks.register(KCPrivacy)
+def attack_minimality(model: KCPPrivacy | KCPrivacy, case: Case) -> list[Risk]:
+    """Let somebody think through what the method would have done, with some persons where there are many."""
+    protects = any(case.original.protected.values())
+    if case.remake is None or not protects or case.original.owners is not None:
+        return []
+    most = max(MOST_PERSONS, CROWDS * model.k)
+    if case.original.n_persons > most > LARGEST_WORLD:
+        return []
+    table, kind = case.original, "everybody"
+    if table.n_persons > most:
+        rng = generator("attack minimality", case.seed)
+        table = some_persons(table, np.sort(rng.choice(table.n_persons, most, replace=False)))
+        kind = "sample"
+    case.progress(0.0, "attacking (minimality)")
+    try:
+        worlds = Worlds.of(table, case.remake, seed=case.seed, progress=case.progress)
+    except SequesterError:
+        # So few persons are no crowd for this promise.
+        return []
+    case.progress(1.0, "attacked")
+    return [Minimality(measure=measure).judge(worlds, kind=kind) for measure in get_args(MinimalityMeasure)]
+
+
+def _fits(table: EventTable, sources: Counts, remake: Remake, wanted: list[Record]) -> bool:
+    """Tell whether the method makes the same release where person ``i`` has the values of ``sources[i]``."""
+    if (sources == np.arange(len(sources))).all():
+        return True
+    lengths = np.diff(table.person_offsets)
+    starts = table.person_offsets[:-1]
+    events = np.arange(table.n_events) + np.repeat(starts[sources] - starts, lengths)
+    columns = {name: table.frame[name].gather(events) for name in _dealt(table)}
+    try:
+        made = remake(with_columns(table, columns)).sequences
+    except SequesterError:
+        return False
+    return _records(made, table) == wanted
+
+
+def _deals(members: list[Counts], n_persons: int, *, is_all: bool, seed: str) -> Iterator[Counts]:
+    """Give ways to deal out values: for each person whose values they have."""
+    if is_all:
+        for orders in product(*(permutations(group.tolist()) for group in members)):
+            sources = np.arange(n_persons)
+            for group, order in zip(members, orders, strict=True):
+                sources[group] = order
+            yield sources
+        return
+    rng = generator("attack worlds", seed)
+    for _ in range(MOST_WORLDS):
+        sources = np.arange(n_persons)
+        for group in members:
+            sources[group] = rng.permutation(group)
+        yield sources
+
+
+def _dealt(table: EventTable) -> list[str]:
+    """List the columns whose values are dealt out: sensitive, and not known as quasi-identifiers."""
+    return [name for name in table.schema.sensitive_columns if name not in table.schema.quasi]
+
+
+def _records(sequences: Sequences, table: EventTable) -> list[Record]:
+    """Write what is released as a list of histories without names, in label order."""
+    names = (*table.schema.quasi, *_dealt(table))
+    return sorted(zip(*(sequences.to_rows(name) for name in names), strict=True))
+
+
+def _classes(sequences: Sequences, quasi: tuple[str, ...]) -> Counts:
+    """Number the persons by what is released of their quasi-identifiers; -1 for those who are not."""
+    shown = list(zip(*(sequences.to_rows(name) for name in quasi), strict=True))
+    numbers = {record: number for number, record in enumerate(sorted(set(shown)))}
+    classes = np.array([numbers[record] for record in shown], np.int64)
+    classes[np.diff(sequences.person_offsets) == 0] = -1
+    return classes
+
+
+def _has(table: EventTable) -> Mask:
+    """Mark the protected values of each person."""
+    names = value_names(table)
+    values, offsets = values_of(table.sequences, table.schema, names)
+    has = np.zeros((table.n_persons, len(names)), np.bool_)
+    has[np.repeat(np.arange(table.n_persons), np.diff(offsets)), values] = True
+    return has
