@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester import kernels
-from sequester.mining.dependence import dependent, read_each
+from sequester.attacks.spans import spans_of
+from sequester.mining.dependence import dependent
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from sequester._typing import Codes
+    from sequester._typing import Codes, Mask
     from sequester.attacks.ground import Ground
     from sequester.data.table import EventTable
+    from sequester.kernels.narrowing import Spans
     from sequester.mining.dependence import Dependence
 
 _ROUNDS = 4
@@ -37,26 +37,28 @@ class _Rule(ABC):
 
 @dataclass(frozen=True, slots=True)
 class _Sum(_Rule):
-    numbers: npt.NDArray[np.float64]
-    """Node to its number; NaN where it has none, or is no leaf."""
-    lows: npt.NDArray[np.float64]
-    """Node to the smallest number below it."""
-    highs: npt.NDArray[np.float64]
-    """Node to the largest."""
+    spans: Spans
+    """What numbers the nodes of these columns stand for."""
+    is_whole: Mask
+    """Columns of whole numbers."""
 
     @classmethod
     def of(cls, dependence: Dependence, ground: Ground) -> _Sum:
         columns = tuple(ground.columns.index(name) for name in dependence.columns)
-        numbers = np.full(ground.n_nodes, np.nan)
+        numbers, lows, highs = (np.full(ground.n_nodes, np.nan) for _ in range(3))
+        is_open = np.zeros(ground.n_nodes, np.bool_)
+        is_whole = []
         for column, reading in zip(columns, dependence.readings, strict=True):
-            tree, start = ground.trees[column], int(ground.starts[column])
-            leaves = tree.leaf_nodes
-            numbers[start + leaves] = read_each([tree.labels[leaf] for leaf in leaves.tolist()], reading)
-        return cls(columns, numbers, *kernels.narrowing.span_numbers(numbers, ground.kernel.end))
+            own = slice(int(ground.starts[column]), int(ground.starts[column + 1]))
+            numbers[own], lows[own], highs[own], is_open[own] = spans_of(ground.trees[column], reading)
+            finite = numbers[own][np.isfinite(numbers[own])]
+            is_whole.append(bool((finite == np.floor(finite)).all()))
+        spans = kernels.narrowing.Spans(numbers, lows, highs, is_open)
+        return cls(columns, spans, np.array(is_whole, np.bool_))
 
     def narrow(self, cells: Codes, ground: Ground) -> Codes:
         narrowed: Codes = kernels.narrowing.narrow_sums(
-            cells, self.numbers, self.lows, self.highs, ground.parent, ground.kernel.end
+            cells, self.spans, self.is_whole, ground.parent, ground.kernel.end
         )
         return narrowed
 
@@ -65,17 +67,25 @@ class _Sum(_Rule):
 class _Image(_Rule):
     images: Codes
     """Leaf of the first column to the leaf of the second that goes with it; -1 where that is not known."""
+    is_open: Mask
+    """Nodes of the first column that stand for more than the leaves below them."""
 
     @classmethod
     def of(cls, dependence: Dependence, ground: Ground, cells: Codes) -> _Image:
         source, other = (ground.columns.index(name) for name in dependence.columns)
         images = np.full(ground.n_nodes, -1, np.int32)
         images[cells[:, source]] = cells[:, other]
-        return cls((source, other), images)
+        tree = ground.trees[source]
+        named = np.zeros(len(tree), np.int64)
+        np.add.at(named, tree.parent[1:], tree.leaves[1:])
+        is_open = np.zeros(ground.n_nodes, np.bool_)
+        start = int(ground.starts[source])
+        is_open[start : start + len(tree)] = ~tree.is_leaf & (tree.leaves > named)
+        return cls((source, other), images, is_open)
 
     def narrow(self, cells: Codes, ground: Ground) -> Codes:
         narrowed: Codes = kernels.narrowing.narrow_images(
-            cells, self.images, ground.parent, ground.kernel.end
+            cells, self.images, self.is_open, ground.parent, ground.kernel.end
         )
         return narrowed
 
@@ -86,7 +96,7 @@ class Narrowing:
 
     It supposes that the adversary knows the dependence: that discharge minus admission is the length of stay,
     or which city a ZIP code belongs to. A value becomes the lowest one of its hierarchy that covers all that
-    its neighbours leave of it.
+    its neighbours leave of it, values included that nobody has: which occur is not known.
 
     Examples
     --------
