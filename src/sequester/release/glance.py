@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sequester.release.release import Release
 
 _SHOWN_ROWS = 5
+_SHOWN_SCORES = 9
 
 
 def glance(release: Release) -> Card:
@@ -42,5 +43,8 @@ def _facts(release: Release) -> Iterator[tuple[str, str]]:
     )
     lost = counted(release.n_lost_events, "event", "events")
     yield "lost", f"{lost} ({release.lost_share:.1%})"
-    for name, score in release.utility.items():
+    shown = list(release.utility.items())[:_SHOWN_SCORES]
+    for name, score in shown:
         yield name, f"{score.value:.3g}"
+    if len(release.utility) > len(shown):
+        yield "further measures", f"{len(release.utility) - len(shown)}, all of them in utility"

@@ -28,7 +28,7 @@ def values(method, rows):
 
 
 def test_fig_1():
-    assert values(BFP2kA(k=2), FIG_1A) == {
+    expected = {
         "information_loss": pytest.approx(2 / 41),  # the S of BKS and the J of DEJF
         "cut_sequences": 0.2,
         "shortened_sequences": 0.1,
@@ -39,6 +39,8 @@ def test_fig_1():
         "sim1": pytest.approx(float(sim1(FIG_1B, FIG_1A, 2, 5))),
         "sim2": float(sim2(FIG_1B, FIG_1A, 2, 5)),
     }
+    scores = values(BFP2kA(k=2), FIG_1A)
+    assert {name: scores[name] for name in expected} == expected
 
 
 def test_fig_1_without_reconstruction():
@@ -74,7 +76,7 @@ def test_only_shorter_patterns_are_compared_where_there_are_too_many(monkeypatch
     monkeypatch.setattr(measures_module, "MAX_PATTERNS", 60)
     assert "at most 2 items" in scores_of(rows)["sim2"].means
     monkeypatch.setattr(measures_module, "MAX_PATTERNS", 1)
-    assert "sim2" not in scores_of(rows)
+    assert "at most 3 items" in scores_of(rows)["sim2"].means  # what any release is held to, then
 
 
 def scores_of(rows):
