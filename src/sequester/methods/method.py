@@ -1,0 +1,177 @@
+"""What all methods share: take a table, return a release that its own model has checked, or raise."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from sequester.engine import LocalEngine, part, silent
+from sequester.engine.checkpoint import NoCheckpoint
+from sequester.errors import ParameterError, SchemaError, SequesterWarning, UnattainableError
+from sequester.methods.nearest import with_nearest
+
+if TYPE_CHECKING:
+    from sequester.data.table import EventTable
+    from sequester.engine import Engine, Progress
+    from sequester.engine.checkpoint import Checkpoint
+    from sequester.methods.ladder import Ladder
+    from sequester.privacy.model import PrivacyModel
+    from sequester.release.outcome import Outcome
+    from sequester.release.randomness import Randomness
+    from sequester.release.reason import Reason
+    from sequester.release.release import Release
+    from sequester.utility.score import Score
+
+
+class Method(ABC):
+    """A way to reach a promise. Subclasses are frozen dataclasses whose fields are the parameters."""
+
+    name: ClassVar[str]
+    """As in ``[method] name``."""
+    paper: ClassVar[str]
+    """Where it is from."""
+    promise: ClassVar[str]
+    """What it guarantees, in a sentence."""
+    changes: ClassVar[str]
+    """What it does to the data, in a sentence."""
+    use_when: ClassVar[str]
+    """When to reach for it, in a sentence."""
+    takes_trips: ClassVar[bool] = False
+    """It counts persons also where a person has several sequences."""
+    harmless: ClassVar[frozenset[str]] = frozenset()
+    """Kinds of changes that take nothing from an event but its place."""
+
+    @abstractmethod
+    def model(self) -> PrivacyModel:
+        """The promise this method keeps, with its parameters."""
+
+    @abstractmethod
+    def accept(self, table: EventTable) -> None:
+        """Refuse, before anything runs, a table that this method cannot work on."""
+
+    @abstractmethod
+    def transform(
+        self, table: EventTable, *, randomness: Randomness, engine: Engine, progress: Progress
+    ) -> Outcome:
+        """Make data that keeps the promise, or raise `UnattainableError`."""
+
+    def resume(
+        self,
+        table: EventTable,
+        *,
+        randomness: Randomness,
+        engine: Engine,
+        progress: Progress,
+        checkpoint: Checkpoint,
+    ) -> Outcome:
+        """Do as `transform`, from where an interrupted run has come to; a quick method begins anew."""
+        del checkpoint
+        return self.transform(table, randomness=randomness, engine=engine, progress=progress)
+
+    @abstractmethod
+    def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
+        """Say what the outcome is still good for; ``information_loss`` is always among the answers."""
+
+    def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
+        """Say which constraint of the promise led to which changes; unless told better, kind by kind."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.release.reason import by_kind  # noqa: PLC0415
+
+        del original
+        return by_kind(release.changes, constraint=self.promise)
+
+    def ladders(self, original: EventTable) -> tuple[Ladder, ...]:
+        """List what could be asked less of, so that more is kept; nothing unless told better."""
+        del original
+        return ()
+
+    def parameters(self) -> dict[str, object]:
+        """Parameter to value; the certificate has those of them that may be published."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        return {name: _as_table(value) for name, value in values.items()}
+
+    def unpublished(self) -> frozenset[str]:
+        """The parameters that would give away what is hidden: ``field(metadata={"published": False})``."""
+        declared = fields(self)  # type: ignore[arg-type]  # every method is a dataclass
+        return frozenset(each.name for each in declared if not each.metadata.get("published", True))
+
+    def apply(
+        self,
+        table: EventTable,
+        *,
+        seed: str | None = None,
+        engine: Engine | None = None,
+        progress: Progress = silent,
+        checkpoint: Checkpoint | None = None,
+    ) -> Release:
+        """Return a release of `table` whose promise has been checked, or raise.
+
+        A `checkpoint` keeps the steps of a long run; one that was interrupted comes to the same release.
+        """
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.data.table import EventTable  # noqa: PLC0415
+        from sequester.methods.comparing import compare  # noqa: PLC0415
+        from sequester.release.assemble import assemble  # noqa: PLC0415
+        from sequester.release.randomness import SHORT_SEED, Randomness  # noqa: PLC0415
+
+        given: tuple[object, object] = (table, seed)  # Python lets anything through.
+        if not isinstance(given[0], EventTable):
+            got = type(given[0]).__name__
+            msg = f"table must be an EventTable, got {got}; make one: EventTable(frame, Schema(person=...))"
+            raise SchemaError(msg)
+        if not isinstance(given[1], str | None):
+            msg = f"seed must be text, got {given[1]!r}"
+            raise ParameterError(msg)
+        if table.owners is not None and not self.takes_trips:
+            msg = f"{self.name} needs one sequence per person, and trip makes several: leave trip out"
+            raise SchemaError(msg)
+        self.accept(table)
+        if seed is not None and len(seed) < SHORT_SEED:
+            line = (
+                f"the seed has {len(seed)} characters, fewer than {SHORT_SEED}: whoever guesses it can undo "
+            )
+            warnings.warn(f"{line}the shuffle of persons", SequesterWarning, stacklevel=2)
+        randomness = Randomness.of(seed)
+        engine = engine or LocalEngine()
+        try:
+            outcome = self.resume(
+                table,
+                randomness=randomness,
+                engine=engine,
+                progress=part(progress, 0.0, 0.6),
+                checkpoint=checkpoint or NoCheckpoint(),
+            )
+        except UnattainableError as refusal:
+            if refusal.is_settled:
+                raise
+            seed = randomness.seed
+            raise with_nearest(
+                refusal, self, table, seed=seed, engine=engine, progress=part(progress, 0.0, 0.6)
+            ) from None
+        measured = self.measure(outcome, table, progress=part(progress, 0.6, 0.7))
+        utility = compare(outcome, table, self.model(), known=measured, progress=part(progress, 0.7, 0.8))
+        release = assemble(
+            outcome,
+            table,
+            method=self.name,
+            parameters=self.parameters(),
+            unpublished=self.unpublished(),
+            model=self.model(),
+            utility=utility,
+            randomness=randomness,
+            progress=part(progress, 0.8, 1.0),
+        )
+        for line in release.warnings:
+            warnings.warn(line, SequesterWarning, stacklevel=2)
+        return release
+
+
+def _as_table(value: object) -> object:
+    """Write a parameter that is a table, or a list of tables, as one."""
+    if isinstance(value, tuple):
+        return tuple(_as_table(each) for each in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: each for name, each in vars(value).items() if each is not None}
+    return value
