@@ -1,0 +1,40 @@
+"""No adversary achieves more against a release than it claims, for every method in the register."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sequester as sq
+from contracts.test_laws import CASES
+from sequester.engine import LocalEngine
+from sequester.errors import UnattainableError
+from sequester.privacy import KCPPrivacy, KCPrivacy, SequenceKAnonymity
+
+ENGINE = LocalEngine(threads=1, shards=1)
+BOUNDED = (KCPPrivacy, KCPrivacy, SequenceKAnonymity)
+"""Promises about whoever looks for a person."""
+some_rows = st.lists(st.text("abc", min_size=1, max_size=4), min_size=2, max_size=9)
+
+
+@pytest.mark.parametrize(("method", "judge", "make"), CASES)
+@settings(max_examples=max(settings.default.max_examples // 15, 1))
+@given(rows=some_rows, seed=st.sampled_from(["one", "two"]))
+@pytest.mark.filterwarnings("ignore::sequester.errors.SequesterWarning")
+def test_the_measured_risk_stays_within_what_is_claimed(method, judge, make, rows, seed):
+    table = make(rows)
+    try:
+        release = method.apply(table, seed="a sentence that nobody guesses")
+    except UnattainableError:
+        return
+    risks = sq.attack(release, original=table, known=(1, 2), targets=15, seed=seed, engine=ENGINE)
+    assert risks
+    for risk in risks:
+        assert 0 <= risk.interval[0] <= risk.value <= risk.interval[1] <= 1
+        assert 0 <= risk.control.interval[0] <= risk.control.value <= risk.control.interval[1] <= 1
+        assert 0 <= risk.raw.interval[0] <= risk.raw.value <= risk.raw.interval[1] <= 1
+        assert 0 <= risk.baseline <= 1
+    assert [str(risk) for risk in risks if not risk.is_within] == []
+    if isinstance(release.model, BOUNDED) and getattr(release.model, "strict", True):
+        assert any(risk.bound is not None for risk in risks)
