@@ -21,6 +21,7 @@ FEWEST_QUERIES = 100
 """Queries that are asked of the largest tables."""
 MOST_LOOKS = 200_000_000
 """Events times queries, which is kept to so that measuring never takes longer than the method."""
+REFERENCE = "Sehatkar (2014), section 2.2, generalization and suppression"
 
 
 def measure_cells(
@@ -42,6 +43,8 @@ def measure_cells(
             goal="minimize",
             bounds=(0, 1),
             means="Share of the persons of whom nothing is released; 0 is none.",
+            formula="persons without a released event / persons",
+            reference=REFERENCE,
         ),
     }
     n_queries = min(max(MOST_LOOKS // max(table.n_events, 1), FEWEST_QUERIES), N_QUERIES)
@@ -55,4 +58,6 @@ def _share(value: float, which: str) -> Score:
         goal="minimize",
         bounds=(0, 1),
         means=f"Share of the cells of quasi-identifiers that {which}; 0 is none.",
+        formula="such cells / (events · quasi-identifiers)",
+        reference=REFERENCE,
     )

@@ -31,6 +31,9 @@ _MEANS = {
     "order, on average over the released visits; 0 says that no visit was made up.",
 }
 
+FORMULA = "least Σ over visits of metres(visit, visit of the other side), in order, / visits"
+REFERENCE = "Sakoe, Chiba (1978), with every visit of one side matched"
+
 
 @dataclass(frozen=True, slots=True)
 class Displacement:
@@ -86,4 +89,6 @@ class Displacement:
             goal="minimize",
             bounds=(0, None),
             means=_MEANS[self.side],
+            formula=FORMULA,
+            reference=REFERENCE,
         )

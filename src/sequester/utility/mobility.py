@@ -46,6 +46,8 @@ def mobility(
             bounds=(0, 1),
             means="Origin-destination matrix: the share of trips that would have to change their first or "
             "last region, each matrix as shares of its trips; 0 is the same matrix.",
+            formula="½ Σ over pairs of regions of |share of trips from o to d, before - after|",
+            reference="Total variation of two origin-destination matrices",
         ),
         "visit_error": Score(
             value=float(np.abs(visits_after - visits_before).sum() / max(visits_before.sum(), 1)),
@@ -53,6 +55,8 @@ def mobility(
             bounds=(0, None),
             means="Visits per region: absolute differences added up over regions, as a share of all original "
             "visits; 0 is none.",
+            formula="Σ over regions of |visits before - visits after| / visits before",
+            reference="Relative error of counts",
         ),
         "trip_length_error": Score(
             value=abs(_mean_length(after[1]) - _mean_length(before[1])),
@@ -60,6 +64,8 @@ def mobility(
             bounds=(0, None),
             means="Regions per trip, on average: the difference between the trips that are released and all "
             "original ones; 0 is none.",
+            formula="|events per released trip - events per original trip|",
+            reference="Difference of means",
         ),
         "hotspot_overlap": Score(
             value=_overlap(visits_after, visits_before, hotspots),
@@ -67,6 +73,8 @@ def mobility(
             bounds=(0, 1),
             means=f"Share of the {hotspots} most visited regions of the original that are among the "
             f"{hotspots} most visited of the release; 1 is all.",
+            formula="|top n of the original ∩ top n of the release| / |top n of the original|",
+            reference="Precision at n",
         ),
     }
 

@@ -53,6 +53,8 @@ class SymbolLevels:
                 goal="maximize" if not level else "minimize",
                 bounds=(0, 1),
                 means=f"Share of the events whose symbol is released {said}.",
+                formula="events whose symbol is released so many steps up / events; root: released as *",
+                reference="Bonomi, Fan, Jin (2016), generalization along a taxonomy",
             )
             for level, (name, said, count) in enumerate(zip(names, words, counts, strict=True))
         }

@@ -57,6 +57,8 @@ class SymbolRanks:
             bounds=(-1, 1),
             means="Rank correlation of how often each symbol occurs in the original and, as a recipient "
             "would estimate it, in the release; 1 is the same order.",
+            formula="correlation of the ranks of symbols by expected number of events, before and after",
+            reference="Spearman (1904)",
         )
 
 

@@ -23,6 +23,8 @@ def measure(outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[
         bounds=(0, None),
         means="The losses of all values of quasi-identifiers, added up for each person, on average; an "
         "event or a person who is not released loses everything.",
+        formula="information loss · Σ w_A · events / persons",
+        reference="Sehatkar (2014), chapter 5, information loss of a sequence",
     )
     first, *others = scores.items()
     return dict([first, ("information_loss_per_person", per_person), *others])

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     Numbers = npt.NDArray[np.float64]
 
+LOSS_REFERENCE = "Bonomi, Fan, Jin (2016), utility loss"
+LEAK_REFERENCE = "Bonomi, Fan, Jin (2016), mutual information of patterns and release"
+
 
 def measure(
     method: MutualInformationMethod, outcome: Outcome, table: EventTable, *, progress: Progress
@@ -41,16 +44,23 @@ def measure(
             bounds=(0, 1),
             means="How much the symbols lost on average: the share of all leaves of the taxonomy that a "
             "released symbol stands for, 0 for one as it was.",
+            formula="Σ over events of loss(v) / events; loss(v) = leaves(v) / leaves, 0 for a leaf",
+            reference=LOSS_REFERENCE,
         ),
         "loss_per_symbol": Score(
             value=_mean(chosen, weights),
             goal="minimize",
             bounds=(0, None),
             means=f"Utility loss per symbol by the cost {_named(method)}{_weighed(method)}.",
+            formula="Σ over events of weight · cost(symbol, released) / Σ of weights",
+            reference=LOSS_REFERENCE,
         ),
     }
     scores |= _spread(
-        "loss_per_symbol", per_person(chosen, table, weights), "utility loss per symbol of one person"
+        "loss_per_symbol",
+        per_person(chosen, table, weights),
+        "utility loss per symbol of one person",
+        LOSS_REFERENCE,
     )
     progress(0.3, "measuring what leaks")
     scores |= _leakage(method, released, table)
@@ -72,7 +82,7 @@ def _leakage(method: MutualInformationMethod, released: Sequences, table: EventT
     else:
         what, levels = "bits that the release tells about a person's patterns", leakage
     concerned = (found.occurrences > 0).any(axis=0)
-    scores = _spread("leakage", levels.max(axis=0)[concerned], what)
+    scores = _spread("leakage", levels.max(axis=0)[concerned], what, LEAK_REFERENCE)
     posterior = float(found.posterior.max(initial=0.0))
     scores["largest_posterior"] = Score(
         value=posterior,
@@ -80,16 +90,23 @@ def _leakage(method: MutualInformationMethod, released: Sequences, table: EventT
         bounds=(0, 1),
         means="The surest guess anywhere: the largest share of one secret pattern among the index tuples "
         "that are released alike.",
+        formula="max over patterns p of occurrences of p / index tuples released as h(p)",
+        reference=LEAK_REFERENCE,
     )
     return scores
 
 
-def _spread(name: str, values: Numbers, what: str) -> dict[str, Score]:
+def _spread(name: str, values: Numbers, what: str, reference: str) -> dict[str, Score]:
     """Say how a number spreads over the persons whom it concerns."""
     points = np.quantile(values, [0.0, 0.5, 1.0]) if len(values) else np.zeros(3)
     return {
         f"{name}_{word}": Score(
-            value=float(point), goal="minimize", bounds=(0, None), means=f"The {word} {what}."
+            value=float(point),
+            goal="minimize",
+            bounds=(0, None),
+            means=f"The {word} {what}.",
+            formula=f"{word} over the persons whom it concerns",
+            reference=reference,
         )
         for word, point in zip(("smallest", "median", "largest"), points, strict=True)
     }

@@ -111,4 +111,11 @@ def _shares(outcome: Outcome, table: EventTable) -> dict[str, Score]:
 
 
 def _share(value: float, of: str) -> Score:
-    return Score(value=value, goal="minimize", bounds=(0, 1), means=f"Share of the {of}; 0 is none.")
+    return Score(
+        value=value,
+        goal="minimize",
+        bounds=(0, 1),
+        means=f"Share of the {of}; 0 is none.",
+        formula="such events, or such sequences / all of them",
+        reference="Pensa, Monreale, Pinelli, Pedreschi (2008), section 4",
+    )

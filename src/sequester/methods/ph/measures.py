@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MAX_ITEMSETS = 1_000_000
 """Where more itemsets than this are frequent, only smaller ones are compared."""
+REFERENCE = "Gwadera, Gkoulalas-Divanis, Loukides (2013), distortion and Cayley distance"
 
 
 def measure(
@@ -59,6 +60,8 @@ def _changed(outcome: Outcome, table: EventTable) -> dict[str, Score]:
             goal="minimize",
             bounds=(0, 1),
             means="Share of the events that the release does not show in their place; 0 is none.",
+            formula="events whose place has another item, or none / events",
+            reference=REFERENCE,
         ),
         "cayley_distance": Score(
             value=float(count_swaps(changes, table)),
@@ -66,18 +69,24 @@ def _changed(outcome: Outcome, table: EventTable) -> dict[str, Score]:
             bounds=(0, None),
             means="How many swaps of two items of a person make the released order, all persons together; "
             "deleted items are swapped as if they were still there.",
+            formula="Σ over persons of the fewest swaps of two items that make the released order",
+            reference=REFERENCE,
         ),
         "deletions": Score(
             value=float(n_deleted),
             goal="minimize",
             bounds=(0, table.n_events),
             means=f"How many of the {table.n_events} events were deleted.",
+            formula="number of deleted events",
+            reference=REFERENCE,
         ),
         "touched_sequences": Score(
             value=n_touched / max(table.n_persons, 1),
             goal="minimize",
             bounds=(0, 1),
             means="Share of the persons whose sequence was changed; 0 is none.",
+            formula="persons whose sequence is not as it was / persons",
+            reference=REFERENCE,
         ),
     }
 

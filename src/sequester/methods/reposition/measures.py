@@ -28,6 +28,7 @@ LENGTHS = (1, 2, 3, 5, 7, 14)
 _PER_LENGTH = 100
 _MOST_WORK = 20_000_000
 """Records times queries; beyond, fewer queries are asked."""
+REFERENCE = "Wang, Xu, Wong, Fu (2010), section II"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,8 @@ def scores(distances: Counts, published: Mask, loss: float, asked: Asked, *, mov
             goal="minimize",
             bounds=(0, 1),
             means="The share of records that are not published.",
+            formula="records that are not published / records",
+            reference=REFERENCE,
         ),
         "window_query_error": Score(
             value=asked.error,
@@ -131,6 +134,8 @@ def scores(distances: Counts, published: Mask, loss: float, asked: Asked, *, mov
             bounds=(0, None),
             means="By how much counts over windows of time are off, relative to the count, on average over "
             "random predicates and windows of 1 to 14 snapshots.",
+            formula="mean over queries of |estimate - count| / max(count, 1)",
+            reference=REFERENCE,
         ),
     }
     return found | (_moved(distances[published], n_records, loss) if moves else {})
@@ -143,17 +148,23 @@ def _moved(distances: Counts, n_records: int, loss: float) -> dict[str, Score]:
             goal="minimize",
             bounds=(0, 1),
             means="The share of records that are published later than they came.",
+            formula="records published after their snapshot / records",
+            reference=REFERENCE,
         ),
         "mean_distance": Score(
             value=float(distances.mean()) if distances.size else 0.0,
             goal="minimize",
             bounds=(0, None),
             means="By how many snapshots a published record is late, on average.",
+            formula="mean over published records of published - original snapshot",
+            reference=REFERENCE,
         ),
         "reposition_cost": Score(
             value=loss,
             goal="minimize",
             bounds=(0, None),
             means="The costs of all distances and of all records that are not published, added up.",
+            formula="Σ over published records of cost(distance) + Σ over others of cost(suppression)",
+            reference=REFERENCE,
         ),
     }
