@@ -33,8 +33,8 @@ kernels: $(VENV)/.tests  ## kernel tests without the JIT, then with bounds check
 docs: $(VENV)/.tests  ## build the pages into site/
 	@$(RUN) -m mkdocs build --strict
 
-bench: $(VENV)/.tests  ## every benchmark, one after the other
-	@for each in benchmarks/bench_*.py; do echo "== $$each"; $(RUN) "$$each" || exit 1; done
+bench: $(VENV)/.tests  ## every benchmark, and docs/performance.md made of them
+	@$(RUN) benchmarks/run.py
 
 clean:  ## remove everything that was made here
 	rm -rf $(VENV) out site .numba-boundscheck .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage

@@ -2,13 +2,12 @@
 
     python benchmarks/bench_mining.py                              all parts: compile, twin, peers, growth
     python benchmarks/bench_mining.py peers --sets bms bike        some of them, on some data
-    python benchmarks/bench_mining.py peers --python OTHER         where prefixspan and seq2pat are installed
     python benchmarks/bench_mining.py peers --spmf-jar spmf.jar    SPMF's PrefixSpan too (needs a JDK)
 
 Everybody runs in a process of their own that has read the data, takes turns with the others, and counts with
 their best turn; the first turn warms up. Ours folds equal sequences within its time. Compilation is timed
 apart. A peer that has not answered within a limit of time is stopped, and its lead is "more than"; one that
-is not there is named and left out. Exits 1 where pattern sets differ or a bar is missed.
+is nowhere (see peers.py) is named and left out. Exits 1 where pattern sets differ or a bar is missed.
 """
 
 from __future__ import annotations
@@ -29,6 +28,8 @@ from pathlib import Path
 
 from ledger import growth as power
 from ledger import note
+from peers import PEERS as KNOWN
+from peers import interpreter_of
 
 ROOT = Path(__file__).parents[1]
 # File, minimum support, and how many times faster than prefixspan and seq2pat, and than SPMF, at least.
@@ -251,7 +252,12 @@ def start_runners(arguments: argparse.Namespace, path: Path, min_support: int, f
 
     limit = arguments.limit
     runners = [Runner("ours", command(sys.executable, "ours"), limit)]
-    runners += [Runner(peer, command(arguments.python, peer), limit) for peer in arguments.against]
+    for peer in arguments.against:
+        python = interpreter_of(peer)
+        if python is None:
+            print(f"{peer} is not installed; it {KNOWN[peer].does}")
+        else:
+            runners.append(Runner(peer, command(python, peer), limit))
     if arguments.spmf_jar is not None:
         rows = read_rows(path)
         source, output = folder / "in.txt", folder / "out.txt"
@@ -345,11 +351,6 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5, help="turns of each")
     parser.add_argument("--patience", type=float, default=20.0, help="seconds above which one turn is enough")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds after which a peer is stopped")
-    parser.add_argument(
-        "--python",
-        default=os.environ.get("SEQUESTER_PEERS", sys.executable),
-        help="an interpreter with prefixspan and seq2pat (default: what SEQUESTER_PEERS names, or this one)",
-    )
     parser.add_argument("--spmf-jar", type=Path, help="SPMF's jar, to compare with its PrefixSpan")
     parser.add_argument("--who", help=argparse.SUPPRESS)
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
