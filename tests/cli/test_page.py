@@ -18,6 +18,7 @@ COMMANDS = (
     "protect",
     "verify",
     "stream",
+    "reproduce",
     "attack",
     "convert",
     "hierarchy lint",

@@ -1,0 +1,71 @@
+"""The papers' experiments: grids, figures in one style, and what the papers say beside what we measure.
+
+A paper is one file here, ``author_year.py``, with a function ``plan(data, *, quick)`` that gives a `Plan`:
+cells with the tables their rows go to, drawings of these tables, and a function from the finished tables to
+claims. `data` is the folder of public data sets, or None where generators stand in for them. A line in
+`PAPERS` makes it known to ``sequester reproduce``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sequester.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sequester.reproduce.plan import Plan
+
+__all__ = ["PAPERS", "Paper", "find_paper"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paper:
+    """A paper whose experiments can be run."""
+
+    name: str
+    """As in ``sequester reproduce PAPER``."""
+    title: str
+    """What it is called."""
+    reference: str
+    """Who wrote it, where and when."""
+
+    def plan(self, data: Path | None, *, quick: bool) -> Plan:
+        """Say what is to be run: on public data where it is given, on a part of the grid where `quick`."""
+        # The experiments load polars and the methods, which a list of papers does not need.
+        module = importlib.import_module(f"sequester.reproduce.{self.name.replace('-', '_')}")
+        plan: Plan = module.plan(data, quick=quick)
+        return plan
+
+
+PAPERS = {
+    each.name: each
+    for each in (
+        Paper(
+            name="wang-2010",
+            title="Anonymizing Temporal Data",
+            reference="K. Wang, Y. Xu, R. C.-W. Wong, A. W.-C. Fu, ICDM 2010",
+        ),
+    )
+}
+"""Name to paper."""
+
+
+def find_paper(name: str) -> Paper:
+    """Give the paper of that name.
+
+    Examples
+    --------
+    >>> find_paper("wang-2010").title
+    'Anonymizing Temporal Data'
+    >>> find_paper("wang")
+    Traceback (most recent call last):
+    sequester.errors.InputError: PAPER must be one of wang-2010, got 'wang'
+    """
+    if name not in PAPERS:
+        msg = f"PAPER must be one of {', '.join(PAPERS)}, got {name!r}"
+        raise InputError(msg)
+    return PAPERS[name]

@@ -1,0 +1,46 @@
+"""``sequester reproduce`` as a command."""
+
+from __future__ import annotations
+
+import pytest
+
+from sequester import reproduce as package
+from sequester.reproduce import Paper
+from sequester.reproduce.plan import Cell, Claim, Plan
+
+
+@pytest.fixture
+def euclid(monkeypatch, tmp_path):
+    def plan(self, data, *, quick):
+        del self, data, quick
+        claims = (
+            Claim(says="one is one", measured="1", agrees=True),
+            Claim(says="one is two", measured="1", agrees=False, why="it is one"),
+        )
+        cell = Cell(table="numbers", parameters={"x": 1}, run=lambda: [{"y": 1}])
+        return Plan(
+            sources=["one"], fingerprint="one", cells=[cell], drawings=[], claims=lambda tables: claims
+        )
+
+    made = Paper(name="euclid-300", title="Elements", reference="Euclid, 300 BC")
+    monkeypatch.setitem(package.PAPERS, "euclid-300", made)
+    monkeypatch.setattr(Paper, "plan", plan)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_results_go_to_a_folder_of_the_paper_and_are_told(run, euclid):
+    ran = run("reproduce", "euclid-300")
+    assert ran.code == 0
+    assert "agrees  one is one\n" in ran.out
+    assert "differs  one is two\n         1\n         it is one\n" in ran.out
+    assert (euclid / "out" / "reproduce" / "euclid-300" / "numbers.csv").read_text() == "x,y\n1,1\n"
+
+
+def test_json_and_wrong_use(run, euclid):
+    ran = run("reproduce", "euclid-300", "--out", str(euclid / "here"), "--quick", "--json")
+    assert ran.document["agreed"] == 1
+    assert ran.document["quick"] is True
+    assert ran.document["claims"][1]["why"] == "it is one"
+    assert run("reproduce", "nobody").code == 2
+    assert run("reproduce", "euclid-300", "--data", "nowhere").code == 2

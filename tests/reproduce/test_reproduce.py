@@ -1,0 +1,176 @@
+"""Grids that are resumed, drawings, pages, and the folder they go to."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+from sequester import reproduce as package
+from sequester.errors import InputError, ParameterError
+from sequester.reproduce import Paper
+from sequester.reproduce import reproduce as module
+from sequester.reproduce.drawings import points_of, svg_of
+from sequester.reproduce.grid import Grid
+from sequester.reproduce.plan import Cell, Claim, Drawing, Plan
+from sequester.reproduce.reproduce import reproduce
+
+DRAWING = Drawing(
+    name="figure-1",
+    title="Squares <of numbers>",
+    table="squares",
+    x="x",
+    y="square",
+    x_title="x",
+    y_title="x times x",
+    series="sign",
+)
+
+
+class Counting:
+    """Cells that count how often they are run; number `fails` stops the run."""
+
+    def __init__(self, numbers, fails=None):
+        self.runs = []
+        self.numbers = numbers
+        self.fails = fails
+
+    def cells(self):
+        return [
+            Cell(table="squares", parameters={"x": number}, run=lambda number=number: self.run(number))
+            for number in self.numbers
+        ]
+
+    def run(self, number):
+        if number == self.fails:
+            raise KeyboardInterrupt
+        self.runs.append(number)
+        return [{"square": number**2, "sign": sign} for sign in ("<plus>", "minus | one")]
+
+    def plan(self, data, *, quick):
+        del data
+        claim = Claim(says="they | grow", measured="they do", agrees=True)
+        other = Claim(says="they <shrink>", measured="no", agrees=False, why="they grow")
+        empty = Drawing(
+            name="figure-2", title="none", table="nothing", x="x", y="y", x_title="x", y_title="y"
+        )
+        return Plan(
+            sources=["numbers"],
+            fingerprint="numbers",
+            cells=self.cells()[: 2 if quick else None],
+            drawings=[DRAWING, empty],
+            claims=lambda tables: [claim, other] if tables["squares"].height else [],
+            notes=["nothing is rounded"],
+        )
+
+
+@pytest.fixture
+def paper(monkeypatch):
+    def make(plan):
+        made = Paper(name="euclid-300", title="Elements", reference="Euclid, 300 BC")
+        monkeypatch.setitem(package.PAPERS, "euclid-300", made)
+        monkeypatch.setattr(Paper, "plan", lambda self, data, quick: plan(data, quick=quick))
+
+    return make
+
+
+def test_a_grid_that_was_stopped_goes_on_where_it_ended(tmp_path):
+    seen = []
+    stopped = Counting([1, 2, 3, 4], fails=3)
+    with pytest.raises(KeyboardInterrupt):
+        Grid(tmp_path, "about").run(stopped.cells(), lambda fraction, phase: seen.append((fraction, phase)))
+    assert seen == [(0.0, "squares: x = 1"), (0.25, "squares: x = 2"), (0.5, "squares: x = 3")]
+    later = Counting([1, 2, 3, 4])
+    grid = Grid(tmp_path, "about")
+    table = grid.run(later.cells(), lambda *_: None)["squares"]
+    assert (later.runs, grid.n_kept, grid.n_run) == ([3, 4], 2, 2)
+    assert table.columns == ["x", "square", "sign"]
+    assert table["square"].to_list() == [1, 1, 4, 4, 9, 9, 16, 16]
+    other = Counting([1])
+    Grid(tmp_path, "other data").run(other.cells(), lambda *_: None)
+    assert other.runs == [1]
+
+
+def test_cells_must_differ_and_kept_ones_must_be_readable(tmp_path):
+    with pytest.raises(ParameterError, match=r"two cells of squares have the same parameters: \{'x': 1\}"):
+        Grid(tmp_path, "about").run(Counting([1, 1]).cells(), lambda *_: None)
+    (kept,) = tmp_path.iterdir()
+    kept.write_text("{")
+    with pytest.raises(InputError, match="cannot read the finished cell"):
+        Grid(tmp_path, "about").run(Counting([1]).cells(), lambda *_: None)
+
+
+def test_tables_figures_and_pages_are_written(tmp_path, paper):
+    grid = Counting([1, 2, 3])
+    paper(grid.plan)
+    found = reproduce("euclid-300", out=tmp_path / "out")
+    assert (found.n_cells, found.n_kept, found.n_agreed) == (3, 0, 1)
+    names = {str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*.*")}
+    assert {name for name in names if not name.startswith("cells")} == {
+        "agreement.csv",
+        "figures/figure-1.png",
+        "figures/figure-1.svg",
+        "report.html",
+        "report.md",
+        "reproduction.json",
+        "squares.csv",
+    }
+    assert pl.read_csv(tmp_path / "out" / "squares.csv").height == 6
+    assert pl.read_csv(tmp_path / "out" / "agreement.csv")["agrees?"].to_list() == ["yes", "no"]
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert "| they \\| grow | they do | yes |  |" in text
+    assert "1 of 2 statements agree" in text
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "they &lt;shrink&gt;" in page
+    assert "<shrink>" not in page
+    assert "<plus>" not in page
+    assert page.count("<svg") == 1
+    assert (tmp_path / "out" / "figures" / "figure-1.png").read_bytes().startswith(b"\x89PNG")
+    document = json.loads((tmp_path / "out" / "reproduction.json").read_text())
+    assert document["paper"] == "euclid-300"
+    assert [claim["agrees"] for claim in document["claims"]] == [True, False]
+
+
+def test_a_quick_run_is_a_part_of_the_whole_one(tmp_path, paper):
+    grid = Counting([1, 2, 3])
+    paper(grid.plan)
+    assert reproduce("euclid-300", out=tmp_path / "out", quick=True).n_cells == 2
+    whole = reproduce("euclid-300", out=tmp_path / "out")
+    assert (whole.n_kept, grid.runs) == (2, [1, 2, 3])
+
+
+def test_folders_of_others_are_refused(tmp_path, paper):
+    paper(Counting([1]).plan)
+    (tmp_path / "letters.txt").write_text("mine")
+    with pytest.raises(InputError, match="has no results of euclid-300; name another folder"):
+        reproduce("euclid-300", out=tmp_path)
+    (tmp_path / module.ABOUT).write_text("[]")
+    with pytest.raises(InputError, match="has no results of euclid-300"):
+        reproduce("euclid-300", out=tmp_path)
+    with pytest.raises(InputError, match="nowhere is no folder"):
+        reproduce("euclid-300", out=tmp_path / "out", data=tmp_path / "nowhere")
+    with pytest.raises(InputError, match="PAPER must be one of"):
+        reproduce("nobody-1999", out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_points_are_those_of_the_drawing(log):
+    table = pl.DataFrame({"x": [1, 2, 1], "y": [1.0, None, 3.0], "kind": ["a", "a", None], "part": "<p>"})
+    both = {"table": "t", "title": "t", "x": "x", "y": "y", "x_title": "x", "y_title": "y", "name": "n"}
+    drawing = Drawing(**both, where={"kind": "a"}, panel="part", log_x=log, log_y=log)
+    assert points_of(drawing, {"t": table}).rows() == [(1, 1.0, "<p>")]
+    assert points_of(Drawing(**both, where={"kind": None}), {"t": table}).rows() == [(1, 3.0)]
+    assert points_of(Drawing(**both, series="no such column"), {"t": table}).is_empty()
+    assert svg_of(drawing, points_of(drawing, {"t": table})).startswith("<svg")
+
+
+def test_words_and_panels_are_drawn_as_they_come():
+    table = pl.DataFrame({"w": ["9", "10", "all"] * 2, "y": [1.0, 2, 3, 2, 3, 4], "p": ["b"] * 3 + ["a"] * 3})
+    drawing = Drawing(
+        name="n", title="t", table="t", x="w", y="y", x_title="w", y_title="y", series="p", panel="p"
+    )
+    svg = svg_of(drawing, points_of(drawing, {"t": table}))
+    assert svg.index(">9<") < svg.index(">10<") < svg.index(">all<")
+    assert svg.index(">b<") < svg.index(">a<")

@@ -1,0 +1,98 @@
+"""The experiments of Wang et al. (2010), on made days and on the public data sets."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache, partial
+
+import numpy as np
+import pytest
+
+from oracles import l_diversity
+from sequester.errors import SequesterWarning
+from sequester.methods.reposition.comparators import MergeSnapshots, SuppressOnly
+from sequester.methods.reposition.reposition import Reposition
+from sequester.reproduce import find_paper, wang_2010
+from sequester.reproduce.wang_2010 import Source, hong_kong, houston, made_days, moves
+
+
+def test_the_plan_names_its_data_and_every_method():
+    plan = find_paper("wang-2010").plan(None, quick=True)
+    (line,) = plan.sources
+    assert line.endswith("10 values, 90 days from 2024-01-01 to 2024-03-30.")
+    assert {cell.table for cell in plan.cells} == {"eligibility", "moves", "distances", "queries"}
+    methods = {cell.parameters["method"] for cell in plan.cells if cell.table == "queries"}
+    assert methods == set(wang_2010.METHODS)
+    full = find_paper("wang-2010").plan(None, quick=False)
+    assert len(full.cells) > 3 * len(plan.cells)
+
+
+@pytest.fixture(scope="module")
+def few():
+    return Source("few", "records", cache(partial(made_days, 600)))
+
+
+def test_what_cannot_be_avoided_bounds_what_is_suppressed(few):
+    for level in (2, 5):
+        (alone,) = moves(few, level, "quadratic", 1)
+        (window,) = moves(few, level, "quadratic", 4)
+        (whole,) = moves(few, level, "quadratic", wang_2010.WHOLE)
+        assert alone["unavoidable"] <= whole["suppressed"] <= window["suppressed"] <= alone["suppressed"]
+        assert whole["snapshots_in_window"] == 90
+        assert window["loss_per_record"] <= alone["loss_per_record"]
+        assert window["steps_of_bound"] <= 1
+
+
+def test_raw_snapshots_are_counted_by_the_definition(few):
+    (row,) = wang_2010.eligibility(few, 3)
+    table = few.load()
+    days = l_diversity.by_place(table.frame.select("date", "diagnosis").iter_rows())
+    assert row["snapshots"] == len(days)
+    assert row["ineligible"] == np.mean([not l_diversity.is_eligible(each, 3) for each in days.values()])
+
+
+def test_what_cannot_be_kept_has_no_queries(few):
+    assert wang_2010.queries(few, SuppressOnly(l=11, then="none")) == []
+    assert [row["length"] for row in wang_2010.queries(few, Reposition(l=2))] == [1, 2, 3, 5, 7, 14]
+    assert sum(row["share_of_moved"] for row in wang_2010.distances(few, 3)) == pytest.approx(1)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(("load", "level"), [(houston, 2), (houston, 4), (hong_kong, 2), (hong_kong, 3)])
+def test_releases_of_public_data_keep_their_promise_and_reposition_loses_least(shared_data, load, level):
+    table = load(shared_data)
+    lost, errors = {}, {}
+    for method in (
+        Reposition(l=level, then="none"),
+        SuppressOnly(l=level, then="none"),
+        MergeSnapshots(l=level, then="none"),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SequesterWarning)
+            release = method.apply(table, seed="a sentence that nobody guesses")
+        attribute = next(iter(table.schema.sensitive))
+        published = l_diversity.by_place(release.frame.select("time", attribute).iter_rows())
+        assert not l_diversity.too_frequent(published, level)
+        lost[method.name] = release.n_lost_events
+        errors[method.name] = release.utility["window_query_error"].value
+    assert lost["reposition"] < lost["suppress-only"]
+    assert errors["reposition"] < errors["merge-snapshots"]
+    assert errors["reposition"] < errors["suppress-only"]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("load", [houston, hong_kong])
+def test_groups_of_public_data_are_diverse(shared_data, load):
+    table = load(shared_data)
+    attribute = next(iter(table.schema.sensitive))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SequesterWarning)
+        apart = Reposition(l=3).apply(table, seed="a sentence that nobody guesses")
+        coarse = Reposition(l=3, then="generalize").apply(table, seed="a sentence that nobody guesses")
+    values = apart.tables["values"].iter_rows()
+    groups = l_diversity.by_place((group, value) for group, value, n in values for _ in range(n))
+    assert not l_diversity.too_frequent(groups, 3)
+    assert not l_diversity.too_frequent(
+        l_diversity.by_place(coarse.frame.select("group", attribute).iter_rows()), 3
+    )
+    assert apart.frame.height == coarse.frame.height
