@@ -16,6 +16,7 @@ from sequester.cli import (
     inspect,
     methods,
     protect,
+    reproduce,
     schema,
     stream,
     verify,
@@ -41,6 +42,7 @@ app.command("protect", cls=Command)(protect.protect)
 app.command("verify", cls=Command)(verify.verify)
 app.command("attack", cls=Command)(attack.attack)
 app.command("stream", cls=Command)(stream.stream)
+app.command("reproduce", cls=Command)(reproduce.reproduce)
 app.add_typer(hierarchy.app, name="hierarchy")
 app.add_typer(datasets.app, name="datasets")
 app.command("convert", cls=Command)(convert.convert)

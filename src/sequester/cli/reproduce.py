@@ -1,0 +1,55 @@
+"""``sequester reproduce``: run the experiments of a paper."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sequester.cli.exits import DONE
+from sequester.cli.options import Json, Quiet
+from sequester.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from sequester.reproduce.reproduce import Reproduction
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="The paper, such as wang-2010.")],
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The folder of public data sets; without it, data is made."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Run a part of the grid, within minutes.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where results go; out/reproduce/PAPER by default."),
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Run the experiments of a paper, and compare with what it says.
+
+    Writes tables, figures, and what the paper says beside what is measured. Every point of the grid is kept
+    as it is done: a run that was stopped goes on where it ended.
+    """
+    from sequester.reproduce.reproduce import reproduce as run  # noqa: PLC0415  (--help need not wait)
+
+    terminal = Terminal(json, quiet)
+    with terminal.progress() as progress:
+        found = run(
+            paper, out=out or Path("out") / "reproduce" / paper, data=data, quick=quick, progress=progress
+        )
+    terminal.answer(found.to_json(), _lines(found), made=found.out)
+    return DONE
+
+
+def _lines(found: "Reproduction") -> Iterator[str]:
+    for claim in found.claims:
+        yield f"{'agrees' if claim.agrees else 'differs'}  {claim.says}"
+        yield f"         {claim.measured}"
+        if claim.why:
+            yield f"         {claim.why}"
+    yield ""
+    yield found.summary
+    yield f"to read  {found.out / 'report.html'}"
