@@ -39,11 +39,13 @@ if TYPE_CHECKING:
 
 MOST_EVENTS = 1_000_000
 """Where there are more events, measures that sort them look at a sample of persons."""
-MOST_EVENTS_COSTLY = 100_000
-"""The same for measures that mine, ask queries or lay histories side by side."""
-MOST_EDITS = 200_000_000
+MOST_EVENTS_MINED = 100_000
+"""The same for measures that mine patterns."""
+MOST_EVENTS_ASKED = 20_000
+"""The same for measures that ask queries or lay histories side by side."""
+MOST_EDITS = 40_000_000
 """Pairs of events of one person that are laid side by side; where there are more, edits are not counted."""
-N_QUERIES = 200
+N_QUERIES = 100
 """Queries that are asked where the method has asked none."""
 MIN_SUPPORT = 0.005
 """Patterns of fewer persons than this share are not compared, nor are those of fewer than k."""
@@ -195,7 +197,7 @@ MEASURES = (
         when=HISTORIES,
         applies=lambda pair: pair.has_persons and pair.has_attributes and pair.original.n_persons > 0,
         run=_queries,
-        most_events=MOST_EVENTS_COSTLY,
+        most_events=MOST_EVENTS_ASKED,
     ),
     Measure(
         names=("sim1", "sim2"),
@@ -203,7 +205,7 @@ MEASURES = (
         when=SYMBOLS,
         applies=lambda pair: pair.has_plain_symbols,
         run=_similarity,
-        most_events=MOST_EVENTS_COSTLY,
+        most_events=MOST_EVENTS_MINED,
     ),
     Measure(
         names=("lost_patterns", "ghost_patterns"),
@@ -211,7 +213,7 @@ MEASURES = (
         when=SYMBOLS,
         applies=lambda pair: pair.has_plain_symbols,
         run=_side_effects,
-        most_events=MOST_EVENTS_COSTLY,
+        most_events=MOST_EVENTS_MINED,
     ),
     Measure(
         names=("lost_itemsets", "kl_items", "kl_itemsets"),
@@ -219,7 +221,7 @@ MEASURES = (
         when=SYMBOLS,
         applies=lambda pair: pair.has_plain_symbols,
         run=_itemsets,
-        most_events=MOST_EVENTS_COSTLY,
+        most_events=MOST_EVENTS_MINED,
     ),
     Measure(
         names=("kl_values",),
@@ -266,7 +268,7 @@ MEASURES = (
         when=f"{HISTORIES}, and they are not too long to be laid side by side",
         applies=lambda pair: pair.has_persons and pair.has_attributes,
         run=_edits,
-        most_events=MOST_EVENTS_COSTLY,
+        most_events=MOST_EVENTS_ASKED,
     ),
     Measure(
         names=("invented_items",),
@@ -274,7 +276,7 @@ MEASURES = (
         when=SYMBOLS,
         applies=lambda pair: pair.has_plain_symbols,
         run=_alone("invented_items", InventedItems()),
-        most_events=MOST_EVENTS_COSTLY,
+        most_events=MOST_EVENTS_MINED,
     ),
     Measure(
         names=("time_to_event_distance",),

@@ -80,6 +80,6 @@ class TopPatterns:
             bounds=(0, 1),
             means=f"Share of the {self.most} most frequent ordered pairs of symbols within {self.window} "
             f"steps in the original that are among the {self.most} of the release.",
-            formula="|top n pairs of the original ∩ top n pairs of the release| / |top n pairs of the original|",
+            formula="|top n pairs before ∩ top n pairs after| / |top n pairs before|",
             reference="Bonomi, Fan, Jin (2016), Figure 9",
         )
