@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sequester.engine import Engine, Progress
     from sequester.engine.checkpoint import Checkpoint
     from sequester.methods.ladder import Ladder
+    from sequester.methods.service import Service
     from sequester.privacy.model import PrivacyModel
     from sequester.release.outcome import Outcome
     from sequester.release.randomness import Randomness
@@ -40,6 +41,8 @@ class Method(ABC):
     """When to reach for it, in a sentence."""
     takes_trips: ClassVar[bool] = False
     """It counts persons also where a person has several sequences."""
+    serves: ClassVar[Service | None] = None
+    """What it is good for; a method that does not say is never recommended."""
     harmless: ClassVar[frozenset[str]] = frozenset()
     """Kinds of changes that take nothing from an event but its place."""
 
@@ -73,6 +76,12 @@ class Method(ABC):
     @abstractmethod
     def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Say what the outcome is still good for; ``information_loss`` is always among the answers."""
+
+    @classmethod
+    def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
+        """Give parameters to begin with, where persons are to be hidden among `k`."""
+        del table, k
+        return {}
 
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Say which constraint of the promise led to which changes; unless told better, kind by kind."""

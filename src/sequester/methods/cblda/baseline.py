@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sequester.methods.cblda.kc_method import KCMethod
+from sequester.methods.service import BEST, Service
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,3 +40,7 @@ class CBLDABaseline(KCMethod):
     )
     use_when: ClassVar[str] = "To see what the alignment of cblda is worth; otherwise never."
     aligns: ClassVar[bool] = False
+    serves: ClassVar[Service] = Service(
+        known=frozenset({"few", "all"}),
+        keeps={"yardstick": (BEST, "it leaves out events at random, which shows what alignment is worth")},
+    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from sequester.errors import ParameterError
 from sequester.methods.cblda.kc_method import KCMethod
+from sequester.methods.service import FAIR, GOOD, Service
 
 if TYPE_CHECKING:
     from sequester.methods.cblda.solve import Plan
@@ -58,6 +59,19 @@ class CBLDA(KCMethod):
         "nobody must learn."
     )
     aligns: ClassVar[bool] = True
+    serves: ClassVar[Service] = Service(
+        known=frozenset({"few", "all"}),
+        keeps={
+            "records": (
+                GOOD,
+                "what is released is true of its person, as detailed as those who look alike are",
+            ),
+            "counts": (GOOD, "values are as detailed as their class allows, and counts can be estimated"),
+            "patterns": (FAIR, "events stay in their order, but some are left out"),
+            "times": (FAIR, "a time that is a quasi-identifier stays true, if coarser, for most events"),
+        },
+        more={"few": "it hides from those who know all values, and so from those who know a few"},
+    )
 
     block: Literal["auto", False] | int = "auto"
     """Persons above whom neighbours are clustered block by block; "auto" is above 60,000, false is never."""

@@ -113,6 +113,14 @@ class KCMethod(Method):
         limits, warnings = limits_of(table, solution, plan)
         return publish(table, solution, limits=limits, warnings=warnings)
 
+    @classmethod
+    def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
+        """Give k as it is asked, and a c above the share of those at risk."""
+        # Loaded here so that `sequester methods` need not wait for numpy.
+        from sequester.methods.at_risk import attainable_share  # noqa: PLC0415
+
+        return {"k": k, "c": attainable_share(table)}
+
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Say what was made alike for k, and what in classes that only c makes so large."""
         # Loaded here so that `sequester methods` need not wait for polars.

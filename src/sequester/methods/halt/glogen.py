@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sequester.methods.halt.kcp_method import KCPMethod
+from sequester.methods.service import BEST, FAIR, Service
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,3 +43,15 @@ class GloGen(KCPMethod):
         "a few."
     )
     suppresses: ClassVar[bool] = False
+    serves: ClassVar[Service] = Service(
+        known=frozenset({"few"}),
+        keeps={
+            "complete": (BEST, "columns become coarser for everybody, and no single value is missing"),
+            "records": (FAIR, "what is released is true of its person, but coarser than it would have to be"),
+            "counts": (
+                FAIR,
+                "columns are equally coarse for everybody, but coarser than they would have to be",
+            ),
+            "yardstick": (BEST, "it does nothing but generalize, which shows what suppression is worth"),
+        },
+    )

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from sequester.errors import ParameterError
 from sequester.methods.halt.kcp_method import KCPMethod
+from sequester.methods.service import BEST, GOOD, Service
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +56,15 @@ class HALT(KCPMethod):
         "diagnosis that nobody must learn."
     )
     suppresses: ClassVar[bool] = True
+    serves: ClassVar[Service] = Service(
+        known=frozenset({"few"}),
+        keeps={
+            "records": (BEST, "what is released is true of its person, and only values that give away are *"),
+            "counts": (BEST, "columns are equally coarse for everybody, so that values can be counted"),
+            "patterns": (GOOD, "all events stay in their order, at the level of their column"),
+            "times": (GOOD, "a time that is a quasi-identifier stays true, if coarser"),
+        },
+    )
 
     stars: Literal["counted", "ignored"] = "counted"
     """Is a suppressed cell something that can be known ("counted"), or nothing."""

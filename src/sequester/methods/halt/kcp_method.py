@@ -108,6 +108,14 @@ class KCPMethod(Method):
         limits, warnings = limits_of(table, solution, p=self.p)
         return publish(table, solution, limits=limits, warnings=warnings)
 
+    @classmethod
+    def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
+        """Give k as it is asked, a c above the share of those at risk, and 3 values that are known."""
+        # Loaded here so that `sequester methods` need not wait for numpy.
+        from sequester.methods.at_risk import attainable_share  # noqa: PLC0415
+
+        return {"k": k, "c": attainable_share(table), "p": 3}
+
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Say per column which values were suppressed for k, which for c, and how coarse it became."""
         # Loaded here so that `sequester methods` need not wait for polars.

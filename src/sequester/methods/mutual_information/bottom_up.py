@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from sequester.methods.mutual_information.mutual_information_method import MutualInformationMethod
 from sequester.methods.mutual_information.top_down import TopDown
+from sequester.methods.service import BEST, FAIR, Service
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,4 +36,15 @@ class BottomUp(MutualInformationMethod):
     paper: ClassVar[str] = TopDown.paper
     promise: ClassVar[str] = TopDown.promise
     changes: ClassVar[str] = TopDown.changes
+    serves: ClassVar[Service] = Service(
+        known=frozenset({"patterns"}),
+        recipients=frozenset({"service"}),
+        keeps={
+            **{
+                name: (FAIR, f"{why}; coarser than by top-down, and sooner where there are many labels")
+                for name, (_, why) in TopDown.serves.keeps.items()
+            },
+            "yardstick": (BEST, "it merges the closest patterns, which shows what top-down gains"),
+        },
+    )
     use_when: ClassVar[str] = "As top-down, where the alphabet is large and a coarser answer is good enough."

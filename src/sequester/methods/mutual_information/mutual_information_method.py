@@ -144,6 +144,15 @@ class MutualInformationMethod(Method):
         progress(0.8, "listing the changes")
         return publish(self, table, plan, nodes, progress=part(progress, 0.8, 1.0))
 
+    @classmethod
+    def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
+        """Give a pattern that shows the form, and let half of what could be told be told."""
+        # Loaded here so that `sequester methods` need not wait for numpy.
+        from sequester.methods.at_risk import some_pattern  # noqa: PLC0415
+
+        del k
+        return {"patterns": some_pattern(table), "window": 10, "max_leakage": 0.5}
+
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Say which patterns told more than their bound, and whose symbols became coarser for it."""
         # Loaded here so that `sequester methods` need not wait for polars.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from sequester.errors import ParameterError
 from sequester.methods.mutual_information.mutual_information_method import MutualInformationMethod
+from sequester.methods.service import BEST, GOOD, Service
 
 if TYPE_CHECKING:
     from sequester.hierarchies.hierarchy import Hierarchy
@@ -46,6 +47,24 @@ class TopDown(MutualInformationMethod):
     use_when: ClassVar[str] = (
         "One person's long log, or several, with a taxonomy, a few patterns to hide, and utility before "
         "speed."
+    )
+
+    serves: ClassVar[Service] = Service(
+        known=frozenset({"patterns"}),
+        recipients=frozenset({"service"}),
+        release=frozenset({"once", "repeated"}),
+        keeps={
+            "records": (BEST, "symbols become coarser, never untrue"),
+            "complete": (BEST, "every event stays in its place, some of them coarser"),
+            "times": (BEST, "every event stays in its place, some of them coarser"),
+            "counts": (GOOD, "how often something happened stays true at the level that is released"),
+            "patterns": (GOOD, "orders that have nothing to do with the secret ones stay as they are"),
+        },
+        cautions={
+            "repeated": "what comes in is followed with one bound for all of it: sequester protect --follow - "
+            "with max_leakage_bits; two releases of the same events are not covered"
+        },
+        most_labels=500,
     )
 
     def follow(self, hierarchy: Hierarchy) -> OnlineTopDown:

@@ -9,6 +9,7 @@ from sequester.errors import ParameterError, SchemaError
 from sequester.methods.ladder import Ladder
 from sequester.methods.p2ka.nearness import Near
 from sequester.methods.p2ka.prefix_method import PrefixMethod
+from sequester.methods.service import BEST, GOOD, Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,6 +72,15 @@ class BFP2kA(PrefixMethod):
         "record: clicks, trips, process logs."
     )
     reattaches: ClassVar[bool] = True
+    serves: ClassVar[Service] = Service(
+        known=frozenset({"few", "all"}),
+        keeps={
+            "patterns": (BEST, "common paths stay, and rare ones are moved to the closest of them"),
+            "complete": (GOOD, "persons with rare sequences are moved to a common path instead of left out"),
+            "counts": (GOOD, "nearly as many persons as before have the common paths"),
+        },
+        more={"all": "whatever part of a sequence is known, all of it included, it fits k persons or nobody"},
+    )
 
     strict: bool = True
     """Count supporters in the release, too; without it only those in the original, as the paper does."""

@@ -126,6 +126,12 @@ class PrefixMethod(Method):
         progress(0.8, "listing the changes")
         return publish(table, attacher.distinct, attachment, limits=self.limits, warnings=warnings)
 
+    @classmethod
+    def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
+        """Give k as it is asked."""
+        del table
+        return {"k": k}
+
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Say whose sequences too few begin with, and whose company was lost."""
         # Loaded here so that `sequester methods` need not wait for polars and numba.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sequester.methods.p2ka.prefix_method import PrefixMethod
+from sequester.methods.service import BEST, FAIR, Service
 
 ABSENT = (
     "Persons with rare sequences are absent: counts are too low, and somebody who is known to be in the data "
@@ -49,6 +50,16 @@ class PrefixPruning(PrefixMethod):
         "Released records must be true, and the rare ones may be lost; or to see what p2ka gains."
     )
     reattaches: ClassVar[bool] = False
+    serves: ClassVar[Service] = Service(
+        known=frozenset({"few", "all"}),
+        keeps={
+            "records": (BEST, "who is released is released as they are"),
+            "times": (FAIR, "who is released keeps the order in which things happened"),
+            "patterns": (FAIR, "common sequences stay as they are, and others are missing"),
+            "yardstick": (BEST, "it only leaves out, which shows what moving to another path is worth"),
+        },
+        more={"all": "whatever part of a sequence is known, all of it included, it fits k persons or nobody"},
+    )
 
     @property
     def limits(self) -> tuple[str, ...]:

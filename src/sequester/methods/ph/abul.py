@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from sequester.methods.ph.pattern_method import PatternMethod
+from sequester.methods.service import BEST, FAIR, Service
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,6 +42,14 @@ class Abul(PatternMethod):
     )
     changes: ClassVar[str] = "Deletes items from some records; what is left is true, and in order."
     use_when: ClassVar[str] = "To compare: it looks at nothing but the number of deletions."
+
+    serves: ClassVar[Service] = Service(
+        known=frozenset({"patterns"}),
+        keeps={
+            "yardstick": (BEST, "it deletes pattern by pattern, and looks at no side effects"),
+            "records": (FAIR, "items are deleted, and what is left is true and in order"),
+        },
+    )
 
     def sanitize(
         self,

@@ -188,6 +188,14 @@ class PatternMethod(Method):
     ) -> Sanitized:
         """Choose who is changed, and change them so that no sensitive pattern is left with them."""
 
+    @classmethod
+    def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
+        """Give a pattern that shows the form, and as many supporters as somebody is to be hidden among."""
+        # Loaded here so that `sequester methods` need not wait for numpy.
+        from sequester.methods.at_risk import some_pattern  # noqa: PLC0415
+
+        return {"patterns": some_pattern(table), "min_support": k}
+
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Say per pattern how many had it, how many may, and whose records it changed."""
         # Loaded here so that `sequester methods` need not wait for polars.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from sequester.errors import ParameterError
 from sequester.methods.patterns import as_patterns
 from sequester.methods.ph.pattern_method import PatternMethod
+from sequester.methods.service import BEST, GOOD, Service
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,6 +71,15 @@ class PH(PatternMethod):
     use_when: ClassVar[str] = (
         "You know which orders of events must not be found, and the recipient mines frequent patterns or "
         "counts items: market baskets, clicks, process logs."
+    )
+
+    serves: ClassVar[Service] = Service(
+        known=frozenset({"patterns"}),
+        keeps={
+            "patterns": (BEST, "orders are chosen so that few other patterns are lost or come about"),
+            "counts": (BEST, "items stay with their persons, only their order changes where it has to"),
+            "complete": (GOOD, "an item is deleted only where no other order helps"),
+        },
     )
 
     forbidden: tuple[tuple[str, ...], ...] | Literal["unseen"] = field(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from sequester.methods.ph.pattern_method import PatternMethod
+from sequester.methods.service import BEST, FAIR, Service
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,6 +47,15 @@ class SBSH(PatternMethod):
     changes: ClassVar[str] = "Deletes items from some records; what is left is true, and in order."
     use_when: ClassVar[str] = (
         "Released orders must be true, and items may be missing; or to see what ph gains."
+    )
+
+    serves: ClassVar[Service] = Service(
+        known=frozenset({"patterns"}),
+        keeps={
+            "records": (BEST, "items are deleted, and what is left is true and in order"),
+            "patterns": (FAIR, "it deletes where few other patterns suffer, but deletes"),
+            "times": (FAIR, "what is left is in the order in which it happened"),
+        },
     )
 
     def sanitize(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sequester.methods.reposition.limits import MERGED, UNPUBLISHED
+from sequester.methods.reposition.limits import MERGED, SEVERAL, UNPUBLISHED
 from sequester.methods.reposition.snapshot_method import SnapshotMethod
+from sequester.methods.service import BEST, FAIR, GOOD, Service
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +33,16 @@ class SuppressOnly(SnapshotMethod):
     )
     waits: ClassVar[bool] = False
     time_limit: ClassVar[str] = UNPUBLISHED
+    serves: ClassVar[Service] = Service(
+        known=frozenset({"time"}),
+        release=frozenset({"once", "repeated"}),
+        keeps={
+            "times": (BEST, "a record is published when it came, or not at all"),
+            "records": (BEST, "a record is published as it is and when it came, or not at all"),
+            "counts": (FAIR, "frequent values are counted too low"),
+        },
+        cautions={"repeated": SEVERAL},
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +67,16 @@ class MergeSnapshots(SnapshotMethod):
     )
     use_when: ClassVar[str] = "Coarse times will do; or to see what reposition gains."
     time_limit: ClassVar[str] = MERGED
+    serves: ClassVar[Service] = Service(
+        known=frozenset({"time"}),
+        release=frozenset({"once", "repeated"}),
+        keeps={
+            "yardstick": (BEST, "it only makes times coarser, which shows what moving records is worth"),
+            "records": (FAIR, "what a record says is true, at a span of several snapshots"),
+            "counts": (GOOD, "counts are true for spans of several snapshots, frequent values too low"),
+        },
+        cautions={"repeated": SEVERAL},
+    )
 
     @property
     def merged(self) -> int:

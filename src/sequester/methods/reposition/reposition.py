@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from sequester.errors import ParameterError
-from sequester.methods.reposition.limits import LATE
+from sequester.methods.reposition.limits import LATE, SEVERAL
 from sequester.methods.reposition.snapshot_method import SnapshotMethod
+from sequester.methods.service import BEST, GOOD, Service
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,6 +52,16 @@ class Reposition(SnapshotMethod):
         "skewed: case reports, crimes, discharges."
     )
     time_limit: ClassVar[str] = LATE
+    serves: ClassVar[Service] = Service(
+        known=frozenset({"time"}),
+        release=frozenset({"once", "repeated"}),
+        keeps={
+            "counts": (BEST, "nearly all records are published, a little later where they have to"),
+            "complete": (BEST, "records are moved to later snapshots before any is left out"),
+            "records": (GOOD, "what a record says is true, but for when it came"),
+        },
+        cautions={"repeated": SEVERAL},
+    )
 
     cost: Literal["linear", "quadratic"] | tuple[float, ...] = "quadratic"
     """What moving by a number of snapshots costs: by itself, squared, or a list from distance 0 on."""

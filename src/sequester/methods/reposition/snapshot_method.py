@@ -187,6 +187,20 @@ class SnapshotMethod(Method):
         del engine
         return transform(self, table, randomness=randomness, progress=progress)
 
+    @classmethod
+    def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
+        """Give an l that the number of values allows, by day or by order."""
+        # Loaded here so that `sequester methods` need not wait for numpy.
+        from sequester.methods.at_risk import plain_level_for  # noqa: PLC0415
+
+        schema = table.schema
+        return {
+            "l": plain_level_for(table, at_most=max(k // 2, 2)),
+            "window": 7,
+            "snapshot": "order" if schema.order is not None else "day",
+            "then": "anatomy" if schema.quasi else "none",
+        }
+
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Say which records a too frequent value moved or lost, and which a second record of a person."""
         # Loaded here so that `sequester methods` need not wait for polars.

@@ -1,0 +1,75 @@
+"""What parameters to begin with depend on: who is at risk, how many values there are, what occurs."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from sequester.data.table import EventTable
+
+TENTHS = 10
+NOTHING = "(none)"
+"""Stands for a pattern where there are no symbols."""
+USUAL = 5
+"""A share of a half, in tenths, unless so many are at risk that it could not be kept."""
+
+
+def attainable_share(table: EventTable) -> float:
+    """Give a half, or a tenth of all persons more than have a protected value.
+
+    Examples
+    --------
+    >>> from sequester.testing.tables import history_table
+    >>> attainable_share(history_table(["ab"] * 4)), attainable_share(history_table(["ab"]))
+    (0.5, 1.0)
+    """
+    sequences = table.sequences
+    owners = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
+    is_at_risk = np.zeros(table.n_persons, np.bool_)
+    for attribute, sensitive in table.schema.sensitive.items():
+        for column in sensitive.columns:
+            labels = sequences.codebooks[column].labels
+            secret = np.array([label in table.protected[attribute] for label in labels], np.bool_)
+            if secret.any():
+                is_at_risk[owners[secret[sequences.columns[column]]]] = True
+    share = float(is_at_risk.mean()) if len(is_at_risk) else 0.0
+    return min(max(USUAL, math.ceil(TENTHS * share) + 1), TENTHS) / TENTHS
+
+
+def some_pattern(table: EventTable) -> list[list[str]]:
+    """Give the first two different symbols of the first person who has them, as a pattern that occurs.
+
+    Examples
+    --------
+    >>> from sequester.testing.tables import symbol_table
+    >>> some_pattern(symbol_table(["aa", "bba"])), some_pattern(symbol_table(["aa"]))
+    ([['b', 'a']], [['a', 'a']])
+    """
+    if table.symbol is None or not table.n_events:
+        return [[NOTHING]]
+    sequences = table.sequences
+    codes, offsets = sequences.columns[sequences.symbol], sequences.person_offsets
+    labels = sequences.codebooks[sequences.symbol].labels
+    changes = np.flatnonzero(codes[1:] != codes[:-1])
+    inside = changes[~np.isin(changes + 1, offsets)]
+    if len(inside):
+        first = int(inside[0])
+        return [[labels[codes[first]], labels[codes[first + 1]]]]
+    return [[labels[code] for code in codes[offsets[0] : offsets[1]][:2]]]
+
+
+def plain_level_for(table: EventTable, *, at_most: int) -> int:
+    """Give a whole l of at least 2, below half of the number of sensitive values.
+
+    Examples
+    --------
+    >>> from sequester.testing.tables import record_table
+    >>> plain_level_for(record_table(["abcdef", "ab"]), at_most=5)
+    3
+    """
+    columns = table.schema.sensitive_columns
+    n_values = len(table.labels[columns[0]]) if columns else 0
+    return max(2, min(at_most, n_values // 2))

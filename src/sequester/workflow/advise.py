@@ -1,0 +1,333 @@
+"""Which method fits data and purpose, by the answers to four questions."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sequester.engine import silent
+from sequester.errors import InputError, ParameterError
+from sequester.methods import METHODS
+from sequester.methods.service import KEEP, KNOWN, QUESTIONS, RECIPIENT, RELEASE
+from sequester.workflow.config import Config
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sequester.data.table import EventTable
+    from sequester.engine import Progress
+    from sequester.methods.method import Method
+    from sequester.methods.service import Service
+
+CARE = {"public": 10, "partner": 5, "colleague": 3, "service": 5}
+"""Recipient to the number of persons among whom somebody is to be hidden, to begin with."""
+FEWEST_CROWDS = 20
+"""A smaller k is suggested where not so many groups of k persons can be made."""
+PATTERNS = "patterns"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A method that serves all answers."""
+
+    method: type[Method]
+    """The method."""
+    merit: int
+    """How well it keeps what must stay true."""
+    keeps: str
+    """How it does that."""
+    reasons: tuple[str, ...]
+    """Why it serves."""
+    parameters: Mapping[str, object]
+    """What to begin with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """What to use, and what not, for which reasons; false where no method serves the answers."""
+
+    answers: Mapping[str, str]
+    """Question to answer."""
+    shape: tuple[str, ...]
+    """What the data is, as far as it matters."""
+    recommended: Candidate | None
+    """The method to begin with."""
+    runner_up: tuple[str, str] | None
+    """The next one, and why it is not the first."""
+    refused: Mapping[str, str]
+    """The others, and why not."""
+    notes: tuple[str, ...]
+    """What else to think of; where nothing is recommended, which other answers are served."""
+
+    def __bool__(self) -> bool:
+        return self.recommended is not None
+
+    @property
+    def block(self) -> str:
+        """The table ``[method]`` to paste into the configuration."""
+        if self.recommended is None:
+            return ""
+        table = {"name": self.recommended.method.name, **self.recommended.parameters}
+        # What parameters are made of is written in TOML as it is in JSON.
+        lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items()]
+        text = "\n".join(("[method]", *lines, ""))
+        if PATTERNS in table:
+            hint = "# yours to name: each a list of symbols, in order; this one only shows the form"
+            text = text.replace(f"{PATTERNS} =", f"{hint}\n{PATTERNS} =", 1)
+        return text
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the document that ``advise --json`` prints."""
+        first = self.recommended
+        return {
+            "answers": dict(self.answers),
+            "data": list(self.shape),
+            "recommended": None
+            if first is None
+            else {
+                "method": first.method.name,
+                "reasons": list(first.reasons),
+                "parameters": dict(first.parameters),
+                "block": self.block,
+            },
+            "runner_up": None
+            if self.runner_up is None
+            else {"method": self.runner_up[0], "why_not": self.runner_up[1]},
+            "refused": dict(self.refused),
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """Say it to a person."""
+        said = [f"data: {', '.join(self.shape)}"]
+        if self.recommended is None:
+            said.append("no method serves these answers for this data")
+        else:
+            said.append(f"recommended: {self.recommended.method.name}")
+            said += [f"  {reason}" for reason in self.recommended.reasons]
+        if self.runner_up is not None:
+            said.append(f"runner-up: {self.runner_up[0]}, but {self.runner_up[1]}")
+        said += self.notes
+        if self.recommended is None:
+            said += [f"not {name}: {why}" for name, why in self.refused.items()]
+        else:
+            said += ["", self.block.rstrip()]
+        return said
+
+
+def advise(
+    data: str | Path | EventTable,
+    *,
+    recipient: str,
+    known: str,
+    keep: str,
+    release: str = "once",
+    progress: Progress = silent,
+) -> Advice:
+    """Recommend a method for a table, or for the data that a configuration describes.
+
+    Parameters
+    ----------
+    data
+        The table, or the configuration; it needs no ``[method]``.
+    recipient
+        Who receives it: public, partner, colleague, or service.
+    known
+        What they may know or look for: few, all, time, or patterns.
+    keep
+        What must stay true: records, complete, patterns, counts, times, or yardstick.
+    release
+        once, or repeated.
+    progress
+        Hears of the phases.
+
+    Examples
+    --------
+    >>> from sequester.testing import symbol_table
+    >>> advice = advise(symbol_table(["ab", "abc", "c"]), recipient="public", known="few", keep="patterns")
+    >>> advice.recommended.method.name, advice.runner_up[0]
+    ('p2ka', 'prefix-pruning')
+    """
+    answers = {RECIPIENT.name: recipient, KNOWN.name: known, KEEP.name: keep, RELEASE.name: release}
+    for question in QUESTIONS:
+        if answers[question.name] not in question.answers:
+            words = ", ".join(question.answers)
+            msg = f"{question.name} must be one of {words}, got {answers[question.name]!r}"
+            raise ParameterError(msg)
+    progress(0.0, "reading")
+    table = Config.load(data).table() if isinstance(data, str | Path) else data
+    progress(0.8, "weighing methods")
+    fitting, misfits = _fitting(table, k=_company(table, recipient))
+    advice = _decide(table, answers, fitting, misfits)
+    progress(1.0, "weighed")
+    return advice
+
+
+def _company(table: EventTable, recipient: str) -> int:
+    return max(2, min(CARE[recipient], table.n_owners // FEWEST_CROWDS))
+
+
+def _fitting(table: EventTable, *, k: int) -> tuple[dict[str, dict[str, object]], dict[str, str]]:
+    """Try every method's own rules on the table: parameters of those that take it, and why others do not."""
+    fitting: dict[str, dict[str, object]] = {}
+    misfits: dict[str, str] = {}
+    for name, method in METHODS.items():
+        if table.owners is not None and not method.takes_trips:
+            misfits[name] = "it needs one sequence per person, and trip makes several"
+            continue
+        try:
+            parameters = method.suggest(table, k=k)
+            method(**parameters).accept(table)
+        except InputError as error:
+            misfits[name] = error.lines[0]
+        else:
+            fitting[name] = parameters
+    return fitting, misfits
+
+
+def _decide(
+    table: EventTable,
+    answers: Mapping[str, str],
+    fitting: Mapping[str, dict[str, object]],
+    misfits: Mapping[str, str],
+) -> Advice:
+    heard = dict(answers)
+    notes = []
+    if table.n_owners == 1 and heard[RECIPIENT.name] != "service":
+        heard[RECIPIENT.name] = "service"
+        notes.append("there is one person, who cannot be hidden among others: only patterns can be hidden")
+    candidates: list[Candidate] = []
+    refused = dict(misfits)
+    for name, parameters in fitting.items():
+        service = METHODS[name].serves
+        if service is None:
+            refused[name] = "it does not say what it is good for"
+            continue
+        why_not = _mismatch(service, heard)
+        if why_not is not None:
+            refused[name] = why_not
+            continue
+        candidates.append(_candidate(METHODS[name], service, heard, parameters, table))
+    candidates.sort(key=lambda each: -each.merit)
+    first = candidates[0] if candidates else None
+    runner_up = None
+    if first is not None:
+        runner_up = _runner_up(first, candidates[1:], refused, fitting)
+        notes += _cautions(first, heard)
+    else:
+        notes += _other_answers(fitting, heard)
+    return Advice(
+        answers=answers,
+        shape=_shape(table),
+        recommended=first,
+        runner_up=runner_up,
+        refused=refused,
+        notes=tuple(notes),
+    )
+
+
+def _mismatch(service: Service, answers: Mapping[str, str]) -> str | None:
+    """Say which answer a method does not serve; None where it serves all."""
+    known, keep = answers[KNOWN.name], answers[KEEP.name]
+    if known not in service.known:
+        covers = " or ".join(KNOWN.answers[each] for each in KNOWN.answers if each in service.known)
+        return f"it does not cover {KNOWN.answers[known]}; it covers {covers}"
+    if answers[RECIPIENT.name] not in service.recipients:
+        return f"it is for {' or '.join(each for each in RECIPIENT.answers if each in service.recipients)}"
+    if answers[RELEASE.name] not in service.release:
+        return "a second release of the same people is not covered"
+    if keep not in service.keeps:
+        return f"it does not keep this: {KEEP.answers[keep]}"
+    return None
+
+
+def _candidate(
+    method: type[Method],
+    service: Service,
+    answers: Mapping[str, str],
+    parameters: Mapping[str, object],
+    table: EventTable,
+) -> Candidate:
+    merit, why = service.keeps[answers[KEEP.name]]
+    known = answers[KNOWN.name]
+    reasons = [
+        f"{KNOWN.answers[known]}: {service.more.get(known, method.promise).rstrip('.')}",
+        f"{KEEP.answers[answers[KEEP.name]]}: {why}",
+        f"it changes the data so: {method.changes.rstrip('.')}",
+    ]
+    n_labels = sum(map(len, table.labels.values()))
+    if service.most_labels is not None and n_labels > service.most_labels:
+        merit = 0
+        reasons.append(f"with {n_labels:,} labels it takes its time")
+    if answers[RELEASE.name] == "repeated":
+        reasons.append("it may be used again and again, as data comes in")
+    return Candidate(method=method, merit=merit, keeps=why, reasons=tuple(reasons), parameters=parameters)
+
+
+def _runner_up(
+    first: Candidate,
+    others: list[Candidate],
+    refused: Mapping[str, str],
+    fitting: Mapping[str, object],
+) -> tuple[str, str] | None:
+    """Give the next best that serves all answers, or one that takes the data and fails an answer."""
+    if others:
+        second = others[0]
+        better = "no better" if second.merit == first.merit else "less well"
+        return second.method.name, f"it keeps {better} what must stay true: {second.keeps}"
+    near = next((name for name in fitting if name in refused), None)
+    return None if near is None else (near, refused[near])
+
+
+def _cautions(first: Candidate, answers: Mapping[str, str]) -> list[str]:
+    service = first.method.serves
+    told = {} if service is None else service.cautions
+    notes = [told[answer] for answer in answers.values() if answer in told]
+    if PATTERNS in first.parameters:
+        notes.append("which patterns are secret is yours to say")
+    if answers[KEEP.name] == "yardstick":
+        notes.append("a yardstick is there to be compared with; hand out what a better method makes")
+    if answers[RECIPIENT.name] == "public":
+        notes.append("before anybody gets it, let simulated adversaries try: sequester attack")
+    return notes
+
+
+def _other_answers(fitting: Mapping[str, object], answers: Mapping[str, str]) -> list[str]:
+    """Say which single other answer some method serves."""
+    notes = []
+    for question in QUESTIONS:
+        for answer in question.answers:
+            changed = {**answers, question.name: answer}
+            served = [name for name in fitting if _serves(name, changed)]
+            if served:
+                notes.append(f"--{question.name} {answer} would be served: {', '.join(served)}")
+    return notes or ["no other answer to a single question is served either"]
+
+
+def _serves(name: str, answers: Mapping[str, str]) -> bool:
+    service = METHODS[name].serves
+    return service is not None and _mismatch(service, answers) is None
+
+
+def _shape(table: EventTable) -> tuple[str, ...]:
+    schema = table.schema
+    persons = "1 person" if table.n_owners == 1 else f"{table.n_owners:,} persons"
+    parts = [persons, f"{table.n_events:,} events"]
+    if table.owners is not None:
+        parts.append(f"{table.n_persons:,} trips")
+    if table.regions is not None:
+        parts.append("places")
+    if table.symbol is not None:
+        parts.append(f"one symbol per event ({len(table.labels[table.symbol]):,} labels)")
+        if table.symbol in table.hierarchies:
+            parts.append("with a hierarchy")
+    if schema.quasi:
+        parts.append(f"{len(schema.quasi)} quasi-identifier{'s' * (len(schema.quasi) != 1)}")
+    if schema.sensitive:
+        parts.append(f"sensitive: {', '.join(schema.sensitive)}")
+    return tuple(parts)
