@@ -12,7 +12,7 @@ from sequester.data.table import EventTable
 from sequester.errors import SequesterWarning
 from sequester.methods import METHODS
 from sequester.report import external_page, internal_page
-from sequester.report.wording import capital
+from sequester.report.measures import measure_title
 
 COMMON = ["home", "<b>news</b>", "sports & more"]
 RARE = ["RARE-PAGE-OF-ONE", "RARE-PAGE-OF-TWO"]
@@ -58,7 +58,7 @@ def test_the_inner_page_shows_what_was_removed_and_every_measure(release, table)
     for label in RARE:
         assert label in page
     for name, score in release.utility.items():
-        assert capital(name.replace("_", " ")) in page
+        assert measure_title(name) in page
         assert score.means.split(";")[0] in page
     for kind in release.changes["what"].unique():
         assert f"<bdi>{kind}</bdi>" in page

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from sequester.report.plot import RULE, SERIES
-from sequester.report.wording import direction, number
+from sequester.report.wording import capital, direction, number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,6 +58,16 @@ _GROUPS = (
 )
 """Title, and parts of the names of its measures; the first group that fits has the measure."""
 _OTHERS = "What else was measured"
+_SPELLED = {
+    "ncp": "NCP",
+    "iloss": "ILoss",
+    "lm": "LM",
+    "kl": "KL",
+    "sim1": "SIM1",
+    "sim2": "SIM2",
+    "od": "OD",
+}
+"""Abbreviations, as their papers write them."""
 _FIRST = ("suppress", "lost_event", "lost_person", "time_to", "next_event")
 """Parts of names that decide before others that they also contain."""
 
@@ -108,10 +118,22 @@ def group_of(name: str) -> str:
     return next((title for title, parts in _GROUPS if any(part in name for part in parts)), _OTHERS)
 
 
+def measure_title(name: str) -> str:
+    """Write the name of a measure as people do.
+
+    Examples
+    --------
+    >>> measure_title("information_loss"), measure_title("ncp"), measure_title("kl_items")
+    ('Information loss', 'NCP', 'KL items')
+    """
+    words = [_SPELLED.get(word, word) for word in name.split("_")]
+    return capital(" ".join(words))
+
+
 def _measure(name: str, score: Score) -> Measure:
     return Measure(
         name=name,
-        title=name.replace("_", " "),
+        title=measure_title(name),
         value=number(score.value),
         means=score.means,
         direction=direction(score),

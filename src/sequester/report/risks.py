@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sequester.attacks.share import Share
 from sequester.report.curve import Curve, draw_curve, draw_span, is_largest, scale_for
-from sequester.report.risk_words import GOALS, KINDS, NAMES, attack_title, kind_title
+from sequester.report.risk_words import GOALS, KINDS, attack_means, attack_title, kind_title, plain_name
 from sequester.report.wording import percent
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from sequester.attacks.risk import Risk
 
+_GENERAL = tuple(name for goal in GOALS for name in goal.attacks)
 _BEYOND = ("marketer", "unique", "prosecutor", "confidence", "guess", "membership")
 
 
@@ -84,6 +85,8 @@ class Judgement:
     """Attacks that were tried."""
     n_claimed: int
     """Those against whom the release claims something."""
+    reasons: bool
+    """Some adversaries reason about how the method works."""
     n_beaten: int
     """Those who achieved more than is claimed."""
     targets: int
@@ -110,10 +113,11 @@ def judgement(risks: Sequence[Risk]) -> Judgement | None:
     of = {name: [risk for risk in risks if risk.name == name] for name in names}
     claimed = {name: [risk for risk in of[name] if risk.bound is not None] for name in names}
     beyond = {name: [risk for risk in of[name] if risk.bound is None] for name in names}
-    telling = [name for name in names if name in _BEYOND or name not in NAMES]
+    telling = [name for name in names if name in _BEYOND or plain_name(name) not in _GENERAL]
     return Judgement(
         n_attacks=len(risks),
         n_claimed=sum(map(len, claimed.values())),
+        reasons=any(risk.control_of == "no reasoning" for risk in risks),
         n_beaten=sum(not risk.is_within for risk in risks),
         targets=max(risk.targets for risk in risks),
         most_known=max(risk.known for risk in risks),
@@ -121,15 +125,17 @@ def judgement(risks: Sequence[Risk]) -> Judgement | None:
         beyond=tuple(_row(_worst(beyond[name]), drawn=True) for name in telling if beyond[name]),
         curves=tuple(_curves(of)),
         kinds=tuple(_kinds(risks)),
-        defined=tuple(_row(of[name][0]) for name in names if meaning(of[name][0])),
+        defined=tuple(_row(of[name][0]) for name in names if attack_means(name)),
     )
 
 
 def _in_order(names: Iterable[str]) -> list[str]:
     """Put the attacks in the order of the page, those of a special promise last."""
-    known = [name for goal in GOALS for name in goal.attacks]
     met = list(dict.fromkeys(names))
-    return [name for name in known if name in met] + [name for name in met if name not in known]
+    return [
+        *(name for plain in _GENERAL for name in met if plain_name(name) == plain),
+        *(name for name in met if plain_name(name) not in _GENERAL),
+    ]
 
 
 def _worst(risks: Sequence[Risk]) -> Risk:
@@ -143,7 +149,7 @@ def _row(risk: Risk, *, drawn: bool = False) -> Row:
     known = f"{risk.known} known" if risk.known else ""
     return Row(
         title=attack_title(risk.name),
-        means=meaning(risk),
+        means=attack_means(risk.name),
         case=", ".join(filter(None, (case.lower(), known))),
         known=risk.known,
         raw=percent(risk.raw.value),
@@ -157,11 +163,6 @@ def _row(risk: Risk, *, drawn: bool = False) -> Row:
     )
 
 
-def meaning(risk: Risk) -> str:
-    """Say what the number of an attack means."""
-    return NAMES[risk.name][1] if risk.name in NAMES else ""
-
-
 def _kind_means(kind: str) -> str:
     return KINDS[kind][1] if kind in KINDS else ""
 
@@ -172,7 +173,8 @@ def _interval(share: Share) -> str:
 
 
 def _curves(of: dict[str, list[Risk]]) -> Iterable[Curves]:
-    drawn = [name for goal in GOALS for name in goal.drawn] + [name for name in of if name not in NAMES]
+    drawn = [name for goal in GOALS for name in goal.drawn]
+    drawn += [name for name in of if plain_name(name) not in _GENERAL]
     for name in drawn:
         curves = [curve for curve in _curves_of(of.get(name, [])) if len(curve.known) > 1 and curve.top > 0]
         if not curves:
@@ -180,7 +182,7 @@ def _curves(of: dict[str, list[Risk]]) -> Iterable[Curves]:
         end = scale_for(curves)
         yield Curves(
             title=attack_title(name),
-            means=meaning(of[name][0]),
+            means=attack_means(name),
             drawings=tuple(
                 (curve.title, curve.means, draw_curve(curve, end=end, label=_read_out(name, curve)))
                 for curve in curves
