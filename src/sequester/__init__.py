@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         SequesterWarning,
         UnattainableError,
     )
+    from sequester.explanation.explain import explain
     from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.methods import (
         CBLDA,
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from sequester.privacy.pattern_hiding import PatternHiding
     from sequester.privacy.sequence_k import SequenceKAnonymity
     from sequester.release.release import Release
+    from sequester.workflow.advise import advise
     from sequester.workflow.attack import attack
     from sequester.workflow.config import read
     from sequester.workflow.inspect import inspect
@@ -115,7 +117,9 @@ __all__ = [
     "UnattainableError",
     "Verdict",
     "__version__",
+    "advise",
     "attack",
+    "explain",
     "inspect",
     "open",
     "read",
@@ -165,7 +169,9 @@ _PLACES = {
     "TopDown": "methods",
     "UnattainableError": "errors",
     "Verdict": "privacy.model",
+    "advise": "workflow.advise",
     "attack": "workflow.attack",
+    "explain": "explanation.explain",
     "inspect": "workflow.inspect",
     "open": "bundle.open",
     "read": "workflow.config",

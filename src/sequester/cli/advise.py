@@ -9,10 +9,10 @@ from sequester.cli.exits import DONE, UNMET
 from sequester.cli.options import ConfigPath, Json, Quiet
 from sequester.cli.terminal import Terminal
 from sequester.errors import InputError
-from sequester.methods.service import KEEP, KNOWN, QUESTIONS, RECIPIENT, RELEASE
+from sequester.release.purpose import KEEP, KNOWN, QUESTIONS, RECIPIENT, RELEASE
 
 if TYPE_CHECKING:
-    from sequester.methods.service import Question
+    from sequester.release.purpose import Question
 
 
 def _option(question: "Question") -> typer.models.OptionInfo:

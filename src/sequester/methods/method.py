@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from sequester.engine import Engine, Progress
     from sequester.engine.checkpoint import Checkpoint
     from sequester.methods.ladder import Ladder
-    from sequester.methods.service import Service
     from sequester.privacy.model import PrivacyModel
     from sequester.release.outcome import Outcome
+    from sequester.release.purpose import Service
     from sequester.release.randomness import Randomness
     from sequester.release.reason import Reason
     from sequester.release.release import Release

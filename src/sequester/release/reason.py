@@ -80,13 +80,14 @@ def by_kind(changes: pl.DataFrame, *, constraint: str) -> tuple[Reason, ...]:
     for (what,), part in changes.group_by("what", maintain_order=True):
         persons, events = touched(part)
         many = counted(events, "event was", "events were")
+        whose = counted(persons, "person", "persons")
         reasons.append(
             Reason(
                 constraint=constraint,
                 change=str(what),
                 persons=persons,
                 events=events,
-                text=f"{many} {what} (of {counted(persons, 'person', 'persons')}), so that this holds: {constraint}",
+                text=f"{many} {what} (of {whose}), so that this holds: {constraint}",
             )
         )
     return tuple(reasons)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sequester.engine import silent
 from sequester.errors import InputError, ParameterError
 from sequester.methods import METHODS
-from sequester.methods.service import KEEP, KNOWN, QUESTIONS, RECIPIENT, RELEASE
+from sequester.release.purpose import KEEP, KNOWN, QUESTIONS, RECIPIENT, RELEASE
 from sequester.workflow.config import Config
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Progress
     from sequester.methods.method import Method
-    from sequester.methods.service import Service
+    from sequester.release.purpose import Service
 
 CARE = {"public": 10, "partner": 5, "colleague": 3, "service": 5}
 """Recipient to the number of persons among whom somebody is to be hidden, to begin with."""

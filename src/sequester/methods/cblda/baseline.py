@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sequester.methods.cblda.kc_method import KCMethod
-from sequester.methods.service import BEST, Service
+from sequester.release.purpose import BEST, Service
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from sequester.errors import ParameterError
 from sequester.methods.cblda.kc_method import KCMethod
-from sequester.methods.service import FAIR, GOOD, Service
+from sequester.release.purpose import FAIR, GOOD, Service
 
 if TYPE_CHECKING:
     from sequester.methods.cblda.solve import Plan

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sequester.methods.halt.kcp_method import KCPMethod
-from sequester.methods.service import BEST, FAIR, Service
+from sequester.release.purpose import BEST, FAIR, Service
 
 
 @dataclass(frozen=True, kw_only=True)

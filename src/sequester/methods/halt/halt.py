@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from sequester.errors import ParameterError
 from sequester.methods.halt.kcp_method import KCPMethod
-from sequester.methods.service import BEST, GOOD, Service
+from sequester.release.purpose import BEST, GOOD, Service
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from sequester.methods.mutual_information.mutual_information_method import MutualInformationMethod
 from sequester.methods.mutual_information.top_down import TopDown
-from sequester.methods.service import BEST, FAIR, Service
+from sequester.release.purpose import BEST, FAIR, Service
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from sequester.errors import ParameterError
 from sequester.methods.mutual_information.mutual_information_method import MutualInformationMethod
-from sequester.methods.service import BEST, GOOD, Service
+from sequester.release.purpose import BEST, GOOD, Service
 
 if TYPE_CHECKING:
     from sequester.hierarchies.hierarchy import Hierarchy
@@ -61,8 +61,8 @@ class TopDown(MutualInformationMethod):
             "patterns": (GOOD, "orders that have nothing to do with the secret ones stay as they are"),
         },
         cautions={
-            "repeated": "what comes in is followed with one bound for all of it: sequester protect --follow - "
-            "with max_leakage_bits; two releases of the same events are not covered"
+            "repeated": "what comes in is followed with one bound for all: sequester protect --follow -"
+            " with max_leakage_bits; two releases of the same events are not covered"
         },
         most_labels=500,
     )

@@ -9,7 +9,7 @@ from sequester.errors import ParameterError, SchemaError
 from sequester.methods.ladder import Ladder
 from sequester.methods.p2ka.nearness import Near
 from sequester.methods.p2ka.prefix_method import PrefixMethod
-from sequester.methods.service import BEST, GOOD, Service
+from sequester.release.purpose import BEST, GOOD, Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable

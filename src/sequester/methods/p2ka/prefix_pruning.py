@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sequester.methods.p2ka.prefix_method import PrefixMethod
-from sequester.methods.service import BEST, FAIR, Service
+from sequester.release.purpose import BEST, FAIR, Service
 
 ABSENT = (
     "Persons with rare sequences are absent: counts are too low, and somebody who is known to be in the data "

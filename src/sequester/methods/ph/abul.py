@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from sequester.methods.ph.pattern_method import PatternMethod
-from sequester.methods.service import BEST, FAIR, Service
+from sequester.release.purpose import BEST, FAIR, Service
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from sequester.errors import ParameterError
 from sequester.methods.patterns import as_patterns
 from sequester.methods.ph.pattern_method import PatternMethod
-from sequester.methods.service import BEST, GOOD, Service
+from sequester.release.purpose import BEST, GOOD, Service
 
 if TYPE_CHECKING:
     import numpy as np

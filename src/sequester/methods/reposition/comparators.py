@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from sequester.methods.reposition.limits import MERGED, SEVERAL, UNPUBLISHED
 from sequester.methods.reposition.snapshot_method import SnapshotMethod
-from sequester.methods.service import BEST, FAIR, GOOD, Service
+from sequester.release.purpose import BEST, FAIR, GOOD, Service
 
 
 @dataclass(frozen=True, kw_only=True)

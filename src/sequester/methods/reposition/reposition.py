@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from sequester.errors import ParameterError
 from sequester.methods.reposition.limits import LATE, SEVERAL
 from sequester.methods.reposition.snapshot_method import SnapshotMethod
-from sequester.methods.service import BEST, GOOD, Service
+from sequester.release.purpose import BEST, GOOD, Service
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
