@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import polars as pl
@@ -44,7 +45,8 @@ def test_no_attack_beats_the_release(run, release):
     assert found.code == 0
     assert found.document["holds"]
     attacks = found.document["attacks"]
-    assert {each["known"] for each in attacks} == {1, 2, 3}
+    assert {each["known"] for each in attacks} >= {1, 2, 3}
+    assert all({"name", "kind", "known", "raw", "release", "control"} <= each.keys() for each in attacks)
     for each in attacks:
         for place in ("raw", "release", "control"):
             low, high = each[place]["interval"]
@@ -71,6 +73,73 @@ def test_an_attack_that_beats_the_claim_exits_1(run, release):
     assert found.code == 1
     assert any("an attack beat the claim SequenceKAnonymity: " in line for line in found.errors)
     assert "beaten" in found.out.splitlines()[-1]
+
+
+def test_data_one_person_short_with_a_consistent_certificate_exits_1(run, release):
+    """Files, hashes and counts agree, and the claim is broken all the same."""
+    events = pl.read_parquet(release / "events.parquet")
+    rows = events.group_by("person", maintain_order=True).agg("page")
+    rare = rows.filter(pl.col("page").list.join(" ") == "tech news")["person"]
+    assert len(rare) == 2
+    short = events.filter(pl.col("person") != rare[0])
+    short.write_parquet(release / "events.parquet")
+    short.write_csv(release / "events.csv")
+    path = release / "certificate.json"
+    document = json.loads(path.read_text())
+    for name in ("events.csv", "events.parquet"):
+        content = (release / name).read_bytes()
+        document["files"][name] = f"sha256:{hashlib.sha256(content).hexdigest()}"
+    document["counts"] = {"persons": short["person"].n_unique(), "events": short.height}
+    path.write_text(json.dumps(document))
+    found = run("attack", release, "--original", "release.toml", "--targets", "60", "--json", "--quiet")
+    assert found.code == 1
+    assert not found.document["holds"]
+    beaten = {
+        (each["name"], each["kind"])
+        for each in found.document["attacks"]
+        if each["bound"] is not None and each["release"]["value"] > each["bound"]
+    }
+    assert ("unique", "ordered") in beaten
+    assert any(
+        "an attack beat the claim SequenceKAnonymity: unique (ordered)" in each for each in found.errors
+    )
+
+
+def test_persons_who_were_held_out_are_the_control(run, release, tmp_path):
+    events = [(0, 0, "news"), (0, 1, "news"), (1, 0, "sport")]
+    pl.DataFrame(events, schema=["user", "n", "page"], orient="row").write_csv(tmp_path / "others.csv")
+    (tmp_path / "others.toml").write_text(TOML.replace("clicks.csv", "others.csv").split("[method]")[0])
+    options = ("--known", "1", "--targets", "40", "--json", "--quiet")
+    found = run("attack", release, "--original", "release.toml", "--held-out", "others.toml", *options)
+    assert found.code == 0
+    absence = {each["kind"]: each for each in found.document["attacks"] if each["name"] == "absence"}
+    # One of the two reads what nobody of the release does.
+    assert absence["ordered"]["control"]["value"] == 0.5
+    assert absence["ordered"]["release"]["value"] == 0
+    assert absence["ordered"]["control_of"] == "held out"
+
+
+def test_an_original_of_other_persons_is_refused(run, release, tmp_path):
+    pl.DataFrame({"user": [1], "n": [1], "page": ["sport"]}).write_csv(tmp_path / "clicks.csv")
+    found = run("attack", release, "--original", "release.toml", "--quiet")
+    assert found.code == 2
+    (line,) = found.errors
+    assert line == (
+        "the release has 'news', 'tech' in column 'page', which the original cannot become: "
+        "give the configuration that it was made from"
+    )
+    few = {"user": [1, 1, 2, 2], "n": [1, 2, 1, 2], "page": ["news", "tech"] * 2}
+    pl.DataFrame(few).write_csv(tmp_path / "clicks.csv")
+    found = run("attack", release, "--original", "release.toml", "--quiet")
+    assert found.code == 2
+    assert "persons" in found.errors[0]
+
+
+@pytest.mark.parametrize("targets", ["0", "-1", "many"])
+def test_targets_are_at_least_one(run, release, targets):
+    found = run("attack", release, "--original", "release.toml", "--targets", targets)
+    assert found.code == 2
+    assert len(found.errors) == 1
 
 
 @pytest.mark.parametrize("known", ["0", "3-1", "two", "1-11", ""])
