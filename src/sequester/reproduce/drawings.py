@@ -47,12 +47,14 @@ def svg_of(drawing: Drawing, points: pl.DataFrame) -> str:
     axis = alt.Axis(grid=False, labelAngle=0)
     if kind == "Q":
         scale = alt.Scale(type="log" if drawing.log_x else "linear", zero=False, nice=False)
+        if points[drawing.x].dtype.is_integer():
+            axis = alt.Axis(grid=False, labelAngle=0, tickMinStep=1, format=",d")
         x = alt.X("x:Q", title=drawing.x_title, axis=axis, scale=scale)
     else:
         x = alt.X("x:O", title=drawing.x_title, axis=axis, sort=None)
     y = alt.Y("y:Q", title=drawing.y_title, scale=alt.Scale(type="log" if drawing.log_y else "linear"))
     one = len(labels) == 1
-    legend = None if one else alt.Legend(title=None, orient="bottom", columns=_ACROSS, symbolType="stroke")
+    legend = alt.Legend(title=drawing.series, orient="bottom", columns=_ACROSS, symbolType="stroke")
     # Series and panels come in the order of their rows.
     shown = renamed.with_columns(_rank("series"), _rank("panel"))
     base = alt.Chart(alt.InlineData(values=shown.to_dicts()))
@@ -60,7 +62,7 @@ def svg_of(drawing: Drawing, points: pl.DataFrame) -> str:
         "series:N",
         sort=alt.EncodingSortField(field="series rank", op="min", order="ascending"),
         scale=alt.Scale(range=COLORS),
-        legend=legend,
+        legend=None if one else legend,
     )
     chart = (
         base.mark_line(point=alt.OverlayMarkDef(filled=True, size=36), strokeWidth=2)
@@ -76,7 +78,7 @@ def svg_of(drawing: Drawing, points: pl.DataFrame) -> str:
                 sort=alt.EncodingSortField(field="panel rank", op="min", order="ascending"),
             ),
             columns=min(panels, _ACROSS),
-        ).resolve_scale(x="independent")
+        ).resolve_scale(x="independent", y="independent" if drawing.own_y else "shared")
     chart = chart.configure(
         background="white",
         font="sans-serif",
@@ -91,7 +93,7 @@ def svg_of(drawing: Drawing, points: pl.DataFrame) -> str:
             titleFontWeight="normal",
         ),
         header=alt.HeaderConfig(labelColor=INK, labelFontWeight="bold", labelFontSize=12),
-        legend=alt.LegendConfig(labelColor=INK, labelLimit=260),
+        legend=alt.LegendConfig(labelColor=INK, labelLimit=260, titleColor=INK, titleFontWeight="normal"),
     )
     return str(vl_convert.vegalite_to_svg(chart.to_dict()))
 

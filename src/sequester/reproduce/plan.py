@@ -59,6 +59,8 @@ class Drawing:
     """Numbers of `x` are spaced by their logarithms."""
     log_y: bool = False
     """The same of `y`."""
+    own_y: bool = False
+    """Every panel has its own scale from bottom to top."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -209,11 +209,13 @@ def moves(source: Source, level: int, cost: str, window: int | str) -> Rows:
     n_records = sum(values.size for values, _ in snapshots)
     mu = np.array(method.costs.mu)
     lost = n_records - len(found)
+    unavoidable = _unavoidable(snapshots, level)
     return [
         {
             "snapshots_in_window": size,
             "suppressed": lost / n_records,
-            "unavoidable": _unavoidable(snapshots, level),
+            "unavoidable": unavoidable,
+            "avoidable": lost / n_records - unavoidable,
             "moved": float((found > 0).sum()) / n_records,
             "mean_distance": float(found.mean()) if found.size else 0.0,
             "loss_per_record": float(mu[found].sum() + _FAR * lost) / n_records,

@@ -52,6 +52,14 @@ DRAWINGS = (
         **_BY_WINDOW,
     ),
     Drawing(
+        name="avoidable-by-window",
+        title="Records that are never published, beyond those that no method can publish",
+        y="avoidable",
+        y_title="share of records",
+        own_y=True,
+        **_BY_WINDOW,
+    ),
+    Drawing(
         name="moved-by-window",
         title="Records that are published later than they came, by window and l",
         y="moved",
