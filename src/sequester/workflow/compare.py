@@ -14,7 +14,7 @@ from sequester.data.table import EventTable
 from sequester.engine import part, silent
 from sequester.errors import InputError, ParameterError, SchemaError, SequesterWarning
 from sequester.methods.method import Method
-from sequester.workflow.comparison.candidate import Candidate, label_of
+from sequester.workflow.comparison.candidate import Candidate, label_of, told
 from sequester.workflow.comparison.comparison import Comparison
 from sequester.workflow.comparison.grid import grid
 from sequester.workflow.comparison.outputs import write_outputs
@@ -189,6 +189,7 @@ def _compare(
     candidates = [_fitted(each, table) for each in candidates]
     if named:
         _refuse_misfits(candidates)
+    candidates = _misfits_once(candidates)
     with ExitStack() as stack:
         folder = out
         if folder is None:
@@ -236,7 +237,7 @@ def _fitted(candidate: Candidate, table: EventTable) -> Candidate:
     try:
         candidate.method.accept(table)
     except InputError as error:
-        return replace(candidate, misfit="; ".join(error.lines))
+        return replace(candidate, misfit=told(error.lines))
     return candidate
 
 
@@ -244,6 +245,20 @@ def _refuse_misfits(candidates: Sequence[Candidate]) -> None:
     lines = dict.fromkeys(f"{each.name}: {each.misfit}" for each in candidates if each.misfit)
     if lines:
         raise InputError(*lines)
+
+
+def _misfits_once(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """List a method that has no candidate, always for the same reason, only once."""
+    reasons: dict[str, set[str]] = {}
+    for each in candidates:
+        reasons.setdefault(each.name, set()).add(each.misfit)
+    kept: dict[object, Candidate] = {}
+    for place, each in enumerate(candidates):
+        if each.misfit and len(reasons[each.name]) == 1:
+            kept.setdefault(each.name, replace(each, label=each.name))
+        else:
+            kept[place] = each
+    return list(kept.values())
 
 
 def _task(

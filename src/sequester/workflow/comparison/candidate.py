@@ -54,6 +54,18 @@ def label_of(name: str, parameters: Mapping[str, object], varied: Sequence[str] 
     return " ".join([name, *(f"{each}={_short(parameters[each])}" for each in telling)])
 
 
+def told(lines: Sequence[str]) -> str:
+    """Say in one line what is wrong.
+
+    Examples
+    --------
+    >>> told(["there is no symbol", "column 'a' has the role quasi", "column 'b' has the role quasi"])
+    'there is no symbol (and 2 more)'
+    """
+    more = len(lines) - 1
+    return lines[0] + (f" (and {more:,} more)" if more > 0 else "")
+
+
 def file_name(label: str, key: str) -> str:
     """Give a name for files that any system takes, and no other candidate has.
 
@@ -62,7 +74,7 @@ def file_name(label: str, key: str) -> str:
     >>> file_name("halt k=5 c=1/3", "0123456789abcdef")
     'halt-k5-c1-3-01234567'
     """
-    words = re.sub(r"[^A-Za-z0-9.]+", "-", label.replace("=", "")).strip("-.")
+    words = re.sub(r"[^A-Za-z0-9.]+|\.{2,}", "-", label.replace("=", "")).strip("-.")
     return f"{words[:_LONGEST]}-{key[:8]}"
 
 

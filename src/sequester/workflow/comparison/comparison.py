@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sequester.display.card import Card
 from sequester.errors import InputError
 from sequester.report.frontier import Axes, Mark, draw_frontier
-from sequester.workflow.comparison.frontier import Point, frontier, local_optima, recommend
+from sequester.workflow.comparison.frontier import Point, crowd_of, frontier, local_optima, recommend
 from sequester.workflow.comparison.task import LOST, PERSONS, RECORDS
 from sequester.workflow.comparison.words import ADVERSARIES
 
@@ -81,7 +81,7 @@ class Comparison:
             if each.holds and measure in each.utility
         }
         points = {
-            place: Point(found.value, loss, found.interval[1])
+            place: Point(found.value, loss, found.interval[1], crowd_of(tried[place]))
             for place, loss in losses.items()
             if (found := _risk(tried[place], adversary)) is not None
         }

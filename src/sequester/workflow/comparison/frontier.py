@@ -30,12 +30,14 @@ class Point:
     """What is lost; a measure that should be large, with its sign turned."""
     most: float = math.nan
     """The upper end of the interval of the risk."""
+    crowd: float = 0.0
+    """The k (or l) that is promised."""
 
 
 def frontier(points: Mapping[int, Point]) -> tuple[int, ...]:
     """List, from the lowest risk on, the points that no other one beats in one way and equals in the other.
 
-    Of points that are alike, the first counts.
+    Of points that are alike, the one with the larger promised crowd counts, then the first.
 
     Examples
     --------
@@ -44,7 +46,7 @@ def frontier(points: Mapping[int, Point]) -> tuple[int, ...]:
     """
     best = math.inf
     kept = []
-    for place in sorted(points, key=lambda each: (points[each].risk, points[each].loss, each)):
+    for place in sorted(points, key=lambda each: (*_costs(points[each]), -points[each].crowd, each)):
         if points[place].loss < best - _ALIKE:
             kept.append(place)
             best = points[place].loss
@@ -67,7 +69,11 @@ def recommend(points: Mapping[int, Point], *, max_risk: float | None = None) -> 
     """
     if max_risk is not None:
         points = {place: each for place, each in points.items() if each.most <= max_risk}
-        return min(points, key=lambda each: (points[each].loss, points[each].risk, each), default=None)
+        return min(
+            points,
+            key=lambda each: (points[each].loss, points[each].risk, -points[each].crowd, each),
+            default=None,
+        )
     kept = frontier(points)
     if not kept:
         return None
@@ -78,6 +84,20 @@ def recommend(points: Mapping[int, Point], *, max_risk: float | None = None) -> 
         for risk, loss in zip(risks, losses, strict=True)
     ]
     return kept[distances.index(min(distances))]
+
+
+def _costs(point: Point) -> tuple[float, float]:
+    """Round what differs by the order of additions only."""
+    return round(point.risk, 12), round(point.loss, 12)
+
+
+def crowd_of(tried: Tried) -> float:
+    """Give the k, or l, of a candidate; 0 where it has neither."""
+    for parameter in PARAMETERS:
+        value = tried.parameters.get(parameter)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+    return 0.0
 
 
 def _way(value: float, values: Sequence[float]) -> float:

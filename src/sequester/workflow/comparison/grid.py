@@ -85,7 +85,8 @@ def _values(text: str) -> list[Any]:
         return list(_toml(f"[{text}]"))
     except tomllib.TOMLDecodeError:
         parts = [part.strip() for part in text.split(",")]
-    if not all(parts):
+    # Text may go without quotes; where there are any, or brackets, everything must be as in TOML.
+    if not all(parts) or re.search(r"[\"'\[\]{}]", text):
         raise ValueError(text)
     return [_value(part) for part in parts]
 

@@ -39,7 +39,8 @@ _ALONE = 350 * 2**20
 _TIMES = 12
 """A first guess at what a candidate takes: what the program takes, and so many times the table."""
 _PAUSE = 0.2
-_WORKER = "sequester.workflow.comparison.worker"
+WORKER = (sys.executable, "-P", "-m", "sequester.workflow.comparison.worker")
+"""The program that tries one candidate."""
 
 
 @dataclass(slots=True, eq=False)
@@ -52,6 +53,7 @@ class _Run:
     fraction: float = 0.0
     phase: str = "starting"
     tried: Tried | None = None
+    had_company: bool = False
 
 
 class Pool:
@@ -64,7 +66,9 @@ class Pool:
         at_once: int | None = None,
         free: Callable[[], int | None] = memory.available,
         warn_compiling: Callable[[], None] = lambda: None,
+        program: Sequence[str] = WORKER,
     ) -> None:
+        self._program = program
         self._table = pickle.dumps(table, protocol=pickle.HIGHEST_PROTOCOL)
         self._at_once = at_once or usable_cores()
         self._free = free
@@ -130,7 +134,7 @@ class Pool:
         threads = max(usable_cores() // max(side_by_side, 1), 1)
         task = replace(task, threads=threads)
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", _WORKER],
+            self._program,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -140,6 +144,9 @@ class Pool:
         run = _Run(task, process)
         run.thread = Thread(target=self._serve, args=(run,), daemon=True)
         self._running.append(run)
+        if len(self._running) > 1:
+            for each in self._running:
+                each.had_company = True
         run.thread.start()
 
     def _serve(self, run: _Run) -> None:
@@ -186,12 +193,11 @@ class Pool:
 
     def _result(self, run: _Run, code: int) -> Tried | None:
         """Give what became of one that has ended; None where it is to be tried again, alone."""
-        had_company = len(self._running) > 1
         self._running.remove(run)
         self._close(run)
         if run.tried is not None:
             return run.tried
-        if had_company and run.task.key not in self._shy:
+        if run.had_company and run.task.key not in self._shy:
             self._shy.add(run.task.key)
             return None
         how = f"was ended by signal {-code}" if code < 0 else f"ended with {code}"

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from sequester.attacks import attack_tables
 from sequester.attacks.bounds import bound_of
 from sequester.attacks.finder import Finder
 from sequester.attacks.inference import Inference
@@ -24,7 +25,7 @@ from sequester.report.findings import Findings
 from sequester.report.page import internal_page
 from sequester.utility.score import Score
 from sequester.verify.pseudonyms import with_owners
-from sequester.workflow.attack import attack
+from sequester.workflow.comparison.candidate import told
 from sequester.workflow.comparison.memory import peak
 from sequester.workflow.comparison.tried import Risks, Tried
 from sequester.workflow.hearing import hearing, keep_quiet
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from sequester._typing import Codes
     from sequester.attacks.adversary import Adversary
     from sequester.attacks.inference import InferenceMeasure
     from sequester.attacks.linkage import LinkageMeasure
@@ -117,7 +119,7 @@ def try_candidate(task: Task, table: EventTable, progress: Progress) -> Tried:
             achieved = plain_table(error.achieved)
             done = replace(tried, state="unattainable", reason=str(error), achieved=achieved)
         except InputError as error:
-            done = replace(tried, state="unfit", reason="; ".join(error.lines))
+            done = replace(tried, state="unfit", reason=told(error.lines))
         return replace(
             done,
             warnings=tuple(heard),
@@ -137,7 +139,7 @@ def _judge(task: Task, table: EventTable, tried: Tried, progress: Progress) -> T
     release = replace(release, event_log=task.event_log)
     risks = _risks(task.knowledge, release, table, engine, part(progress, 0.6, 0.75))
     if task.report is not None:
-        findings = _findings(release, table, engine, part(progress, 0.75, 0.85))
+        findings = _findings(task, release, table, engine, part(progress, 0.75, 0.85))
         progress(0.85, "drawing the report")
         put(internal_page(release, original=table, findings=findings).encode(), task.report)
         task.report.chmod(0o600)
@@ -171,17 +173,34 @@ def _judge(task: Task, table: EventTable, tried: Tried, progress: Progress) -> T
     )
 
 
-def _findings(release: Release, table: EventTable, engine: LocalEngine, progress: Progress) -> Findings:
-    """Let everybody try whom the page shows, as before a release is written."""
-    untried = "What would have kept more was not tried one by one: the comparison shows it."
-    try:
-        risks = attack(
-            release, original=table, targets=targets_for(table.n_events), engine=engine, progress=progress
-        )
-    except InputError as error:
-        # Nobody is there who could try.
-        return Findings(notes=(f"No attack was tried: {error}", untried))
-    return Findings(risks=tuple(risks), notes=(untried,))
+def _findings(
+    task: Task, release: Release, table: EventTable, engine: LocalEngine, progress: Progress
+) -> Findings:
+    """Let those try who know as much as the adversary of the comparison, and less or more of it."""
+    kind = task.knowledge.kind
+    note = (
+        "Reasons, and what would have kept more, were not looked for: protect does, for the one you choose."
+    )
+    if isinstance(release.model, RecordModel):
+        return Findings(notes=("No attack was tried here; protect tries those that fit records.", note))
+    released = release.table
+    risks = attack_tables(
+        released,
+        original=table,
+        model=release.model,
+        owners=_owners(release, released),
+        kinds=[kind],
+        targets=targets_for(table.n_events),
+        engine=engine,
+        progress=progress,
+    )
+    tried = f"Only adversaries who know items of the kind {kind} were tried here; protect tries all."
+    return Findings(risks=tuple(risks), notes=(tried, note))
+
+
+def _owners(release: Release, released: EventTable) -> Codes | None:
+    """Tell whose each released trip is: where trips have pseudonyms, persons are counted all the same."""
+    return with_owners(release.pseudonyms, released).owners if release.trips else None
 
 
 def _risks(
@@ -193,9 +212,9 @@ def _risks(
         return {RECORDS: Risks(release=found, raw=guess_original(table, sensitive=sensitive))}
     progress(0.0, "attacking")
     released = release.table
-    # Where trips have pseudonyms, persons are counted all the same.
-    owners = with_owners(release.pseudonyms, released).owners if release.trips else None
-    world = World.of(released, table, owners=owners, targets=knowledge.targets, engine=engine)
+    world = World.of(
+        released, table, owners=_owners(release, released), targets=knowledge.targets, engine=engine
+    )
     attacks = [Finder(kind=knowledge.kind, known=knowledge.known).judge(world)]
     for adversary in _adversaries(knowledge, world):
         progress(len(attacks) / len(PERSONS), f"attacking ({adversary.name})")
