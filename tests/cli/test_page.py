@@ -15,6 +15,7 @@ COMMANDS = (
     "init",
     "inspect",
     "methods",
+    "advise",
     "protect",
     "verify",
     "stream",

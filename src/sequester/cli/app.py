@@ -7,7 +7,9 @@ import typer
 
 from sequester._version import __version__
 from sequester.cli import (
+    advise,
     attack,
+    compare,
     convert,
     datasets,
     demo,
@@ -38,9 +40,11 @@ app.command("demo", cls=Command)(demo.demo)
 app.command("init", cls=Command)(init.init)
 app.command("inspect", cls=Command)(inspect.inspect)
 app.command("methods", cls=Command)(methods.methods)
+app.command("advise", cls=Command)(advise.advise)
 app.command("protect", cls=Command)(protect.protect)
 app.command("verify", cls=Command)(verify.verify)
 app.command("attack", cls=Command)(attack.attack)
+app.command("compare", cls=Command)(compare.compare)
 app.command("stream", cls=Command)(stream.stream)
 app.command("reproduce", cls=Command)(reproduce.reproduce)
 app.add_typer(hierarchy.app, name="hierarchy")

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from sequester.methods.method import Method
     from sequester.release.release import Release
 
-MOST_PERSONS = 5_000
-"""Persons with whom relaxations are tried at most."""
 MOST_EVENTS = 100_000
 """Events with which they are tried at most."""
 UNTRIED = "no relaxation was tried"
@@ -99,7 +97,7 @@ def _relaxations(
         del fraction
         progress(min(0.1 + 0.9 * (time.monotonic() - started) / seconds, 0.99), phase)
 
-    table = some_persons(original, persons=MOST_PERSONS, events=MOST_EVENTS, seed=release.seed)
+    table = some_persons(original, persons=method.trial_persons, events=MOST_EVENTS, seed=release.seed)
     trial = Trial(method=method, table=table, seed=release.seed, progress=report)
     notes = []
     if table is not original:

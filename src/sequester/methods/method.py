@@ -43,6 +43,8 @@ class Method(ABC):
     """It counts persons also where a person has several sequences."""
     serves: ClassVar[Service | None] = None
     """What it is good for; a method that does not say is never recommended."""
+    trial_persons: ClassVar[int] = 5_000
+    """Persons with whom other settings are tried at most, so that many can be tried."""
     harmless: ClassVar[frozenset[str]] = frozenset()
     """Kinds of changes that take nothing from an event but its place."""
 

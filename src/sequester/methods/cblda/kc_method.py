@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 class KCMethod(Method):
     """A method that puts persons into classes and releases the same quasi-identifiers for all of a class."""
 
+    trial_persons: ClassVar[int] = 2_000
     aligns: ClassVar[bool]
     """Events are paired so that the least is lost, and not at random."""
 
