@@ -12,6 +12,9 @@ from sequester.engine.checkpoint import NoCheckpoint
 from sequester.errors import ParameterError, SchemaError, SequesterWarning, UnattainableError
 from sequester.methods.nearest import with_nearest
 
+# The names of types are read from the class, so that parameters can be listed.
+from sequester.release.purpose import Service  # noqa: TC001
+
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
     from sequester.methods.ladder import Ladder
     from sequester.privacy.model import PrivacyModel
     from sequester.release.outcome import Outcome
-    from sequester.release.purpose import Service
     from sequester.release.randomness import Randomness
     from sequester.release.reason import Reason
     from sequester.release.release import Release
