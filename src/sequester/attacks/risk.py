@@ -80,6 +80,12 @@ class Risk:
             "targets": self.targets,
         }
 
+    def _repr_html_(self) -> str:
+        # A list of one looks like a list of many; what shows lists needs to know what a risk is.
+        from sequester.attacks.risks import glance  # noqa: PLC0415
+
+        return glance([self]).html()
+
     def __str__(self) -> str:
         low, high = self.interval
         kind = f" ({self.kind})" if self.kind else ""

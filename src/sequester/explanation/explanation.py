@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sequester.display.card import Card
 from sequester.release.reason import Reason
 
 __all__ = ["Explanation", "Reason", "Relaxation"]
@@ -74,6 +75,14 @@ class Explanation:
             "relaxations": [each.to_json() for each in self.relaxations],
             "notes": list(self.notes),
         }
+
+    def _repr_html_(self) -> str:
+        return Card(
+            title="What was changed, and why",
+            remarks=tuple(str(self).splitlines()),
+            header=("change", "events", "persons"),
+            rows=tuple((each.change, f"{each.events:,}", f"{each.persons:,}") for each in self.reasons),
+        ).html()
 
     def __str__(self) -> str:
         return "\n".join(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from sequester.display.card import Card
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -38,6 +40,29 @@ class Verdict:
 
     def __bool__(self) -> bool:
         return self.holds
+
+    def _repr_html_(self) -> str:
+        more = self.violations - len(self.witnesses)
+        return Card(
+            title=f"The promise {'holds' if self.holds else 'does not hold'}",
+            good=self.holds,
+            facts=tuple((name, f"{value:.4g}") for name, value in self.achieved.items()),
+            remarks=(
+                *(f"broken by {spelled(witness)}" for witness in self.witnesses),
+                *((f"and {more:,} more",) if more > 0 else ()),
+            ),
+        ).html()
+
+
+def spelled(witness: object) -> str:
+    """Write what breaks a promise in one line.
+
+    Examples
+    --------
+    >>> spelled(("news", "sports")), spelled("events.csv is missing")
+    ('news → sports', 'events.csv is missing')
+    """
+    return " → ".join(map(str, witness)) if isinstance(witness, tuple | list) else str(witness)
 
 
 class PrivacyModel(Protocol):

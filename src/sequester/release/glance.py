@@ -21,6 +21,7 @@ def glance(release: Release) -> Card:
     first = release.frame.head(_SHOWN_ROWS)
     state = "holds" if release.verdict else "does not hold"
     return Card(
+        good=bool(release.verdict),
         title=f"Release by {release.method}: {type(release.model).__name__} {state}",
         facts=tuple(_facts(release)),
         remarks=(

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from sequester.display.card import Card
+from sequester.privacy.model import spelled
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -52,6 +55,20 @@ class Verification:
         """The witnesses as one line each, without characters that could disturb a terminal."""
         return tuple(_line(witness) for witness in self.witnesses)
 
+    def _repr_html_(self) -> str:
+        """Show in a notebook what a terminal says."""
+        more = self.violations - len(self.witnesses)
+        return Card(
+            title=f"{self.model} {'holds' if self.holds else 'does not hold'}, checked from the files",
+            good=self.holds,
+            facts=(
+                ("release", self.release),
+                *((name, f"{value:.4g}") for name, value in self.achieved.items()),
+                ("certificate", self.certificate_sha256),
+            ),
+            remarks=(*self.lines, *((f"and {more:,} more",) if more > 0 else ())),
+        ).html()
+
     def to_json(self) -> dict[str, object]:
         """Give the document that ``verify --json`` prints."""
         return {
@@ -66,5 +83,5 @@ class Verification:
 
 
 def _line(witness: object) -> str:
-    text = " → ".join(map(str, witness)) if isinstance(witness, tuple | list) else str(witness)
+    text = spelled(witness)
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)

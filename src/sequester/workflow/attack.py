@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sequester.attacks import attack_tables
 from sequester.attacks.attack import KNOWN
+from sequester.attacks.risks import Risks
 from sequester.attacks.special import Case, special_attacks
 from sequester.attacks.world import TARGETS
 from sequester.bundle.open import open_release
@@ -106,7 +107,7 @@ def attack(
             msg = f"{name} must be an EventTable, got {type(table).__name__}"
             raise SchemaError(msg)
     released = None if isinstance(release.model, RecordModel) else release.table
-    return _attack(
+    risks = _attack(
         release.model,
         Case(
             tables=release.tables,
@@ -125,6 +126,7 @@ def attack(
         groups=groups,
         owners=_owners(released, original, release.pseudonyms),
     )
+    return Risks(risks)
 
 
 def attack_release(
