@@ -57,7 +57,7 @@ class Store:
                 msg = f"{folder} is there, and is no comparison; name another folder"
                 raise InputError(msg)
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            store = cls(folder, "", table, was_there, _alone(folder))
+            store = cls(folder, "", table, was_there, _alone(folder), about.is_file())
         except OSError as error:
             raise _unusable(folder, error) from None
         try:
@@ -69,7 +69,6 @@ class Store:
 
     def _begin(self, found: dict[str, str] | None, seed: str | None, *, force: bool) -> None:
         """Take over what was there, or clear it away."""
-        self.is_old = found is not None
         if (
             found is not None
             and not force
