@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
 
 FORMULA = "Σ over cells of w_A · loss(v) / (n · Σ w_A); loss(v) = leaves(v) / leaves(A), 0 for a leaf"
-REFERENCE = "Sehatkar (2014), Eq. 4.1 to 4.8, over the cells of all events, as the weights say"
+REFERENCE = "Sehatkar (2014), Eq. 4.1 to 4.8"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

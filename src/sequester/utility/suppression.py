@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EVENTS_FORMULA = "lost events / n; lost = absent, deleted, or nothing but *"
 PERSONS_FORMULA = "persons without a released event / persons"
-REFERENCE = "Sehatkar (2014), section 2.2; what counts as lost is said in the formats of a release"
+REFERENCE = "Sehatkar (2014), section 2.2, suppression"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,6 +90,7 @@ def _shares(outcome: Outcome, table: EventTable) -> dict[str, Score]:
             n_removed / max(table.n_events, 1),
             "events that the release does not show in their place, each sequence and what is released of it "
             "laid side by side along a longest common subsequence",
+            formula="Σ over persons of (events - longest common subsequence with the release) / events",
         ),
         "cut_sequences": _share(
             sum(counts.values()) / max(table.n_persons, 1),
@@ -110,12 +111,12 @@ def _shares(outcome: Outcome, table: EventTable) -> dict[str, Score]:
     }
 
 
-def _share(value: float, of: str) -> Score:
+def _share(value: float, of: str, formula: str = "such sequences / all sequences") -> Score:
     return Score(
         value=value,
         goal="minimize",
         bounds=(0, 1),
         means=f"Share of the {of}; 0 is none.",
-        formula="such events, or such sequences / all of them",
+        formula=formula,
         reference="Pensa, Monreale, Pinelli, Pedreschi (2008), section 4",
     )
