@@ -234,6 +234,23 @@ def test_what_nobody_has_is_possible_all_the_same():
     assert narrowed("*", "*", "*") == ("*", "*", "*")
 
 
+def test_a_range_of_which_nobody_knows_the_numbers_covers_none():
+    frame = stays([(1, 2, 3), (8, 2, 10), (1, 9, 10), (8, 9, 17)])
+    trees = {
+        "came": Hierarchy.flat(),
+        "stayed": Hierarchy.from_edges([("2", "short"), ("soon", "short"), ("9", "long")]),
+        "left": Hierarchy.intervals(7),
+    }
+    table = sq.EventTable(frame, sq.Schema("who", "n", quasi=trees))
+    ground = Ground.of(table)
+    came, _, left = ground.trees
+    a, b, c = ground.starts.tolist()[:3]
+    event = [a + came.node("1"), b, c + left.node("[0:6]")]
+    narrowed = Narrowing.of(table, ground).apply(np.array([event], np.int32))[0].tolist()
+    # "soon" may be any number, and so may what is behind the star.
+    assert [ground.label(node) for node in narrowed] == ["came=1", "stayed=*", "left=[0:6]"]
+
+
 def test_a_star_becomes_the_range_that_its_neighbours_leave():
     frame = stays([(0, 2, 2), (1, 2, 3), (7, 1, 8), (8, 2, 10)])
     widths = {"came": 7, "stayed": [2, 14], "left": 2}

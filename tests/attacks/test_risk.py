@@ -153,6 +153,13 @@ def test_refusals(call, message):
         call(symbols(["ab"]))
 
 
+def test_an_original_without_anything_to_know_is_refused():
+    frame = pl.DataFrame({"who": ["a"], "n": [1], "s": ["x"]})
+    blank = EventTable(frame, Schema("who", "n", sensitive={"s": "all"}))
+    with pytest.raises(ParameterError, match="original must have a symbol or quasi-identifiers"):
+        attack_tables(blank, original=blank)
+
+
 def test_an_original_without_events_is_refused():
     frame = pl.DataFrame(schema={"who": pl.String, "n": pl.Int64, "page": pl.String})
     nobody = EventTable(frame, Schema("who", "n", symbol="page"))

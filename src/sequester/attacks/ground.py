@@ -56,6 +56,9 @@ class Ground:
             raise ParameterError(msg)
         schema = original.schema
         is_open = (original.symbol,) if original.symbol is not None else tuple(schema.quasi)
+        if not is_open:
+            msg = "original must have a symbol or quasi-identifiers, there is nothing that could be known"
+            raise ParameterError(msg)
         closed = [name for name in schema.sensitive_columns if name not in is_open]
         columns = tuple(name for name in (*is_open, *closed) if name is not None)
         trees = tuple(_tree(original, others, name) for name in columns)

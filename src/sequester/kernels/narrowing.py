@@ -59,9 +59,13 @@ def _holds_others(node: int, low: float, high: float, spans: Spans, end: Codes, 
     """Tell whether a node stands for numbers from `low` to `high` that are in none of its children."""
     low, high = max(low, spans.lows[node]), min(high, spans.highs[node])
     left = _size(low, high, is_whole)
+    if np.isinf(left):
+        return True
     child = node + 1
     while child < end[node]:
-        left -= _size(max(low, spans.lows[child]), min(high, spans.highs[child]), is_whole)
+        # A child that may stand for anything need not stand for these.
+        if spans.lows[child] > -np.inf or spans.highs[child] < np.inf:
+            left -= _size(max(low, spans.lows[child]), min(high, spans.highs[child]), is_whole)
         child = end[child]
     return bool(left > SLACK / 2)
 
