@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from sequester.release.release import Release
     from sequester.workflow.advise import advise
     from sequester.workflow.attack import attack
+    from sequester.workflow.compare import compare
     from sequester.workflow.config import read
     from sequester.workflow.inspect import inspect
 
@@ -119,6 +120,7 @@ __all__ = [
     "__version__",
     "advise",
     "attack",
+    "compare",
     "explain",
     "inspect",
     "open",
@@ -172,6 +174,7 @@ _PLACES = {
     "advise": "workflow.advise",
     "attack": "workflow.attack",
     "explain": "explanation.explain",
+    "compare": "workflow.compare",
     "inspect": "workflow.inspect",
     "open": "bundle.open",
     "read": "workflow.config",
