@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
@@ -38,10 +41,6 @@ def table(persons, *, weights=(1.0, 1.0), released=False):
 
 def sequences(original, persons):
     """Make released sequences of all persons, those without events included."""
-    from dataclasses import replace
-
-    import numpy as np
-
     whole = table([events for events in persons if events], released=True).sequences
     offsets = np.cumsum([0, *map(len, persons)]).astype(np.int64)
     assert len(persons) == original.n_persons

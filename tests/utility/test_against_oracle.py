@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from oracles import utility as oracle
 from oracles.hierarchy import depth_first
 from sequester.data.sequences import Sequences
+from sequester.hierarchies import Hierarchy
 from sequester.testing import symbol_table
 from sequester.utility import (
     CertaintyPenalty,
@@ -72,6 +73,7 @@ def test_classes(case):
     assert gain.value == pytest.approx(oracle.loss_per_gain(0.5, *histories))
 
 
+@pytest.mark.kernel
 @given(releases())
 def test_values_transitions_and_edits(case):
     before = case[0]
@@ -117,11 +119,10 @@ def below(label):
     return oracle.below(TREES["Q"], label)
 
 
+@pytest.mark.kernel
 @given(releases())
 def test_time_to_symbols_that_may_be_coarse(case):
     """A node is an outcome with the probability of its leaves."""
-    from sequester.hierarchies import Hierarchy
-
     before, after = ([[event[0] for event in person] for person in side] for side in case[:2])
     tree = Hierarchy.from_edges(list(TREES["Q"].items()))
     original = symbol_table(before, hierarchy=tree)
@@ -142,6 +143,7 @@ def test_time_to_symbols_that_may_be_coarse(case):
     assert score.value == pytest.approx(float(sum(expected) / len(expected)))
 
 
+@pytest.mark.kernel
 @given(
     st.lists(
         st.tuples(st.text("abc", min_size=1, max_size=5), st.text("abcd", max_size=5)), min_size=1, max_size=5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -165,8 +166,6 @@ def test_samples_are_told(monkeypatch):
 
 
 def _limited(measure, most_events):
-    from dataclasses import replace
-
     return replace(measure, most_events=most_events)
 
 
