@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Chances = npt.NDArray[np.float64]
 
-MOST_TARGETS = 2_000
+MOST_TARGETS = 1_000
 """Persons whose whole sequence somebody knows."""
 
 DestinationMeasure = Literal["destination", "surest_destination"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -62,6 +62,7 @@ class Secrets:
     """The patterns that had as many supporters as they may not have: something was done about them."""
     implausible: tuple[Pattern, ...] = ()
     """Patterns that somebody who knows the field takes for impossible."""
+    _mined: dict[str, Counts | None] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
@@ -91,6 +92,27 @@ class Secrets:
         """How far below the threshold is near it: a tenth of it, at least one."""
         return max(1, self.threshold // 10)
 
+    def mined(self, name: Literal["original", "released", "control"]) -> Counts | None:
+        """Give the supports of all patterns as long as secret ones that may be suspected; None: too many.
+
+        In the original those are the frequent ones, otherwise all from the lowest place of the band on.
+        """
+        if name not in self._mined:
+            lengths = _lengths(self.patterns)
+            low = self.threshold if name == "original" else max(self.threshold - self.band, 1)
+            try:
+                found = frequent(
+                    getattr(self, name),
+                    min_support=low,
+                    min_length=lengths[0],
+                    max_length=lengths[-1],
+                    max_patterns=MOST_PATTERNS,
+                )
+                self._mined[name] = found.supports[np.isin(np.diff(found.offsets), lengths)]
+            except ParameterError:
+                self._mined[name] = None
+        return self._mined[name]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspicion:
@@ -119,10 +141,10 @@ class Suspicion:
     def judge(self, secrets: Secrets) -> Risk:
         """Count the suspects, and those of them that are secret."""
         band = secrets.band if self.kind == "near_threshold" else 1
-        low, high = max(secrets.threshold - band, 1), secrets.threshold - 1
-        release, n_suspects = self._count(secrets, secrets.released, low, high)
-        control, _ = self._count(secrets, secrets.control, low, high)
-        raw, _ = self._count(secrets, secrets.original, secrets.threshold, None)
+        below = range(max(secrets.threshold - band, 1), secrets.threshold)
+        release, n_suspects = self._count(secrets, "released", below)
+        control, _ = self._count(secrets, "control", below)
+        raw, _ = self._count(secrets, "original", range(secrets.threshold, secrets.original.n_persons + 1))
         n_symbols = len(secrets.released.codebooks[secrets.released.symbol])
         n_all = sum(float(n_symbols) ** length for length in _lengths(secrets.patterns))
         named = len(secrets.patterns) if self.measure == "suspects" else n_suspects
@@ -137,29 +159,18 @@ class Suspicion:
             targets=n_suspects if self.measure == "suspects" else len(secrets.hidden),
         )
 
-    def _count(self, secrets: Secrets, data: Sequences, low: int, high: int | None) -> tuple[Share, int]:
+    def _count(
+        self, secrets: Secrets, name: Literal["original", "released", "control"], band: range
+    ) -> tuple[Share, int]:
         """Give the share that is asked for, and how many suspects there are."""
-        if high is not None and high < low:
-            return Share.counted(0, 0), 0
-        lengths = _lengths(secrets.patterns)
-        try:
-            mined = frequent(
-                data,
-                min_support=low,
-                min_length=lengths[0],
-                max_length=lengths[-1],
-                max_patterns=MOST_PATTERNS,
-            )
-        except ParameterError:
+        mined = secrets.mined(name)
+        if mined is None:
             # More than anybody can look through: what they would find is anything from nothing to all.
             return NOTHING, 0
-        is_suspect = np.isin(np.diff(mined.offsets), lengths)
-        if high is not None:
-            is_suspect &= mined.supports <= high
-        n_suspects = int(is_suspect.sum())
+        n_suspects = int(((mined >= band.start) & (mined < band.stop)).sum())
         among = secrets.patterns if self.measure == "suspects" else secrets.hidden
-        counts = supports(among, data)
-        found = int(((counts >= low) & (counts <= (high or counts.max(initial=low)))).sum())
+        counts = supports(among, getattr(secrets, name))
+        found = int(((counts >= band.start) & (counts < band.stop)).sum())
         return Share.counted(found, n_suspects if self.measure == "suspects" else len(among)), n_suspects
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Index = dict[Key, set[int]]
     """The values that are possible for whoever has these quasi-identifiers in this snapshot."""
 
-MOST_TARGETS = 2_000
+MOST_TARGETS = 500
 """Persons whose snapshots are laid side by side."""
 
 
@@ -62,22 +62,23 @@ class Intersection:
         known = list(zip(*(each.gather(events).to_list() for each in quasi), strict=True))
         known = known or [()] * len(events)
         above = _above(original, names, known)
-        released = _released(snapshots, tables, names, {each for lifted in above.values() for each in lifted})
-        raw = _index(
-            pl.DataFrame(
-                {SLOT: snapshots.homes, **dict(zip(_keys(names), quasi, strict=True)), VALUE: snapshots.codes}
-            ),
-            _keys(names),
-            set(known),
+        homes = snapshots.homes[events].tolist()
+        slots = [range(home, min(home + snapshots.reach, len(snapshots.labels))) for home in homes]
+        asked = {
+            (slot, lifted)
+            for reached, labels in zip(slots, known, strict=True)
+            for slot in reached
+            for lifted in above[labels]
+        }
+        released = _released(snapshots, tables, names, asked)
+        came = pl.DataFrame(
+            {SLOT: snapshots.homes, **dict(zip(_keys(names), quasi, strict=True)), VALUE: snapshots.codes}
         )
-        last = len(snapshots.labels)
+        raw = _index(came, _keys(names), set(zip(homes, known, strict=True)))
         tried: dict[int, list[tuple[set[int], set[int]]]] = {}
-        for event, labels in zip(events.tolist(), known, strict=True):
-            home = int(snapshots.homes[event])
-            possible: set[int] = set()
-            for slot in range(home, min(home + snapshots.reach, last)):
-                for lifted in above[labels]:
-                    possible |= released.get((slot, lifted), set())
+        for event, home, reached, labels in zip(events.tolist(), homes, slots, known, strict=True):
+            keys = ((slot, lifted) for slot in reached for lifted in above[labels])
+            possible: set[int] = set().union(*(released.get(key, set()) for key in keys))
             tried.setdefault(int(owners[event]), []).append((possible, raw[home, labels]))
         truth = dict(zip(owners[events].tolist(), snapshots.codes[events].tolist(), strict=True))
         chances = np.array([_chances(sets, truth[person]) for person, sets in tried.items()])
@@ -157,7 +158,7 @@ def _released(
     snapshots: Snapshots,
     tables: Mapping[str, pl.DataFrame],
     names: Sequence[str],
-    asked: set[tuple[str, ...]],
+    asked: set[Key],
 ) -> Index:
     """List the values of the groups that show each combination of quasi-identifiers."""
     main = next(iter(tables.values()))
@@ -174,13 +175,16 @@ def _released(
     return _index(shown.join(values, on=[SLOT, GROUP]), _keys(names), asked)
 
 
-def _index(records: pl.DataFrame, keys: Sequence[str], asked: set[tuple[str, ...]]) -> Index:
-    """List the values of the records with each combination of quasi-identifiers that is asked for."""
-    if keys:
-        wanted = pl.DataFrame(sorted(asked), schema=dict.fromkeys(keys, pl.String), orient="row")
-        records = records.join(wanted, on=keys, how="semi")
+def _index(records: pl.DataFrame, keys: Sequence[str], asked: set[Key]) -> Index:
+    """List the values of the records of each snapshot and combination of labels that is asked for."""
+    wanted = pl.DataFrame(
+        [(slot, *labels) for slot, labels in sorted(asked)],
+        schema={SLOT: pl.Int64, **dict.fromkeys(keys, pl.String)},
+        orient="row",
+    )
     index: Index = {}
-    for slot, *labels, value in records.select(SLOT, *keys, VALUE).unique().iter_rows():
+    found = records.join(wanted, on=[SLOT, *keys], how="semi").select(SLOT, *keys, VALUE).unique()
+    for slot, *labels, value in found.iter_rows():
         index.setdefault((slot, tuple(labels)), set()).add(value)
     return index
 

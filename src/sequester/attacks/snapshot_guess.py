@@ -52,7 +52,7 @@ class SnapshotGuess:
             msg = f"kind must be one of {', '.join(get_args(Crowd))}, got {self.kind!r}"
             raise ParameterError(msg)
 
-    def judge(self, snapshots: Snapshots, *, level: object, seed: str) -> Risk:
+    def judge(self, snapshots: Snapshots, control: Snapshots, *, level: object) -> Risk:
         """Find the largest share in the release, in the original's snapshots, and among values dealt anew."""
         everything = snapshots.published.sum(axis=0)
         release = self._largest(snapshots)
@@ -60,7 +60,7 @@ class SnapshotGuess:
             release.value,
             release.interval,
             float(everything.max(initial=0) / max(everything.sum(), 1)),
-            self._largest(snapshots.dealt(generator("attack control", seed))),
+            self._largest(control),
             raw=exactly(_largest_share(snapshots.came)),
             name="confidence",
             kind=self.kind,
@@ -103,16 +103,15 @@ class ArrivalGuess:
             msg = f"measure must be one of {', '.join(get_args(ArrivalMeasure))}, got {self.measure!r}"
             raise ParameterError(msg)
 
-    def judge(self, snapshots: Snapshots, *, moved: Counts | None = None, seed: str) -> Risk:
+    def judge(self, snapshots: Snapshots, control: Snapshots, *, moved: Counts | None = None) -> Risk:
         """Reason about the release; `moved` tells how many records per snapshot and value came earlier."""
         believed, shown = believe(snapshots), snapshots.published
         came = snapshots.came
         if self.measure == "moved":
             truth = np.zeros(shown.shape, np.int64) if moved is None else moved
-            control = believe(snapshots.dealt(generator("attack control", seed)))
             return self._risk(
                 _caught(believed.moved, shown, truth),
-                _caught(control.moved, shown, truth),
+                _caught(believe(control).moved, shown, truth),
                 raw=exactly(0.0),
                 baseline=float(truth.sum() / max(shown.sum(), 1)),
                 targets=int(shown[believed.moved > 0].sum()),
@@ -157,16 +156,16 @@ def attack_snapshots(model: LEligibility | LDiversity, case: Case) -> list[Risk]
     case.progress(0.0, "attacking (snapshots)")
     sensitive = model.sensitive or next(iter(case.original.schema.sensitive))
     snapshots = Snapshots.of(case.tables, case.original, case.stream, sensitive=sensitive)
+    control = snapshots.dealt(generator("attack control", case.seed))
     kinds: tuple[Crowd, ...] = ("snapshot", "group") if isinstance(model, LDiversity) else ("snapshot",)
-    risks = [SnapshotGuess(kind=kind).judge(snapshots, level=model.l, seed=case.seed) for kind in kinds]
+    risks = [SnapshotGuess(kind=kind).judge(snapshots, control, level=model.l) for kind in kinds]
     risks += [
-        ArrivalGuess(measure=measure).judge(snapshots, seed=case.seed)
-        for measure in ("arrival", "surest_arrival")
+        ArrivalGuess(measure=measure).judge(snapshots, control) for measure in ("arrival", "surest_arrival")
     ]
     case.progress(0.3, "attacking (records that were moved)")
     moved = _moved(case, snapshots)
     if moved is not None and moved.any():
-        risks.append(ArrivalGuess(measure="moved").judge(snapshots, moved=moved, seed=case.seed))
+        risks.append(ArrivalGuess(measure="moved").judge(snapshots, control, moved=moved))
     case.progress(0.7, "attacking (persons in several snapshots)")
     risk = Intersection().judge(snapshots, case.tables, case.original, targets=case.targets, seed=case.seed)
     if risk.targets:
