@@ -45,6 +45,11 @@ PAPERS = {
     each.name: each
     for each in (
         Paper(
+            name="pensa-2008",
+            title="Pattern-Preserving k-Anonymization of Sequences and its Application to Mobility Data Mining",
+            reference="R. G. Pensa, A. Monreale, F. Pinelli, D. Pedreschi, PiLBA 2008",
+        ),
+        Paper(
             name="wang-2010",
             title="Anonymizing Temporal Data",
             reference="K. Wang, Y. Xu, R. C.-W. Wong, A. W.-C. Fu, ICDM 2010",
@@ -63,7 +68,7 @@ def find_paper(name: str) -> Paper:
     'Anonymizing Temporal Data'
     >>> find_paper("wang")
     Traceback (most recent call last):
-    sequester.errors.InputError: PAPER must be one of wang-2010, got 'wang'
+    sequester.errors.InputError: PAPER must be one of pensa-2008, wang-2010, got 'wang'
     """
     if name not in PAPERS:
         msg = f"PAPER must be one of {', '.join(PAPERS)}, got {name!r}"

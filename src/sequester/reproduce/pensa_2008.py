@@ -7,7 +7,6 @@ open on longer sequences.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
@@ -29,7 +28,7 @@ from sequester.utility.pattern_similarity import PatternSimilarity
 from sequester.workflow.digest import table_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from sequester.data.sequences import Sequences
@@ -43,15 +42,15 @@ NOTES = (
     (
         "A pattern is frequent where at least k persons contain it, in the release as in the original, and "
         "patterns of any length are compared, as in the paper. Persons are counted, each once however many "
-        "trajectories they have; where a source says so, each trajectory stands for a person, as in the paper."
+        "trajectories they have; of weeks that are taken for persons, each is one, as in the paper."
     ),
     (
         "Where more patterns are frequent than can be held, there are no similarities; the paper leaves out "
         "such k of its first two data sets, too."
     ),
     (
-        "A released sequence is short of supporters where fewer than k persons of the release contain it: the "
-        "hole in Theorem 1, which counts supporters in the original only."
+        "A released sequence is short of supporters where fewer than k persons of the release contain it: "
+        "the hole in Theorem 1, which counts supporters in the original only."
     ),
 )
 """What a reader must know."""
@@ -90,8 +89,9 @@ def foursquare(data: Path, threshold: float | None, *, weeks: bool) -> EventTabl
     hours = pl.col("day").cast(pl.Int64) * 24 + pl.col("hour").cast(pl.Int64)
     frame = _read("foursquare-nyc", data).select("label", "tid", "lat", "lon", hours.alias("hours"))
     place = Place("lat", "lon", DensityRegions(300, threshold or 1.0))
-    roles = {"person": "tid", "drop": ["label"]} if weeks else {"person": "label", "trip": "tid"}
-    return EventTable(frame, Schema(order="hours", invalid="drop", place=place, **roles))  # type: ignore[arg-type]
+    if weeks:
+        return EventTable(frame, Schema("tid", "hours", drop=["label"], invalid="drop", place=place))
+    return EventTable(frame, Schema("label", "hours", trip="tid", invalid="drop", place=place))
 
 
 def geolife(data: Path, threshold: float | None) -> EventTable:
@@ -117,7 +117,7 @@ def sources_of(data: Path | None, *, quick: bool) -> list[Source]:
     """List the data: public sets where they are given."""
     densities = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1)
     if data is None:
-        made = partial(made_trips, 3_000 if quick else 20_000)
+        made = partial(made_trips, 10_000 if quick else 40_000)
         about = "trips of the generator, between home, work and shops, with a point every 20 seconds"
         return [Source(name="trips", about=about, load=_kept(made), thresholds=densities, ks=KS)]
     sparse = (0.002, 0.005, 0.01, 0.02, 0.03, 0.05)
@@ -203,10 +203,9 @@ def plan(data: Path | None, *, quick: bool) -> Plan:
 def shape(source: Source, threshold: float) -> Rows:
     """Give a row of Table 1."""
     table = source.load(threshold)
-    assert table.regions is not None  # noqa: S101  (only sources with densities have a Table 1)
     return [
         {
-            "regions": len(table.regions.labels),
+            "regions": len(table.sequences.codebooks[table.sequences.symbol].labels),
             "trajectories": table.n_persons,
             "persons": table.n_owners,
             "average_length": table.n_events / table.n_persons,
