@@ -235,10 +235,11 @@ def distances(source: Source, level: int) -> Rows:
     """Count records by how far they are moved within a window of 7."""
     found, _ = _fed(Reposition(l=level, then="none"), _snapshots(source))
     moved = np.bincount(found[found > 0], minlength=2)
+    n_moved = int(moved.sum())
     return [
-        {"distance": distance, "share_of_moved": int(count) / max(int(moved.sum()), 1)}
+        {"distance": distance, "share_of_moved": count / n_moved}
         for distance, count in enumerate(moved.tolist())
-        if distance
+        if distance and n_moved
     ]
 
 
