@@ -46,7 +46,8 @@ PAPERS = {
     for each in (
         Paper(
             name="pensa-2008",
-            title="Pattern-Preserving k-Anonymization of Sequences and its Application to Mobility Data Mining",
+            title="Pattern-Preserving k-Anonymization of Sequences and its Application to Mobility Data "
+            "Mining",
             reference="R. G. Pensa, A. Monreale, F. Pinelli, D. Pedreschi, PiLBA 2008",
         ),
         Paper(
