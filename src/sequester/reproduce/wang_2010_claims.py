@@ -151,7 +151,8 @@ def _flat(moves: pl.DataFrame) -> Claim:
         measured=f"a window of 4 saves {_range(share)} of what one of 8 saves, {_SOME_L}",
         agrees=bool((share > 2 / 3).all()),
         why=_unless(
-            share > 2 / 3, "at large l most days are skewed the same way, and each further day has a little room"
+            share > 2 / 3,
+            "at large l most days are skewed the same way, and each further day has a little room",
         ),
     )
 
