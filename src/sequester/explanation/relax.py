@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester.explanation.explanation import Relaxation
+from sequester.hierarchies.labels import counted
 from sequester.methods.ladder import first_step
 from sequester.methods.nearest import TimeUpError
 
@@ -78,7 +79,7 @@ class Relaxer:
         instead = (
             f"{ladder.parameter}{ladder.equals}{ladder.words(step)} instead of {ladder.words(ladder.asked)}"
         )
-        also = f", and would have lost {newly:,} others" if newly else ""
+        also = f", and would have lost {counted(newly, 'other', 'others')}" if newly else ""
         return Relaxation(
             parameter=ladder.parameter,
             asked=plain(ladder.asked),
