@@ -169,6 +169,8 @@ def _kind_means(kind: str) -> str:
 
 def _interval(share: Share) -> str:
     low, high = share.interval
+    if low == high:
+        return "exactly"
     return "or more" if is_largest(share) else f"{percent(low)} to {percent(high)}"
 
 
