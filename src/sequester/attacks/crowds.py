@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sequester.attacks.ground import Ground
     from sequester.attacks.pieces import PieceKind, Pieces
     from sequester.engine import Engine
-    from sequester.kernels.matching import Lists, Queries
+    from sequester.kernels.fitting import Lists, Queries
 
     Shares = npt.NDArray[np.float64]
 
@@ -117,7 +117,7 @@ def find_crowds(
         own=np.zeros(len(pieces), np.int64),
     )
     order = _side_by_side(queries, lists, ground)
-    mode = getattr(matching, _MODES[pieces.kind])
+    mode = getattr(kernels.fitting, _MODES[pieces.kind])
 
     def count(shard: range) -> None:
         # Every query is in one shard, and a piece asks one query: no two shards write to one place.
@@ -179,7 +179,7 @@ def _distinct(pieces: Pieces, nodes: Codes) -> tuple[Queries, Codes, Counts]:
     rows, query_of = np.unique(rows, axis=0, return_inverse=True)
     items, inverse = np.unique(rows[:, :width], return_inverse=True)
     n_nothing = int((items < 0).sum())
-    queries = kernels.matching.Queries(
+    queries = kernels.fitting.Queries(
         rows[:, :width].astype(np.int32),
         (inverse.reshape(-1, width) - n_nothing).astype(np.int32),
         rows[:, width : 2 * width].copy(),
@@ -202,7 +202,7 @@ def _lists(items: Codes, evidence: Evidence, ground: Ground, *, shown: bool) -> 
     stars, star_starts = kernels.distinct.gather_rows(evidence.owners, evidence.starts, ground.starts[:-1])
     if shown:
         stars, star_starts = stars[:0], np.zeros_like(star_starts)
-    return kernels.matching.Lists(starts, owners, star_starts, stars)
+    return kernels.fitting.Lists(starts, owners, star_starts, stars, evidence.starts, evidence.owners)
 
 
 def _side_by_side(queries: Queries, lists: Lists, ground: Ground) -> Counts:

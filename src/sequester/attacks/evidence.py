@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sequester.attacks.ground import Ground
     from sequester.attacks.narrowing import Narrowing
     from sequester.data.table import EventTable
-    from sequester.kernels.matching import Histories
+    from sequester.kernels.fitting import Histories
 
 FAR = 2**30
 """More days than lie between any two events."""
@@ -84,7 +84,7 @@ class Evidence:
             np.arange(len(cells), dtype=np.int64), sequences.person_offsets, first
         )
         own_values, own_offsets = kernels.distinct.gather_rows(values, value_offsets, first)
-        histories = kernels.matching.Histories(
+        histories = kernels.fitting.Histories(
             cells[kept], offsets, earliest[kept], latest[kept], weights, own_values, own_offsets, bearers
         )
         starts, shown_by = kernels.postings.list_owners(histories.cells, offsets, ground.n_nodes)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sequester.attacks.protected import Names
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
-    from sequester.kernels.matching import Trees
+    from sequester.kernels.fitting import Trees
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Ground:
 
         depth = np.concatenate([tree.depth for tree in trees])
         column_of = np.repeat(np.arange(len(trees), dtype=np.int32), np.diff(starts))
-        kernel = kernels.matching.Trees(joined("subtree_end"), column_of, starts[:-1].astype(np.int32))
+        kernel = kernels.fitting.Trees(joined("subtree_end"), column_of, starts[:-1].astype(np.int32))
         names = value_names(original, groups)
         value_of = _protected(original, columns, trees, names)
         return cls(

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sequester.kernels import edits as edits
     from sequester.kernels import embeddings as embeddings
     from sequester.kernels import event_patterns as event_patterns
+    from sequester.kernels import fitting as fitting
     from sequester.kernels import hiding as hiding
     from sequester.kernels import hiding_rank as hiding_rank
     from sequester.kernels import hiding_rows as hiding_rows
