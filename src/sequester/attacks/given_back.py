@@ -25,7 +25,8 @@ def given_back(world: World, narrowing: Narrowing) -> Risk:
     cells = world.ground.cells(world.released.sequences)
     rng = generator("attack control", world.seed)
     dealt = np.stack([rng.permutation(column) for column in cells.T], axis=1)
-    release, control = (Share.counted(*narrowing.given_back(each)) for each in (cells, dealt))
+    finer, coarse = narrowing.given_back(cells)
+    release, control = Share.counted(finer, coarse), Share.counted(*narrowing.given_back(dealt))
     return Risk(
         release.value,
         release.interval,
@@ -34,5 +35,5 @@ def given_back(world: World, narrowing: Narrowing) -> Risk:
         raw=Share.counted(0, 0),
         name="given_back",
         kind="dependent",
-        targets=int(narrowing.given_back(cells)[1]),
+        targets=coarse,
     )

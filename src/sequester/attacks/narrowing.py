@@ -13,7 +13,7 @@ from sequester.attacks.spans import spans_of
 from sequester.mining.dependence import dependent
 
 if TYPE_CHECKING:
-    from sequester._typing import Codes, Mask
+    from sequester._typing import Codes, Counts, Mask
     from sequester.attacks.ground import Ground
     from sequester.data.table import EventTable
     from sequester.kernels.narrowing import Spans
@@ -139,8 +139,7 @@ class Narrowing:
         """Make the cells of events finer, as far as the others of their event allow."""
         columns = sorted({column for rule in self.rules for column in rule.columns})
         place_of = {column: place for place, column in enumerate(columns)}
-        # Many events are equal in these columns.
-        rows, row_of = np.unique(cells[:, columns], axis=0, return_inverse=True)
+        rows, row_of = _distinct(cells[:, columns])
         for _ in range(_ROUNDS):
             before = rows.copy()
             for rule in self.rules:
@@ -149,7 +148,7 @@ class Narrowing:
             if np.array_equal(rows, before):
                 break
         narrowed = cells.copy()
-        narrowed[:, columns] = rows[row_of.ravel()]
+        narrowed[:, columns] = rows[row_of]
         return narrowed
 
     def given_back(self, cells: Codes) -> tuple[int, int]:
@@ -159,3 +158,10 @@ class Narrowing:
         is_coarse = self.ground.kernel.end[coarse] > coarse + 1
         finer = self.apply(cells)[:, columns] != coarse
         return int(finer.sum()), int(is_coarse.sum())
+
+
+def _distinct(rows: Codes) -> tuple[Codes, Counts]:
+    """Give the different rows, and for each row which of them it is; many events are equal."""
+    offsets = np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]
+    row_of, firsts = kernels.distinct.fold_rows(rows.ravel(), offsets)
+    return rows[firsts], row_of
