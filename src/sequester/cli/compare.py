@@ -47,7 +47,10 @@ def compare(
     ] = None,
     adversary: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Whose risk is compared; who expects to find persons unless told."),
+        typer.Option(
+            metavar="NAME",
+            help="Whose risk is compared; found unless told, persons who are expected to be found.",
+        ),
     ] = None,
     known: Annotated[
         int, typer.Option(metavar="N", parser=whole_number(1), help="How many items the adversary knows.")

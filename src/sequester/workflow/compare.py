@@ -30,7 +30,7 @@ from sequester.workflow.job import Job, tell_problems
 from sequester.workflow.output_file import refuse_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sequester.engine import Progress
     from sequester.workflow.hearing import Warn
@@ -320,7 +320,7 @@ def _run(
     if not missing:
         return done
     begun = part(progress, len(done) / len(tasks), 1.0)
-    with Pool(table, at_once=asked.at_once, warn_compiling=_compiling()) as pool:
+    with Pool(table, at_once=asked.at_once) as pool:
         for task, answer in pool.run(list(missing.values()), begun):
             tried = _placed(answer, task, store.folder) if answer.holds else answer
             store.save(task.key, tried)
@@ -347,22 +347,6 @@ def _unfit(candidate: Candidate) -> Tried:
         state="unfit",
         reason=candidate.misfit,
     )
-
-
-def _compiling() -> Callable[[], None]:
-    """Say once that kernels are being compiled, which takes a while."""
-    said: list[bool] = []
-
-    def say() -> None:
-        if not said:
-            said.append(True)
-            warnings.warn(
-                "compiling kernels, once per installation and version: about 20 seconds",
-                SequesterWarning,
-                stacklevel=2,
-            )
-
-    return say
 
 
 def _remarks(found: Comparison) -> Iterator[str]:

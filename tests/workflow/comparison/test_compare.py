@@ -189,12 +189,5 @@ def test_what_must_be_known_is_said_once():
     assert "only here" not in lines
 
 
-def test_compiling_is_said_once():
-    say = module._compiling()
-    with pytest.warns(SequesterWarning, match="compiling kernels"):
-        say()
-    say()
-
-
 def test_asked_has_defaults():
     assert Asked().known == 2

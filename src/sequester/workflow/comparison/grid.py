@@ -215,7 +215,7 @@ def _never_taken(parameter: str, values: Sequence[Any], candidates: Sequence[Can
     for value in values:
         having = [each for each in candidates if repr(each.given.get(parameter)) == repr(value)]
         wrong = [each for each in having if each.misfit.startswith(f"{parameter} ")]
-        if wrong and len(wrong) == len(having):
+        if wrong and all(each.misfit for each in having):
             yield f"--set {parameter}: {wrong[0].misfit} ({wrong[0].name})"
 
 

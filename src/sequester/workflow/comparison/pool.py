@@ -1,8 +1,7 @@
 """Runs candidates side by side, each in a process of its own, as many at once as fit into memory.
 
 A process of its own can be stopped at any moment, tells how much memory a candidate took, and takes nobody
-with it when it dies. Threads were measured too: where kernels let go of the interpreter they are as fast, but
-tables, measures and pages do not, and two candidates on two cores then took 1.6 times as long.
+with it when it dies. Threads would share one table, but also one interpreter: measures and pages hold it.
 """
 
 from __future__ import annotations
@@ -51,9 +50,9 @@ class _Run:
     process: subprocess.Popen[bytes]
     thread: Thread | None = None
     fraction: float = 0.0
-    phase: str = "starting"
     tried: Tried | None = None
     had_company: bool = False
+    is_compiling: bool = False
 
 
 class Pool:
@@ -65,14 +64,12 @@ class Pool:
         *,
         at_once: int | None = None,
         free: Callable[[], int | None] = memory.available,
-        warn_compiling: Callable[[], None] = lambda: None,
         program: Sequence[str] = WORKER,
     ) -> None:
         self._program = program
         self._table = pickle.dumps(table, protocol=pickle.HIGHEST_PROTOCOL)
         self._at_once = at_once or usable_cores()
         self._free = free
-        self._warn_compiling = warn_compiling
         self._running: list[_Run] = []
         self._events: Queue[tuple[_Run, dict[str, Any]]] = Queue()
         self._largest = 0
@@ -178,10 +175,10 @@ class Pool:
     def _take_in(self, run: _Run, document: dict[str, Any]) -> int | None:
         """Take note of what a process said; gives its exit code where it has ended."""
         match document:
-            case {"progress": fraction, "phase": phase}:
-                run.fraction, run.phase = fraction, phase
+            case {"progress": fraction}:
+                run.fraction, run.is_compiling = fraction, False
             case {"compiling": True}:
-                self._warn_compiling()
+                run.is_compiling = True
             case {"result": result}:
                 run.tried = Tried.of(result)
                 self._largest = max(self._largest, run.tried.peak_memory)
@@ -227,6 +224,8 @@ class Pool:
         begun = sum(run.fraction for run in self._running)
         now = ", ".join(run.task.candidate.label for run in self._running[:2])
         more = f" and {len(self._running) - 2} more" if len(self._running) > 2 else ""
+        if any(run.is_compiling for run in self._running):
+            more += " (compiling kernels, once per installation and version)"
         phase = f"{n_done} of {total} candidates done" + (f": {now}{more}" if now else "")
         progress((n_done + begun) / max(total, 1), phase)
 

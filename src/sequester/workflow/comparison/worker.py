@@ -56,9 +56,10 @@ def _answer(source: IO[bytes], tell: Callable[[dict[str, Any]], None]) -> None:
     told = [-EVERY]
 
     def progress(fraction: float, phase: str) -> None:
+        del phase
         if time.monotonic() - told[0] >= EVERY:
             told[0] = time.monotonic()
-            tell({"progress": fraction, "phase": phase})
+            tell({"progress": fraction})
 
     kernels.on_compilation(lambda: tell({"compiling": True}))
     tell({"result": try_candidate(task, table, progress).to_json()})
