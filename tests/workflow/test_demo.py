@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import doctest
+import json
+import re
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 
 import polars as pl
 import pytest
 
+from sequester.cli.demo import _story
 from sequester.datasets.hospital import PROTECTED
 from sequester.errors import InputError
 from sequester.workflow import demo as module
@@ -18,7 +23,7 @@ QUASI = ("AdmYr", "ZIP", "DSFC", "LOS")
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
-    return demo(tmp_path_factory.mktemp("demo") / "deep" / "er", seed="a sentence nobody will guess")
+    return demo(tmp_path_factory.mktemp("demo") / "deep" / "er")
 
 
 def read(path):
@@ -79,7 +84,27 @@ def test_where_nobody_stands_out_there_is_no_example(shown):
     assert module._example(type(table)(same, schema), shown.protected.release) is None
 
 
-def test_it_runs_again_in_its_own_folder_and_in_no_other(tmp_path):
+def test_the_adversaries_of_the_story_are_those_of_the_report(shown):
+    document = json.loads((shown.folder / "internal" / "report.json").read_text())
+    assert len(document["attacks"]) == shown.tried.attacks
+    for told in (shown.tried.found, shown.tried.learned):
+        assert told.to_json() in document["attacks"]
+        assert told.raw.value > 10 * told.value or told.raw.value == 1
+        assert (told.kind, told.known, told.is_within) == ("event", P, True)
+    assert shown.tried.learned.bound == C
+    assert 0 < shown.tried.claimed < shown.tried.attacks
+
+
+def test_the_readme_shows_what_the_demo_prints(shown):
+    """But for the folder, and how many adversaries there are."""
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    block = re.search(r"^```text\n(A hospital wants.*?)^```$", text, re.DOTALL | re.MULTILINE)[1]
+    told = "\n".join(_story(shown)) + "\n"
+    assert doctest.OutputChecker().check_output(block, told, doctest.ELLIPSIS), told
+
+
+def test_it_runs_again_in_its_own_folder_and_in_no_other(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "PERSONS", 300)
     first = demo(tmp_path / "demo", seed="the same text for both of the runs")
     before = (first.protected.written.path / "events.csv").read_bytes()
     again = demo(tmp_path / "demo", seed="the same text for both of the runs")

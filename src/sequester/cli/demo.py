@@ -22,8 +22,8 @@ def demo(
 ) -> None:
     """Have a first look at everything.
 
-    Invents visits to a hospital, shows what they give away, publishes them without, verifies, and says where
-    to look.
+    Invents visits to a hospital, shows what they give away, publishes them without, lets adversaries try,
+    verifies, and says where to look.
     """
     from sequester.workflow.demo import demo as show  # noqa: PLC0415  (--help need not wait for polars)
 
@@ -58,13 +58,29 @@ def _story(shown: "Demo") -> Iterator[str]:
     loss = release.utility["information_loss"].value
     yield f"  The price: an information loss of {loss:.2f}, where 1 is everything."
     yield ""
+    tried = shown.tried
+    yield f"What {tried.attacks:,} simulated adversaries make of it, who know real values of patients:"
+    before, after = _per_1000(tried.found.raw.value), _per_1000(tried.found.value)
+    yield f"  Two values of a visit find {before} patients in the raw file, and {after} in the release."
+    yield (
+        f"  The surest guess at a disease: {tried.learned.raw.value:.0%} in the raw file, "
+        f"{tried.learned.value:.0%} in the release (promised: at most {tried.learned.bound:.0%})."
+    )
+    yield f"  {tried.claimed:,} of them are after what is promised. None gets more than that."
+    yield ""
     yield "What a recipient finds when they check the files:"
     verdict = "holds" if shown.verification else "does not hold"
     yield f"  {shown.verification.model} {verdict}: {levels(shown.verification.achieved)}"
     yield ""
     yield f"Open    {written.path / 'report.html'}   what a recipient reads"
-    yield f"then    {written.internal / 'report.html'}   what stays in the house: all changes"
+    yield f"then    {written.internal / 'report.html'}   what stays in the house: risk, reasons, all changes"
     yield f"and try sequester protect {shown.folder / 'release.toml'} --force   with another k, c or p"
+
+
+def _per_1000(share: float) -> str:
+    """Write a share of patients so that it can be imagined."""
+    expected = 1000 * share
+    return f"{expected:.0f} in 1,000" if expected >= 1 else "fewer than 1 in 1,000"
 
 
 def _values(values: dict[str, str]) -> str:

@@ -23,6 +23,7 @@ from sequester.workflow.protect import protect
 from sequester.workflow.verify import verify_release
 
 if TYPE_CHECKING:
+    from sequester.attacks import Risk
     from sequester.data.table import EventTable
     from sequester.engine import Progress
     from sequester.release.release import Release
@@ -103,6 +104,31 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """What adversaries who know as much as the promise speaks of achieved before and after."""
+
+    found: Risk
+    """The expected share of patients whom they find by values of one visit."""
+    learned: Risk
+    """How sure they become of a protected disease by what is shown of one visit."""
+    attacks: int
+    """All attacks that were tried."""
+    claimed: int
+    """Those that the promise speaks of; none of them achieved more than it says."""
+
+    @classmethod
+    def of(cls, risks: tuple[Risk, ...]) -> Tried:
+        """Pick two of all that were tried."""
+        by_visit = {risk.name: risk for risk in risks if (risk.kind, risk.known) == ("event", P)}
+        return cls(
+            found=by_visit["marketer"],
+            learned=by_visit["confidence_shown"],
+            attacks=len(risks),
+            claimed=sum(risk.bound is not None for risk in risks),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Demo:
     """What the demonstration did, and where to look."""
 
@@ -118,6 +144,8 @@ class Demo:
     """The first of those who are singled out and have a protected disease."""
     protected: Protected
     """The release."""
+    tried: Tried
+    """What adversaries achieved."""
     verification: Verification
     """What a check of the files said, made as a recipient would."""
 
@@ -128,13 +156,15 @@ class Demo:
             **self.verification.to_json(),
             "alone": self.alone,
             "report": str(self.protected.written.path / "report.html"),
+            "found": self.tried.found.to_json(),
+            "learned": self.tried.learned.to_json(),
         }
 
 
 def demo(
     out: str | Path, *, seed: str | None = None, progress: Progress = silent, warn: Warn = keep_quiet
 ) -> Demo:
-    """Make a data set in `out`, inspect it, protect it, and verify it from its files."""
+    """Make a data set in `out`, inspect it, protect it, attack it, and verify it from its files."""
     out = Path(out)
     is_new = not os.path.lexists(out)
     _refuse_what_is_not_ours(out)
@@ -183,6 +213,7 @@ def _compare(
         ),
         example=_example(table, release),
         protected=done,
+        tried=Tried.of(done.judged.risks),
         verification=verification,
     )
 
