@@ -119,6 +119,36 @@ def test_persons_who_were_held_out_are_the_control(run, release, tmp_path):
     assert absence["ordered"]["control_of"] == "held out"
 
 
+def test_trips_are_counted_by_person_where_it_is_known_whose_they_are(run, tmp_path):
+    trips = [(user, trip, "ab") for user in "PQ" for trip in (1, 2)] + [
+        ("P", trip, "c") for trip in (3, 4, 5)
+    ]
+    rows = [(user, trip, place, page) for user, trip, pages in trips for place, page in enumerate(pages)]
+    pl.DataFrame(rows, schema=["user", "trip", "n", "page"], orient="row").write_csv(tmp_path / "clicks.csv")
+    text = TOML.replace('order = "n"', 'order = "n"\ntrip = "trip"')
+    (tmp_path / "release.toml").write_text(text + "pseudonyms = true\n")
+    assert run("protect", "release.toml", "--seed", "kept in a safe place", "--quiet").code == 0
+    options = ("--original", "release.toml", "--known", "1", "--targets", "20", "--json", "--quiet")
+    found = run("attack", "out/release", *options)
+    assert found.code == 0
+    assert found.warnings == []
+
+    def of(document, place):
+        named = {each["name"]: each for each in document["attacks"] if each["kind"] == "ordered"}
+        return named["prosecutor"][place]["value"]
+
+    # Only P takes the page c, on three trips; a and b are taken by two persons, on four.
+    assert of(found.document, "raw") == 1
+    assert of(found.document, "release") == 0.5
+    (tmp_path / "out" / "internal" / "pseudonyms.parquet").unlink()
+    found = run("attack", "out/release", *options)
+    assert found.code == 0
+    assert of(found.document, "release") == 0.25
+    assert found.warnings == [
+        "no pseudonyms.parquet was found, so released trips are counted, and not persons"
+    ]
+
+
 def test_an_original_of_other_persons_is_refused(run, release, tmp_path):
     pl.DataFrame({"user": [1], "n": [1], "page": ["sport"]}).write_csv(tmp_path / "clicks.csv")
     found = run("attack", release, "--original", "release.toml", "--quiet")
