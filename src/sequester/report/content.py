@@ -87,10 +87,11 @@ class Changes:
 
 
 def levels(release: Release) -> list[Level]:
-    """Set what the data reaches beside what was promised."""
+    """Set what the data reaches beside what was promised; where there are trips, it is trips that fit."""
     claim = release.model.claim()
     achieved = release.verdict.achieved
-    return [Level(name, claim.get(name), value, LEVELS.get(name, "")) for name, value in achieved.items()]
+    about = {name: text.replace("persons", release.unit) for name, text in LEVELS.items()}
+    return [Level(name, claim.get(name), value, about.get(name, "")) for name, value in achieved.items()]
 
 
 def files(release: Release) -> list[str]:

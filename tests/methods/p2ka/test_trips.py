@@ -131,7 +131,9 @@ def test_files_show_trips_and_the_original_persons(city, tmp_path):
     outlined = json.loads((folder / "regions.geojson").read_text())
     released = {label.partition("@")[0] for label in release.frame["region"].unique()}
     assert {each["properties"]["region"] for each in outlined["features"]} == released
-    assert "<polygon" in (folder / "report.html").read_text()
+    page = (folder / "report.html").read_text()
+    assert "<polygon" in page
+    assert "so many trips fit" in page  # the level is counted from the files
     assert (tmp_path / "out" / "internal" / "report.html").read_text().count("Visits per region, before") >= 1
     # One person behind all the trips: the files cannot tell, the house can.
     who = tmp_path / "out" / "internal" / "pseudonyms.parquet"
