@@ -8,6 +8,7 @@ import pytest
 from sequester.data.sequences import Sequences
 from sequester.errors import ParameterError
 from sequester.hierarchies import Hierarchy
+from sequester.methods import CBLDA
 from sequester.testing import history_table, symbol_table
 from sequester.utility import (
     CertaintyPenalty,
@@ -175,3 +176,13 @@ def test_what_cannot_be_measured_is_refused(attempt, message):
 def _weightless():
     original = table([[("a", "d", "no")]], weights=(0.0, 0.0))
     return original.sequences, original
+
+
+@pytest.mark.parametrize("weights", [(3.0, 1.0), (0.0, 0.0)])
+def test_shares_of_changed_cells_go_by_weight(weights):
+    """Q of everybody becomes x, R stays; without weights there is nothing to lose and nothing to ask."""
+    persons = [[("a", "d", "no")], [("b", "d", "no")]]
+    release = CBLDA(k=2, c=1).apply(table(persons, weights=weights), seed="a sentence nobody guesses")
+    assert release.frame["Q"].to_list() == ["x", "x"]
+    assert release.utility["generalized_cells"].value == (0.75 if any(weights) else 0)
+    assert ("query_error" in release.utility) == any(weights)

@@ -8,9 +8,12 @@ import numpy as np
 
 from sequester.engine import part
 from sequester.utility import InformationLoss, QueryError, Score
+from sequester.utility.cell_costs import weighed, weights_of
 from sequester.utility.query_workload import draw_queries
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sequester.data.table import EventTable
     from sequester.engine import Progress
     from sequester.release.outcome import Outcome
@@ -29,15 +32,13 @@ def measure_cells(
 ) -> dict[str, Score]:
     """Count what became coarser, what is `suppressed`, who is not released, and how far counts are off."""
     progress(0.0, "measuring the loss")
-    cells = max(table.n_events * len(table.schema.quasi), 1)
-    counts = dict(outcome.changes["what"].value_counts().iter_rows())
+    changed = outcome.changes.group_by("column", "what").len().iter_rows()
+    counts = {(name, what): count for name, what, count in changed}
     released = int(np.count_nonzero(np.diff(outcome.sequences.person_offsets)))
     scores = {
         "information_loss": InformationLoss().score(outcome.sequences, original=table),
-        "generalized_cells": _share(
-            counts.get("generalized", 0) / cells, "show a coarser value than they had"
-        ),
-        "suppressed_cells": _share(counts.get("suppressed", 0) / cells, suppressed),
+        "generalized_cells": _share("generalized", counts, table, "show a coarser value than they had"),
+        "suppressed_cells": _share("suppressed", counts, table, suppressed),
         "dropped_persons": Score(
             value=(table.n_persons - released) / max(table.n_persons, 1),
             goal="minimize",
@@ -47,17 +48,23 @@ def measure_cells(
             reference=REFERENCE,
         ),
     }
+    if not any(weights_of(table).values()):
+        return scores
     n_queries = min(max(MOST_LOOKS // max(table.n_events, 1), FEWEST_QUERIES), N_QUERIES)
     asked = QueryError(queries=draw_queries(table, n_queries))
     return scores | asked.scores(outcome.sequences, original=table, progress=part(progress, 0.2, 1.0))
 
 
-def _share(value: float, which: str) -> Score:
+def _share(what: str, counts: Mapping[tuple[str, str], int], table: EventTable, which: str) -> Score:
+    """Give the share of cells that something happened to, attributes by their weights."""
+    weights = weights_of(table)
+    scale = table.n_events * sum(weights.values())
+    total = sum(weight * counts.get((name, what), 0) for name, weight in weights.items())
     return Score(
-        value=value,
+        value=total / scale if scale else 0.0,
         goal="minimize",
         bounds=(0, 1),
-        means=f"Share of the cells of quasi-identifiers that {which}; 0 is none.",
-        formula="such cells / (events · quasi-identifiers)",
+        means=f"Share of the cells of quasi-identifiers that {which}; 0 is none{weighed(weights)}.",
+        formula="Σ over such cells of w_A / (n · Σ w_A)",
         reference=REFERENCE,
     )
