@@ -42,13 +42,16 @@ def make(
     quiet: Quiet = False,
 ) -> None:
     """Make one of them into a file."""
+    from sequester.hierarchies.labels import counted  # noqa: PLC0415  (--help need not wait for numpy)
     from sequester.workflow.make_dataset import make_dataset  # noqa: PLC0415  (--help need not wait for polars)
 
     terminal = Terminal(json, quiet)
     with terminal.progress() as progress:
         made = make_dataset(name, out, persons=persons, seed=seed, force=force, progress=progress)
     document = {"dataset": name, "path": str(out), "persons": made.persons, "events": made.events}
-    lines = [f"{out}: {made.persons:,} persons, {made.events:,} events"]
+    lines = [
+        f"{out}: {counted(made.persons, 'person', 'persons')}, {counted(made.events, 'event', 'events')}"
+    ]
     if made.hierarchies:
         document |= {"hierarchies": [str(path) for path in made.hierarchies]}
         lines += [f"{path}: a hierarchy of it" for path in made.hierarchies]

@@ -119,17 +119,19 @@ def _follow(config: Path, source: str, others: list[str], terminal: Terminal) ->
 
 
 def _tell(done: "Protected") -> Iterator[str]:
+    from sequester.hierarchies.labels import counted  # noqa: PLC0415  (--help need not wait for numpy)
+
     release, written = done.release, done.written
     verified = written.verification
     yield f"{verified.model} holds, verified from the files: {levels(verified.achieved)}"
-    lost = f"{release.n_lost_events:,} of {release.n_input_events:,} events are lost"
+    lost = f"{release.n_lost_events:,} of {counted(release.n_input_events, 'event is', 'events are')} lost"
     if release.n_persons is None:
         yield f"{release.frame.height:,} records are in the release; {lost}"
     else:
-        yield (
-            f"{release.n_persons:,} of {release.n_input_persons:,} {release.unit} are in the release, with "
-            f"{release.frame.height:,} events; {lost}"
-        )
+        one = release.unit.removesuffix("s")
+        whom = counted(release.n_input_persons, f"{one} is", f"{release.unit} are")
+        events = counted(release.frame.height, "event", "events")
+        yield f"{release.n_persons:,} of {whom} in the release, with {events}; {lost}"
     if done.judged.risks:
         yield _withstood(done.judged)
     yield f"to hand out      {written.path}"
@@ -147,10 +149,14 @@ def _withstood(judged: "Judged") -> str:
 
 
 def _foretell(forecast: "Forecast") -> Iterator[str]:
-    tried = f"tried on {forecast.tried_persons:,} of {forecast.n_persons:,} persons"
+    from sequester.hierarchies.labels import counted  # noqa: PLC0415  (--help need not wait for numpy)
+
+    tried = f"tried on {forecast.tried_persons:,} of {counted(forecast.n_persons, 'person', 'persons')}"
     trips = "" if forecast.n_trips is None else f"{forecast.n_trips:,} trips, "
     model, achieved = type(forecast.trial.model).__name__, levels(forecast.trial.verdict.achieved)
-    yield f"{forecast.n_persons:,} persons, {trips}{forecast.n_events:,} events; nothing is wrong with them"
+    persons = counted(forecast.n_persons, "person", "persons")
+    events = counted(forecast.n_events, "event", "events")
+    yield f"{persons}, {trips}{events}; nothing is wrong with them"
     yield f"{model} can be kept: {achieved}, {forecast.trial.lost_share:.1%} of events lost ({tried})"
     yield f"reading and protecting take about {duration(forecast.seconds)}; writing and verifying come on top"
     yield f"would be written to {forecast.job.out}; nothing has been written"

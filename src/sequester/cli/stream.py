@@ -61,13 +61,22 @@ def stream(
 
 
 def _tell(done: "Streamed") -> Iterator[str]:
-    yield f"{len(done.taken):,} files taken, {len(done.published):,} snapshots published in {done.out}"
+    from sequester.hierarchies.labels import counted  # noqa: PLC0415  (--help need not wait for numpy)
+
+    published = counted(len(done.published), "snapshot", "snapshots")
+    yield f"{counted(len(done.taken), 'file', 'files')} taken, {published} published in {done.out}"
     if done.in_window:
-        yield f"{done.in_window:,} snapshots wait in the window for others to come"
+        waiting = counted(done.in_window, "snapshot waits", "snapshots wait")
+        yield f"{waiting} in the window for others to come"
     if done.unpublished:
         shown = [f"{value} {count:,}" for value, count in list(done.unpublished.items())[:_SHOWN]]
         more = ", ..." if len(done.unpublished) > _SHOWN else ""
-        total = sum(done.unpublished.values())
-        yield f"{total:,} records so far found no place and are lost: {', '.join(shown)}{more}"
+        total = counted(
+            sum(done.unpublished.values()),
+            "record so far found no place and is",
+            "records so far found no place and are",
+        )
+        yield f"{total} lost: {', '.join(shown)}{more}"
     if done.rejected:
-        yield f"{len(done.rejected):,} files not taken, now in {done.rejected[0].place.parent}"
+        rejected = counted(len(done.rejected), "file", "files")
+        yield f"{rejected} not taken, now in {done.rejected[0].place.parent}"

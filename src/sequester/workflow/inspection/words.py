@@ -30,7 +30,8 @@ _TOGETHER = "The trips of a person are looked at together, one after the other."
 def counts(shape: Shape) -> str:
     """Write how many persons, trips, events and items there are."""
     trips = "" if shape.trips is None else f"{counted(shape.trips, 'trip', 'trips')}, "
-    return f"{shape.persons:,} persons, {trips}{shape.events:,} events, {shape.alphabet:,} different items"
+    persons, events = counted(shape.persons, "person", "persons"), counted(shape.events, "event", "events")
+    return f"{persons}, {trips}{events}, {counted(shape.alphabet, 'different item', 'different items')}"
 
 
 def worst_case(shape: Shape) -> str:
