@@ -41,9 +41,9 @@ CROWDS = 4
 """How many crowds of k persons a small world has room for."""
 LARGEST_WORLD = 400
 """Where k needs a larger world than this, nobody thinks it through."""
-MOST_WORLDS = 200
+MOST_WORLDS = 100
 """Ways to deal out sensitive values that are tried; all of them where there are no more."""
-SECONDS = 20.0
+SECONDS = 10.0
 """When to stop trying; what was tried until then counts."""
 
 MinimalityMeasure = Literal["minimality", "surest_minimality"]
