@@ -125,7 +125,8 @@ class Work:
         )
         kernels.clusters.restore_many(trees.kernel, clusters, np.arange(n_persons))
         # Every bit of a logarithm counts, and those of numpy are not the same on every machine.
-        logs = np.array([0.0, *map(math.log, range(1, n_persons + 2))])
+        # A box of the index may remember a cluster that has long been merged: persons may count twice.
+        logs = np.array([0.0, *map(math.log, range(1, 2 * n_persons + 2))])
         return cls(
             trees=trees,
             clusters=clusters,
