@@ -11,13 +11,13 @@ def test_a_run_a_rejection_and_the_end(run, tmp_path):
     argv = ["stream", folder / "c.toml", *options]
     ran = run(*map(str, argv))
     assert ran.code == 0
-    assert "4 files taken, 1 snapshots published" in ran.out
+    assert "4 files taken, 1 snapshot published" in ran.out
     assert "3 snapshots wait in the window" in ran.out
     (folder / "in" / "1999.csv").write_text("x\n")
     ran = run(*map(str, argv), "--finish")
     assert ran.code == 2
     assert "error: 1999.csv was not taken: it is late" in ran.err
-    assert "1 files not taken" in ran.out
+    assert "1 file not taken" in ran.out
     ran = run(*map(str, argv), "--json")
     assert ran.code == 0
     assert ran.document["taken"] == []
