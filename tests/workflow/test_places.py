@@ -47,10 +47,11 @@ def config(tmp_path):
 
 
 def test_points_become_a_verified_release_that_can_be_repeated(config, tmp_path):
-    done = protect(config, seed="a sentence nobody guesses")
+    done = protect(config, seed="a sentence nobody guesses", quick=True)
     assert done.release.trips
     assert done.release.unit == "trips"
     assert "displacement_without_nearness" in done.release.utility
+    assert "No attack was tried" not in (tmp_path / "out" / "internal" / "report.html").read_text()
     folder = tmp_path / "out" / "release"
     assert verify_release(folder)
     heard = []
@@ -61,7 +62,7 @@ def test_points_become_a_verified_release_that_can_be_repeated(config, tmp_path)
     assert written["method"]["nearness"] == {"metres": 2000, "minutes": 30}
     assert written["data"]["trip"] == {"gap": "30min"}
     before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    protect(again, out=tmp_path / "again")
+    protect(again, out=tmp_path / "again", quick=True)
     after = {path.name: path.read_bytes() for path in (tmp_path / "again" / "release").iterdir()}
     assert after == before
 
@@ -131,7 +132,7 @@ def test_everybody_at_one_place_and_nobody_else(config, tmp_path):
     config.write_text(TOML.replace("k = 5", "k = 2").replace("2000, minutes", "20, minutes"))
     rows = [f"u{user},1,45.0,9.0,2024-05-13T08:0{minute}" for user in "12" for minute in (0, 0, 1)]
     (tmp_path / "gps.csv").write_text("\n".join(["user,trip,lat,lon,at", *rows, ""]))
-    assert protect(config).release.frame["region"].to_list() == ["1@06-12"] * 2
+    assert protect(config, quick=True).release.frame["region"].to_list() == ["1@06-12"] * 2
     (tmp_path / "gps.csv").write_text("\n".join(["user,trip,lat,lon,at", rows[0], ""]))
     with pytest.raises(UnattainableError, match="k = 2 is more than the 1 person"):
         protect(config, force=True)

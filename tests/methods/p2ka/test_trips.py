@@ -302,6 +302,11 @@ def test_nearness_needs_regions_and_sense(city):
         BFP2kA(k=2, nearness=Near(metres=5, minutes=5)).apply(plain, seed=SEED)
     with pytest.raises(ParameterError, match="nearness: metres must be a number above 0, got 0"):
         BFP2kA(k=2, nearness=0)
+    for wrong in ({"minutes": 5}, {"metres": 5, "miles": 3}, {}):
+        with pytest.raises(ParameterError, match="nearness must be metres, or a table of metres and minutes"):
+            BFP2kA(k=2, nearness=wrong)
+    near = BFP2kA(k=2, nearness={"metres": 5, "minutes": 30})
+    assert near == BFP2kA(**near.parameters())
     with pytest.raises(ParameterError, match="nearness: minutes must be a number above 0, got True"):
         Near(metres=5, minutes=True)
 

@@ -94,8 +94,8 @@ class BFP2kA(PrefixMethod):
         if not isinstance(strict, bool):
             msg = f"strict must be true or false, got {strict!r}"
             raise ParameterError(msg)
-        if self.nearness is not None and not isinstance(self.nearness, Near):
-            object.__setattr__(self, "nearness", Near(metres=self.nearness))
+        if self.nearness is not None:
+            object.__setattr__(self, "nearness", Near.of(self.nearness))
 
     def parameters(self) -> dict[str, object]:
         """Parameter to value; nearness only where it is asked for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,24 @@ class Near:
             if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < math.inf:
                 msg = f"nearness: {name} must be a number above 0, got {given!r}"
                 raise ParameterError(msg)
+
+    @classmethod
+    def of(cls, given: object) -> Near:
+        """Take a number of metres, or a table of metres and minutes as a configuration or a release has it.
+
+        Examples
+        --------
+        >>> Near.of(500) == Near.of({"metres": 500})
+        True
+        """
+        if isinstance(given, Near):
+            return given
+        if not isinstance(given, Mapping):
+            return cls(metres=given)  # type: ignore[arg-type]  # anything else is refused there
+        if not {"metres"} <= {*given} <= {"metres", "minutes"}:
+            msg = f"nearness must be metres, or a table of metres and minutes, got {dict(given)!r}"
+            raise ParameterError(msg)
+        return cls(**given)
 
     def weights(self, regions: Regions, symbols: Sequence[str], others: Sequence[str]) -> Codes:
         """Weigh each of `symbols` with each of `others`, in thousandths.
