@@ -36,7 +36,7 @@ def release(run, tmp_path):
     ]
     pl.DataFrame(events, schema=["user", "n", "page"], orient="row").write_csv(tmp_path / "clicks.csv")
     (tmp_path / "release.toml").write_text(TOML)
-    assert run("protect", "release.toml", "--seed", "kept in a safe place").code == 0
+    assert run("protect", "release.toml", "--quick", "--seed", "kept in a safe place").code == 0
     return tmp_path / "out" / "release"
 
 
@@ -127,7 +127,7 @@ def test_trips_are_counted_by_person_where_it_is_known_whose_they_are(run, tmp_p
     pl.DataFrame(rows, schema=["user", "trip", "n", "page"], orient="row").write_csv(tmp_path / "clicks.csv")
     text = TOML.replace('order = "n"', 'order = "n"\ntrip = "trip"')
     (tmp_path / "release.toml").write_text(text + "pseudonyms = true\n")
-    assert run("protect", "release.toml", "--seed", "kept in a safe place", "--quiet").code == 0
+    assert run("protect", "release.toml", "--quick", "--seed", "kept in a safe place", "--quiet").code == 0
     options = ("--original", "release.toml", "--known", "1", "--targets", "20", "--json", "--quiet")
     found = run("attack", "out/release", *options)
     assert found.code == 0

@@ -39,7 +39,7 @@ def place(tmp_path):
 def test_from_a_file_of_patterns_to_a_release_that_does_not_show_them(place, run):
     folder = place('patterns_path = "secret.jsonl"')
     (folder / "secret.jsonl").write_text('["a", "c"]\n["a", "b", "c"]\n')
-    ran = run("protect", "release.toml", "--json")
+    ran = run("protect", "release.toml", "--quick", "--json")
     assert ran.code == 0
     assert json.loads(ran.out)["model"] == "PatternHiding"
     certificate = json.loads((folder / "out/release/certificate.json").read_text())
@@ -64,7 +64,7 @@ def test_from_a_file_of_patterns_to_a_release_that_does_not_show_them(place, run
 
 def test_a_release_that_shows_the_pattern_is_named(place, run):
     folder = place('patterns = [["b", "c"]]')
-    assert run("protect", "release.toml").code == 0
+    assert run("protect", "release.toml", "--quick").code == 0
     text = (folder / "release.toml").read_text()
     (folder / "other.toml").write_text(text.replace('[["b", "c"]]', '[["a"]]'))
     ran = run("verify", "out/release", "--original", "other.toml", "--json")
@@ -81,7 +81,7 @@ def test_tables_with_thresholds_of_their_own(place, run):
         'forbidden = "unseen"\nuncertainty = "maximum"\n'
         '[[method.pattern]]\nitems = ["a", "b"]\nmin_support = 1\n[[method.pattern]]\nitems = ["b", "x"]'
     )
-    ran = run("protect", "release.toml")
+    ran = run("protect", "release.toml", "--quick")
     assert ran.code == 0
     assert any("b → x does not occur in the data" in line for line in ran.err.splitlines())
     released = pl.read_csv(folder / "out/release/events.csv").group_by("person").agg("page")["page"].to_list()
@@ -108,7 +108,7 @@ def test_tables_with_thresholds_of_their_own(place, run):
 )
 def test_refusals(place, run, method, code, words):
     folder = place(method)
-    ran = run("protect", "release.toml")
+    ran = run("protect", "release.toml", "--quick")
     assert ran.code == code
     assert words in "\n".join(ran.errors)
     assert not (folder / "out").exists()

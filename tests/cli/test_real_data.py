@@ -33,7 +33,7 @@ def sepsis(folder):
 @pytest.mark.real
 def test_sepsis(run, tmp_path, shared_data):
     (tmp_path / "release.toml").write_text(sepsis(shared_data))
-    ran = run("protect", "release.toml", "--json")
+    ran = run("protect", "release.toml", "--quick", "--json")
     assert ran.code == 0
     assert ran.document["persons"]["input"] == 1_050
     assert ran.document["events"]["input"] == 15_214
@@ -52,7 +52,7 @@ def test_sepsis(run, tmp_path, shared_data):
 def test_sepsis_without_roles_names_every_column(run, tmp_path, shared_data):
     text = "\n".join(line for line in sepsis(shared_data).splitlines() if "drop = " not in line)
     (tmp_path / "release.toml").write_text(text)
-    ran = run("protect", "release.toml")
+    ran = run("protect", "release.toml", "--quick")
     assert ran.code == 2
     assert len(ran.errors) == 29
     assert "column 'Diagnose' has no role: give it one, or name it in drop" in ran.errors
@@ -77,7 +77,7 @@ def test_msnbc(run, tmp_path, shared_data):
     (tmp_path / "release.toml").write_text(
         f'data.path = "{path}"\nmethod = {{ name = "p2ka", k = 50 }}\nrelease.path = "out"\n'
     )
-    ran = run("protect", "release.toml", "--json")
+    ran = run("protect", "release.toml", "--quick", "--json")
     assert ran.code == 0
     assert ran.document["persons"] == {"input": 989_818, "released": 989_818}
     assert run("verify", "out/release").code == 0

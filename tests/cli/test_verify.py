@@ -18,7 +18,7 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
     (folder / "clicks.csv").write_text(GOOD)
     (folder / "release.toml").write_text(TOML)
-    assert main(["protect", str(folder / "release.toml"), "--quiet"]) == 0
+    assert main(["protect", str(folder / "release.toml"), "--quick", "--quiet"]) == 0
     return folder
 
 
@@ -69,7 +69,7 @@ def test_the_original_is_compared_with(release, run, tmp_path):
 
 def test_who_is_who_may_be_named(release, run, tmp_path):
     (tmp_path / "release.toml").write_text(TOML + "pseudonyms = true\n")
-    assert run("protect", "release.toml", "--force").code == 0
+    assert run("protect", "release.toml", "--quick", "--force").code == 0
     (tmp_path / "out/internal/pseudonyms.parquet").rename(tmp_path / "who.parquet")
     named = ("--original", "release.toml", "--pseudonyms", "who.parquet")
     checked = run("verify", "out/release", *named)
@@ -190,7 +190,7 @@ def test_the_outer_folder_draws_a_hint(release, run):
 def test_a_claim_that_needs_the_original_says_so(tmp_path, run):
     (tmp_path / "clicks.csv").write_text(GOOD)
     (tmp_path / "release.toml").write_text(TOML.replace("k = 2", "k = 2\nstrict = false"))
-    assert run("protect", "release.toml").code == 0
+    assert run("protect", "release.toml", "--quick").code == 0
     ran = run("verify", "out/release")
     assert ran.code == 2
     assert "--original" in ran.errors[0]

@@ -79,7 +79,17 @@ def contents(folder):
 
 
 def stop(*options):
-    argv = [sys.executable, "-c", STOPPING, "protect", "release.toml", "--checkpoint", "kept", *options]
+    argv = [
+        sys.executable,
+        "-c",
+        STOPPING,
+        "protect",
+        "release.toml",
+        "--quick",
+        "--checkpoint",
+        "kept",
+        *options,
+    ]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         word, n_merges = process.stdout.readline().split()
         assert word == "waiting"
@@ -98,9 +108,9 @@ def test_an_interrupted_run_is_resumed_to_the_same_bytes(visits, seed):
     assert sorted(path.name for path in visits.iterdir()) == ["kept", "release.toml", "visits.csv"]
     assert stat.S_IMODE(Path("kept").stat().st_mode) == 0o700
     drawn = json.loads((visits / "kept" / "run.json").read_text())["seed"]
-    assert main(["protect", "release.toml", "--checkpoint", "kept", *seed]) == 0
+    assert main(["protect", "release.toml", "--quick", "--checkpoint", "kept", *seed]) == 0
     assert not (visits / "kept").exists()
-    assert main(["protect", "release.toml", "--out", "straight", "--seed", drawn]) == 0
+    assert main(["protect", "release.toml", "--quick", "--out", "straight", "--seed", drawn]) == 0
     assert contents("out") == contents("straight")
 
 

@@ -113,4 +113,4 @@ def test_it_runs_again_in_its_own_folder_and_in_no_other(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="was not made by a demo"):
         demo(tmp_path / "demo")
     (tmp_path / "empty").mkdir()
-    assert demo(tmp_path / "empty").verification
+    module._refuse_what_is_not_ours(tmp_path / "empty")

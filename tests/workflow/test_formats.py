@@ -102,7 +102,7 @@ def test_each_row_may_be_a_person(tmp_path):
 
 def released(folder, name):
     config(folder, name)
-    return protect(folder / "release.toml", seed=SEED).written.path
+    return protect(folder / "release.toml", seed=SEED, quick=True).written.path
 
 
 def test_xes_is_released_as_xes(tmp_path):

@@ -1,0 +1,106 @@
+"""A release is judged before it is written: what adversaries achieve, and why data was changed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from sequester.errors import UnattainableError
+from sequester.workflow import judgement
+from sequester.workflow.attack import attack
+from sequester.workflow.protect import protect
+
+TOML = """
+[data]
+path = "clicks.csv"
+person = "user"
+order = "n"
+[data.symbol]
+column = "page"
+[method]
+name = "p2ka"
+k = 3
+[release]
+path = "out"
+max_suppressed = 0.9
+"""
+ROWS = ["ab", "ab", "ab", "abc", "abc", "cab", "b", "b", "ca"]
+
+
+@pytest.fixture
+def config(tmp_path):
+    lines = [f"u{who},{n},{page}\n" for who, row in enumerate(ROWS) for n, page in enumerate(row)]
+    (tmp_path / "clicks.csv").write_text("user,n,page\n" + "".join(lines))
+    (tmp_path / "release.toml").write_text(TOML)
+    return tmp_path / "release.toml"
+
+
+def document(done):
+    return json.loads((done.written.internal / "report.json").read_text())
+
+
+def test_attacks_reasons_and_timings_are_in_the_internal_report(config):
+    phases = []
+    done = protect(config, progress=lambda _, phase: phases.append(phase))
+    found = document(done)
+    assert [risk.to_json() for risk in done.judged.risks] == found["attacks"]
+    assert any(risk["bound"] is not None for risk in found["attacks"])
+    assert found["explanation"] == json.loads(json.dumps(done.judged.explanation.to_json()))
+    assert found["explanation"]["reasons"]
+    assert {"reading", "attacking", "explaining"} <= {each["name"] for each in found["timings"]["phases"]}
+    assert found["timings"]["peak_bytes"] > 10_000_000
+    assert "attacking" in phases
+    page = (done.written.internal / "report.html").read_text()
+    for words in ("Risk before and after", "What was changed, and why", "How long it took"):
+        assert words in page
+    assert done.to_json()["attacks"]["tried"] == len(found["attacks"])
+
+
+def test_nothing_of_it_is_in_the_release(config):
+    done = protect(config)
+    for path in done.written.path.rglob("*"):
+        if path.suffix in (".html", ".json"):
+            text = path.read_text()
+            for words in ("adversar", "attacks", "relax", "seconds", "peak", "u0,", "Risk before"):
+                assert words not in text, (path.name, words)
+
+
+def test_a_quick_run_has_neither_and_says_so(config):
+    done = protect(config, quick=True)
+    found = document(done)
+    assert (found["attacks"], found["explanation"]) == ([], None)
+    assert "Attacks and reasons were left out" in (done.written.internal / "report.html").read_text()
+
+
+def test_what_is_released_is_the_same_whether_it_was_judged_or_not(config, tmp_path):
+    contents = []
+    for quick in (True, False):
+        out = tmp_path / f"quick-{quick}"
+        done = protect(config, out=out, seed="a sentence nobody guesses", quick=quick)
+        contents.append(
+            {path.name: path.read_bytes() for path in done.written.path.iterdir() if path.is_file()}
+        )
+    assert contents[0] == contents[1]
+
+
+def test_a_release_that_an_adversary_beats_is_not_written(config, monkeypatch):
+    def beaten(*args, **options):
+        return [replace(risk, bound=risk.value / 2) for risk in attack(*args, **options) if risk.value]
+
+    monkeypatch.setattr(judgement, "attack", beaten)
+    with pytest.raises(UnattainableError, match="an attack achieved more than SequenceKAnonymity promises"):
+        protect(config)
+    assert not (config.parent / "out").exists()
+
+
+def test_where_nobody_can_attack_the_report_says_why(config, monkeypatch):
+    def nobody(*args, **options):
+        msg = "there is nobody in it to look for"
+        raise judgement.InputError(msg)
+
+    monkeypatch.setattr(judgement, "attack", nobody)
+    done = protect(config)
+    page = (done.written.internal / "report.html").read_text()
+    assert "No attack was tried: there is nobody in it to look for" in page
