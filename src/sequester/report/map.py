@@ -34,7 +34,7 @@ WAYS = 20
 _WIDTH = 436.0
 _TALLEST = 560.0
 _EDGE = 6.0
-_KEY = 24.0
+_KEY = 30.0
 _LETTER = 7.0
 _FAINTEST, _FULLEST = 0.08, 0.85
 
@@ -164,7 +164,7 @@ def _name(name: str, centre: Point, extent: Point) -> str:
 def _key(view: _View, busiest: int, most: int) -> str:
     """Draw how long a kilometre is, and say what the darkest region and the widest way stand for."""
     metres, length = view.rule()
-    y = view.height - _EDGE
+    y = view.height - _EDGE - 6
     named = f"{metres / 1000:g} km" if metres >= 1000 else f"{metres:g} m"
     ways = f"; widest way: {counted(most, 'time', 'times')}" if most else ""
     return (
