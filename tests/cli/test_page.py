@@ -21,6 +21,7 @@ COMMANDS = (
     "stream",
     "reproduce",
     "attack",
+    "compare",
     "convert",
     "hierarchy lint",
     "hierarchy show",

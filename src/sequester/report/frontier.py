@@ -277,9 +277,16 @@ class _Plot:
             if each.recommended or each.optimum
         ]
         order = sorted(range(len(marks)), key=lambda i: (-_importance(marks[i]), not marks[i].optimum, i))
+        named: set[tuple[int, int]] = set()
+        spots = [(round(x / 2), round(y / 2)) for x, y in dots]
         for i in order:
             mark, (x, y) = marks[i], dots[i]
-            text = shown(mark.label, 26)
+            if spots[i] in named:
+                # Where several are alike, one name is enough.
+                continue
+            named.add(spots[i])
+            others = spots.count(spots[i]) - 1
+            text = shown(mark.label, 26) + (f" and {others} more" if others else "")
             width = _LETTER * columns_of(text)
             away = (_RING if mark.recommended or mark.optimum else _DOT) + 4
             # Beside a mark runs the line of its interval.

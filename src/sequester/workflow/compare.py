@@ -111,7 +111,7 @@ def compare(
     if not isinstance(given, EventTable):
         msg = f"table must be an EventTable, got {type(given).__name__}"
         raise SchemaError(msg)
-    candidates = [_candidate(method) for method in methods]
+    candidates = _candidates(methods)
     if not candidates:
         msg = "methods must be a list of methods with their parameters, such as [BFP2kA(k=2), BFP2kA(k=5)]"
         raise ParameterError(msg)
@@ -169,11 +169,27 @@ def compare_config(
         )
 
 
-def _candidate(method: object) -> Candidate:
-    if not isinstance(method, Method):
-        msg = f"methods must be methods with their parameters, such as BFP2kA(k=2), got {method!r}"
-        raise ParameterError(msg)
-    return Candidate(name=method.name, label=label_of(method.name, method.parameters()), method=method)
+def _candidates(methods: Sequence[object]) -> list[Candidate]:
+    """Name each method by the parameters in which it differs from others of its name."""
+    values: dict[str, list[dict[str, object]]] = {}
+    for method in methods:
+        if not isinstance(method, Method):
+            msg = f"methods must be methods with their parameters, such as BFP2kA(k=2), got {method!r}"
+            raise ParameterError(msg)
+        values.setdefault(method.name, []).append(method.parameters())
+    varied = {
+        name: [key for key in rows[0] if len({repr(row[key]) for row in rows}) > 1]
+        for name, rows in values.items()
+    }
+    return [
+        Candidate(
+            name=method.name,
+            label=label_of(method.name, method.parameters(), varied[method.name]),
+            method=method,
+        )
+        for method in methods
+        if isinstance(method, Method)
+    ]
 
 
 def _compare(
