@@ -74,6 +74,9 @@ def _histories(
 ) -> Sequences | None:
     if released is None or pseudonyms is None or released.symbol is None or original.owners is not None:
         return None
+    if not pseudonyms["person"].is_in(original.persons.implode()).all():
+        # Another original: what it says of these persons is looked at where tables are compared.
+        return None
     return in_order_of(pseudonyms, released, original)
 
 
