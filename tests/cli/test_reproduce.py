@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sequester import reproduce as package
@@ -44,3 +46,20 @@ def test_json_and_wrong_use(run, euclid):
     assert ran.document["claims"][1]["why"] == "it is one"
     assert run("reproduce", "nobody").code == 2
     assert run("reproduce", "euclid-300", "--data", "nowhere").code == 2
+
+
+def test_an_interrupt_says_what_is_kept(run, euclid, monkeypatch):
+    def interrupt(tables):
+        raise KeyboardInterrupt
+
+    planned = Paper.plan
+    monkeypatch.setattr(
+        Paper,
+        "plan",
+        lambda self, data, *, quick: replace(planned(self, data, quick=quick), claims=interrupt),
+    )
+    ran = run("reproduce", "euclid-300", "--out", str(euclid / "here"))
+    assert ran.code == 130
+    assert f"the results so far are kept in {euclid / 'here'}; the same command goes on" in ran.err
+    monkeypatch.setattr(Paper, "plan", planned)
+    assert run("reproduce", "euclid-300", "--out", str(euclid / "here"), "--json").document["resumed"] == 1

@@ -36,10 +36,14 @@ def reproduce(
     from sequester.reproduce.reproduce import reproduce as run  # noqa: PLC0415  (--help need not wait)
 
     terminal = Terminal(json, quiet)
-    with terminal.progress() as progress:
-        found = run(
-            paper, out=out or Path("out") / "reproduce" / paper, data=data, quick=quick, progress=progress
-        )
+    folder = out or Path("out") / "reproduce" / paper
+    try:
+        with terminal.progress() as progress:
+            found = run(paper, out=folder, data=data, quick=quick, progress=progress)
+    except KeyboardInterrupt:
+        if (folder / "cells").exists():
+            terminal.say(f"the results so far are kept in {folder}; the same command goes on from there")
+        raise
     terminal.answer(found.to_json(), _lines(found), made=found.out)
     return DONE
 

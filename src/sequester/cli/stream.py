@@ -42,17 +42,23 @@ def stream(
     from sequester.workflow.stream.stream import stream as run  # noqa: PLC0415  (--help need not wait)
 
     terminal = Terminal(json, quiet)
-    with terminal.progress() as progress:
-        done = run(
-            config,
-            inputs=inputs,
-            out=out,
-            state=state,
-            follow=follow,
-            finish=finish,
-            progress=progress,
-            warn=terminal.warn,
-        )
+    try:
+        with terminal.progress() as progress:
+            done = run(
+                config,
+                inputs=inputs,
+                out=out,
+                state=state,
+                follow=follow,
+                finish=finish,
+                progress=progress,
+                warn=terminal.warn,
+            )
+    except KeyboardInterrupt:
+        if state.exists():
+            terminal.say(f"what was taken is safe in {state}; the same command goes on from there")
+            terminal.keep(f"what was published in {out}")
+        raise
     for each in done.rejected:
         for reason in each.reasons:
             terminal.say(f"error: {each.name} was not taken: {reason}")

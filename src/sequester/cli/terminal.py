@@ -68,6 +68,10 @@ class Terminal:
             msg = f"cannot write the answer: {error.strerror}; {in_place()}"
             raise InputError(msg) from None
 
+    def keep(self, what: object) -> None:
+        """Note what is whole and in its place, also if the run is stopped before its answer."""
+        _made.append(str(what))
+
     def say(self, line: str) -> None:
         """Tell something in passing."""
         mention(plain(line) + "\n")

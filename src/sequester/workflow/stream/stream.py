@@ -148,6 +148,8 @@ def stream(
                 course.tell_repeated()
                 if not follow or stop():
                     break
+                # There is nothing to say while nothing comes.
+                progress(0.0, "")
                 time.sleep(_WAIT)
             if finish:
                 course.finish()
