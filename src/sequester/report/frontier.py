@@ -162,7 +162,8 @@ class _Scale:
         if from_zero and low >= 0:
             low = 0.0
         if high - low < 1e-12:
-            high = low + (abs(low) or 1.0) * 0.1
+            around = (abs(low) or 1.0) * 0.1
+            low, high = (low, high + around) if low == 0 else (low - around, high + around)
         spread = (high - low) * 1.08
         step = _round_step(spread / 5)
         low = math.floor(low / step) * step
@@ -293,6 +294,8 @@ class _Plot:
             places = (
                 (x, y - away, "middle", x - width / 2),
                 (x, y + away + 8, "middle", x - width / 2),
+                (x + _DOT, y - away, "end", x + _DOT - width),
+                (x - _DOT, y - away, "start", x - _DOT),
                 (x + away, y + 4, "start", x + away),
                 (x - away, y + 4, "end", x - away - width),
             )
