@@ -109,6 +109,23 @@ def test_trips_are_called_trips():
         assert "person" not in utility[name].means
 
 
+@pytest.mark.parametrize("kind", ["paths", "trips", "symbols that are made coarser", "classes"])
+def test_the_original_itself_is_as_good_as_can_be(kind):
+    """Whatever is measured: nothing lost is best, trips included."""
+    original = KINDS[kind][1]()
+    release = release_of(kind)
+    pair = Comparison(
+        released=original.sequences, original=original, model=release.model, information_loss=0.0
+    )
+    for name, score in measure_all(pair).items():
+        low, high = score.bounds
+        if name in ("discernibility", "classification_metric", "next_event_accuracy"):
+            continue  # as good as the data allow, which the definitions are held to
+        assert score.value == pytest.approx(max(low, 0) if score.goal == "minimize" else high, abs=1e-12), (
+            name
+        )
+
+
 def test_what_is_known_stays():
     known = {"sim1": Score(value=0.5, goal="maximize", bounds=(0, 1), means="Known.")}
     found = measure_all(pair(["ab", "ab"]), known=known)

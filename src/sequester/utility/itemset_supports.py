@@ -72,16 +72,10 @@ class ItemsetSupports:
     ) -> dict[str, Score]:
         """Count ``lost_itemsets``, and measure ``kl_items`` and ``kl_itemsets``."""
         source = sequences_of(original)
-        column = source.symbol
-        book = source.codebooks[column]
-        before = kernels.prefixspan.weigh_symbols(
-            source.distinct(column).items,
-            source.distinct(column).offsets,
-            source.distinct(column).weights,
-            len(book),
-        )
-        single = np.arange(len(book), dtype=np.int32)
-        after = _count(released, single, np.arange(len(book) + 1, dtype=np.int64), book)
+        book = source.codebooks[source.symbol]
+        single = np.arange(len(book), dtype=np.int32), np.arange(len(book) + 1, dtype=np.int64)
+        # Both sides by one count: a person with several trips counts once.
+        before, after = (_count(side, *single, book) for side in (original, released))
         found = frequent_itemsets(
             original,
             min_support=self.min_support,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sequester.methods.ph import measures
 from sequester.methods.ph.ph import PH
 from sequester.testing import symbol_table
+from sequester.utility import register
 
 SEED = "a sentence that nobody guesses"
 
@@ -19,6 +20,7 @@ def test_too_many_itemsets_are_compared_up_to_a_size(monkeypatch):
 
 def test_itemsets_without_number_are_left_out(monkeypatch):
     monkeypatch.setattr(measures, "MAX_ITEMSETS", 1)
+    monkeypatch.setattr(register, "MAX_PATTERNS", 1)
     release = PH(patterns=[["a", "b"]], min_support=2).apply(symbol_table(["ab", "ab"]), seed=SEED)
     assert "lost_itemsets" not in release.utility
     assert "lost_patterns" in release.utility
