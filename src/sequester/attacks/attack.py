@@ -32,6 +32,8 @@ FEW = 5
 """Candidates that are few where the release claims no other number."""
 KNOWN = (1, 2, 3)
 """Items that somebody may know."""
+NARROWED: tuple[LinkageMeasure, ...] = ("unique", "below_k", "prosecutor", "marketer")
+"""What is counted again once values are narrowed by those that they depend on."""
 
 
 def attack_tables(
@@ -113,7 +115,7 @@ def _adversaries(
     if has_stars:
         yield Linkage(kind=kind, known=known, shown=True)
     if world.narrowing is not None:
-        for measure in get_args(LinkageMeasure):
+        for measure in NARROWED:
             yield Linkage(kind=kind, known=known, measure=measure, k=k, narrowed=True)
     yield Presence(kind=kind, known=known, measure="absence")
     yield Presence(kind=kind, known=known, measure="membership")
