@@ -14,12 +14,12 @@ from sequester.release.purpose import KEEP, KNOWN, QUESTIONS, RECIPIENT, RELEASE
 from sequester.workflow.config import Config
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from sequester.data.table import EventTable
     from sequester.engine import Progress
     from sequester.methods.method import Method
-    from sequester.release.purpose import Service
+    from sequester.release.purpose import Question, Service
 
 CARE = {"public": 10, "partner": 5, "colleague": 3, "service": 5}
 """Recipient to the number of persons among whom somebody is to be hidden, to begin with."""
@@ -116,7 +116,7 @@ class Advice:
         if self.recommended is None:
             said += [f"not {name}: {why}" for name, why in self.refused.items()]
         else:
-            said += ["", self.block.rstrip()]
+            said += ["", *self.block.splitlines()]
         return said
 
 
@@ -220,7 +220,9 @@ def _decide(
         runner_up = _runner_up(first, candidates[1:], refused, fitting)
         notes += _cautions(first, heard)
     else:
-        notes += _other_answers(fitting, heard)
+        # Whom one person's data goes to makes no difference.
+        asked = [each for each in QUESTIONS if each is not RECIPIENT or table.n_owners != 1]
+        notes += _other_answers(fitting, heard, asked)
     return Advice(
         answers=answers,
         shape=_shape(table),
@@ -297,10 +299,12 @@ def _cautions(first: Candidate, answers: Mapping[str, str]) -> list[str]:
     return notes
 
 
-def _other_answers(fitting: Mapping[str, object], answers: Mapping[str, str]) -> list[str]:
+def _other_answers(
+    fitting: Mapping[str, object], answers: Mapping[str, str], questions: Sequence[Question]
+) -> list[str]:
     """Say which single other answer some method serves."""
     notes = []
-    for question in QUESTIONS:
+    for question in questions:
         for answer in question.answers:
             changed = {**answers, question.name: answer}
             served = [name for name in fitting if _serves(name, changed)]

@@ -1,0 +1,183 @@
+"""Advice: every method is recommended for something, what fits is accepted, what fits nothing is said."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import tomllib
+import warnings
+
+import polars as pl
+import pytest
+
+import sequester as sq
+from sequester.errors import ParameterError, SequesterWarning
+from sequester.hierarchies import Hierarchy
+from sequester.methods import METHODS
+from sequester.release.purpose import KEEP, QUESTIONS
+from sequester.testing import history_table, record_table, symbol_table
+from sequester.workflow import advise as advising
+from sequester.workflow.advise import advise
+from sequester.workflow.method_settings import build_method
+
+TREE = Hierarchy.from_tree({"early": ["a", "b"], "late": ["c", "d"]})
+ROWS = ["ab", "abc", "cda", "dab", "ab", "abc", "ba", "ca"] * 8
+
+
+def trips():
+    frame = pl.DataFrame({"who": ["a", "a", "b"], "n": [1, 2, 1], "trip": [1, 2, 1], "stop": ["x", "x", "x"]})
+    return sq.EventTable(frame, sq.Schema(person="who", order="n", trip="trip", symbol="stop"))
+
+
+TABLES = {
+    "symbols": symbol_table(ROWS),
+    "symbols with a hierarchy": symbol_table(ROWS, hierarchy=TREE),
+    "one person": symbol_table(["abcdab" * 3], hierarchy=TREE),
+    "many labels": symbol_table(
+        [[str(n) for n in range(600)]], hierarchy=Hierarchy.from_tree({"x": [str(n) for n in range(600)]})
+    ),
+    "histories": history_table(ROWS),
+    "records": record_table(ROWS),
+    "trips": trips(),
+}
+ANSWERS = list(itertools.product(*(question.answers for question in QUESTIONS)))
+
+
+def by_name(answers):
+    return {question.name: answer for question, answer in zip(QUESTIONS, answers, strict=True)}
+
+
+@pytest.fixture(scope="module")
+def all_advice():
+    with pytest.MonkeyPatch.context() as patch:
+        # What takes a table does not depend on the answers but for k.
+        known = functools.cache(lambda name, k: fitting(TABLES[name], k=k))
+        names = {id(table): name for name, table in TABLES.items()}
+        fitting = advising._fitting
+        patch.setattr(advising, "_fitting", lambda table, k: known(names[id(table)], k))
+        return [
+            (table, answers, advise(table, **by_name(answers)))
+            for table in TABLES.values()
+            for answers in ANSWERS
+        ]
+
+
+def test_every_method_is_recommended_for_something(all_advice):
+    assert {advice.recommended.method.name for _, _, advice in all_advice if advice} == set(METHODS)
+
+
+def test_what_is_recommended_takes_the_data_and_serves_the_answers(all_advice):
+    accepted = set()
+    for table, _, advice in all_advice:
+        if not advice:
+            continue
+        if (id(table), advice.block) not in accepted:
+            accepted.add((id(table), advice.block))
+            method = build_method(tomllib.loads(advice.block)["method"])
+            method.accept(table)
+            assert type(method) is advice.recommended.method
+        service = advice.recommended.method.serves
+        assert advice.answers["known"] in service.known
+        assert advice.answers["keep"] in service.keeps
+        assert advice.answers["release"] in service.release
+        assert advice.answers["recipient"] in service.recipients or table.n_owners == 1
+        assert advice.runner_up is None or advice.runner_up[0] != advice.recommended.method.name
+        assert len(advice.recommended.reasons) >= 3
+
+
+def test_where_nothing_serves_other_answers_or_reasons_are_named(all_advice):
+    served_by = {(id(table), answers): bool(advice) for table, answers, advice in all_advice}
+    for table, answers, advice in all_advice:
+        if advice:
+            continue
+        assert advice.block == ""
+        assert advice.to_json()["recommended"] is None
+        assert set(advice.refused) == set(METHODS)
+        assert "no method serves these answers for this data" in str(advice)
+        served = [note.split()[:2] for note in advice.notes if note.startswith("--")]
+        assert served or "no other answer to a single question is served either" in advice.notes
+        for option, answer in served:
+            changed = {**by_name(answers), option.removeprefix("--"): answer}
+            assert served_by[id(table), tuple(changed.values())], (answers, option, answer)
+
+
+def test_documents_are_json(all_advice):
+    for _, _, advice in all_advice[:: len(ANSWERS) // 3]:
+        assert json.loads(json.dumps(advice.to_json()))["answers"] == dict(advice.answers)
+
+
+@pytest.mark.parametrize(
+    "name", ["symbols", "symbols with a hierarchy", "one person", "histories", "records"]
+)
+def test_parameters_to_begin_with_work(all_advice, name):
+    tried = set()
+    for table, _, advice in all_advice:
+        if table is not TABLES[name] or not advice or advice.recommended.method in tried:
+            continue
+        tried.add(advice.recommended.method)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SequesterWarning)
+            assert build_method(tomllib.loads(advice.block)["method"]).apply(table, seed="x" * 16).verdict
+    assert tried
+
+
+def test_care_grows_with_the_recipient():
+    table = symbol_table(ROWS * 4)
+    ks = [
+        advise(table, recipient=who, known="few", keep="patterns").recommended.parameters["k"]
+        for who in ("public", "partner", "colleague")
+    ]
+    assert ks == [10, 5, 3]
+
+
+def test_c_lies_above_the_share_at_risk():
+    table = history_table(["a"] * 2)
+    advice = advise(table, recipient="partner", known="all", keep="records")
+    assert advice.recommended.parameters == {"k": 2, "c": 0.6}
+
+
+def test_one_person_is_told_so():
+    advice = advise(TABLES["one person"], recipient="public", known="patterns", keep="complete")
+    assert advice.recommended.method.name == "top-down"
+    assert advice.notes[0].startswith("there is one person")
+    assert not advise(TABLES["one person"], recipient="public", known="few", keep="records")
+
+
+def test_many_labels_speak_for_bottom_up():
+    advice = advise(TABLES["many labels"], recipient="service", known="patterns", keep="records")
+    assert advice.recommended.method.name == "bottom-up"
+    assert advice.runner_up[0] == "top-down"
+
+
+def test_repeated_records_carry_their_caution():
+    advice = advise(TABLES["records"], recipient="public", known="time", keep="counts", release="repeated")
+    assert advice.recommended.method.name == "reposition"
+    assert any("Persons with records in several snapshots" in note for note in advice.notes)
+    assert any("sequester attack" in note for note in advice.notes)
+
+
+def test_trips_leave_methods_that_count_trips():
+    advice = advise(TABLES["trips"], recipient="public", known="patterns", keep="patterns")
+    assert not advice
+    assert advice.refused["ph"] == "it needs one sequence per person, and trip makes several"
+    assert "3 trips" in advice.shape
+
+
+def test_a_method_that_says_nothing_is_never_recommended(monkeypatch):
+    monkeypatch.setattr(METHODS["p2ka"], "serves", None)
+    advice = advise(TABLES["symbols"], recipient="public", known="few", keep="patterns")
+    assert advice.recommended.method.name == "prefix-pruning"
+    assert advice.refused["p2ka"] == "it does not say what it is good for"
+
+
+def test_an_empty_table_is_refused_by_every_method():
+    advice = advise(symbol_table([]), recipient="public", known="patterns", keep="patterns")
+    assert not advice
+    assert "none of them occurs" in advice.refused["ph"]
+
+
+def test_unknown_answers_are_refused():
+    words = ", ".join(KEEP.answers)
+    with pytest.raises(ParameterError, match=f"keep must be one of {words}, got 'everything'"):
+        advise(TABLES["symbols"], recipient="public", known="few", keep="everything")
