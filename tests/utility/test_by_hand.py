@@ -26,7 +26,9 @@ from sequester.utility import (
     ValueDivergence,
     draw_queries,
 )
-from utility.cases import sequences, table
+from sequester.utility.window_query import RecordView
+from sequester.utility.window_query import draw_queries as draw_window_queries
+from utility.cases import TREES, sequences, table
 
 
 def test_the_loss_metric_of_the_thesis():
@@ -186,3 +188,19 @@ def test_shares_of_changed_cells_go_by_weight(weights):
     assert release.frame["Q"].to_list() == ["x", "x"]
     assert release.utility["generalized_cells"].value == (0.75 if any(weights) else 0)
     assert ("query_error" in release.utility) == any(weights)
+
+
+@pytest.mark.parametrize(
+    ("weights", "asked"), [((2.0, 1.0), (0.5, 0.25)), ((0.0, 1.0), (0, 0.5)), ((0, 0), (0, 0))]
+)
+def test_window_queries_ask_by_weight(weights, asked):
+    trees = {name: Hierarchy.from_edges(list(TREES[name].items())) for name in TREES}
+    one = np.zeros(1, np.int64)
+    view = RecordView(
+        first=one, last=one, nodes=dict.fromkeys(trees, one), groups=one, shares=np.ones((1, 1))
+    )
+    queries = draw_window_queries(
+        view, trees, weights=dict(zip(trees, weights, strict=True)), length=1, count=2000, seed=0
+    )
+    for name, share in zip(trees, asked, strict=True):
+        assert sum(name in query.below for query in queries) / 2000 == pytest.approx(share, abs=0.05)

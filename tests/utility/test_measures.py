@@ -203,6 +203,17 @@ def test_a_sample_has_the_same_persons_on_both_sides():
     assert sample_persons(alone.sequences, alone, most_events=1)[1] is alone
 
 
+def test_a_sample_of_trips_keeps_whose_they_are():
+    original = KINDS["trips"][1]()
+    part, whole = sample_persons(original.sequences, original, most_events=8)
+    assert whole.n_persons < original.n_persons
+    assert whole.owners.tolist() == part.owners.tolist()
+    assert whole.n_owners == whole.persons.n_unique()
+    assert whole.times.len() == whole.n_events
+    names = dict(zip(whole.owners.tolist(), whole.persons.to_list(), strict=True))
+    assert [names[owner] for owner in whole.owners.tolist()] == whole.persons.to_list()
+
+
 def test_records_are_never_sampled():
     whole = pair(["ab", "ab"], has_persons=False)
     assert whole.sampled(1) is whole

@@ -68,20 +68,28 @@ def _fits(tree: Hierarchy, top: int) -> Shares:
 
 
 def draw_queries(
-    view: RecordView, trees: Mapping[str, Hierarchy], *, length: int, count: int, seed: int
+    view: RecordView,
+    trees: Mapping[str, Hierarchy],
+    *,
+    weights: Mapping[str, float],
+    length: int,
+    count: int,
+    seed: int,
 ) -> list[WindowQuery]:
     """Draw queries over `length` snapshots that at least one of the original records answers.
 
     Around a random record: a random window, of each quasi-identifier a random node above its value or none,
-    and its sensitive value or none.
+    and its sensitive value or none. The quasi-identifiers with most weight are in every other query, those
+    with less in proportion.
     """
+    heaviest = max(weights.values(), default=1.0) or 1.0
     chance = np.random.default_rng([seed, length])
     queries = []
     for row in chance.integers(0, len(view.first), count).tolist():
         start = int(view.first[row]) - int(chance.integers(0, length))
         below = {}
         for name, tree in trees.items():
-            if chance.random() < 0.5:
+            if chance.random() < 0.5 * weights[name] / heaviest:
                 above = tree.ancestors(int(view.nodes[name][row]))
                 below[name] = int(above[chance.integers(0, len(above))])
         value = int(view.shares[view.groups[row]].argmax()) if chance.random() < 0.5 else None

@@ -54,6 +54,7 @@ def measure_queries(
 ) -> Asked:
     """Ask random window queries of the released tables, and compare with the original."""
     trees = {name: table.hierarchies[name] for name in table.schema.quasi}
+    weights = {name: each.weight for name, each in table.schema.quasi.items()}
     column = table.schema.sensitive_columns[0]
     labels = table.sequences.codebooks[column].labels
     groups, shares = told_values(table.sequences.columns[column], len(labels))
@@ -68,7 +69,7 @@ def measure_queries(
     count = max(min(_PER_LENGTH, _MOST_WORK // max(table.n_events, 1) // len(LENGTHS)), 5)
     means = []
     for length in LENGTHS:
-        queries = draw_queries(original, trees, length=length, count=count, seed=0)
+        queries = draw_queries(original, trees, weights=weights, length=length, count=count, seed=0)
         means.append(float(query_errors(released, original, queries, trees).mean()))
     plot = Plot(
         title="Mean error of window queries, by the number of snapshots they span",
