@@ -80,6 +80,10 @@ def test_beliefs_equal_definition(came, published, reach):
         for slot, beliefs in enumerate(expected):
             told = dict(zip(snapshots.values, amounts[slot], strict=True))
             assert told == pytest.approx({value: float(beliefs.get(value, 0)) for value in told}, abs=1e-9)
+    truth = np.minimum(snapshots.published, 1)
+    caught = ArrivalGuess(measure="moved").judge(snapshots, snapshots, moved=truth)
+    expected = oracles.share_caught(moved, published, [set(snapshot) for snapshot in published])
+    assert caught.value == pytest.approx(float(expected))
     risk = ArrivalGuess().judge(snapshots, snapshots)
     naive = [Counter(snapshot) for snapshot in published]
     n_values = len(snapshots.values)

@@ -70,6 +70,16 @@ def mean_belief(amounts, came, n_values):
     return total / n
 
 
+def share_caught(suspected, published, moved):
+    """The share of moved records among suspects; `moved` has those values of which one record was moved."""
+    right = total = Fraction(0)
+    for beliefs, snapshot, values in zip(suspected, published, moved, strict=True):
+        for value, amount in beliefs.items():
+            total += amount
+            right += amount * Fraction(int(value in values), snapshot.count(value))
+    return right / total if total else Fraction(0)
+
+
 def worlds(sizes, values, published, program):
     """Every stream of these sizes from which a program makes what was published."""
     wanted = [Counter(snapshot) for snapshot in published]

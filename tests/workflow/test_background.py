@@ -117,6 +117,18 @@ def test_records_in_snapshots_are_attacked_in_their_folder(tmp_path):
     assert found
 
 
+def test_a_claim_that_is_too_good_is_beaten(tmp_path):
+    write(tmp_path, ["fx", "fy", "fx", "cf", "cz"], "ill")
+    assert attacked(tmp_path, DATA + ILL + REPOSITION + RELEASE)
+    path = tmp_path / "out" / "release" / "certificate.json"
+    certificate = json.loads(path.read_text())
+    certificate["claim"]["parameters"]["l"] = 9
+    path.write_text(json.dumps(certificate))
+    found = attack_release(tmp_path / "out" / "release", original=tmp_path / "release.toml", targets=20)
+    assert not found
+    assert [(risk.name, risk.kind) for risk in found.beaten] == [("confidence", "snapshot")]
+
+
 def test_the_method_of_a_release_is_made_again():
     frame = symbol_table(["abcab", "abcab", "abba", "ab"]).frame
     schema = Schema(person="user", order="step", symbol=Symbol("symbol", Hierarchy.flat()))

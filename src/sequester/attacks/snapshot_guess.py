@@ -86,9 +86,10 @@ class ArrivalGuess:
 
     What came when is worked out as `believe` says. ``arrival`` is the mean belief in the value that a record
     really has, ``surest_arrival`` the largest belief in any value of a snapshot, as far as it is true of the
-    records that came then, ``moved`` the share of records that were moved among those suspected of it. The
-    control is the same person without the reasoning, who takes a snapshot as it is published; for ``moved``,
-    whose reasoning is all there is, values dealt out anew.
+    records that came then, ``moved`` the share of records that were moved among those suspected of it, picked
+    by how many of a snapshot and value are suspected. The control is the same person without the reasoning,
+    who takes a snapshot as it is published; for ``moved``, whose reasoning is all there is, values dealt out
+    anew.
 
     References
     ----------
@@ -216,6 +217,7 @@ def _surest(amounts: Amounts | Counts, came: Counts) -> Share:
 
 
 def _caught(suspected: Amounts, shown: Counts, moved: Counts) -> Share:
-    """Give the share of moved records among those of the snapshots and values that are suspected."""
-    is_suspect = suspected > 0
-    return exactly(float(moved[is_suspect].sum() / max(shown[is_suspect].sum(), 1)))
+    """Give the share of moved records among those picked by how many of their kind are suspected."""
+    total = float(suspected.sum())
+    right = float((suspected * moved / np.maximum(shown, 1)).sum())
+    return exactly(right / total if total else 0.0)
