@@ -380,14 +380,11 @@ def _remarks(found: Comparison) -> Iterator[str]:
         yield f"{each.label}: an adversary ({names}) achieves more than {each.model} claims"
     if found.incomparable:
         yield f"{found.measure} does not mean the same for all methods; the page says what it means for each"
-    absent = [each.label for place, each in enumerate(found.tried) if each.holds and _is_absent(found, place)]
-    if absent:
-        yield (
-            f"not in the drawing, for want of {found.measure} or of anybody to look for: {', '.join(absent)}"
-        )
+    there = [place for place, each in enumerate(found.tried) if each.holds]
+    nobody = [place for place in there if found.risk(place) is None]
+    unmeasured = [place for place in there if found.score(place) is None and place not in nobody]
+    for places, reason in ((nobody, "with nobody to look for"), (unmeasured, f"without {found.measure}")):
+        if places:
+            yield f"not in the drawing, {reason}: {', '.join(found.tried[place].label for place in places)}"
     if sum(bool(each.release) for each in found.tried) > 1:
         yield HANDING_OUT
-
-
-def _is_absent(found: Comparison, place: int) -> bool:
-    return found.risk(place) is None or found.score(place) is None

@@ -15,7 +15,7 @@ from sequester.errors import InputError, ParameterError, SchemaError, SequesterW
 from sequester.testing import record_table, symbol_table
 from sequester.utility.score import Score
 from sequester.workflow import compare as module
-from sequester.workflow.compare import Asked, compare
+from sequester.workflow.compare import compare
 from sequester.workflow.comparison.comparison import Comparison
 from sequester.workflow.comparison.outputs import candidates_csv, page
 from sequester.workflow.comparison.task import Knowledge
@@ -184,10 +184,14 @@ def test_what_must_be_known_is_said_once():
     assert lines[0] == "a short seed"
     assert lines[1] == "ph k=3 failed: our fault; please report this line"
     assert "p2ka k=2: an adversary (prosecutor) achieves more than SequenceKAnonymity claims" in lines
-    assert any("not in the drawing" in line and "ph k=2" in line for line in lines)
+    assert "not in the drawing, without information_loss: ph k=2" in lines
     assert lines[-1].startswith("Hand out one of these releases only.")
     assert "only here" not in lines
 
 
-def test_asked_has_defaults():
-    assert Asked().known == 2
+def test_the_measure_is_chosen_among_those_in_the_drawing():
+    persons = made("halt", 2, 0.2, information_loss=score(0.1), lost_events=score(0.3))
+    records = Tried(method="reposition", label="reposition l=2", utility={"lost_events": score(0.0)})
+    found = Comparison.of([persons, records], knowledge=KNOWLEDGE)
+    assert (found.measure, found.recommended) == ("information_loss", 0)
+    assert list(module._remarks(found)) == ["not in the drawing, with nobody to look for: reposition l=2"]

@@ -71,7 +71,7 @@ class Comparison:
         """Compare what was tried; `measure` and `adversary` are chosen unless told."""
         made = [each for each in tried if each.holds]
         adversary = _shared_adversary(made, adversary)
-        measure = _shared_measure(made, measure)
+        measure = _shared_measure([each for each in made if adversary in each.risks], measure)
         goals = [each.utility[measure].goal for each in made if measure in each.utility]
         goal = goals[0] if goals else "minimize"
         sign = 1 if goal == "minimize" else -1
