@@ -35,12 +35,16 @@ class Row:
     """The number alone."""
     raw: str
     """In the original."""
+    raw_interval: str
+    """Where that lies for everybody."""
     release: str
     """In the release."""
     interval: str
     """Where it lies for everybody, with 95% confidence."""
     control: str
     """In the control."""
+    control_interval: str
+    """Where that lies for everybody."""
     chance: str
     """Without any knowledge."""
     claimed: str
@@ -153,9 +157,11 @@ def _row(risk: Risk, *, drawn: bool = False) -> Row:
         case=", ".join(filter(None, (case.lower(), known))),
         known=risk.known,
         raw=percent(risk.raw.value),
+        raw_interval=_interval(risk.raw),
         release=percent(risk.value),
         interval=_interval(release),
         control=percent(risk.control.value),
+        control_interval=_interval(risk.control),
         chance=percent(risk.baseline),
         claimed="" if risk.bound is None else percent(risk.bound),
         is_within=risk.is_within,
