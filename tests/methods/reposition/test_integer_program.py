@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 
 from methods.reposition.windows import LETTERS, contents, new_window, snapshot
 from oracles import l_diversity, reposition
+from sequester.errors import InternalError
+from sequester.methods.reposition import integer_program
 from sequester.methods.reposition.integer_program import best_arrangement
 
 days_of = st.lists(st.text("abc", max_size=3), min_size=1, max_size=3)
@@ -68,3 +71,10 @@ def test_counts_are_kept():
     for slot in range(2):
         counts = Counter(dict(enumerate(best[:, slot].sum(axis=0).tolist())))
         assert max(counts.values()) * 2 <= counts.total()
+
+
+def test_a_program_that_finds_nothing_is_our_fault(monkeypatch):
+    nothing = SimpleNamespace(x=None, message="no time left")
+    monkeypatch.setattr(integer_program, "milp", lambda *_, **__: nothing)
+    with pytest.raises(InternalError, match="the first window found nothing: no time left"):
+        best_arrangement(np.array([[1, 1]]), level=Fraction(2), mu=np.zeros(1), betas=np.ones(2))
