@@ -145,6 +145,12 @@ def test_the_seed_repeats_the_attack():
         (lambda table: Linkage().run(table, original=table, targets=0), "targets must be at least 1, got 0"),
         (lambda table: Inference().run(table, original=table), "must have protected values"),
         (lambda table: attack_tables(table, original=table, known=[0]), "known must be whole numbers"),
+        (lambda table: attack_tables(table, original=table, known=[]), "whole numbers .* got 'none'"),
+        (lambda table: attack_tables(table, original=table, known="12"), "whole numbers .* got '12'"),
+        (lambda table: attack_tables(table, original=table, known=[True]), "whole numbers .* got True"),
+        (lambda table: attack_tables(table, original=table, known=2), "a list of whole numbers, got 2"),
+        (lambda table: attack_tables(table, original=table, targets=1.5), "a whole number, got 1.5"),
+        (lambda table: attack_tables(table, original=table, targets=True), "a whole number, got True"),
         (lambda table: sequence_risk(table, known=0), "known must be at least 1, got 0"),
     ],
 )

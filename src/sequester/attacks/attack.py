@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
@@ -19,7 +20,7 @@ from sequester.errors import ParameterError
 from sequester.hierarchies.labels import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from sequester._typing import Codes
     from sequester.attacks.adversary import Adversary
@@ -75,10 +76,7 @@ def attack_tables(
     marketer 0.67
     absence 0.0
     """
-    for size in known:
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            msg = f"known must be whole numbers of at least 1, got {size!r}"
-            raise ParameterError(msg)
+    _check_known(known)
     groups = similar_values(original) if groups is None else groups
     world = World.of(
         released,
@@ -104,6 +102,18 @@ def attack_tables(
         risks.append(given_back(world, world.narrowing))
     progress(1.0, "attacked")
     return risks
+
+
+def _check_known(known: object) -> None:
+    """Refuse anything but numbers of items; Python lets anything through."""
+    sizes = list(known) if isinstance(known, Iterable) and not isinstance(known, str) else [known]
+    for size in sizes or ["none"]:
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            msg = f"known must be whole numbers of at least 1, got {size!r}"
+            raise ParameterError(msg)
+    if not isinstance(known, Sequence):
+        msg = f"known must be a list of whole numbers, got {known!r}"
+        raise ParameterError(msg)
 
 
 def _adversaries(

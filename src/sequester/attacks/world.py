@@ -95,6 +95,10 @@ class World:
         engine: Engine | None = None,
     ) -> World:
         """Prepare the tables; `groups` leads from protected labels to groups of similar ones."""
+        given: object = targets  # Python lets anything through.
+        if isinstance(given, bool) or not isinstance(given, int):
+            msg = f"targets must be a whole number, got {given!r}"
+            raise ParameterError(msg)
         if targets < 1:
             msg = f"targets must be at least 1, got {targets}"
             raise ParameterError(msg)
