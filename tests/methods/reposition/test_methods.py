@@ -179,6 +179,14 @@ def test_snapshots_have_the_names_of_their_time(unit, labels):
     assert found.numbers.tolist() == [0, len(labels) - 1]
 
 
+def test_a_table_without_records_has_no_snapshots_and_no_release():
+    frame = pl.DataFrame(schema=dict.fromkeys(["who", "at", "ill"], pl.String))
+    table = sq.EventTable(frame, sq.Schema(person="who", time="at", sensitive={"ill": "all"}))
+    assert timeline(table, "day").labels == ()
+    with pytest.raises(UnattainableError, match="no l above 1 can be kept"):
+        sq.Reposition(l=2, then="none").apply(table, seed=SEED)
+
+
 def test_too_few_values_are_said_at_once():
     with pytest.raises(
         UnattainableError, match=r"needs 3 different values of letter .* at most 2 in any 2 snap"

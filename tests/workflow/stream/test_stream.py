@@ -12,6 +12,7 @@ import pytest
 
 from sequester.errors import InputError
 from sequester.verify import verify
+from sequester.workflow.stream import persons
 from sequester.workflow.stream import stream as module
 from sequester.workflow.stream.state import open_state
 from sequester.workflow.stream.stream import stream
@@ -237,6 +238,18 @@ def test_persons_in_several_snapshots_are_counted_over_the_whole_stream(tmp_path
     third = run(folder)
     assert (third.repeated_persons, third.warnings) == (3, ())
     assert third.to_json()["repeated_persons"] == 3
+
+
+def test_folding_persons_changes_nothing_that_is_published_or_counted(finished, tmp_path, monkeypatch):
+    whole, done = finished
+    monkeypatch.setattr(persons, "MOST_RUNS", 2)
+    folder = make_stream(tmp_path, packed=(0, 4))
+    folded = run(folder, finish=True)
+    assert outputs(folder) == outputs(whole)
+    assert folded.repeated_persons == done.repeated_persons > 0
+    with open_state(folder / "state") as kept:
+        assert kept.size_of_runs()[0] < 2
+        assert kept.part(7)
 
 
 def test_rows_that_are_persons_are_not_counted_as_repeated(tmp_path):
