@@ -148,8 +148,14 @@ def test_without_an_information_loss_there_is_no_loss_per_gain():
 
 
 def test_long_histories_are_not_laid_side_by_side(monkeypatch):
+    """Fewer persons have to do; where one alone is too long, there is no such score."""
+    rows = ["ab", "ab", "ab", "ab"]
+    assert "sample" not in measure_all(pair(rows))["edit_distance"].means
+    monkeypatch.setattr(register_module, "MOST_EDITS", 8)
+    told = measure_all(pair(rows))["edit_distance"].means
+    assert told.endswith("Measured on a random sample of 2 persons.")
     monkeypatch.setattr(register_module, "MOST_EDITS", 3)
-    assert "edit_distance" not in measure_all(pair(["ab", "ab"]))
+    assert "edit_distance" not in measure_all(pair(rows))
 
 
 def test_only_shorter_patterns_are_compared_where_there_are_too_many(monkeypatch):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sequester.privacy.mutual_information import MutualInformationPrivacy
 from sequester.utility.sample import sample_persons
+from sequester.utility.units import units_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.privacy.model import PrivacyModel
     from sequester.utility.score import Score
+
+SAMPLED = "Measured on a random sample of"
+"""How a score says that not everybody was looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +72,13 @@ class Comparison:
             return self
         released, original = sample_persons(self.released, self.original, most_events=most_events)
         return self if original is self.original else replace(self, released=released, original=original)
+
+    def told(self, score: Score) -> Score:
+        """Have a score say that these persons are a sample, unless it says so already."""
+        if SAMPLED in score.means:
+            return score
+        said = f"{SAMPLED} {self.original.n_persons:,} {units_of(self.original).many}."
+        return replace(score, means=f"{score.means} {said}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

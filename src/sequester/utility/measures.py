@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sequester.engine import silent
 from sequester.utility.register import MEASURES
-from sequester.utility.units import units_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,11 +50,6 @@ def measure_all(
         view = views[each.most_events]
         for name, score in each.run(view).items():
             if name not in known:
-                found[name] = score if view is pair else _of_sample(score, view)
+                found[name] = score if view is pair else view.told(score)
     progress(1.0, "measured")
     return found
-
-
-def _of_sample(score: Score, view: Comparison) -> Score:
-    said = f" Measured on a random sample of {view.original.n_persons:,} {units_of(view.original).many}."
-    return replace(score, means=score.means + said)
