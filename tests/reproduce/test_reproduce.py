@@ -132,6 +132,17 @@ def test_tables_figures_and_pages_are_written(tmp_path, paper):
     assert [claim["agrees"] for claim in document["claims"]] == [True, False]
 
 
+def test_results_of_other_experiments_are_not_taken(tmp_path, paper, monkeypatch):
+    grid = Counting([1])
+    paper(grid.plan)
+    reproduce("euclid-300", out=tmp_path / "out")
+    reproduce("euclid-300", out=tmp_path / "out")
+    assert grid.runs == [1]
+    monkeypatch.setattr(module, "experiments_digest", lambda paper: "edited since")
+    reproduce("euclid-300", out=tmp_path / "out")
+    assert grid.runs == [1, 1]
+
+
 def test_a_quick_run_is_a_part_of_the_whole_one(tmp_path, paper):
     grid = Counting([1, 2, 3])
     paper(grid.plan)

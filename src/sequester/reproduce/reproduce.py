@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import importlib.util
 import json
 import os
 from dataclasses import dataclass
@@ -120,7 +122,7 @@ def reproduce(
     plan = paper.plan(None if data is None else Path(data), quick=quick)
     about = {"paper": paper.name, "format": 1}
     put(json.dumps(about).encode(), folder / ABOUT)
-    grid = Grid(folder / CELLS, json.dumps([paper.name, plan.fingerprint]))
+    grid = Grid(folder / CELLS, json.dumps([paper.name, plan.fingerprint, experiments_digest(paper)]))
     tables = grid.run(plan.cells, part(progress, 0.0, 0.9))
     claims = plan.claims(tables)
     for table, frame in tables.items():
@@ -154,6 +156,19 @@ def reproduce(
     put((json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode(), folder / ABOUT)
     progress(1.0, "written")
     return found
+
+
+def experiments_digest(paper: Paper) -> str:
+    """Tell one version of a paper's experiments from another, so that results of older ones are not taken.
+
+    Examples
+    --------
+    >>> len(experiments_digest(find_paper("wang-2010")))
+    64
+    """
+    spec = importlib.util.find_spec(f"sequester.reproduce.{paper.name.replace('-', '_')}")
+    source = b"" if spec is None or spec.origin is None else Path(spec.origin).read_bytes()
+    return hashlib.sha256(source).hexdigest()
 
 
 def _refuse_others(folder: Path, paper: Paper) -> None:
