@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from itertools import pairwise
 
 import polars as pl
 import pytest
@@ -172,3 +174,17 @@ def test_the_document_has_the_numbers_of_the_page(pages):
     assert document["counts"]["events"]["lost"] == 76543
     zips = next(each for each in document["levels"] if each["attribute"] == "ZIP")
     assert {(step["level"], step["cells"]) for step in zips["released"]} == {(0, 20), (1, 20), (3, 20)}
+
+
+@pytest.mark.parametrize("name", ["external", "internal", "plain-external", "plain-internal"])
+def test_headings_come_in_order_and_drawings_say_what_they_show(pages, name):
+    headings = [int(level) for level in re.findall(r"<h([1-6])[ >]", pages[name])]
+    assert headings[0] == 1
+    assert headings.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(headings))
+    for opening in re.findall(r"<svg[^>]*>", pages[name]):
+        assert 'aria-hidden="true"' in opening or re.search(r'role="img" aria-label="[^"]+"', opening), (
+            opening
+        )
+    places = set(re.findall(r' id="([^"]*)"', pages[name]))
+    assert set(re.findall(r'href="#([^"]*)"', pages[name])) <= places
