@@ -11,6 +11,7 @@ from sequester.data.schema import ROW
 from sequester.errors import InputError
 from sequester.hierarchies.labels import counted, quoted
 from sequester.workflow.draft.column import Column
+from sequester.workflow.draft.coordinates import find_coordinates
 from sequester.workflow.draft.guess import Guess
 from sequester.workflow.draft.hierarchies import Proposal, propose_hierarchy
 from sequester.workflow.draft.identifiers import reason_to_drop
@@ -72,6 +73,8 @@ class Draft:
     """What the steward should look at first."""
     released_time: HierarchySettings | None = None
     """How the time could be released, coarsened."""
+    coordinates: tuple[str, str] | None = None
+    """Columns of latitudes and longitudes, which could become regions."""
 
     def with_sensitive(self, names: Iterable[str]) -> Draft:
         """Take the steward's word for what is sensitive: such a column is no quasi-identifier then."""
@@ -194,6 +197,7 @@ def _draft(columns: Sequence[Column], who: Guess, *, may_be_time: bool = True) -
             *_sorted_away(owner, by_name[symbol.column] if symbol is not None else None),
         ),
         released_time=None if {each.column for each in attributes} & said_when else released_time,
+        coordinates=None if owner is None else find_coordinates(known),
     )
 
 

@@ -152,12 +152,28 @@ def _what(draft: Draft) -> Iterator[str]:
         yield f"[data.quasi.{key(each.column)}]"
         yield _hierarchy(each.hierarchy)
         yield ""
+    if draft.coordinates is not None:
+        yield from _place(*draft.coordinates)
     if draft.released_time is not None and draft.when is not None:
         order = "" if draft.person.column == ROW else ", only the order of events"
         yield comment(f"The time itself is not released{order}. To release it, coarsened:")
         yield f"#[data.quasi.{key(draft.when.columns[0])}]"
         yield f"#{_hierarchy(draft.released_time)}"
         yield ""
+
+
+def _place(lat: str, lon: str) -> Iterator[str]:
+    tables = " and ".join(f"[data.quasi.{key(column)}]" for column in (lat, lon))
+    yield comment(
+        "Nobody else was at the same coordinates, to the metre. To release the regions that many cross"
+    )
+    yield comment(f"instead, take the # off, and delete {tables}. A column that numbers")
+    yield comment('trips can be named above, as in: trip = COLUMN; or trip = { gap = "30min" }')
+    yield "#[data.place]"
+    yield f"#lat = {text(lat)}"
+    yield f"#lon = {text(lon)}"
+    yield '#regions = { kind = "density", cell = 250, threshold = 0.02 }'
+    yield ""
 
 
 def _sensitive(draft: Draft) -> Iterator[str]:
