@@ -17,6 +17,8 @@ from sequester.errors import InternalError
 from sequester.methods.reposition import integer_program
 from sequester.methods.reposition.integer_program import best_arrangement
 
+pytestmark = pytest.mark.kernel
+
 days_of = st.lists(st.text("abc", max_size=3), min_size=1, max_size=3)
 
 
