@@ -9,6 +9,7 @@ import pytest
 import sequester as sq
 from attacks.worlds import symbols
 from sequester.attacks import Inference, Linkage, Presence, hold_out
+from sequester.attacks.ground import Ground
 from sequester.errors import InputError, ParameterError, SchemaError
 from sequester.hierarchies import Hierarchy
 
@@ -100,12 +101,44 @@ def test_others_must_be_of_the_same_kind():
         Linkage().run(
             table, original=table, held_out=sq.EventTable(nobody, sq.Schema("who", "n", symbol="page"))
         )
-    letters = {"a": "x", "b": "x"}
-    schemas = [
-        sq.Schema("who", "n", quasi={"q": Hierarchy.from_edges({**letters, **more}.items())})
-        for more in ({}, {"c": "x"})
-    ]
-    frames = [pl.DataFrame({"who": ["1"], "n": [1], "q": [label]}) for label in "ac"]
-    inside, outside = map(sq.EventTable, frames, schemas)
-    with pytest.raises(InputError, match="hierarchies of the original do not have: 'c'"):
-        Linkage().run(inside, original=inside, held_out=outside)
+
+
+def letters_of(labels, edges):
+    frame = pl.DataFrame({"who": [str(n) for n in range(len(labels))], "n": [1] * len(labels), "q": labels})
+    return sq.EventTable(frame, sq.Schema("who", "n", quasi={"q": Hierarchy.from_edges(edges.items())}))
+
+
+def test_hierarchies_of_both_are_put_together():
+    inside = letters_of(["a", "b"], {"a": "x", "b": "x"})
+    outside = letters_of(["a", "c"], {"a": "x", "c": "x"})
+    trees = {"q": Hierarchy.from_edges([("a", "x"), ("b", "x")])}
+    coarse = pl.DataFrame({"who": ["1", "2"], "n": [1, 1], "q": ["x", "x"]})
+    released = sq.EventTable(coarse, sq.Schema("who", "n", quasi=trees, released=True))
+    risk = Linkage(measure="candidates").run(released, original=inside, held_out=outside, targets=20)
+    # Whoever has c may be behind x as well as whoever has a.
+    assert (risk.value, risk.control.value) == (0.5, 0.5)
+    absence = Presence().run(inside, original=inside, held_out=outside, targets=20)
+    assert (absence.value, absence.control.value) == (0, 0.5)
+
+
+def test_weeks_of_others_join_those_of_the_original():
+    def stays(days):
+        frame = pl.DataFrame({"who": [str(n) for n in days], "n": [1] * len(days), "days": days})
+        return sq.EventTable(frame, sq.Schema("who", "n", quasi={"days": Hierarchy.intervals([7, 28])}))
+
+    inside, outside = stays([1, 3, 9]), stays([2, 5, 40])
+    ground = Ground.of(inside, outside)
+    tree = ground.trees[0]
+    assert {"1", "2", "3", "5", "9", "40", "[0:6]", "[28:55]"} <= {*tree.labels}
+    assert tree.leaves[tree.node("[0:6]")] == 7
+    assert tree.leaves[tree.node("[28:55]")] == 28
+
+
+def test_hierarchies_that_contradict_each_other_are_refused():
+    inside = letters_of(["a"], {"a": "x"})
+    with pytest.raises(InputError, match="'a' lies below 'x' in the original, and below 'y' elsewhere"):
+        Linkage().run(inside, original=inside, held_out=letters_of(["c"], {"a": "y", "c": "y"}))
+    frame = pl.DataFrame({"who": ["1"], "n": [1], "q": ["c"]})
+    bare = sq.EventTable(frame, sq.Schema("who", "n", sensitive={"q": ["c"]}))
+    with pytest.raises(InputError, match="column 'q' has values that the hierarchy"):
+        Linkage().run(inside, original=inside, held_out=bare)

@@ -9,9 +9,10 @@ import numpy as np
 
 from sequester import kernels
 from sequester.attacks.protected import value_names
-from sequester.errors import ParameterError
+from sequester.errors import InputError, ParameterError
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import ROOT
+from sequester.hierarchies.outline import Outline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -123,7 +124,11 @@ class Ground:
 
 def _tree(original: EventTable, others: Sequence[EventTable], column: str) -> Hierarchy:
     if column in original.hierarchies:
-        return original.hierarchies[column]
+        tree = original.hierarchies[column]
+        for other in others:
+            if column in other.labels and not all(label in tree for label in other.labels[column]):
+                tree = _merged(tree, other.hierarchies.get(column), column)
+        return tree
     labels = set(original.labels[column])
     for other in others:
         if original.symbol is not None and other.symbol is not None:
@@ -131,6 +136,27 @@ def _tree(original: EventTable, others: Sequence[EventTable], column: str) -> Hi
         else:
             labels.update(other.labels.get(column, ()))
     return Hierarchy.from_edges((label, ROOT) for label in sorted(labels - {ROOT}))
+
+
+def _merged(tree: Hierarchy, other: Hierarchy | None, column: str) -> Hierarchy:
+    """Put two trees of one column together; what is in both must lie below the same."""
+    parents: dict[str, str] = {}
+    sizes: dict[str, int] = {}
+    for each in (tree, other):
+        if each is None:
+            msg = f"column {column!r} has values that the hierarchy of the original does not have"
+            raise InputError(msg)
+        for node in range(1, len(each)):
+            label, above = each.labels[node], each.labels[each.parent[node]]
+            if parents.setdefault(label, above) != above:
+                msg = (
+                    f"column {column!r} has two hierarchies: {label!r} lies below {parents[label]!r} in the "
+                    f"original, and below {above!r} elsewhere"
+                )
+                raise InputError(msg)
+            if each.subtree_end[node] > node + 1:
+                sizes[label] = max(sizes.get(label, 0), int(each.leaves[node]))
+    return Hierarchy.from_outline(Outline(parents, sizes=sizes))
 
 
 def _protected(
