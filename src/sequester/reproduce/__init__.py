@@ -45,6 +45,11 @@ PAPERS = {
     each.name: each
     for each in (
         Paper(
+            name="gwadera-2013",
+            title="Permutation-Based Sequential Pattern Hiding",
+            reference="R. Gwadera, A. Gkoulalas-Divanis, G. Loukides, ICDM 2013",
+        ),
+        Paper(
             name="pensa-2008",
             title="Pattern-Preserving k-Anonymization of Sequences and its Application to Mobility Data "
             "Mining",
@@ -69,7 +74,7 @@ def find_paper(name: str) -> Paper:
     'Anonymizing Temporal Data'
     >>> find_paper("wang")
     Traceback (most recent call last):
-    sequester.errors.InputError: PAPER must be one of pensa-2008, wang-2010, got 'wang'
+    sequester.errors.InputError: PAPER must be one of gwadera-2013, pensa-2008, wang-2010, got 'wang'
     """
     if name not in PAPERS:
         msg = f"PAPER must be one of {', '.join(PAPERS)}, got {name!r}"

@@ -1,0 +1,124 @@
+"""The experiments of Gwadera et al. (2013), on small tables, and what the slides say of made results."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import polars as pl
+import pytest
+
+from oracles import pattern_hiding
+from oracles.sequences import is_subsequence, support
+from sequester.reproduce import gwadera_2013
+from sequester.reproduce.gwadera_2013 import METHODS, Source, choose, forbid, hide, made_baskets
+from sequester.reproduce.gwadera_2013_claims import BASKETS, CLICKS, DRAWINGS, LONG, claims
+from sequester.testing import symbol_table
+
+ROWS = ["abcd", "abcd", "abc", "acbd", "bcda", "dabc", "cab", "abd", "bd", "abcde"] * 3
+SMALL = Source(
+    role=CLICKS, about="rows", load=partial(symbol_table, ROWS), min_supports=(8,), n_patterns=(3,)
+)
+
+
+def test_patterns_are_chosen_over_all_ranks_of_each_length():
+    table = symbol_table(ROWS)
+    chosen = choose(table, 8, 5, (2, 3))
+    assert sorted(map(len, chosen)) == [2, 2, 2, 3, 3]
+    supports = [support(pattern, ROWS) for pattern in chosen]
+    assert min(supports) >= 8
+    assert supports[0] == max(supports)
+    assert choose(table, 31, 5, (2, 3)) == []
+
+
+def test_forbidden_are_orders_that_nobody_has():
+    table = symbol_table(["ab", "ac"])
+    all_of_them = forbid(table, [("a", "b", "c")], 100)
+    assert all_of_them
+    assert all(not is_subsequence(order, row) for row in ("ab", "ac") for order in all_of_them)
+    assert len(forbid(table, [("a", "b", "c")], 50)) == round(len(all_of_them) / 2)
+    assert forbid(table, [("a", "b", "c")], 0) == []
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_cell_counts_side_effects_as_the_definition_does(name, monkeypatch):
+    seen = {}
+    kept = METHODS[name].measure
+
+    def measure(self, outcome, table, **how):
+        seen["rows"] = ["".join(row) for row in outcome.sequences.to_rows()]
+        return kept(self, outcome, table, **how)
+
+    monkeypatch.setattr(METHODS[name], "measure", measure)
+    (row,) = hide(SMALL, 8, 3, 0, name)
+    secrets = choose(symbol_table(ROWS), 8, 3, (2, 3, 4))
+    lost, ghosts = pattern_hiding.side_effects(secrets, seen["rows"], ROWS, 8, 5)
+    assert (row["lost"], row["ghosts"], row["hidden"]) == (len(lost), len(ghosts), len(secrets))
+    assert row["seconds"] >= 0
+
+
+def test_the_plan_has_every_method_once_where_nothing_is_forbidden(monkeypatch):
+    tables = {"clicks": ROWS, "baskets": ROWS[:10]}
+    monkeypatch.setattr(gwadera_2013, "made_clicks", lambda _: symbol_table(tables["clicks"]))
+    monkeypatch.setattr(gwadera_2013, "made_baskets", lambda *_: symbol_table(tables["baskets"]))
+    plan = gwadera_2013.plan(None, quick=True)
+    long_rows = [cell.parameters for cell in plan.cells if cell.parameters["data"] == LONG]
+    assert [(each["method"], each["forbidden"]) for each in long_rows] == [
+        ("PH", 0),
+        ("SBSH", 0),
+        ("Abul", 0),
+        ("PH", 30),
+    ]
+    assert len(plan.sources) == 3
+    assert len(plan.cells) == 2 * 3 + 3 + 4
+
+
+def test_baskets_are_rows_of_items():
+    table = made_baskets(50, 3.0, 40)
+    assert table.n_persons == 50
+    assert table.symbol == "item"
+
+
+def results(better):
+    """A table in which PH is `better` than SBSH, or worse."""
+    rows = []
+    for data, forbidden in ((CLICKS, 0), (BASKETS, 0), (LONG, 0), (LONG, 30)):
+        for method in ("PH", "SBSH", "Abul"):
+            if method != "PH" and forbidden:
+                continue
+            good = (method == "PH") == better
+            rows.append(
+                {
+                    "data": data,
+                    "min_support": 10,
+                    "patterns": 10,
+                    "forbidden": forbidden,
+                    "method": method,
+                    "side_effects": 10.0 if good else 20.0,
+                    "ghost_share": 0.0 if good else 0.1,
+                    "lost_itemset_share": 0.0 if good else 0.1,
+                    "kl_items": 0.1 if good else 1.0,
+                    "kl_itemsets": 0.1 if good else 1.0,
+                    "seconds": (2.0 if method == "PH" else 1.0)
+                    if better
+                    else (9.0 if method == "PH" else 1.0),
+                }
+            )
+    return {"hidden": pl.DataFrame(rows)}
+
+
+def test_claims_agree_where_permutation_wins():
+    found = claims(results(better=True))
+    assert len(found) == 8
+    assert all(claim.agrees for claim in found)
+    assert "10 side effects beside 20 of SBSH, +50% fewer" in found[0].measured
+
+
+def test_claims_say_why_where_it_does_not():
+    found = claims(results(better=False))
+    assert not any(claim.agrees for claim in found)
+    assert all(claim.why for claim in found)
+
+
+def test_every_figure_is_of_the_one_table():
+    assert {drawing.table for drawing in DRAWINGS} == {"hidden"}
+    assert len({drawing.name for drawing in DRAWINGS}) == len(DRAWINGS) == 8
