@@ -215,7 +215,7 @@ def moves(source: Source, level: int, cost: str, window: int | str) -> Rows:
             "snapshots_in_window": size,
             "suppressed": lost / n_records,
             "unavoidable": unavoidable,
-            "avoidable": lost / n_records - unavoidable,
+            "avoidable": max(lost / n_records - unavoidable, 0.0),
             "moved": float((found > 0).sum()) / n_records,
             "mean_distance": float(found.mean()) if found.size else 0.0,
             "loss_per_record": float(mu[found].sum() + _FAR * lost) / n_records,

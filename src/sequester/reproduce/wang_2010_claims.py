@@ -11,7 +11,7 @@ from sequester.reproduce.plan import Claim, Drawing
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-WHOLE = "whole stream"
+WHOLE = "all"
 """The window that holds everything."""
 _MOST_LOST = 0.5
 """Where no method can publish more than this share of records, it does not matter which one is used."""
@@ -22,7 +22,7 @@ _NEARLY = 0.05
 _BY_WINDOW: dict[str, Any] = {
     "table": "moves",
     "x": "window",
-    "x_title": "snapshots in the window",
+    "x_title": "snapshots in the window; all of the stream",
     "series": "l",
     "panel": "data",
     "where": {"cost": "quadratic"},
