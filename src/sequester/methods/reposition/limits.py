@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from sequester.hierarchies.labels import counted
-
 ONE_RECORD = (
     "A published snapshot has at most one record of each person. The program saw to that; nobody can check "
     "it in the release, because records carry no person."
@@ -46,6 +44,9 @@ def in_several(n_persons: int) -> str:
     >>> in_several(1)[:50]
     '1 person has records in several published snapshot'
     """
+    # `sequester methods` need not wait for polars.
+    from sequester.hierarchies.labels import counted  # noqa: PLC0415
+
     who = counted(n_persons, "person has", "persons have")
     return (
         f"{who} records in several published snapshots; they are not protected against somebody who knows in "
