@@ -78,6 +78,14 @@ def test_with_one_protected_value_there_is_nothing_left_to_find_out():
 
 
 @pytest.mark.filterwarnings("ignore::sequester.errors.SequesterWarning")
+def test_what_nobody_has_is_not_known():
+    table = ills(ROWS, {"ill": ["plague"]})
+    risks = attack_tables(table, original=table, known=(1,), targets=4)
+    assert "protected" not in {risk.kind for risk in risks}
+    assert {risk.value for risk in risks if risk.name == "confidence"} == {0}
+
+
+@pytest.mark.filterwarnings("ignore::sequester.errors.SequesterWarning")
 def test_nobody_has_a_protected_value_outside():
     table = ills(ROWS, {"ill": ["gout", "flu"]})
     others = table.only((table.frame["who"] == "4").to_numpy())

@@ -65,7 +65,12 @@ def kinds_for(table: EventTable, ground: Ground) -> tuple[PieceKind, ...]:
         "generalized": any(tree.height > 1 for tree in ground.trees[: ground.n_open]),
         "gaps": table.times is not None,
         "sensitive": bool(ground.is_item[int(ground.starts[ground.n_open]) :].any()),
-        "protected": bool(ground.names),
+        "protected": any(
+            label in table.protected[attribute]
+            for attribute, sensitive in table.schema.sensitive.items()
+            for column in sensitive.columns
+            for label in table.labels[column]
+        ),
     }
     return tuple(kind for kind in get_args(PieceKind) if wanted.get(kind, True))
 
