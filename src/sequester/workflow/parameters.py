@@ -6,6 +6,7 @@ import ast
 import inspect
 import textwrap
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
 from itertools import pairwise
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -69,6 +70,7 @@ def parameters_of(method: type[Method]) -> tuple[Parameter, ...]:
     )
 
 
+@cache
 def _attribute_docstrings(owner: type) -> dict[str, str]:
     """Find the text below each field, in the class and in those it inherits from."""
     found: dict[str, str] = {}
