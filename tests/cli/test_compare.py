@@ -111,7 +111,7 @@ def test_what_cannot_be_kept_is_a_row_and_exit_1(run, clicks):
         (["--set", "kk=2"], "--set kk: none of the methods has this parameter"),
         (["--set", "k=1"], "--set k: k must be at least 2, got 1"),
         (["--set", "k=x"], "--set k: k must be a whole number"),
-        (["--methods", "halt"], "halt k=2: c is missing"),
+        (["--methods", "halt"], "halt k=2: c and p are missing; --set gives them values"),
         (["--methods", "ph"], "ph: patterns must have at least one pattern"),
         (["--methods", "cblda", "--set", "c=0.5"], "cblda: cblda needs quasi-identifiers"),
         (["--adversary", "mallory"], "adversary must be one of found, marketer"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sequester.errors import InputError
 from sequester.methods import METHODS
-from sequester.workflow.comparison.candidate import Candidate, label_of
+from sequester.workflow.comparison.candidate import Candidate, label_of, told
 from sequester.workflow.method_settings import build_method
 from sequester.workflow.parameters import parameters_of
 
@@ -185,11 +185,26 @@ def _points(
         try:
             method = build_method({"name": name, **given}, folder)
         except InputError as error:
-            reason = "; ".join(line.removeprefix("method.").removeprefix("method: ") for line in error.lines)
-            yield Candidate(name=name, label=label, misfit=reason, given=given)
+            yield Candidate(name=name, label=label, misfit=_reason(error.lines), given=given)
         else:
             label = label_of(name, method.parameters(), varied)
             yield Candidate(name=name, label=label, method=method, given=given)
+
+
+def _reason(lines: Sequence[str]) -> str:
+    """Say in one line why no method can be made.
+
+    Examples
+    --------
+    >>> _reason(["method.c is missing; it must be a number", "method.p is missing; it must be a number"])
+    'c and p are missing; --set gives them values'
+    """
+    missing = [found[1] for line in lines if (found := re.match(r"method\.(\w+) is missing;", line))]
+    if len(missing) < len(lines):
+        return told([line.removeprefix("method.").removeprefix("method: ") for line in lines])
+    if len(missing) == 1:
+        return f"{missing[0]} is missing; --set gives it a value"
+    return f"{', '.join(missing[:-1])} and {missing[-1]} are missing; --set gives them values"
 
 
 def _inherited(name: str, own: Mapping[str, Any], declared: Sequence[Parameter]) -> dict[str, Any]:
