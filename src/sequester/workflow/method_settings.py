@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from sequester.methods.method import Method
 
 
+@cache
 def method_model(method: type[Method]) -> type[BaseModel]:
     """Make the model of ``[method]`` for one method, so that a new method needs no line here."""
     declared: dict[str, Any] = {"name": (Literal[method.name], Field(description="The method."))}
