@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
+import sys
 
 import polars as pl
 import pytest
@@ -17,6 +19,7 @@ from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.errors import HierarchyError, ParameterError, SchemaError
 from sequester.hierarchies.hierarchy import Hierarchy
+from sequester.methods import BFP2kA
 
 NOON = dt.datetime(2024, 5, 13, 12, tzinfo=dt.UTC)
 CELL = 1000.0
@@ -317,11 +320,66 @@ def test_senseless_parameters(make, message):
 
 
 def test_h3_says_which_extra_it_needs(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "h3", None)
+    monkeypatch.setitem(sys.modules, "h3", None)
     with pytest.raises(HierarchyError, match=r"h3 needs the extra geo.*sequester\[geo\]"):
         table(points(("a", 0, 0, 0)), H3Regions(8))
     with pytest.raises(HierarchyError, match="extra geo"):
         Hierarchy.h3([7, 5]).build(["8828308281fffff"], column="cell")
+
+
+class Squares:
+    """What h3 does, with squares: a cell has four children; its name is resolution, row and column."""
+
+    @staticmethod
+    def latlng_to_cell(lat, lng, res):
+        return f"{res}.{math.floor(lat * 2**res)}.{math.floor(lng * 2**res)}"
+
+    @staticmethod
+    def get_resolution(cell):
+        return int(cell.partition(".")[0])
+
+    @staticmethod
+    def is_valid_cell(cell):
+        return cell.count(".") == 2
+
+    @staticmethod
+    def cell_to_parent(cell, res):
+        fine, row, column = map(int, cell.split("."))
+        return f"{res}.{row >> (fine - res)}.{column >> (fine - res)}"
+
+    @staticmethod
+    def cell_to_boundary(cell):
+        res, row, column = map(int, cell.split("."))
+        return tuple(((row + y) / 2**res, (column + x) / 2**res) for y, x in ((0, 0), (0, 1), (1, 1), (1, 0)))
+
+    @classmethod
+    def cell_to_latlng(cls, cell):
+        (south, west), _, (north, east), _ = cls.cell_to_boundary(cell)
+        return (south + north) / 2, (west + east) / 2
+
+
+def test_cells_of_a_library_become_regions_under_their_parents(monkeypatch):
+    monkeypatch.setitem(sys.modules, "h3", Squares)
+    frame = points(*((user, minute, 2 * minute, 0) for user in "abc" for minute in (0, 1, 9)))
+    made = table(frame, H3Regions(7), time_of_day=[6, 18])
+    visits = made.sequences.to_rows()[0]
+    places = frame.select("lat", "lon").head(3).rows()
+    expected = [Squares.latlng_to_cell(*place, 7) for place in places]
+    assert [visit.partition("@")[0] for visit in visits] == list(dict.fromkeys(expected))
+    tree = made.hierarchies["region"]
+    assert tree.generalize(visits[0], tree.height) == "*"
+    assert any(
+        tree.generalize(visits[0], level) == Squares.cell_to_parent(expected[0], 6)
+        for level in range(tree.height)
+    )
+    release = BFP2kA(k=3).apply(made, seed="a sentence nobody guesses")
+    assert release.table.sequences.to_rows() == [visits] * 3
+    outlined = json.loads(release.regions.geojson(expected))
+    assert {each["properties"]["region"] for each in outlined["features"]} == {*expected}
+    built = Hierarchy.h3([5, 3]).build(expected, column="cell")
+    assert built.generalize(expected[0], 1) == Squares.cell_to_parent(expected[0], 5)
+    with pytest.raises(HierarchyError, match="no H3 cell: 'x'"):
+        Hierarchy.h3([7]).build(["x"], column="cell")
 
 
 def test_h3_resolutions_get_coarser():
