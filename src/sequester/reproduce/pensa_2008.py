@@ -54,7 +54,7 @@ NOTES = (
     ),
 )
 """What a reader must know."""
-_MOST_PATTERNS, _MOST_PATTERNS_QUICK = 1_000_000, 50_000
+_MOST_PATTERNS, _MOST_PATTERNS_QUICK = 200_000, 50_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ def sources_of(data: Path | None, *, quick: bool) -> list[Source]:
     """List the data: public sets where they are given."""
     densities = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1)
     if data is None:
-        made = partial(made_trips, 10_000 if quick else 40_000)
+        made = partial(made_trips, 10_000 if quick else 20_000)
         about = "trips of the generator, between home, work and shops, with a point every 20 seconds"
         return [Source(name="trips", about=about, load=_kept(made), thresholds=densities, ks=KS)]
     sparse = (0.002, 0.005, 0.01, 0.02, 0.03, 0.05)
