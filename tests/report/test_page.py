@@ -20,6 +20,7 @@ from sequester.data.table import EventTable
 from sequester.hierarchies import Hierarchy
 from sequester.privacy.model import Verdict
 from sequester.report import external_page, internal_page
+from sequester.report.document import internal_document
 from sequester.utility.score import Score
 
 PAGES = pytest.mark.parametrize("page", [external_page, internal_page])
@@ -207,7 +208,7 @@ def test_changes_are_counted_by_person_where_they_name_persons(make_release):
 
 def test_pseudonyms_and_seed_are_on_no_page(make_release):
     release = make_release()
-    for page in (external_page(release), internal_page(release)):
+    for page in (external_page(release), internal_page(release), internal_document(release)):
         assert "ALICE" not in page
         assert "SEED-KEPT" not in page
         assert "p0000000000000000" not in page

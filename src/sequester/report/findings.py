@@ -33,6 +33,9 @@ class Timings:
     >>> phases = (Phase(name="reading", seconds=0.5), Phase(name="protecting", seconds=2.0))
     >>> Timings(phases=phases, peak_bytes=300_000_000).seconds
     2.5
+    >>> short = Phase(name="checked", seconds=0.001)
+    >>> [each.name for each in Timings(phases=(*phases, short), peak_bytes=0).longest]
+    ['reading', 'protecting', 'everything else']
     """
 
     phases: tuple[Phase, ...]
