@@ -1,9 +1,8 @@
 """Reposition: equality with exhaustive search, then time, memory and growth; the durable stream; the program.
 
 Run: python benchmarks/bench_reposition.py [equality feed program durable constant] [--records N] [--days N]
-Times are of the process (its own work) beside those of the wall, because other work may run on the machine.
-The bar of feed, which is one thread, counts for its own time, those of the durable stream for the wall.
-Exits 1 where an answer differs or a bar is missed.
+Bars are held against the wall; the time of the process itself stands beside it, because other work may run on
+the machine. Exits 1 where an answer differs or a bar is missed.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ import polars as pl
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from ledger import growth, note
 from oracles import reposition as oracle
 from sequester.methods.reposition.costs import Costs
 from sequester.methods.reposition.integer_program import best_arrangement
@@ -67,9 +67,10 @@ def equality(count=200):
             window.feed(np.array(values, np.int32))
             if abs(window.loss() - best) > 1e-9:
                 print(f"{values}: {window.loss()}, by exhaustive search {best}")
-                return False
-    print(f"equal to exhaustive search on {count} random streams")
-    return True
+                return note(
+                    "equality", f"{count} random streams: the cost that exhaustive search finds", False
+                )
+    return note("equality", f"{count} random streams: the cost that exhaustive search finds", True)
 
 
 def contents(window, number):
@@ -110,17 +111,16 @@ def feed_rate(n_records, n_days, n_values=VALUES):
 def feed(n_records, n_days):
     sizes = (n_records // 4, n_records // 2, n_records)
     rates = [feed_rate(size, n_days) for size in sizes]
-    times = [size / own for size, (own, _) in zip(sizes, rates, strict=True)]
-    exponent = np.polyfit(np.log(sizes), np.log(times), 1)[0]
+    times = [size / wall for size, (_, wall) in zip(sizes, rates, strict=True)]
     for n_values in (20, 1000):
-        feed_rate(n_records, n_days, n_values)
-    own = rates[-1][0]
-    print(
-        f"{own / 1e6:.1f} M records/s with {VALUES} values and window {WINDOW} "
-        f"(bar {FEED_RATE / 1e6:g} M/s); time grows with size to the power of {exponent:.2f}; "
-        f"peak memory {peak():,.0f} MB"
-    )
-    return own >= FEED_RATE
+        _, wall = feed_rate(n_records, n_days, n_values)
+        note("rate", f"records through feed, {n_values} values, window {WINDOW}", wall)
+    own, wall = rates[-1]
+    what = f"records through feed, {VALUES} values, window {WINDOW}"
+    note("rate", f"{what}, of the process's own time", own)
+    note("memory", what, 2**20 * peak())
+    note("growth", f"{sizes[0]:,} to {sizes[-1]:,} records a day", growth(sizes, times))
+    return note("rate", what, wall, bar=FEED_RATE)
 
 
 def constant(n_records):
@@ -134,11 +134,9 @@ def constant(n_records):
     for number in range(HUGE // n_records):
         window.feed(days[number % len(days)])
     wall = time.perf_counter() - wall
-    print(
-        f"{HUGE:,} records through feed in {wall:.1f} s; peak memory {before:,.0f} MB before, "
-        f"{peak():,.0f} MB after (bar: constant)"
-    )
-    return peak() <= MOST_GROWTH * before
+    what = f"{HUGE:,} records through feed"
+    note("seconds", what, wall)
+    return note("memory", f"{what}: constant", 2**20 * peak(), bar=2**20 * MOST_GROWTH * before)
 
 
 def durable(n_records, n_days):
@@ -169,15 +167,13 @@ def durable(n_records, n_days):
         stream(folder / "c.toml", **places)
         own, wall = time.process_time() - own, time.perf_counter() - wall
         total = n_records * n_days
-        print(
-            f"durable stream, Parquet in and out, {n_days} days of {n_records:,}: {total / wall:,.0f} "
-            f"records/s by the wall ({total / own:,.0f} of its own time, all threads; bar {DURABLE_RATE:,})"
-        )
+        what = f"records, Parquet in and out, durable, {n_days} days of {n_records:,}"
+        note("rate", f"{what}, of the process's own time, all threads", total / own)
+        fine = note("rate", what, total / wall, bar=DURABLE_RATE)
         again = time.perf_counter()
         stream(folder / "c.toml", **places)
         again = time.perf_counter() - again
-        print(f"restart with nothing to do: {again:.2f} s (bar {RESTART_SECONDS:g} s)")
-        return total / wall >= DURABLE_RATE and again <= RESTART_SECONDS
+        return note("seconds", "restart with nothing to do", again, bar=RESTART_SECONDS) and fine
 
 
 def program(n_records, n_values=20):
@@ -196,10 +192,9 @@ def program(n_records, n_values=20):
     distance = np.arange(WINDOW)[None, :] - np.arange(WINDOW)[:, None]
     moved = (best.sum(axis=2) * mu[np.maximum(distance, 0)]).sum()
     exact = moved + (present.sum(axis=0) - best.sum(axis=(0, 1))) @ betas
-    print(
-        f"first window, {n_values} values, {n_records:,} a day: grown {grown:.4f} s at cost {loss:,.0f}, "
-        f"integer program {took:.2f} s at cost {exact:,.0f} (persons not considered)"
-    )
+    what = f"first window, {n_values} values, {n_records:,} a day"
+    note("seconds", f"{what}: grown, at cost {loss:,.0f}", grown)
+    note("seconds", f"{what}: by the integer program, at cost {exact:,.0f}, persons not considered", took)
     return exact <= loss
 
 
