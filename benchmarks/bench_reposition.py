@@ -49,6 +49,7 @@ def day(chance, n_records, n_values=VALUES):
 
 
 def equality(count=200):
+    what = f"{count} random streams: the cost that exhaustive search finds"
     chance = np.random.default_rng(5)
     for _ in range(count):
         size, level = int(chance.integers(1, 4)), int(chance.integers(2, 4))
