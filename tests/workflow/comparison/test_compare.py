@@ -32,15 +32,15 @@ def told(found):
 
 def test_the_same_results_whatever_order_they_come_in(tmp_path):
     table = symbol_table(ROWS)
-    methods = [sq.BFP2kA(k=3), sq.PrefixPruning(k=2), sq.BFP2kA(k=99)]
+    methods = [sq.BFP2kA(k=2), sq.BFP2kA(k=99)]
     one = compare(table, methods, seed=SEED, at_once=1, targets=50)
-    other = compare(table, methods[::-1], seed=SEED, at_once=3, targets=50, out=tmp_path / "out")
+    other = compare(table, methods[::-1], seed=SEED, at_once=2, targets=50, out=tmp_path / "out")
     assert told(one) == [replace(each, report="") for each in told(other)[::-1]]
-    assert [each.state for each in one.tried] == ["made", "made", "unattainable"]
-    assert "k = 99" in one.tried[2].reason or "99" in one.tried[2].reason
-    assert all(0 <= one.risk(place).value <= 1 for place in (0, 1))
-    assert one.risk(2) is None
-    assert one.tried[one.recommended].holds
+    assert [each.state for each in one.tried] == ["made", "unattainable"]
+    assert "99" in one.tried[1].reason
+    assert 0 <= one.risk(0).value <= 1
+    assert one.risk(1) is None
+    assert one.recommended == 0
     # The same call again finds everything, and runs nothing.
     assert told(_without_running(table, methods[::-1], tmp_path / "out")) == told(other)
 

@@ -156,3 +156,14 @@ def test_a_result_without_its_page_or_release_is_made_again(tmp_path):
         assert store.load("k") == tried
         document = json.loads((store.folder / RESULTS / "k.json").read_text())
         assert document["holds"]
+
+
+def test_what_a_killed_run_had_begun_to_write_goes(tmp_path):
+    with opened(tmp_path / "out") as store:
+        store.save("k", Tried(method="p2ka", label=""))
+    begun = [tmp_path / "out" / name / ".page.html.x1.partial" for name in (".", RESULTS, REPORTS)]
+    for path in begun:
+        path.write_text("half")
+    with opened(tmp_path / "out") as store:
+        assert not any(path.exists() for path in begun)
+        assert store.load("k") is not None

@@ -86,6 +86,10 @@ class Store:
         self.folder.chmod(0o700)
         for name in (RESULTS, REPORTS):
             (self.folder / name).mkdir(mode=0o700, exist_ok=True)
+        for name in (".", RESULTS, REPORTS):
+            for part in (self.folder / name).glob(".*.partial"):
+                # A run that was killed had begun to write it.
+                part.unlink()
         self._put(ABOUT, {"version": __version__, "table": self.table, "seed": self.seed})
 
     def __enter__(self) -> Store:
