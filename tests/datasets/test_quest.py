@@ -168,6 +168,12 @@ def test_protected_share_is_a_parameter():
     assert abs(protected - 0.1) < 5 * np.sqrt(0.1 * 0.9 / 4_000)
 
 
+def test_nobody_has_more_visits_than_the_most():
+    made = quest.longitudinal(persons=500, mean_events=6, most_events=7)
+    assert made.group_by("PID").len()["len"].max() == 7
+    assert made["PID"].n_unique() == 500
+
+
 @pytest.mark.parametrize(
     ("make", "wrong", "line"),
     [
@@ -175,6 +181,7 @@ def test_protected_share_is_a_parameter():
         (quest.make, {"mean_items": 0.5}, "mean_items must be at least 1, got 0.5"),
         (quest.longitudinal, {"n_quasi": 5}, "n_quasi must be 2, 3 or 4, got 5"),
         (quest.longitudinal, {"protected_share": 2}, "protected_share must be between 0 and 1, got 2"),
+        (quest.longitudinal, {"most_events": 0}, "most_events must be at least 1, got 0"),
         (Pool, {"items": 0}, "items must be at least 1, got 0"),
         (Pool, {"confidence": -0.1}, "confidence must be between 0 and 1, got -0.1"),
     ],

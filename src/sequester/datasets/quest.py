@@ -27,6 +27,30 @@ if TYPE_CHECKING:
     Shares = npt.NDArray[np.float64]
 
 
+# Percentage of persons with a protected value, most events of a person, events.
+TABLE_6_5 = {
+    (1_000, 3, 2): (36.7, 10, 3_060),
+    (1_000, 3, 3): (37.0, 9, 3_050),
+    (1_000, 3, 4): (34.2, 9, 3_062),
+    (1_000, 5, 2): (47.2, 11, 4_761),
+    (1_000, 5, 3): (45.8, 10, 4_538),
+    (1_000, 5, 4): (45.0, 12, 4_572),
+    (1_000, 10, 2): (65.7, 17, 9_466),
+    (1_000, 10, 3): (67.1, 15, 9_594),
+    (1_000, 10, 4): (68.3, 16, 9_492),
+    (10_000, 3, 2): (35.17, 10, 30_964),
+    (10_000, 3, 3): (34.61, 11, 30_864),
+    (10_000, 3, 4): (34.51, 10, 30_735),
+    (10_000, 5, 2): (43.33, 11, 46_228),
+    (10_000, 5, 3): (44.86, 13, 46_008),
+    (10_000, 5, 4): (48.04, 12, 46_600),
+    (10_000, 10, 2): (67.04, 18, 95_016),
+    (10_000, 10, 3): (66.96, 18, 94_648),
+    (10_000, 10, 4): (66.52, 17, 95_234),
+}
+"""What the thesis counts in its ``Data_X_Y_Z`` on average, by persons, events each and quasi-identifiers."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
     """The patterns that customers share: frequent sequences, whose elements are frequent itemsets."""
@@ -115,6 +139,7 @@ def longitudinal(
     mean_events: float = 5.0,
     n_quasi: int = 3,
     protected_share: float | None = None,
+    most_events: int | None = None,
 ) -> pl.DataFrame:
     """Make visits whose values come from shared patterns: the thesis' ``Data_X_Y_Z``.
 
@@ -135,6 +160,8 @@ def longitudinal(
     protected_share
         Share of persons with a protected disease that is expected; without it, what the thesis has at this
         mean: 0.35, 0.45 and 0.67 at 3, 5 and 10, and in proportion between them.
+    most_events
+        Nobody has more visits than that; those who would have so many only, which lowers the mean a little.
 
     Examples
     --------
@@ -151,6 +178,9 @@ def longitudinal(
     share("protected_share", protected_share)
     chance = generator("quest.longitudinal", seed)
     lengths = 1 + chance.poisson(mean_events - 1, persons)
+    if most_events is not None:
+        at_least("most_events", most_events, 1)
+        lengths = np.minimum(lengths, most_events)
     person = np.repeat(np.arange(persons), lengths)
     offsets = offsets_of(lengths)
     values = _visit_values(chance, lengths, [len(YEARS), 61, 365, 40])
