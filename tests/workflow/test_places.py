@@ -50,6 +50,8 @@ def test_points_become_a_verified_release_that_can_be_repeated(config, tmp_path)
     done = protect(config, seed="a sentence nobody guesses", quick=True)
     assert done.release.trips
     assert done.release.unit == "trips"
+    assert done.to_json()["trips"]["released"] == len(done.release.pseudonyms)
+    assert "persons" not in done.to_json()
     assert "displacement_without_nearness" in done.release.utility
     assert "No attack was tried" not in (tmp_path / "out" / "internal" / "report.html").read_text()
     folder = tmp_path / "out" / "release"

@@ -43,7 +43,8 @@ class Protected:
         return {
             **self.written.verification.to_json(),
             "internal": str(self.written.internal),
-            "persons": {"input": self.release.n_input_persons, "released": self.release.n_persons},
+            # Each trip has a pseudonym of its own, so where there are trips, trips are counted.
+            self.release.unit: {"input": self.release.n_input_persons, "released": self.release.n_persons},
             "events": {"input": self.release.n_input_events, "lost": self.release.n_lost_events},
             "warnings": list(self.warnings),
             "attacks": {
