@@ -58,6 +58,23 @@ function look(frame) {
 """
 
 
+_PLAIN = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+)
+
+
+def print_page(page, pdf, *, folder):
+    """Print a page to a PDF file."""
+    command = [find_browser(), *_PLAIN, f"--user-data-dir={folder}", "--no-pdf-header-footer"]
+    command += [f"--print-to-pdf={pdf}", page.as_uri()]
+    subprocess.run(command, capture_output=True, timeout=120, check=True)
+
+
 def find_browser():
     """The first Chromium that is installed; None where there is none."""
     return next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -124,12 +141,7 @@ class Look:
         self.pages["/all.html"] = outer.encode()
         command = [
             find_browser(),
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--no-first-run",
-            "--disable-background-networking",
+            *_PLAIN,
             f"--user-data-dir={folder}",
             f"--blink-settings=preferredColorScheme={0 if dark else 1}",
             "--virtual-time-budget=20000",

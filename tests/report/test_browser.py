@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from itertools import pairwise
 
 import polars as pl
 import pytest
 
-from report.browser import Look, find_browser
+from report.browser import Look, find_browser, print_page
 from sequester.attacks.risk import Risk
 from sequester.attacks.share import Share
 from sequester.data.schema import Schema
@@ -188,3 +190,27 @@ def test_headings_come_in_order_and_drawings_say_what_they_show(pages, name):
         )
     places = set(re.findall(r' id="([^"]*)"', pages[name]))
     assert set(re.findall(r'href="#([^"]*)"', pages[name])) <= places
+
+
+def test_what_is_folded_on_a_screen_is_printed(tmp_path, make_release):
+    if find_browser() is None or shutil.which("pdftotext") is None:
+        pytest.skip("no Chromium, or nothing that reads what it prints")
+    score = Score(
+        value=0.25, goal="minimize", bounds=(0, 1), means="MEANING", formula="FORMULA", reference="SOURCE"
+    )
+    findings = Findings(risks=tuple(each for each in risks() if each.name == "marketer"))
+    page = internal_page(make_release(utility={"information_loss": score}), findings=findings)
+    (tmp_path / "page.html").write_text(page)
+    print_page(tmp_path / "page.html", tmp_path / "page.pdf", folder=tmp_path / "profile")
+    done = subprocess.run(
+        ["pdftotext", tmp_path / "page.pdf", "-"], capture_output=True, text=True, check=True, timeout=60
+    )
+    for words in (
+        "MEANING",
+        "FORMULA",
+        "SOURCE",
+        "Persons found",
+        "expected share of targets",
+        "What is not promised",
+    ):
+        assert words in done.stdout
