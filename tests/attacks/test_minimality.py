@@ -91,7 +91,7 @@ def remade_by(method):
 
 remake = remade_by(cautious)
 labels, values = (st.sampled_from(letters).map(lambda each: (each,)) for letters in ("abc", "HCf"))
-some_persons = st.lists(st.tuples(labels, values), min_size=1, max_size=5)
+some_persons = st.lists(st.tuples(labels, values), min_size=1, max_size=4)
 
 
 @pytest.mark.parametrize("method", [cautious, only_a])
