@@ -97,6 +97,8 @@ def with_nearest(
         else f"relaxing {', '.join(each.parameter for each in ladders)} alone does not help"
         if ladders and not untried
         else "no other setting was found that could be kept"
+        if untried
+        else "no less can be asked for"
     )
     there = f" (there was no time to try {', '.join(untried)})" if untried else ""
     return UnattainableError(f"{refusal}; {hint}{there}", achieved=achieved)
