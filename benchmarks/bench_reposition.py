@@ -68,10 +68,8 @@ def equality(count=200):
             window.feed(np.array(values, np.int32))
             if abs(window.loss() - best) > 1e-9:
                 print(f"{values}: {window.loss()}, by exhaustive search {best}")
-                return note(
-                    "equality", f"{count} random streams: the cost that exhaustive search finds", False
-                )
-    return note("equality", f"{count} random streams: the cost that exhaustive search finds", True)
+                return note("equality", what, False)
+    return note("equality", what, True)
 
 
 def contents(window, number):
