@@ -146,7 +146,7 @@ def _tell(found: "Comparison", out: Path) -> Iterator[str]:
             yield from (f"  {each.label}: {each.reason}" for each in others)
             yield ""
     known = "" if found.adversary == "record_guess" else f", for somebody {known_words(found.knowledge)}"
-    today = "" if found.original is None else f"; in the original it is {found.original.value:.4f}"
+    today = "" if found.original is None else f"; in the original it is {found.original.value:.3g}"
     yield f"risk: {ADVERSARIES[found.adversary]}{known}{today}"
     if found.recommended is not None:
         yield f"recommended      {found.tried[found.recommended].label}"
@@ -161,8 +161,8 @@ def _row(found: "Comparison", place: int) -> tuple[str, ...]:
     return (
         stands + ("o" if place in found.local_optima else ""),
         each.label,
-        "" if risk is None else f"{risk.value:.4f}",
-        "" if risk is None or risk.is_exact else f"{low:.4f} to {high:.4f}",
+        "" if risk is None else f"{risk.value:.3g}",
+        "" if risk is None or risk.is_exact else f"{low:.2g} to {high:.2g}",
         "" if score is None else f"{score.value:.4g}",
         f"{each.lost_share:.1%}",
         levels(each.achieved),
