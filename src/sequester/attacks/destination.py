@@ -97,6 +97,16 @@ class Destination:
     this sequence becomes remain. ``destination`` is the mean chance to pick the target among them,
     ``surest_destination`` the largest. The control is the same person without the reasoning, who takes any
     record that contains the sequence.
+
+    Examples
+    --------
+    >>> from sequester.data.sequences import Sequences
+    >>> rows = Sequences.from_rows(["a", "ab", "ab"])
+    >>> risk = Destination(measure="surest_destination").judge(
+    ...     Destinations.of(rows, rows, targets=9, seed="any")
+    ... )
+    >>> risk.value, risk.control.value
+    (1.0, 0.5)
     """
 
     measure: DestinationMeasure = "destination"

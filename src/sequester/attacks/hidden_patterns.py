@@ -124,6 +124,16 @@ class Suspicion:
     them that is secret, ``exposed`` the share of hidden patterns that is suspected. In the original they
     look at what is frequent.
 
+    Examples
+    --------
+    >>> from sequester.testing import symbol_table
+    >>> original, released = symbol_table(5 * ["ab"]), symbol_table(["ab", "ab", "ba", "ba", "ba"])
+    >>> model = PatternHiding(sensitive=frozenset({("a", "b")}), min_support=3)
+    >>> secrets = Secrets.of(model, released, original, seed="any")
+    >>> risk = Suspicion().judge(secrets)
+    >>> risk.value, risk.targets, risk.baseline
+    (1.0, 1, 0.25)
+
     References
     ----------
     Gwadera, Gkoulalas-Divanis, Loukides (2013), Preventing background knowledge attacks, (i).
@@ -187,6 +197,16 @@ class OrderGuess:
     With bounded uncertainty the publisher says that at least so many `permutations` of every hidden pattern
     have at least so much `support`. Who knows that, excludes what has less (``used_orders``) and nothing
     else, is left with as many orders, and the hidden one or not: a chance of at most one in one more.
+
+    Examples
+    --------
+    >>> from sequester.testing import symbol_table
+    >>> original, released = symbol_table(5 * ["ab"]), symbol_table(["ab", "ab", "ba", "ba", "ba"])
+    >>> model = PatternHiding(sensitive=frozenset({("a", "b")}), min_support=3)
+    >>> secrets = Secrets.of(model, released, original, seed="any")
+    >>> risk = OrderGuess().judge(secrets, seed="any")
+    >>> risk.value, risk.baseline
+    (1.0, 0.5)
 
     References
     ----------

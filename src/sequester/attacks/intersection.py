@@ -42,6 +42,20 @@ class Intersection:
     possible; the values that are possible each time remain, and one of them is picked. ``intersection`` is
     the mean chance to be right, over persons who came in several snapshots and really had one value. The
     control is somebody who looks at one of the snapshots alone.
+
+    Examples
+    --------
+    >>> from sequester.attacks.remake import Stream
+    >>> from sequester.attacks.snapshots import Snapshots
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> came = pl.DataFrame({"who": list("abac"), "day": [1, 1, 2, 2], "ill": ["HIV", "flu", "HIV", "cold"]})
+    >>> table = EventTable(came, Schema(person="who", order="day", sensitive={"ill": "all"}))
+    >>> out = {"events": pl.DataFrame({"time": list("1122"), "ill": ["HIV", "flu", "HIV", "cold"]})}
+    >>> snapshots = Snapshots.of(out, table, Stream(np.array([0, 1, 0, 1]), ("1", "2"), 1), sensitive="ill")
+    >>> risk = Intersection().judge(snapshots, out, table, targets=9, seed="any")
+    >>> risk.value, risk.control.value, risk.targets
+    (1.0, 0.5, 1)
     """
 
     def judge(

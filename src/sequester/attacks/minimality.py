@@ -111,6 +111,23 @@ class Minimality:
     protected value of those who have it, ``surest_minimality`` the largest belief in any protected value. The
     control is the same person without the reasoning, who believes the share.
 
+    Examples
+    --------
+    Two persons look the same, and one of them has the value. In the only world that fits it is the first.
+
+    >>> worlds = Worlds(
+    ...     has=np.array([[True], [False]]),
+    ...     is_open=np.array([True, True]),
+    ...     shown=np.array([[0.5], [0.5]]),
+    ...     believed=np.array([[1.0], [0.0]]),
+    ...     n_tried=2,
+    ...     n_fit=1,
+    ...     is_all=True,
+    ... )
+    >>> risk = Minimality().judge(worlds, kind="everybody")
+    >>> risk.value, risk.control.value
+    (1.0, 0.5)
+
     References
     ----------
     Wong, Fu, Wang, Pei (2007), Minimality attack in privacy preserving data publishing.

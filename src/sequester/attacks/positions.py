@@ -188,6 +188,16 @@ class PositionGuess:
     among tuples that look alike. ``leakage`` is the largest share of what could be learned that is learned,
     in bits.
 
+    Examples
+    --------
+    >>> from sequester.testing import symbol_table
+    >>> model = MutualInformationPrivacy(sensitive=frozenset({("a", "b")}), window=2, max_leakage=0.6)
+    >>> released = Sequences.from_rows(["AAAxAA"])
+    >>> places = Places.of(model, released, symbol_table(["aabxab"]), targets=9, seed="any")
+    >>> risk = PositionGuess(measure="leakage").judge(places)
+    >>> round(risk.value, 3), risk.bound, risk.is_within
+    (0.535, 0.6, True)
+
     References
     ----------
     Bonomi, Fan, Jin (2016), Definition 2 and Equation 2.

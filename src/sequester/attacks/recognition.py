@@ -34,6 +34,17 @@ class Recognition:
 
     ``recognized`` is the share of released persons whose records show such an order. A release that was told
     to bring in none (``forbidden``) claims that there is nobody.
+
+    Examples
+    --------
+    >>> from sequester.attacks.hidden_patterns import Secrets
+    >>> from sequester.privacy import PatternHiding
+    >>> from sequester.testing import symbol_table
+    >>> original, released = symbol_table(5 * ["ab"]), symbol_table(["ab", "ab", "ba", "ba", "ba"])
+    >>> model = PatternHiding(sensitive=frozenset({("a", "b")}), min_support=3, forbidden="unseen")
+    >>> risk = Recognition().judge(Secrets.of(model, released, original, seed="any"), model)
+    >>> risk.value, risk.bound, risk.is_within
+    (0.6, 0.0, False)
     """
 
     kind: Implausible = "unseen_pairs"

@@ -42,6 +42,23 @@ class SnapshotGuess:
     """Somebody knows in which published snapshot, or group of it, a record is, and guesses its value.
 
     ``confidence`` is the largest share that one value has. This is what l is about.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.attacks.remake import Stream
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> ills = ["flu", "flu", "flu", "HIV", "cold", "x"]
+    >>> came = pl.DataFrame({"who": list("abcdef"), "day": [1, 1, 1, 1, 2, 2], "ill": ills})
+    >>> table = EventTable(came, Schema(person="who", order="day", sensitive={"ill": "all"}))
+    >>> shown = ["flu", "HIV", "cold", "x", "flu", "flu"]
+    >>> out = pl.DataFrame({"time": ["1", "1", "2", "2", "2", "2"], "ill": shown})
+    >>> stream = Stream(np.array([0, 0, 0, 0, 1, 1]), ("1", "2"), 2)
+    >>> snapshots = Snapshots.of({"events": out}, table, stream, sensitive="ill")
+    >>> risk = SnapshotGuess().judge(snapshots, snapshots, level=2)
+    >>> risk.value, risk.raw.value, risk.bound
+    (0.5, 0.75, 0.5)
     """
 
     kind: Crowd = "snapshot"
@@ -90,6 +107,23 @@ class ArrivalGuess:
     by how many of a snapshot and value are suspected. The control is the same person without the reasoning,
     who takes a snapshot as it is published; for ``moved``, whose reasoning is all there is, values dealt out
     anew.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.attacks.remake import Stream
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> ills = ["flu", "flu", "flu", "HIV", "cold", "x"]
+    >>> came = pl.DataFrame({"who": list("abcdef"), "day": [1, 1, 1, 1, 2, 2], "ill": ills})
+    >>> table = EventTable(came, Schema(person="who", order="day", sensitive={"ill": "all"}))
+    >>> shown = ["flu", "HIV", "cold", "x", "flu", "flu"]
+    >>> out = pl.DataFrame({"time": ["1", "1", "2", "2", "2", "2"], "ill": shown})
+    >>> stream = Stream(np.array([0, 0, 0, 0, 1, 1]), ("1", "2"), 2)
+    >>> snapshots = Snapshots.of({"events": out}, table, stream, sensitive="ill")
+    >>> risk = ArrivalGuess(measure="surest_arrival").judge(snapshots, snapshots)
+    >>> risk.value, risk.control.value
+    (0.75, 0.5)
 
     References
     ----------
