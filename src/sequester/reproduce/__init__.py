@@ -45,6 +45,11 @@ PAPERS = {
     each.name: each
     for each in (
         Paper(
+            name="bonomi-2016",
+            title="An Information Theoretic Approach to Individual Sequential Data Sanitization",
+            reference="L. Bonomi, L. Fan, H. Jin, WSDM 2016",
+        ),
+        Paper(
             name="gwadera-2013",
             title="Permutation-Based Sequential Pattern Hiding",
             reference="R. Gwadera, A. Gkoulalas-Divanis, G. Loukides, ICDM 2013",
@@ -72,9 +77,9 @@ def find_paper(name: str) -> Paper:
     --------
     >>> find_paper("wang-2010").title
     'Anonymizing Temporal Data'
-    >>> find_paper("wang")
+    >>> find_paper("wang")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    sequester.errors.InputError: PAPER must be one of gwadera-2013, pensa-2008, wang-2010, got 'wang'
+    sequester.errors.InputError: PAPER must be one of bonomi-2016, ..., wang-2010, got 'wang'
     """
     if name not in PAPERS:
         msg = f"PAPER must be one of {', '.join(PAPERS)}, got {name!r}"
