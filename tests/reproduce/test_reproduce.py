@@ -177,6 +177,12 @@ def test_points_are_those_of_the_drawing(log):
     assert svg_of(drawing, points_of(drawing, {"t": table})).startswith("<svg")
 
 
+def test_rows_that_fall_together_are_one_point_at_their_mean():
+    table = pl.DataFrame({"x": [2, 1, 2], "y": [1.0, 5.0, 4.0], "kind": ["a", "a", "a"]})
+    drawing = Drawing(name="n", title="t", table="t", x="x", y="y", x_title="x", y_title="y", series="kind")
+    assert points_of(drawing, {"t": table}).rows() == [(2, 2.5, "a"), (1, 5.0, "a")]
+
+
 def test_words_and_panels_are_drawn_as_they_come():
     table = pl.DataFrame({"w": ["9", "10", "all"] * 2, "y": [1.0, 2, 3, 2, 3, 4], "p": ["b"] * 3 + ["a"] * 3})
     drawing = Drawing(

@@ -19,14 +19,17 @@ _WIDTH, _HEIGHT, _ACROSS = 300, 210, 3
 
 
 def points_of(drawing: Drawing, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Give the rows that a drawing shows; none where its table has no such rows."""
+    """Give the points of a drawing, means of rows that fall together; none where there are no such rows."""
     table = tables.get(drawing.table, pl.DataFrame())
     columns = [each for each in (drawing.x, drawing.y, drawing.series, drawing.panel) if each is not None]
     if not {*columns, *drawing.where} <= set(table.columns):
         return pl.DataFrame()
     for name, value in drawing.where.items():
         table = table.filter(pl.col(name).eq_missing(pl.lit(value)))
-    return table.select(list(dict.fromkeys(columns))).drop_nulls([drawing.x, drawing.y])
+    points = table.select(list(dict.fromkeys(columns))).drop_nulls([drawing.x, drawing.y])
+    places = [name for name in points.columns if name != drawing.y]
+    means = points.group_by(places, maintain_order=True).agg(pl.col(drawing.y).mean())
+    return means.select(points.columns)
 
 
 def svg_of(drawing: Drawing, points: pl.DataFrame) -> str:
