@@ -61,6 +61,11 @@ PAPERS = {
             reference="R. G. Pensa, A. Monreale, F. Pinelli, D. Pedreschi, PiLBA 2008",
         ),
         Paper(
+            name="sehatkar-2014",
+            title="Towards a Privacy Preserving Framework for Publishing Longitudinal Data",
+            reference="M. Sehatkar, thesis, University of Ottawa 2014",
+        ),
+        Paper(
             name="wang-2010",
             title="Anonymizing Temporal Data",
             reference="K. Wang, Y. Xu, R. C.-W. Wong, A. W.-C. Fu, ICDM 2010",
