@@ -33,8 +33,8 @@ _FEW = (
     f"is, and GloGen nearly all of it; {_UNKNOWN}"
 )
 _LOW = (
-    "a count that is estimated far too low is off by at most 100 %, so that a release which shows nothing "
-    "still has an error below 1, and there is little to fall by"
+    "what a release does not show is estimated by an even spread, and even one that shows nothing is off by "
+    "about 1 only: there is little to fall by, and what is still shown of a suppressed column misleads"
 )
 _BASELINE = (
     "our baseline, too, merges the two nearest clusters, and differs from CBLDA only where histories differ "
