@@ -191,3 +191,10 @@ def test_words_and_panels_are_drawn_as_they_come():
     svg = svg_of(drawing, points_of(drawing, {"t": table}))
     assert svg.index(">9<") < svg.index(">10<") < svg.index(">all<")
     assert svg.index(">b<") < svg.index(">a<")
+
+
+def test_few_whole_numbers_are_marked_once_each():
+    table = pl.DataFrame({"x": [2, 3, 4], "y": [0.1, 0.2, 0.3]})
+    drawing = Drawing(name="n", title="t", table="t", x="x", y="y", x_title="x", y_title="y")
+    svg = svg_of(drawing, points_of(drawing, {"t": table}))
+    assert [svg.count(f">{number}<") for number in (2, 3, 4)] == [1, 1, 1]

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 COLORS = (SERIES[0], SERIES[1], "#7c5fb0", "#3d8f63", "#b8476d", "#8a8437", "#3f9aa6", "#96705a")
 """Lines of the series, in their order; apart in lightness."""
 _WIDTH, _HEIGHT, _ACROSS = 300, 210, 3
+_FEW = 10
+"""Numbers of an axis that are all marked."""
 
 
 def points_of(drawing: Drawing, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
@@ -52,6 +54,10 @@ def svg_of(drawing: Drawing, points: pl.DataFrame) -> str:
         scale = alt.Scale(type="log" if drawing.log_x else "linear", zero=False, nice=False)
         if points[drawing.x].dtype.is_integer():
             axis = alt.Axis(grid=False, labelAngle=0, tickMinStep=1, format=",d")
+            numbers = points[drawing.x].unique().sort().to_list()
+            if len(numbers) <= _FEW:
+                # Renderers put marks between neighbouring numbers, and round what they write there.
+                axis.values = numbers
         x = alt.X("x:Q", title=drawing.x_title, axis=axis, scale=scale)
     else:
         x = alt.X("x:O", title=drawing.x_title, axis=axis, sort=None)
