@@ -51,7 +51,9 @@ def _story(shown: "Demo") -> Iterator[str]:
     yield "What was done to keep that promise:"
     for column in shown.columns:
         stars = f", and * in {column.suppressed:.0%} of the visits" if column.suppressed else ""
-        yield f"  {column.name}: {column.after:,} values instead of {column.before:,}{stars}"
+        fewer = f"{column.after:,} values instead of {column.before:,}"
+        kept = f"all {column.before:,} values" if column.after == column.before else fewer
+        yield f"  {column.name}: {kept}{stars}"
     if shown.example is not None:
         others = f"{shown.example.crowd - 1:,} others"
         yield f"  {shown.example.person} now had a visit with {_values(shown.example.after)}, like {others}."
