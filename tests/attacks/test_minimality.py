@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -183,10 +184,12 @@ def test_a_sample_that_cannot_be_protected_says_nothing():
     assert attack_minimality(KCPPrivacy(k=2, c=0.5, p=1), dataclasses.replace(case, remake=None)) == []
 
 
-def test_time_runs_out(monkeypatch):
-    monkeypatch.setattr(minimality, "SECONDS", -1.0)
-    worlds = Worlds.of(table_of([(("a",), (value,)) for value in "Hff"]), remake, seed=SEED, progress=silent)
-    assert (worlds.n_tried, worlds.is_all) == (1, False)
+def test_the_same_seed_tries_the_same_worlds():
+    table = table_of([(("a",), (value,)) for value in "HHHfff"])
+    one, other = (Worlds.of(table, remake, seed=SEED, progress=silent) for _ in range(2))
+    assert one.n_tried == minimality.MOST_WORLDS
+    assert not one.is_all
+    assert np.array_equal(one.believed, other.believed)
 
 
 def test_where_no_other_world_fits_the_risk_is_open(monkeypatch):
