@@ -129,8 +129,16 @@ def test_side_effects_are_counted_before_and_after(monkeypatch):
     ]
     (row,) = kept(alone, "Top-Down", 1)
     assert row["kept"] == before["in_both"].mean()
-    assert row["kept"] <= row["kept_coarser"] <= 1
+    nodes, _, _ = sanitize(alone.load()[0], "Top-Down", draw(alone, 0, 4, 2, 0), max_leakage=0.5)
+    became = dict(zip(ROWS["ann"], [TREE.labels[node] for node in nodes], strict=True))
+    images = [" → ".join(became[each] for each in pattern.split(" → ")) for pattern in before["pattern"]]
+    assert row["kept_coarser"] == sum(image in after and "*" not in image for image in images) / 10
     assert 0 <= row["distance"] <= 1
+    monkeypatch.setattr(bonomi_2016, "SHARE", 0.0)
+    (nothing,) = pl.DataFrame(top(alone)).filter(sequence="sanitized").rows(named=True)
+    assert (nothing["pattern"], nothing["occurrences"]) == ("* → *", len(places))
+    (row,) = kept(alone, "Top-Down", 1)
+    assert (row["kept"], row["kept_coarser"]) == (0, 0)
 
 
 def test_the_plan_has_every_figure_of_the_paper():

@@ -1,7 +1,9 @@
 """Bonomi, Fan, Jin (2016): Figures 4 to 9, and what the paper says of them.
 
 The lines between agreement and disagreement were drawn from the words of the paper before anything was run:
-"rises" and "falls" compare the two ends of an axis.
+"rises" and "falls" compare the two ends of an axis. Two were drawn tighter afterwards, where chance or
+nothing would have passed for agreement: "typically faster" also asks for a tenth less time over all settings,
+and a pair with the root is not "preserved at a coarser granularity".
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ _ALIKE = 0.05
 """Mean difference of loss between costs that perform alike."""
 _ORDER = 5.0
 """A ratio that passes for one order of magnitude."""
+_FASTER = 0.9
+"""Share of the other's time that is faster in general."""
 _FLAT = 0.1
 """Change of loss that is not substantial, on a scale from 0 to 1."""
 _STABLE = 1.5
@@ -157,14 +161,14 @@ def _beside(table: pl.DataFrame, on: str, values: str) -> pl.DataFrame:
 def _faster(bounds: pl.DataFrame) -> Claim:
     both = _beside(bounds, "method", "seconds")
     sooner = (both["Bottom-Up"] < both["Top-Down"]).to_list()
-    agrees = sum(sooner) > len(sooner) / 2
     ratio = sum(both["Bottom-Up"].to_list()) / sum(both["Top-Down"].to_list())
+    agrees = sum(sooner) > len(sooner) / 2 and ratio <= _FASTER
     return Claim(
         says="4, 5: Bottom-Up is typically faster than Top-Down",
         measured=f"in {sum(sooner)} of {len(sooner)} settings; over all of them its time is {ratio:.2f} of "
         "that of Top-Down",
         agrees=agrees,
-        why="" if agrees and ratio < 0.8 else f"they hardly differ: {_ONCE}",
+        why="" if agrees else f"they hardly differ: {_ONCE}",
     )
 
 
@@ -278,9 +282,9 @@ def _side_effects(kept: pl.DataFrame, top: pl.DataFrame) -> list[Claim]:
         ),
         Claim(
             says="9: frequent patterns are preserved at a coarser granularity",
-            measured=f"{coarse:.0%} of the ten are among the ten of the release as they are released",
+            measured=f"{coarse:.0%} of the ten are among those of the release in a form without the root",
             agrees=coarse > 0.5,
-            why="" if coarse > 0.5 else "pairs of the root, which say nothing, take their places",
+            why="" if coarse > 0.5 else "much is released as the root, which says nothing",
         ),
         Claim(
             says="9: the two distributions of frequencies are very similar",
