@@ -29,7 +29,7 @@ _UNKNOWN = (
     "generator nor the hierarchies of these data"
 )
 _FEW = (
-    "where only 1,000 persons share what three known values may tell, HALT, too, loses most of what there "
+    "where few persons share what three known values may tell, HALT, too, loses most of what there "
     f"is, and GloGen nearly all of it; {_UNKNOWN}"
 )
 _LOW = (
