@@ -48,7 +48,9 @@ MSNBC_PERSONS = 989_818
 NOTES = (
     (
         "Patterns of clicks and baskets are chosen among the frequent ones of two to four items, evenly over "
-        "their ranks by support, because the slides do not name theirs. Long rows have 50 of five items."
+        "their ranks by support, because the slides do not name theirs. Long rows have 50 of five items, "
+        "taken from the rarer half, or 10 where only a part of the grid is run: every supporter too many is "
+        "one more row to change, and one more pattern that may become a ghost has to be followed."
     ),
     (
         "Forbidden are so many in a hundred, drawn at random, of all orders of two to four different items "
@@ -58,11 +60,14 @@ NOTES = (
         "Side effects are lost patterns and ghosts of at most five items. A share of ghosts is one of all "
         "frequent patterns. SBSH is our reconstruction: the text of its paper was not at hand."
     ),
-    "Times are those of hiding alone, without mining, measuring and writing.",
+    (
+        "Times are those of hiding alone, without mining, measuring and writing. Half of the 28 % would count "
+        "as agreement."
+    ),
 )
 """What a reader must know."""
 _LENGTHS = (2, 3, 4)
-_LONG_LENGTH, _LONG_PATTERNS = 5, 50
+_LONG_LENGTH, _LONG_PATTERNS, _FEW_LONG = 5, 50, 10
 _MAX_LENGTH = 5
 
 
@@ -128,7 +133,7 @@ def sources_of(data: Path | None, *, quick: bool) -> list[Source]:
             partial(symbols, "spmf-sign", data, None),
         )
         told = ("visitors of msnbc.com", "visitors of a web shop, BMSWebView1", "utterances of sign language")
-        floors = (59, 182)
+        floors = (59, 219)
     return [
         Source(
             role=CLICKS,
@@ -149,7 +154,7 @@ def sources_of(data: Path | None, *, quick: bool) -> list[Source]:
             about=told[2],
             load=cache(loads[2]),
             min_supports=(floors[1],) if quick else (floors[1], round(1.2 * floors[1])),
-            n_patterns=(_LONG_PATTERNS,),
+            n_patterns=(_FEW_LONG if quick else _LONG_PATTERNS,),
             forbidden=shares,
         ),
     ]
@@ -198,8 +203,10 @@ def _told(source: Source) -> str:
     )
 
 
-def choose(table: EventTable, min_support: int, n_patterns: int, lengths: tuple[int, ...]) -> list[Pattern]:
-    """Choose frequent patterns evenly over their ranks by support, each length in turn.
+def choose(
+    table: EventTable, min_support: int, n_patterns: int, lengths: tuple[int, ...], *, rarer: bool = False
+) -> list[Pattern]:
+    """Choose frequent patterns evenly over their ranks by support, each length in turn, or the rarer half.
 
     Examples
     --------
@@ -213,7 +220,8 @@ def choose(table: EventTable, min_support: int, n_patterns: int, lengths: tuple[
         ranked = sorted((-count, labels) for labels, count in found.items() if len(labels) == length)
         wanted = n_patterns // len(lengths) + (place < n_patterns % len(lengths))
         if ranked:
-            ranks = np.unique(np.linspace(0, len(ranked) - 1, wanted).round().astype(int))
+            first = len(ranked) // 2 if rarer else 0
+            ranks = np.unique(np.linspace(first, len(ranked) - 1, wanted).round().astype(int))
             chosen += [ranked[rank][1] for rank in ranks.tolist()]
     return chosen
 
@@ -248,7 +256,7 @@ def hide(source: Source, min_support: int, n_patterns: int, share: int, name: st
     """Hide patterns with a method, and count what else changed."""
     table = source.load()
     lengths = (_LONG_LENGTH,) if source.role == LONG else _LENGTHS
-    patterns = choose(table, min_support, n_patterns, lengths)
+    patterns = choose(table, min_support, n_patterns, lengths, rarer=source.role == LONG)
     asked: dict[str, Any] = {"patterns": patterns, "min_support": min_support, "max_length": _MAX_LENGTH}
     forbidden = forbid(table, patterns, share) if name == "PH" else []
     if forbidden:

@@ -72,7 +72,7 @@ DRAWINGS = (
         "kl-itemsets-clicks", "Divergence of the supports of frequent itemsets, clicks", "kl_itemsets", "bits"
     ),
     _of_long_rows(
-        "side-effects-long", "Side effects, long rows, 50 patterns of length 5", "side_effects", "patterns"
+        "side-effects-long", "Side effects, long rows, patterns of length 5", "side_effects", "patterns"
     ),
     _of_long_rows(
         "lost-itemsets-long", "Lost frequent itemsets, long rows", "lost_itemset_share", "share of itemsets"
