@@ -61,8 +61,8 @@ NOTES = (
         "frequent patterns. SBSH is our reconstruction: the text of its paper was not at hand."
     ),
     (
-        "Times are those of hiding alone, without mining, measuring and writing. Half of the 28 % would count "
-        "as agreement."
+        "Times are those of hiding alone, without mining, measuring and writing. Half of the 28 % would "
+        "count as agreement."
     ),
 )
 """What a reader must know."""
