@@ -203,6 +203,8 @@ class _Plot:
     @classmethod
     def around(cls, marks: Sequence[Mark], *, top: float) -> _Plot:
         risks, values = [each.risk for each in marks], [each.value for each in marks]
+        # Room for the intervals, unless they are so long that nothing else could be told apart.
+        risks += [min(each.interval[1], 2 * max(risks)) for each in marks]
         bottom = top - _TOP + HEIGHT - _BOTTOM
         # A measure that varies little and far from zero would be a flat line from zero on.
         near_zero = not values or min(values) < 0.6 * max(values, default=0.0)
