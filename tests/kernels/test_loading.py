@@ -72,3 +72,18 @@ def test_a_request_can_be_taken_back():
 def test_unknown_kernel_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = kernels.nothing
+
+
+def test_names_in_compiled_code_of_two_processes_do_not_meet():
+    program = (
+        "from sequester import kernels; kernels.distinct; "
+        "from numba.core.bytecode import FunctionIdentity; print(next(FunctionIdentity._unique_ids))"
+    )
+    starts = [
+        int(
+            subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+        )
+        for _ in range(2)
+    ]
+    # A process compiles some thousand functions.
+    assert abs(starts[0] - starts[1]) > 100_000

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from sequester.kernels._compiler import njit
 from sequester.kernels.cluster_index import Index, find_nearest
 from sequester.kernels.clusters import (
     FINISHED,

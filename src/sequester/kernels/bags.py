@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from sequester.kernels._compiler import njit
 from sequester.kernels.person_sets import enter, is_in, leave
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from sequester.kernels._compiler import njit
 from sequester.kernels.channels import Alphabet, Book, find_open
 from sequester.kernels.open_sequences import ITEM_BITS, ITEM_MASK, find_run, pack_step
 from sequester.kernels.prefixspan import wider

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sequester.kernels._compiler import njit
 from sequester.kernels.channel_ballot import Ballot, choose
 from sequester.kernels.channel_path import Path, ask, enter, list_kids
 from sequester.kernels.channels import (

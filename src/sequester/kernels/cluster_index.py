@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from sequester.kernels._compiler import njit
 from sequester.kernels.alignment import Forest, best_bound, best_saving, common_ancestor
 from sequester.kernels.clusters import WAITING, Clusters, Demand, Scratch, new_scratch, pair_saving, turn_to
 

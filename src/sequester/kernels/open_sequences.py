@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from sequester.kernels._compiler import njit
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask

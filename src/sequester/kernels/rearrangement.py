@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from sequester.kernels._compiler import njit
 from sequester.kernels.bags import END, find_free, move
 from sequester.kernels.person_sets import draw
 from sequester.kernels.reposition import largest_level, latest_home, relay

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from sequester.kernels._compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt

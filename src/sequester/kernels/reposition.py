@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from sequester.kernels._compiler import njit
 from sequester.kernels.bags import END, find_free, move
 from sequester.kernels.person_sets import draw, enter_at, see
 

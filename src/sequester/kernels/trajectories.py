@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from sequester.kernels._compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
