@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from refusal_cases import GOOD, TOML, Refusal
+from refusal_cases import GOOD, HEAD, TOML, Refusal
 from sequester.cli import main
 
 if TYPE_CHECKING:
@@ -57,6 +57,19 @@ def run(
         return Ran(code, *capfd.readouterr())
 
     return run
+
+
+@pytest.fixture
+def put_clicks(tmp_path: Path) -> Callable[..., Path]:
+    """Write clicks, a person's pages per line, and a configuration beside them; gives their folder."""
+
+    def put_clicks(*rows: str, config: str = TOML) -> Path:
+        lines = [f"{i},{n},{page}\n" for i, row in enumerate(rows) for n, page in enumerate(row.split())]
+        (tmp_path / "clicks.csv").write_text(HEAD + "".join(lines), encoding="utf-8")
+        (tmp_path / "release.toml").write_text(config, encoding="utf-8")
+        return tmp_path
+
+    return put_clicks
 
 
 @pytest.fixture

@@ -7,23 +7,15 @@ import tomllib
 
 import pytest
 
+from refusal_cases import TOML as GOOD_TOML
+
 ANSWERS = ("--recipient", "public", "--known", "few", "--keep", "patterns", "--release", "once")
-TOML = """
-[data]
-path = "clicks.csv"
-person = "user"
-order = "n"
-[data.symbol]
-column = "page"
-"""
+TOML = GOOD_TOML.split("[method]")[0]
 
 
 @pytest.fixture
-def clicks(tmp_path):
-    lines = [f"u{i},{n},{page}\n" for i in range(60) for n, page in enumerate(("news", "tech"), 1)]
-    (tmp_path / "clicks.csv").write_text("user,n,page\n" + "".join(lines), encoding="utf-8")
-    (tmp_path / "release.toml").write_text(TOML, encoding="utf-8")
-    return tmp_path
+def clicks(put_clicks):
+    return put_clicks(*["news tech"] * 60, config=TOML)
 
 
 def test_flags_are_enough(run, clicks):

@@ -9,33 +9,17 @@ import polars as pl
 import pytest
 
 import sequester as sq
+from refusal_cases import TOML
 from sequester.errors import InputError, SchemaError
 from sequester.workflow.attack import attack_release
 
 ROWS = ["news tech", "news tech", "news tech", "tech news", "tech news", "news"]
-TOML = """
-[data]
-path = "clicks.csv"
-person = "user"
-order = "n"
-[data.symbol]
-column = "page"
-[method]
-name = "p2ka"
-k = 2
-[release]
-path = "out"
-"""
 
 
 @pytest.fixture
-def release(run, tmp_path):
+def release(run, put_clicks, tmp_path):
     """A release of clicks; gives its folder."""
-    events = [
-        (number, place, page) for number, row in enumerate(ROWS) for place, page in enumerate(row.split())
-    ]
-    pl.DataFrame(events, schema=["user", "n", "page"], orient="row").write_csv(tmp_path / "clicks.csv")
-    (tmp_path / "release.toml").write_text(TOML)
+    put_clicks(*ROWS)
     assert run("protect", "release.toml", "--quick", "--seed", "kept in a safe place").code == 0
     return tmp_path / "out" / "release"
 

@@ -13,35 +13,19 @@ import time
 from pathlib import Path
 from xml.etree import ElementTree
 
-import polars as pl
 import pytest
 
 import sequester as sq
+from refusal_cases import TOML
 
 ROWS = ["news tech", "news tech", "news tech", "tech news", "tech news", "news", "local tech", "news local"]
-TOML = """
-[data]
-path = "clicks.csv"
-person = "user"
-order = "n"
-[data.symbol]
-column = "page"
-[method]
-name = "p2ka"
-k = 2
-"""
 PARTS = ("candidates.csv", "candidates.json", "frontier.svg", "frontier.png", "report.html")
 
 
 @pytest.fixture
-def clicks(tmp_path):
-    """Clicks and a configuration; gives their folder."""
-    events = [
-        (number, place, page) for number, row in enumerate(ROWS) for place, page in enumerate(row.split())
-    ]
-    pl.DataFrame(events, schema=["user", "n", "page"], orient="row").write_csv(tmp_path / "clicks.csv")
-    (tmp_path / "release.toml").write_text(TOML)
-    return tmp_path
+def clicks(put_clicks):
+    """Clicks and a configuration that names no folder of a release; gives their folder."""
+    return put_clicks(*ROWS, config=TOML.split("[release]")[0])
 
 
 def test_a_table_a_drawing_and_pages(run, clicks):

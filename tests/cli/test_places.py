@@ -32,6 +32,8 @@ path = "out"
 GRID = 'regions = { kind = "grid", cell = 3000 }'
 DENSITY = 'regions = { kind = "density", cell = 1500, threshold = 0.1 }\ntime_of_day = [6, 14]'
 SEED = ("--seed", "a sentence nobody guesses")
+ATTACK = ["attack", "out/release", "--original", "release.toml", "--known", "1-2", "--targets", "20"]
+ATTACK += ["--json", "--quiet"]
 
 
 @pytest.fixture
@@ -80,18 +82,7 @@ def test_a_location_history_with_something_to_hide(run, tmp_path, histories, nam
     made = run("protect", "release.toml", "--quick", *SEED, "--quiet")
     assert made.code == 0, made.err
     assert run("verify", "out/release", "--original", "release.toml", "--quiet").code == 0
-    tried = run(
-        "attack",
-        "out/release",
-        "--original",
-        "release.toml",
-        "--known",
-        "1-2",
-        "--targets",
-        "20",
-        "--json",
-        "--quiet",
-    )
+    tried = run(*ATTACK)
     assert tried.code == 0
     assert tried.document["holds"]
     assert any(each["bound"] is not None for each in tried.document["attacks"])
@@ -111,18 +102,7 @@ def test_trips_are_protected_verified_and_attacked(run, tmp_path):
     (tmp_path / "release.toml").write_text(toml.format(name="p2ka", more="", place=GRID))
     assert run("protect", "release.toml", "--quick", *SEED, "--quiet").code == 0
     assert run("verify", "out/release", "--original", "release.toml", "--quiet").code == 0
-    tried = run(
-        "attack",
-        "out/release",
-        "--original",
-        "release.toml",
-        "--known",
-        "1-2",
-        "--targets",
-        "20",
-        "--json",
-        "--quiet",
-    )
+    tried = run(*ATTACK)
     assert tried.code == 0
     assert tried.document["holds"]
     refused = (tmp_path / "release.toml").read_text().replace("p2ka", "halt") + "c = 0.5\np = 2\n"
