@@ -14,7 +14,7 @@ from sequester.errors import InputError
 from sequester.privacy import PatternHiding, SequenceKAnonymity
 from sequester.testing import symbol_table
 from sequester.verify import verify
-from verify.doctoring import rehash
+from verify.doctoring import edit_certificate, rehash
 
 MODEL = PatternHiding(sensitive=frozenset({("a", "b")}), min_support=2, forbidden=frozenset({("b", "a")}))
 ORIGINAL = ["ab", "ba", "ab", "c"]
@@ -63,6 +63,15 @@ def test_who_knows_them_can(folder, original):
     found = verify(folder, original=original, model=MODEL)
     assert found
     assert found.achieved == {"min_support": 1}
+
+
+def test_a_share_was_asked_for_where_the_claim_has_persons(folder, original):
+    edit_certificate(folder, lambda document: document["method"]["parameters"].update(min_support=0.4))
+    assert verify(folder, original=original, model=MODEL)
+    edit_certificate(folder, lambda document: document["method"]["parameters"].update(min_support=9))
+    assert verify(folder, original=original, model=MODEL).lines == (
+        "certificate.json: the method was asked for min_support = 9, and the claim is min_support = 2",
+    )
 
 
 def test_persons_are_compared_with_themselves(folder, original):

@@ -80,6 +80,13 @@ def test_a_table_that_still_keeps_the_promise_but_not_the_achieved_level_is_name
     assert not found
 
 
+def test_a_certificate_that_claims_other_than_was_asked_for_is_named(folder):
+    edit_certificate(folder, lambda document: document["method"]["parameters"].update(k=7))
+    found = verify(folder)
+    assert not found
+    assert found.lines == ("certificate.json: the method was asked for k = 7, and the claim is k = 2",)
+
+
 def test_a_certificate_that_denies_its_promise_is_believed(folder):
     edit_certificate(folder, lambda document: document["verdict"].update(holds=False))
     found = verify(folder)
@@ -312,6 +319,7 @@ class TestOriginal:
         table = table_of(["ab", "abxyz", "cxyz", "cxyz"])
         release = dataclasses.replace(
             release_of(["ab", "cxyz", "cxyz", "cxyz"]),
+            parameters={"k": 2, "strict": False},
             model=SequenceKAnonymity(k=2, strict=False),
             verdict=Verdict(holds=True, achieved={"k": 2}),
             pseudonyms=pl.DataFrame({"person": table.persons, "pseudonym": table.persons}),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sequester.release.fields import shown
+
 if TYPE_CHECKING:
     from sequester.privacy import Verdict
     from sequester.release.certificate import Certificate
@@ -19,7 +21,19 @@ def disagreements(verdict: Verdict, certificate: Certificate) -> list[str]:
             f"certificate.json: says that {_level(certificate.achieved)} is achieved, the files achieve "
             f"{_level(verdict.achieved)}"
         )
+    for name, claimed in certificate.claim.items():
+        asked = certificate.parameters.get(name, claimed)
+        if asked not in (None, claimed) and not _is_share(asked, claimed):
+            disagreement.append(
+                f"certificate.json: the method was asked for {name} = {shown(asked)}, and the claim is "
+                f"{name} = {shown(claimed)}"
+            )
     return disagreement
+
+
+def _is_share(asked: object, claimed: object) -> bool:
+    """Tell whether a share of the persons was asked for, where the claim has their number."""
+    return isinstance(asked, float) and isinstance(claimed, int) and 0 < asked < 1 <= claimed
 
 
 def _level(achieved: object) -> str:
