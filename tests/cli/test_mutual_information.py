@@ -79,6 +79,32 @@ def test_protect_and_verify_with_the_original(run, log, name):
     assert "most frequent pairs of the release" in page
 
 
+def test_who_looks_for_places_needs_to_know_who_is_who(run, log):
+    (log / "release.toml").write_text(TOML.replace("NAME", "top-down"), encoding="utf-8")
+    assert run("protect", "release.toml", "--quick", "--quiet").code == 0
+    attack = (
+        "attack",
+        "out/release",
+        "--original",
+        "release.toml",
+        "--known",
+        "1",
+        "--targets",
+        "20",
+        "--json",
+    )
+    tried = run(*attack)
+    assert "position" in {each["name"] for each in tried.document["attacks"]}
+    (log / "out" / "internal" / "pseudonyms.parquet").unlink()
+    tried = run(*attack)
+    assert tried.code == 0
+    assert "position" not in {each["name"] for each in tried.document["attacks"]}
+    assert (
+        "no pseudonyms.parquet was found, so nobody tried who looks for where secret patterns were"
+        in tried.warnings
+    )
+
+
 def test_follow_reads_lines_and_writes_them_sanitized(run, log, monkeypatch):
     text = TOML.replace("NAME", "top-down").replace("max_leakage = 0.6", "max_leakage_bits = 0.05")
     (log / "release.toml").write_text(text.replace('weight = "w"\n', ""), encoding="utf-8")

@@ -17,6 +17,7 @@ from sequester.engine import part, silent
 from sequester.errors import InputError, SchemaError
 from sequester.hierarchies.labels import ROOT, listed
 from sequester.privacy.model import RecordModel
+from sequester.privacy.mutual_information import MutualInformationPrivacy
 from sequester.verify.claim import claimed_model, rebuild
 from sequester.verify.pseudonyms import PSEUDONYMS, with_owners
 from sequester.workflow.background import background, method_of, who_is_who
@@ -173,6 +174,8 @@ def attack_release(
         pseudonyms = None if released is None else who_is_who(folder, opened.frame, table)
         if table.owners is not None and pseudonyms is None and released is not None:
             warn(f"no {PSEUDONYMS} was found, so released trips are counted, and not persons")
+        elif isinstance(model, MutualInformationPrivacy) and pseudonyms is None:
+            warn(f"no {PSEUDONYMS} was found, so nobody tried who looks for where secret patterns were")
         risks = _attack(
             model,
             Case(
