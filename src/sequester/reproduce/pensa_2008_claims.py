@@ -29,55 +29,46 @@ _KNOWN = {
 _KNOWN_CUT = {("msnbc, long", 50): 0.986, ("bike", 10): 0.879, ("msnbc", 50): 0.210, ("msnbc", 1000): 0.318}
 """Shares of sequences that are cut, of the same count."""
 
-DRAWINGS = tuple(
-    drawing
-    for data in PLACES
-    for drawing in (
-        Drawing(
-            name=f"figure-4-{data.replace(' ', '-')}",
-            title=f"Figure 4: SIM1 and SIM2 against k, by density threshold, {data}",
-            table="similarities",
-            x="k",
-            y="value",
-            x_title="k",
-            y_title="similarity",
-            series="measure",
-            panel="threshold",
-            where={"data": data, "method": STRICT},
-            log_x=True,
-        ),
-        Drawing(
-            name=f"strict-{data.replace(' ', '-')}",
-            title=f"SIM2 strict, as printed, and without re-attachment, by density threshold, {data}",
-            table="similarities",
-            x="k",
-            y="value",
-            x_title="k",
-            y_title="SIM2",
-            series="method",
-            panel="threshold",
-            where={"data": data, "measure": "SIM2"},
-            log_x=True,
-        ),
-        Drawing(
-            name=f"short-{data.replace(' ', '-')}",
-            title=f"Released records short of supporters in the release, by density threshold, {data}",
-            table="similarities",
-            x="k",
-            y="short_records",
-            x_title="k",
-            y_title="records",
-            series="method",
-            panel="threshold",
-            where={"data": data, "measure": "SIM1"},
-            log_x=True,
-        ),
+
+def _by_density(name: str, title: str, data: str, y: str, y_title: str, series: str, **where: str) -> Drawing:
+    return Drawing(
+        name=f"{name}-{data.replace(' ', '-')}",
+        title=f"{title}, by density threshold, {data}",
+        table="similarities",
+        x="k",
+        y=y,
+        x_title="k",
+        y_title=y_title,
+        series=series,
+        panel="threshold",
+        where={"data": data, **where},
+        log_x=True,
     )
-)
+
+
+def _drawings_of(data: str) -> tuple[Drawing, ...]:
+    cut = "SIM2 strict, as printed, and without re-attachment"
+    short = "Released records short of supporters in the release"
+    return (
+        _by_density(
+            "figure-4",
+            "Figure 4: SIM1 and SIM2 against k",
+            data,
+            "value",
+            "similarity",
+            "measure",
+            method=STRICT,
+        ),
+        _by_density("strict", cut, data, "value", "SIM2", "method", measure="SIM2"),
+        _by_density("short", short, data, "short_records", "records", "method", measure="SIM1"),
+    )
+
+
+DRAWINGS = tuple(drawing for data in PLACES for drawing in _drawings_of(data))
 
 
 def claims(tables: Mapping[str, pl.DataFrame]) -> list[Claim]:
-    """Hold the tables against what the paper says, and against what ALGORITHMS of this method expect."""
+    """Hold the tables against what the paper says, and against what else is to be expected."""
     similarities = tables["similarities"]
     strict = similarities.filter(pl.col("method") == STRICT).drop_nulls("value")
     found = []
