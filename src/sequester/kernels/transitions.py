@@ -19,6 +19,17 @@ TIE = 1e-9
 """Expected counts that differ by less than this share are equal."""
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _tally(first: int, stop: int, row_to: Codes, row_counts: Counts, guess: int) -> tuple[int, int]:
+    """Count the events of a row, and those that a guess hits."""
+    total, hit = 0, 0
+    for e in range(first, stop):
+        total += row_counts[e]
+        if row_to[e] == guess:
+            hit = row_counts[e]
+    return total, hit
+
+
 @njit(cache=True, nogil=True)
 def compare_leaves(
     rows: Codes,
@@ -39,11 +50,7 @@ def compare_leaves(
             mass += to_counts[e]
             if to_counts[e] > most:
                 most, guess = to_counts[e], to_nodes[e]
-        total = 0
-        for e in range(row_offsets[i], row_offsets[i + 1]):
-            total += row_counts[e]
-            if row_to[e] == guess:
-                hits[i] = row_counts[e]
+        total, hits[i] = _tally(row_offsets[i], row_offsets[i + 1], row_to, row_counts, guess)
         if mass == 0:
             gaps[i] = 1.0
             continue
@@ -106,11 +113,7 @@ def compare_nodes(
                 chances[v] = chances[v] / leaves[v] + chances[parent[v]]
                 if subtree_end[v] == v + 1 and chances[v] > most * (1.0 + TIE):
                     guess, most = v, chances[v]
-        total = 0
-        for e in range(row_offsets[i], row_offsets[i + 1]):
-            total += row_counts[e]
-            if row_to[e] == guess:
-                hits[i] = row_counts[e]
+        total, hits[i] = _tally(row_offsets[i], row_offsets[i + 1], row_to, row_counts, guess)
         if mass == 0.0:
             gaps[i] = 1.0
             continue

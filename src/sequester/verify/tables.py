@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from sequester.errors import InputError
+from sequester.hierarchies.labels import counted
 from sequester.io.trial import trial
 from sequester.release.fields import bare, shown
 from sequester.release.release import ORDER, PERSON
@@ -215,6 +216,6 @@ def _check_persons(frame: pl.DataFrame, certificate: Certificate) -> list[str]:
         event = f"event {expected[row]:,} of person {shown(frame[PERSON][row])}"
         return [f"{EVENTS}.parquet: row {row + 1:,} is {event}, its {ORDER} is {frame[ORDER][row]:,}"]
     if len(starts) != certificate.persons:
-        counted = f"has {len(starts):,} persons, the certificate says {certificate.persons:,}"
-        return [f"{EVENTS}.parquet: {counted}"]
+        persons = counted(len(starts), "person", "persons")
+        return [f"{EVENTS}.parquet: has {persons}, the certificate says {certificate.persons:,}"]
     return []

@@ -10,6 +10,7 @@ from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
 from sequester.engine import silent
 from sequester.errors import InputError, SchemaError
+from sequester.hierarchies.labels import counted
 from sequester.privacy.model import RecordModel
 from sequester.release.certificate import CERTIFICATE
 from sequester.verify.claim import claimed_model, rebuild
@@ -133,9 +134,8 @@ def verify(
         findings += check_pseudonyms(beside, frame, original) if beside is not None else []
         n_persons = certificate.persons or 0
         if n_persons > original.n_persons:
-            findings.append(
-                f"{EVENTS}.parquet: has {n_persons:,} persons, the original has {original.n_persons:,}"
-            )
+            persons = counted(n_persons, "person", "persons")
+            findings.append(f"{EVENTS}.parquet: has {persons}, the original has {original.n_persons:,}")
     if findings:
         return answer(findings)
     progress(0.6, "checking the claim")

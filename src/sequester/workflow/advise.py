@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sequester.engine import silent
 from sequester.errors import InputError, ParameterError
+from sequester.hierarchies.labels import counted
 from sequester.methods import METHODS
 from sequester.release.purpose import KEEP, KNOWN, QUESTIONS, RECIPIENT, RELEASE
 from sequester.workflow.config import Config
@@ -320,7 +321,7 @@ def _serves(name: str, answers: Mapping[str, str]) -> bool:
 
 def _shape(table: EventTable) -> tuple[str, ...]:
     schema = table.schema
-    persons = "1 person" if table.n_owners == 1 else f"{table.n_owners:,} persons"
+    persons = counted(table.n_owners, "person", "persons")
     parts = [persons, f"{table.n_events:,} events"]
     if table.owners is not None:
         parts.append(f"{table.n_persons:,} trips")

@@ -9,6 +9,7 @@ import numpy as np
 
 from sequester import kernels
 from sequester.errors import UnattainableError
+from sequester.hierarchies.labels import counted
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask
@@ -105,7 +106,7 @@ def _refuse_few(table: EventTable, n_left: int, k: int, *, least: float | None =
     if k <= n_left:
         return
     n_out = table.n_persons - n_left
-    persons = "1 person" if n_left == 1 else f"{n_left:,} persons"
+    persons = counted(n_left, "person", "persons")
     problem = f"k = {k:,} is more than the {persons}"
     if n_out:
         problem += f" that are left when {n_out:,} are left out"

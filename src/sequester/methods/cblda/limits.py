@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester import kernels
+from sequester.hierarchies.labels import counted
 from sequester.methods.p2ka.prefix_method import ONE_RELEASE
 from sequester.methods.p2ka.publish import TIES, has_ties
 
@@ -58,7 +59,7 @@ def limits_of(table: EventTable, solution: Solution, plan: Plan) -> tuple[tuple[
         limits.append(MISSING_EVENTS)
     if solution.n_dropped:
         limits.append(DROPPED)
-        persons = "1 person was" if solution.n_dropped == 1 else f"{solution.n_dropped:,} persons were"
+        persons = counted(solution.n_dropped, "person was", "persons were")
         warnings.append(
             f"{persons} left out, because more than the share c of all persons have a protected value; whom "
             "it hit was left to chance, and each of them fits a class of the release"

@@ -9,6 +9,7 @@ import numpy as np
 
 from sequester import kernels
 from sequester.errors import UnattainableError
+from sequester.hierarchies.labels import counted
 
 if TYPE_CHECKING:
     from sequester._typing import Mask
@@ -36,7 +37,7 @@ def refuse_impossible(
     worst = int(above[np.argmax(totals[above])]) if len(above) and not drop else None
     least = None if worst is None else math.ceil(totals[worst] / n_persons * 1e4 - 1e-5) / 1e4
     if demand.k > n_kept:
-        persons = "1 person" if n_kept == 1 else f"{n_kept:,} persons"
+        persons = counted(n_kept, "person", "persons")
         left = f" that are left when {n_persons - n_kept:,} are left out" if n_kept < n_persons else ""
         problem = f"k = {demand.k:,} is more than the {persons}{left}"
         if has_rules:

@@ -64,7 +64,7 @@ def limits_of(table: EventTable, solution: Solution, *, p: int) -> tuple[tuple[s
         )
     if solution.n_dropped:
         limits.append(DROPPED)
-        persons = "1 person was" if solution.n_dropped == 1 else f"{solution.n_dropped:,} persons were"
+        persons = counted(solution.n_dropped, "person was", "persons were")
         warnings.append(f"{persons} left out, because a protected value was above c among all of them")
     if has_ties(table):
         limits.append(TIES)
