@@ -45,8 +45,8 @@ def limits_of(table: EventTable, solution: Solution, *, p: int) -> tuple[tuple[s
         limits.append(ONE_BY_ONE)
     if schema.sensitive:
         limits.append(KNOWN_SENSITIVE)
-    counted = [name for name, kind in schema.derive.items() if kind == "event_count" and name in schema.quasi]
-    if not counted:
+    lengths = [name for name, kind in schema.derive.items() if kind == "event_count" and name in schema.quasi]
+    if not lengths:
         limits.append(EVENT_COUNT)
     if schema.keep:
         limits.append(
