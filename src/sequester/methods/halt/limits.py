@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sequester.hierarchies.labels import counted
 from sequester.methods.p2ka.prefix_method import ONE_RELEASE
 from sequester.methods.p2ka.publish import TIES, has_ties
 from sequester.mining.dependence import dependent
