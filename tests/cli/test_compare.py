@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -17,6 +18,7 @@ import pytest
 
 import sequester as sq
 from refusal_cases import TOML
+from sequester.workflow.compare import Asked, compare_config
 
 ROWS = ["news tech", "news tech", "news tech", "tech news", "tech news", "news", "local tech", "news local"]
 PARTS = ("candidates.csv", "candidates.json", "frontier.svg", "frontier.png", "report.html")
@@ -85,6 +87,24 @@ def test_what_cannot_be_kept_is_a_row_and_exit_1(run, clicks):
     assert "99" in candidate["reason"]
     assert found.document["recommended"] is None
     assert all((clicks / "sequester-compare" / name).exists() for name in PARTS)
+
+
+def test_an_adversary_who_beats_a_promise_is_exit_1_and_a_fault_of_ours_3(run, clicks, monkeypatch):
+    asked = Asked(targets=20)
+    made = compare_config(
+        "release.toml", out=clicks / "once", methods=["p2ka"], settings={"k": [2]}, asked=asked
+    )
+    (tried,) = made.tried
+    (name, risk), *_ = tried.risks.items()
+    beaten = {**tried.risks, name: replace(risk, bound=0.0, is_within=False)}
+    for other, code in (
+        (tried, 0),
+        (replace(tried, risks=beaten), 1),
+        (replace(tried, state="failed", is_ours=True), 3),
+    ):
+        found = replace(made, tried=(other,))
+        monkeypatch.setattr("sequester.workflow.compare.compare_config", lambda *_, found=found, **__: found)
+        assert run("compare", "release.toml", "--quiet").code == code
 
 
 @pytest.mark.parametrize(
