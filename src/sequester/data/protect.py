@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -88,17 +89,22 @@ def as_protection(protect: Protection | Sequence[str]) -> Protection:
     """Complete the short forms of `protect`: a list of values, or ``"all"``."""
     if isinstance(protect, Protect):
         return protect
-    if isinstance(protect, str):
-        if protect != "all":
-            msg = f'protect must be a list of values, "all", or prefixes and ranges, got {protect!r}'
-            raise ParameterError(msg)
+    if protect == "all":
         return "all"
+    if isinstance(protect, str) or not isinstance(protect, Iterable):
+        msg = f'protect must be a list of values, "all", or prefixes and ranges, got {protect!r}'
+        raise ParameterError(msg)
     return Protect(values=tuple(protect))
 
 
 def texts(parameter: str, names: Sequence[str]) -> tuple[str, ...]:
     """Take a list of texts, and refuse a single text, which would be a list of its letters."""
-    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+    given: object = names  # Python lets anything through.
+    if (
+        isinstance(given, str)
+        or not isinstance(given, Iterable)
+        or not all(isinstance(name, str) for name in names)
+    ):
         msg = f"{parameter} must be a list of texts, got {names!r}"
         raise ParameterError(msg)
     return tuple(names)

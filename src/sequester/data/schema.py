@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
+from sequester.data.place import Gap, Place
 from sequester.data.protect import Protect, Protection, as_protection, texts
 from sequester.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from sequester.data.place import Gap, Place
     from sequester.hierarchies.builder import HierarchyBuilder
     from sequester.hierarchies.hierarchy import Hierarchy
 
@@ -41,6 +42,10 @@ class Symbol:
     hierarchy: Hierarchy | HierarchyBuilder | None = None
     """Only the methods that generalize need it."""
 
+    def __post_init__(self) -> None:
+        if self.hierarchy is not None:
+            _check_builds(self.hierarchy)
+
 
 @dataclass(frozen=True, slots=True)
 class Quasi:
@@ -56,6 +61,7 @@ class Quasi:
     """Importance in every loss."""
 
     def __post_init__(self) -> None:
+        _check_builds(self.hierarchy)
         object.__setattr__(self, "never_suppress", texts("never_suppress", self.never_suppress))
         if self.max_level is not None and self.max_level < 0:
             msg = f"max_level must be at least 0, got {self.max_level}"
@@ -150,6 +156,21 @@ class Schema:
         trip: str | Gap | None = None,
         place: Place | None = None,
     ) -> None:
+        _check_types(
+            names={
+                "person": person,
+                "order": order,
+                "time_format": time_format,
+                "tie": tie,
+                "weight": weight,
+            },
+            tables={"quasi": quasi, "sensitive": sensitive, "derive": derive},
+            others={
+                "symbol": (symbol, (str, Symbol)),
+                "trip": (trip, (str, Gap)),
+                "place": (place, (Place,)),
+            },
+        )
         complete = {
             "person": person,
             "order": order,
@@ -204,6 +225,34 @@ class Schema:
         if self.symbol is not None:
             return (self.symbol.column,)
         return tuple(dict.fromkeys((*self.quasi, *self.sensitive_columns)))
+
+
+def _check_types(
+    *,
+    names: Mapping[str, object],
+    tables: Mapping[str, object],
+    others: Mapping[str, tuple[object, tuple[type, ...]]],
+) -> None:
+    """Refuse what Python lets through, such as ``trip={"gap": "30min"}``, before it is passed over."""
+    for name, value in names.items():
+        if not isinstance(value, str) and (value is not None or name == "person"):
+            msg = f"{name} must be text, got {value!r}"
+            raise ParameterError(msg)
+    for name, value in tables.items():
+        if not isinstance(value, Mapping | None):
+            msg = f"{name} must be a mapping from columns, got {value!r}"
+            raise ParameterError(msg)
+    for name, (value, kinds) in others.items():
+        if value is not None and not isinstance(value, kinds):
+            words = " or ".join("a column's name" if kind is str else f"a {kind.__name__}" for kind in kinds)
+            msg = f"{name} must be {words}, got {value!r}"
+            raise ParameterError(msg)
+
+
+def _check_builds(hierarchy: object) -> None:
+    if not hasattr(hierarchy, "build"):
+        msg = f"hierarchy must be a Hierarchy, such as Hierarchy.flat(), got {hierarchy!r}"
+        raise ParameterError(msg)
 
 
 def _sensitive(name: str, given: Sequence[str] | str | Protect | Sensitive) -> Sensitive:
