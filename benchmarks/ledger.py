@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 LEDGER = "SEQUESTER_LEDGER"
 
-Kind = Literal["equality", "lead", "cost", "seconds", "memory", "growth", "rate", "loss"]
+Kind = Literal["equality", "lead", "cost", "seconds", "memory", "growth", "rate", "loss", "risk"]
 """What a figure is: answers are equal; times faster than another; times slower than another; seconds; peak
-bytes; the power of the size that time grows with; per second; a loss of information."""
+bytes; the power of the size that time grows with; per second; a loss of information; what an adversary
+achieves."""
 MORE_IS_BETTER: tuple[Kind, ...] = ("equality", "lead", "rate")
 
 
@@ -71,7 +72,7 @@ def shown(kind: Kind, value: float) -> str:
             return f"size ^ {value:.2f}"
         case "rate":
             return f"{value:,.0f} /s"
-        case "loss":
+        case "loss" | "risk":
             return f"{value:.4f}"
 
 

@@ -40,8 +40,17 @@ KINDS = {
     "memory": "Peak memory",
     "growth": "Growth of time",
     "loss": "Loss",
+    "risk": "Risk",
 }
 """Kinds of figures in their order on the page."""
+METHODS = "methods"
+"""The benchmark that puts the methods side by side."""
+ABOUT_METHODS = """\
+Each method on made data that it is meant for, by `benchmarks/bench_methods.py`. Time is that of a release
+with its check. Loss is the information loss of [Measures](measures.md), where 1 is everything; of records,
+the share that is not published. Risk is what the [adversary](attacks.md) achieves who comes closest to what
+is promised, in the original and in the release, with two items known where items are what is known.
+Promises differ: compare methods on the same data, and read what each promises first."""
 
 
 def machine() -> dict[str, str]:
@@ -101,6 +110,40 @@ def title(name: str) -> str:
     return text.split('"""', 2)[1].splitlines()[0].rstrip(".")
 
 
+def side_by_side(one: dict[str, Any] | None) -> list[str]:
+    """Put the methods side by side, each on data that it is meant for."""
+    if one is None:
+        return []
+    lines = [
+        "",
+        "## How good, and how fast",
+        "",
+        *ABOUT_METHODS.splitlines(),
+        "",
+        "| data | method | time | loss | adversary | before | after | promised |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    rows: dict[str, dict[str, str]] = {}
+    for figure in (Figure(**each) for each in one["figures"]):
+        what, _, who = figure.what.partition(" / ")
+        cells = rows.setdefault(what, {})
+        if figure.kind in ("seconds", "loss"):
+            cells[figure.kind] = figure.shown
+        elif figure.kind == "risk" and who.endswith(" before"):
+            cells["before"] = figure.shown
+        elif figure.kind == "risk":
+            cells |= {"adversary": who, "after": figure.shown, "promised": figure.shown_bar}
+    seen = ""
+    for what, cells in rows.items():
+        if "after" in cells:
+            data, method = what.split(": ", 1)
+            order = ("seconds", "loss", "adversary", "before", "after", "promised")
+            told = " | ".join(cells.get(each, "") for each in order)
+            lines.append(f"| {data if data != seen else ''} | `{method}` | {told} |")
+            seen = data
+    return lines
+
+
 def page(results: dict[str, Any]) -> str:
     """Write the page; every figure on it was said by a benchmark."""
     described = results["machine"]
@@ -117,6 +160,7 @@ def page(results: dict[str, Any]) -> str:
         "times faster the same answer comes than from the twin or from a package that people would use",
         "instead, then time, peak memory, and the power of the size that time grows with: 1 is linear. A bar",
         "is what the project set itself; a missed one is marked.",
+        *side_by_side(results["benchmarks"].get(METHODS)),
         "",
         "## What people would use instead",
         "",
@@ -128,7 +172,7 @@ def page(results: dict[str, Any]) -> str:
         lines.append(f"| {peer.name} | {peer.does} | {peer.does_not} | {here} |")
     lines += ["", "None of them releases histories, and none checks what was written."]
     for name in NAMES:
-        if name not in results["benchmarks"]:
+        if name not in results["benchmarks"] or name == METHODS:
             continue
         one = results["benchmarks"][name]
         lines += ["", f"## {name.replace('_', ' ')}", "", f"{title(name)}. `benchmarks/bench_{name}.py`", ""]

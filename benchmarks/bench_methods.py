@@ -1,0 +1,167 @@
+"""How good and how fast every method is, on made data that it is meant for.
+
+    python benchmarks/bench_methods.py
+
+Every method makes a release, checked and timed, is measured by what it lost, and is attacked by those against
+whom it promises something: the one who comes closest to the bound is told. Promises differ, so only releases
+of one data set can be compared with each other. Exits 1 where a promise is not kept.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ledger import note
+from sequester.data.place import GridRegions, Place
+from sequester.data.schema import Schema, Symbol
+from sequester.data.table import EventTable
+from sequester.datasets import activities, clicks, days, hospital, trips
+from sequester.errors import SequesterWarning
+from sequester.hierarchies import Hierarchy
+from sequester.methods import METHODS
+from sequester.methods.ph.pattern_method import PatternMethod
+from sequester.mining import frequent
+from sequester.workflow.attack import attack
+
+if TYPE_CHECKING:
+    from sequester.methods.method import Method
+    from sequester.release.release import Release
+
+SEED = "one seed for every method"
+VISITS, CLICKS, TRIPS, LOGS, RECORDS = 5_000, 20_000, 2_000, 20, 20_000
+N_PATTERNS = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Set:
+    """A data set, and the methods that are meant for it."""
+
+    name: str
+    table: EventTable
+    methods: list[Method]
+
+
+def visits() -> Set:
+    quasi = {
+        "AdmYr": Hierarchy.flat(),
+        "ZIP": Hierarchy.mask([3, 1]),
+        "DSFC": Hierarchy.intervals([7, 28, 84], origin=0),
+        "LOS": Hierarchy.intervals([7, 28], origin=0),
+    }
+    schema = Schema(person="PID", order="VID", quasi=quasi, sensitive={"Disease": list(hospital.PROTECTED)})
+    asked = {"halt": {"p": 2}, "glogen": {"p": 2}, "cblda": {}, "cblda-baseline": {}}
+    return Set(
+        name=f"visits of {VISITS:,} patients",
+        table=EventTable(hospital.make(persons=VISITS), schema),
+        methods=[METHODS[name](k=5, c=0.5, **more) for name, more in asked.items()],
+    )
+
+
+def pages() -> EventTable:
+    return EventTable(clicks.make(persons=CLICKS), Schema(person="user", time="at", symbol="page"))
+
+
+def anonymous_clicks() -> Set:
+    methods = [METHODS[name](k=10) for name in ("p2ka", "prefix-pruning")]
+    return Set(name=f"clicks of {CLICKS:,} visitors", table=pages(), methods=methods)
+
+
+def hidden_patterns() -> Set:
+    table = pages()
+    least = CLICKS // 50
+    found = frequent(table, min_support=least, max_length=3)
+    ranked = sorted((-count, labels) for labels, count in found.items() if len({*labels}) == len(labels) > 1)
+    patterns = [list(labels) for _, labels in ranked[:: max(len(ranked) // N_PATTERNS, 1)][:N_PATTERNS]]
+    return Set(
+        name=f"{len(patterns)} patterns of {CLICKS:,} visitors",
+        table=table,
+        methods=[METHODS[name](patterns=patterns, min_support=least) for name in ("ph", "sbsh", "abul")],
+    )
+
+
+def regions() -> Set:
+    schema = Schema(person="user", time="at", trip="trip", place=Place("lat", "lon", GridRegions(2_000)))
+    return Set(
+        name=f"trips of {TRIPS:,} persons",
+        table=EventTable(trips.make(persons=TRIPS), schema),
+        methods=[METHODS[name](k=10) for name in ("p2ka", "prefix-pruning")],
+    )
+
+
+def logs() -> Set:
+    symbol = Symbol("activity", hierarchy=activities.taxonomy())
+    table = EventTable(activities.make(persons=LOGS), Schema(person="user", time="at", symbol=symbol))
+    asked = {"patterns": [list(each) for each in activities.SENSITIVE], "window": 5, "max_leakage": 0.5}
+    return Set(
+        name=f"logs of {LOGS} persons",
+        table=table,
+        methods=[METHODS[name](**asked) for name in ("top-down", "bottom-up")],
+    )
+
+
+def records() -> Set:
+    quasi = {
+        "sex": Hierarchy.flat(),
+        "age": Hierarchy.intervals([10, 30], origin=0),
+        "district": Hierarchy.flat(),
+    }
+    frame = days.make(persons=RECORDS)
+    schema = Schema(person="patient", time="date", quasi=quasi, sensitive={"diagnosis": "all"})
+    return Set(
+        name=f"records of {RECORDS:,} persons over 90 days",
+        table=EventTable(frame, schema),
+        methods=[
+            METHODS[name](l=3, window=7, snapshot="day")
+            for name in ("reposition", "suppress-only", "merge-snapshots")
+        ],
+    )
+
+
+def surest(method: Method, release: Release, table: EventTable) -> tuple[str, float, float, float]:
+    """Find who comes closest to what is promised: by name, in the original, in the release, and the bound."""
+    if isinstance(method, PatternMethod):
+        # Nothing is promised about persons: whoever mines finds none of the patterns.
+        wanted = {tuple(pattern) for pattern in method.patterns}
+        before, after = (
+            len(wanted & {*frequent(each, min_support=method.min_support, max_length=3).labels}) / len(wanted)
+            for each in (table, release.table)
+        )
+        return "mined", before, after, 0.0
+    risks = attack(release, original=table, known=(2,), targets=1_000, seed=SEED)
+    told = [(risk, risk.bound) for risk in risks if risk.bound]
+    risk, bound = max(told, key=lambda each: (each[0].value / each[1], each[0].raw.value))
+    return risk.name, risk.raw.value, risk.value, bound
+
+
+def judge(each: Set) -> bool:
+    print(f"{each.name}: {each.table.n_events:,} events")
+    answers = []
+    for method in each.methods:
+        method.apply(each.table, seed=SEED)  # compiles
+        start = time.perf_counter()
+        release = method.apply(each.table, seed=SEED)
+        seconds = time.perf_counter() - start
+        what = f"{each.name}: {method.name}"
+        answers.append(note("equality", f"{what}, promised and kept", bool(release.verdict)))
+        note("seconds", what, seconds)
+        loss = release.utility.get("information_loss")
+        lost = 1 - release.frame.height / each.table.n_events
+        note("loss", what, lost if loss is None else loss.value)
+        who, before, after, promised = surest(method, release, each.table)
+        note("risk", f"{what} / {who} before", before)
+        answers.append(note("risk", f"{what} / {who}", after, bar=promised))
+    return all(answers)
+
+
+def main() -> int:
+    warnings.simplefilter("ignore", SequesterWarning)
+    answers = [judge(make()) for make in (visits, anonymous_clicks, hidden_patterns, regions, logs, records)]
+    return 0 if all(answers) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
