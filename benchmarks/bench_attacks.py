@@ -150,6 +150,7 @@ def main() -> int:
     passed = note("equality", "60 persons: enumeration, and the location sequence attack", passed)
     seconds_of(visits(1000), "ordered")  # compiles
 
+    sequence_risk(clicks(100, 20, 1000), known=2)  # compiles
     everybody = clicks(10_000, 20, 1000)
     start = time.perf_counter()
     risk = sequence_risk(everybody, known=2)

@@ -99,7 +99,8 @@ class Queries(NamedTuple):
 @njit(cache=True, nogil=True, inline="always")
 def _fits(cell: int, node: int, end: Codes, hidden: int) -> bool:
     """Tell whether a cell of the node's column may stand for the node; `hidden` stands for nothing."""
-    return cell != hidden and (cell <= node < end[cell] or node <= cell < end[node])
+    # Most cells are finer than what is known, and need no look at their own end.
+    return cell != hidden and (cell < end[node] if cell >= node else node < end[cell])
 
 
 @njit(cache=True, nogil=True)
@@ -112,14 +113,15 @@ def _keep_ordered(
     kept = 0
     for place in range(size):
         owner = crowd[place]
-        j = 0
+        j, column, node = 0, columns[0], nodes[0]
         for event in range(offsets[owner], offsets[owner + 1]):
-            if _fits(cells[event, columns[j]], nodes[j], end, hidden[columns[j]]):
+            if _fits(cells[event, column], node, end, hidden[column]):
                 j += 1
                 if j == n:
                     crowd[kept] = owner
                     kept += 1
                     break
+                column, node = columns[j], nodes[j]
     return kept
 
 
