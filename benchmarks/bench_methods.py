@@ -121,6 +121,16 @@ def records() -> Set:
     )
 
 
+def loss_of(method: Method, release: Release, table: EventTable) -> float:
+    """Tell what a method of this kind is judged by: values, frequent patterns, or records."""
+    if isinstance(method, PatternMethod):
+        lost, ghosts = release.utility["lost_patterns"], release.utility["ghost_patterns"]
+        return (lost.value + ghosts.value) / (lost.bounds[1] or 1)
+    if "information_loss" in release.utility:
+        return release.utility["information_loss"].value
+    return 1 - release.frame.height / table.n_events
+
+
 def surest(method: Method, release: Release, table: EventTable) -> tuple[str, float, float, float]:
     """Find who comes closest to what is promised: by name, in the original, in the release, and the bound."""
     if isinstance(method, PatternMethod):
@@ -148,9 +158,7 @@ def judge(each: Set) -> bool:
         what = f"{each.name}: {method.name}"
         answers.append(note("equality", f"{what}, promised and kept", bool(release.verdict)))
         note("seconds", what, seconds)
-        loss = release.utility.get("information_loss")
-        lost = 1 - release.frame.height / each.table.n_events
-        note("loss", what, lost if loss is None else loss.value)
+        note("loss", what, loss_of(method, release, each.table))
         who, before, after, promised = surest(method, release, each.table)
         note("risk", f"{what} / {who} before", before)
         answers.append(note("risk", f"{what} / {who}", after, bar=promised))

@@ -43,14 +43,17 @@ KINDS = {
     "risk": "Risk",
 }
 """Kinds of figures in their order on the page."""
+HARDWARE = ("processor", "cores", "memory", "system")
 METHODS = "methods"
 """The benchmark that puts the methods side by side."""
 ABOUT_METHODS = """\
 Each method on made data that it is meant for, by `benchmarks/bench_methods.py`. Time is that of a release
-with its check. Loss is the information loss of [Measures](measures.md), where 1 is everything; of records,
-the share that is not published. Risk is what the [adversary](attacks.md) achieves who comes closest to what
-is promised, in the original and in the release, with two items known where items are what is known.
-Promises differ: compare methods on the same data, and read what each promises first."""
+with its check. Loss is the information loss of [Measures](measures.md), where 1 is everything; of hidden
+patterns, the frequent patterns that are lost or new, as a share of all; of records, the share that is not
+published. Risk is what the [adversary](attacks.md) achieves who comes closest to what is promised, in the
+original and in the release, with two items known where items are what is known; `mined` is the share of the
+named patterns that a miner finds. Promises differ: compare methods on the same data, and read what each
+promises first."""
 
 
 def machine() -> dict[str, str]:
@@ -147,14 +150,14 @@ def side_by_side(one: dict[str, Any] | None) -> list[str]:
 def page(results: dict[str, Any]) -> str:
     """Write the page; every figure on it was said by a benchmark."""
     described = results["machine"]
+    hardware = "{processor}, {cores} cores, {memory}, {system}".format(**described)
+    software = ", ".join(f"{name} {value}" for name, value in described.items() if name not in HARDWARE)
     lines = [
         "# Performance",
         "",
         "<!-- Made by benchmarks/run.py from docs/performance.json. Nothing here is typed by hand. -->",
         "",
-        "Made by `python benchmarks/run.py`, on "
-        + ", ".join(f"{name} {value}" for name, value in described.items())
-        + ".",
+        f"Made by `python benchmarks/run.py`, on {hardware}; {software}.",
         "",
         "Equality with a slow, obvious twin comes first: a fast wrong answer is worth nothing. Then how many",
         "times faster the same answer comes than from the twin or from a package that people would use",
