@@ -155,13 +155,23 @@ def find_host(
     forest: Forest, clusters: Clusters, demand: Demand, cluster: int, finished: Counts, scratch: Scratch
 ) -> tuple[int, int]:
     """Find the finished cluster that takes another in for the least extra loss, and the loss; -1 if none."""
-    extras = _extras(forest, clusters, demand, cluster, finished, scratch)
-    for i in np.argsort(extras, kind="mergesort"):
-        host = finished[i]
+    a, ours = clusters.size[cluster], clusters.kill[cluster]
+    best, least = -1, 0
+    turn_to(forest, clusters, cluster, scratch)
+    for host in finished:
+        b, theirs = clusters.size[host], clusters.kill[host]
+        # Nothing saves more than the lighter of the two is worth.
+        bound = a * (ours - theirs) if ours > theirs else b * (theirs - ours)
+        if best >= 0 and bound >= least:
+            continue
+        extra = extra_loss(clusters, demand, cluster, host, scratch)
+        if best >= 0 and extra >= least:
+            continue
         risk = risk_of_both(forest, clusters, demand, host, cluster, scratch)
         if is_private(demand, clusters.counted[host] + clusters.counted[cluster], risk):
-            return host, extras[i]
-    return -1, 0
+            best, least = host, extra
+        turn_to(forest, clusters, cluster, scratch)
+    return best, least
 
 
 @njit(cache=True, nogil=True)
