@@ -143,7 +143,9 @@ def one(folder: Path, n: int, exact: int | None, block: int) -> None:
     print(json.dumps(figures))
 
 
-def ask(folder: Path, n: int, *, exact: int | None = None, block: int = BLOCK) -> dict[str, float]:
+def ask(
+    folder: Path, n: int, *, exact: int | None = None, block: int = BLOCK, limit: float | None = None
+) -> dict[str, float]:
     command = [
         sys.executable,
         __file__,
@@ -154,7 +156,7 @@ def ask(folder: Path, n: int, *, exact: int | None = None, block: int = BLOCK) -
         "--folder",
         str(folder),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=limit)
     figures: dict[str, float] = json.loads(done.stdout)
     return figures
 
@@ -234,12 +236,17 @@ def blocks(folder: Path, largest: int) -> bool:
 
 
 def million(folder: Path, largest: int) -> bool:
+    """A million persons in blocks; stopped at twice the bar."""
     if largest < MILLION:
         return True
-    figures = ask(folder, MILLION, exact=60_000, block=BLOCK)
+    what, bar = f"{MILLION:,} persons in blocks", SECONDS[MILLION]
+    try:
+        figures = ask(folder, MILLION, exact=60_000, block=BLOCK, limit=2 * bar)
+    except subprocess.TimeoutExpired:
+        return note("seconds", f"{what}: stopped, not done", 2 * bar, bar=bar)
     told(f"{figures['blocks']:.0f} blocks of {BLOCK:,}", figures)
-    note("memory", f"{MILLION:,} persons in blocks", figures["memory"])
-    return note("seconds", f"{MILLION:,} persons in blocks", figures["seconds"], bar=SECONDS[MILLION])
+    note("memory", what, figures["memory"])
+    return note("seconds", what, figures["seconds"], bar=bar)
 
 
 def main() -> int:
