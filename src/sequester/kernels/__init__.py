@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from sequester.kernels import hiding_rows as hiding_rows
     from sequester.kernels import hiding_search as hiding_search
     from sequester.kernels import hiding_task as hiding_task
+    from sequester.kernels import hosts as hosts
     from sequester.kernels import index_tuples as index_tuples
     from sequester.kernels import insertions as insertions
     from sequester.kernels import itemsets as itemsets

@@ -15,24 +15,17 @@ import numpy as np
 from sequester.kernels._compiler import njit
 from sequester.kernels.cluster_index import Index, find_nearest
 from sequester.kernels.clusters import (
-    FINISHED,
     WAITING,
     Clusters,
     Demand,
-    extra_loss,
-    is_private,
     merge,
     new_scratch,
-    risk_of,
-    risk_of_both,
     settle,
-    turn_to,
 )
 
 if TYPE_CHECKING:
-    from sequester._typing import Codes, Counts
+    from sequester._typing import Codes
     from sequester.kernels.alignment import Forest
-    from sequester.kernels.clusters import Amounts, Scratch
 
 
 @njit(cache=True, nogil=True)
@@ -136,85 +129,3 @@ def repeat_merges(forest: Forest, clusters: Clusters, demand: Demand, merges: Co
         settle(
             clusters, demand, merge(forest, clusters, demand, merges[i, 0], merges[i, 1], scratch), scratch
         )
-
-
-@njit(cache=True, nogil=True)
-def _extras(
-    forest: Forest, clusters: Clusters, demand: Demand, cluster: int, finished: Counts, scratch: Scratch
-) -> Counts:
-    """List what merging a cluster with each of the finished ones adds to the loss."""
-    extras = np.empty(finished.size, np.int64)
-    turn_to(forest, clusters, cluster, scratch)
-    for i in range(finished.size):
-        extras[i] = extra_loss(clusters, demand, cluster, finished[i], scratch)
-    return extras
-
-
-@njit(cache=True, nogil=True)
-def find_host(
-    forest: Forest, clusters: Clusters, demand: Demand, cluster: int, finished: Counts, scratch: Scratch
-) -> tuple[int, int]:
-    """Find the finished cluster that takes another in for the least extra loss, and the loss; -1 if none."""
-    a, ours = clusters.size[cluster], clusters.kill[cluster]
-    best, least = -1, 0
-    turn_to(forest, clusters, cluster, scratch)
-    for host in finished:
-        b, theirs = clusters.size[host], clusters.kill[host]
-        # Nothing saves more than the lighter of the two is worth.
-        bound = a * (ours - theirs) if ours > theirs else b * (theirs - ours)
-        if best >= 0 and bound >= least:
-            continue
-        extra = extra_loss(clusters, demand, cluster, host, scratch)
-        if best >= 0 and extra >= least:
-            continue
-        risk = risk_of_both(forest, clusters, demand, host, cluster, scratch)
-        if is_private(demand, clusters.counted[host] + clusters.counted[cluster], risk):
-            best, least = host, extra
-        turn_to(forest, clusters, cluster, scratch)
-    return best, least
-
-
-@njit(cache=True, nogil=True)
-def place_persons(
-    forest: Forest, clusters: Clusters, demand: Demand, persons: Counts, finished: Counts, longest: int
-) -> tuple[Counts, Counts, int]:
-    """Put single persons, one after the other, into the finished clusters that take them for the least loss.
-
-    Gives the finished clusters after that, those who found none, and the extra loss of the others.
-    """
-    scratch = new_scratch(forest, demand.n_values, longest)
-    left = np.empty(persons.size, np.int64)
-    finished = finished.copy()
-    n_left, total = 0, 0
-    for person in persons:
-        host, extra = find_host(forest, clusters, demand, person, finished, scratch)
-        if host < 0:
-            left[n_left] = person
-            n_left += 1
-            continue
-        total += extra
-        both = merge(forest, clusters, demand, host, person, scratch)
-        clusters.status[both] = FINISHED
-        if both != host:
-            for i in range(finished.size):
-                if finished[i] == host:
-                    finished[i] = both
-            finished.sort()
-    return finished, left[:n_left].copy(), total
-
-
-@njit(cache=True, nogil=True)
-def rate_hosts(
-    forest: Forest, clusters: Clusters, demand: Demand, cluster: int, finished: Counts, longest: int
-) -> Amounts:
-    """Give each finished cluster the loss of merging with it for each person fewer above the share."""
-    scratch = new_scratch(forest, demand.n_values, longest)
-    extras = _extras(forest, clusters, demand, cluster, finished, scratch)
-    before = risk_of(clusters, demand, cluster, scratch) - demand.c * clusters.counted[cluster]
-    rates = np.empty(finished.size, np.float64)
-    for i in range(finished.size):
-        counted = clusters.counted[finished[i]] + clusters.counted[cluster]
-        risk = risk_of_both(forest, clusters, demand, finished[i], cluster, scratch)
-        relief = before - (risk - demand.c * counted)
-        rates[i] = extras[i] / relief if relief > 1e-9 else np.inf
-    return rates

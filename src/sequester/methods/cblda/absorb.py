@@ -47,7 +47,7 @@ def absorb(work: Work, rest: int, finished: Counts) -> None:
     if host >= 0:
         work.merge(host, rest)
         return
-    rates = kernels.agglomeration.rate_hosts(
+    rates = kernels.hosts.rate_hosts(
         work.trees.kernel, work.clusters, work.demand, rest, finished, work.longest
     )
     for each in finished[np.lexsort((finished, rates))]:
@@ -57,7 +57,7 @@ def absorb(work: Work, rest: int, finished: Counts) -> None:
 
 
 def _find_host(work: Work, cluster: int, finished: Counts) -> tuple[int, int]:
-    host, extra = kernels.agglomeration.find_host(
+    host, extra = kernels.hosts.find_host(
         work.trees.kernel,
         work.clusters,
         work.demand,
@@ -75,7 +75,7 @@ def _place(work: Work, members: Counts, finished: Counts) -> tuple[Counts, Count
     """
     work.restore(members)
     order = np.lexsort((members, work.clusters.risky[members] > 0))
-    finished, left, _ = kernels.agglomeration.place_persons(
+    finished, left, _ = kernels.hosts.place_persons(
         work.trees.kernel, work.clusters, work.demand, members[order], finished, work.longest
     )
     return finished, np.sort(left)
