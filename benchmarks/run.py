@@ -50,10 +50,10 @@ ABOUT_METHODS = """\
 Each method on made data that it is meant for, by `benchmarks/bench_methods.py`. Time is that of a release
 with its check. Loss is the information loss of [Measures](measures.md), where 1 is everything; of hidden
 patterns, the frequent patterns that are lost or new, as a share of all; of records, the share that is not
-published. Risk is what the [adversary](attacks.md) achieves who comes closest to what is promised, in the
-original and in the release, with two items known where items are what is known; `mined` is the share of the
-named patterns that a miner finds. Promises differ: compare methods on the same data, and read what each
-promises first."""
+published. Risk is what the [adversary](attacks.md) achieves who comes closest to the bound that is promised,
+in the original and in the release, with two items known where items are what is known; `mined` is the share
+of the named patterns that a miner finds. Promises differ: compare methods on the same data, and read what
+each promises first."""
 
 
 def machine() -> dict[str, str]:
@@ -123,19 +123,25 @@ def side_by_side(one: dict[str, Any] | None) -> list[str]:
         "",
         *ABOUT_METHODS.splitlines(),
         "",
-        "| data | method | time | loss | adversary | before | after | promised |",
+        "| data | method | time | loss | adversary | before | after | bound |",
         "|---|---|---|---|---|---|---|---|",
     ]
     rows: dict[str, dict[str, str]] = {}
     for figure in (Figure(**each) for each in one["figures"]):
         what, _, who = figure.what.partition(" / ")
         cells = rows.setdefault(what, {})
-        if figure.kind in ("seconds", "loss"):
-            cells[figure.kind] = figure.shown
+        if figure.kind == "seconds":
+            cells["seconds"] = figure.shown.replace(" ", "\N{NO-BREAK SPACE}")
+        elif figure.kind == "loss":
+            cells["loss"] = f"{figure.value:.3g}"
         elif figure.kind == "risk" and who.endswith(" before"):
-            cells["before"] = figure.shown
+            cells["before"] = f"{figure.value:.3g}"
         elif figure.kind == "risk":
-            cells |= {"adversary": who, "after": figure.shown, "promised": figure.shown_bar}
+            cells |= {
+                "adversary": who.removesuffix("_shown"),
+                "after": f"{figure.value:.3g}",
+                "promised": f"{figure.bar:.3g}",
+            }
     seen = ""
     for what, cells in rows.items():
         if "after" in cells:
