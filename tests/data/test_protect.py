@@ -83,3 +83,8 @@ def test_several_columns_are_one_attribute_and_a_rule_without_a_match_is_named()
         "sensitive attribute 'D': the protected prefix 'V' does not occur in the data",
         "sensitive attribute 'D': the protected range '700-709' does not occur in the data",
     ]
+
+
+def test_a_column_of_values_is_a_list_of_them():
+    schema = Schema("p", "o", sensitive={"D": pl.Series(["633", "042"])})
+    assert schema.sensitive["D"].protect == Protect(values=("633", "042"))

@@ -65,6 +65,7 @@ def test_an_index_finds_the_host_that_a_look_at_all_finds(example, demand, n_new
         return finished, np.array(left, np.int64), 0
 
     with pytest.MonkeyPatch.context() as patch:
+        # Compiled code keeps the number it was compiled with; without the compiler the index is made often.
         patch.setattr(kernels.hosts, "FEWEST_NEW", n_new)
         found = classes_of(table, run(table, k=k, c=c, reading=reading))
     with pytest.MonkeyPatch.context() as patch:

@@ -89,7 +89,7 @@ def as_protection(protect: Protection | Sequence[str]) -> Protection:
     """Complete the short forms of `protect`: a list of values, or ``"all"``."""
     if isinstance(protect, Protect):
         return protect
-    if protect == "all":
+    if isinstance(protect, str) and protect == "all":
         return "all"
     if isinstance(protect, str) or not isinstance(protect, Iterable):
         msg = f'protect must be a list of values, "all", or prefixes and ranges, got {protect!r}'
@@ -100,11 +100,8 @@ def as_protection(protect: Protection | Sequence[str]) -> Protection:
 def texts(parameter: str, names: Sequence[str]) -> tuple[str, ...]:
     """Take a list of texts, and refuse a single text, which would be a list of its letters."""
     given: object = names  # Python lets anything through.
-    if (
-        isinstance(given, str)
-        or not isinstance(given, Iterable)
-        or not all(isinstance(name, str) for name in names)
-    ):
+    is_list = isinstance(given, Iterable) and not isinstance(given, str)
+    if not is_list or not all(isinstance(name, str) for name in names):
         msg = f"{parameter} must be a list of texts, got {names!r}"
         raise ParameterError(msg)
     return tuple(names)
