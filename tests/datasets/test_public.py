@@ -204,3 +204,23 @@ def test_what_is_not_there_is_named(tmp_path):
         load("desynpuf-claims", tmp_path)
     with pytest.raises(InputError, match=r"must be one of msnbc, .*, got 'mnist'"):
         load("mnist", tmp_path)
+
+
+def test_a_file_is_read_wherever_it_lies(tmp_path):
+    (tmp_path / "downloaded.csv").write_text("case_id,activity\na,x\n")
+    assert load("sepsis", tmp_path / "downloaded.csv").rows() == [("a", "x")]
+    sample = tmp_path / "DE1_0_2008_to_2010_Inpatient_Claims_Sample_7.csv"
+    sample.write_text("DESYNPUF_ID\np\n")
+    assert load("desynpuf-claims", sample).rows() == [("7", "p")]
+    (tmp_path / "diabetes.tsv").write_text("patient\tcode\tvalue\n1\t33\n")
+    assert load("diabetes70", tmp_path / "diabetes.tsv").rows() == [("1", "33", None)]
+
+
+def test_a_file_that_is_not_enough_or_not_the_one_is_refused(tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text("a\n1\n")
+    for name in ("kasteren-a", "mimic4demo-patients"):
+        with pytest.raises(InputError, match=r"other\.csv: this data set has several files; name the folder"):
+            load(name, other)
+    with pytest.raises(InputError, match=r"other\.csv: is no file called DE1_0"):
+        load("desynpuf-claims", other)

@@ -31,33 +31,37 @@ class Public:
     person: str | None
     """The column of persons, or of what stands for them; None where each row is one, or all are of one."""
     read: Reader
-    """Takes the folder that holds all data sets."""
+    """Takes the folder that holds all data sets, or the data set's one file."""
 
 
-def load(name: str, folder: str | Path) -> pl.DataFrame:
-    """Read a public data set; `folder` is the one that holds all of them, each in a folder of its own.
+def load(name: str, source: str | Path) -> pl.DataFrame:
+    """Read a public data set: from the folder that holds all of them, each in one of its own, or its file.
 
+    A data set of one file, or one of several that are alike, is also read from that file, wherever it lies.
     Every column is text, as written in the file but for the traps: padded names of columns, lines below the
     header, runs of tabs, numbers that stand for labels, years of two digits.
     """
     if name not in PUBLIC:
         msg = f"the data set must be one of {', '.join(PUBLIC)}, got {name!r}"
         raise InputError(msg)
-    return PUBLIC[name].read(Path(folder)).cast(pl.String)
+    return PUBLIC[name].read(Path(source)).cast(pl.String)
 
 
 def _file(path: str, *, format: str | None = None, delimiter: str | None = None) -> Reader:  # noqa: A002
     """Read one file as it is, blanks around the names of columns aside."""
 
     def read(folder: Path) -> pl.DataFrame:
-        found = _find(folder / path)
+        found = _find(folder, path)
         return read_frame(found, format=format, delimiter=delimiter).rename(str.strip)
 
     return read
 
 
-def _find(path: Path) -> Path:
-    """Give the path, or the one without ``.gz`` where that is the one that exists."""
+def _find(source: Path, name: str) -> Path:
+    """Give the file itself, or the one of that name in the folder, without ``.gz`` where only that exists."""
+    if source.is_file():
+        return source
+    path = source / name
     unpacked = path.with_suffix("") if path.suffix == ".gz" else path
     return unpacked if not path.exists() and unpacked.exists() else path
 
@@ -67,14 +71,15 @@ def _files(home: str, pattern: str) -> Reader:
     wanted = re.compile(pattern + r"(?:\.gz)?")
 
     def read(folder: Path) -> pl.DataFrame:
-        check_there(folder / home)
+        place = folder if folder.is_file() else folder / home
+        check_there(place)
         found = [
             ([text.zfill(4) for text in match.groups()], path, match.groupdict())
-            for path in (folder / home).iterdir()
+            for path in ([place] if place.is_file() else place.iterdir())
             if (match := wanted.fullmatch(path.name))
         ]
         if not found:
-            msg = f"{folder / home}: has no file called {pattern}"
+            msg = f"{place}: {'is' if place.is_file() else 'has'} no file called {pattern}"
             raise InputError(msg)
         return pl.concat(
             read_frame(path).select(*(pl.lit(text).alias(name) for name, text in said.items()), pl.all())
@@ -84,9 +89,15 @@ def _files(home: str, pattern: str) -> Reader:
     return read
 
 
-def _lines(path: Path) -> tuple[str, list[bytes]]:
+def _need_folder(source: Path) -> None:
+    if source.is_file():
+        msg = f"{source}: this data set has several files; name the folder that holds all data sets"
+        raise InputError(msg)
+
+
+def _lines(source: Path, name: str) -> tuple[str, list[bytes]]:
     """Give the file's name and its lines, whatever ends them; in one of Kasteren's it is a bare CR."""
-    path = _find(path)
+    path = _find(source, name)
     check_there(path)
     return str(path), read_contents(path).splitlines()
 
@@ -95,8 +106,9 @@ def _kasteren(house: str, kind: str, labels: str) -> Reader:
     """Read one house, and write beside each number of an activity or sensor what it stands for."""
 
     def read(folder: Path) -> pl.DataFrame:
+        _need_folder(folder)
         events = _file(f"kasteren/K{house}_{kind}.csv.gz", delimiter="\t")(folder)
-        name, lines = _lines(folder / f"kasteren/K{house}_{labels}.csv.gz")
+        name, lines = _lines(folder, f"kasteren/K{house}_{labels}.csv.gz")
         names = read_csv(b"\n".join(lines), name, delimiter="\t")
         names = names.with_columns(pl.col("label").str.strip_chars(" '"))
         return events.join(names, on="ID", how="left", maintain_order="left")
@@ -108,7 +120,7 @@ def _ordonez(kind: str) -> Reader:
     """Read a table with runs of tabs between its cells and a line of dashes below its header."""
 
     def read(folder: Path) -> pl.DataFrame:
-        name, (header, _, *rows) = _lines(folder / f"uci_adl/OrdonezA_{kind}.txt.gz")
+        name, (header, _, *rows) = _lines(folder, f"uci_adl/OrdonezA_{kind}.txt.gz")
         lines = [re.sub(rb" *\t+ *", b"\t", line.strip()) for line in (header, *rows)]
         return read_csv(b"\n".join(lines), name, delimiter="\t")
 
@@ -117,7 +129,7 @@ def _ordonez(kind: str) -> Reader:
 
 def _diabetes(folder: Path) -> pl.DataFrame:
     """Read the events of the diabetes patients; 33 rows lack their last cell, which is missing then."""
-    name, lines = _lines(folder / "uci_diabetes70/diabetes70.tsv.gz")
+    name, lines = _lines(folder, "uci_diabetes70/diabetes70.tsv.gz")
     n_tabs = lines[0].count(b"\t")
     whole = [line + b"\t" * (n_tabs - line.count(b"\t")) for line in lines]
     return read_csv(b"\n".join(whole), name, delimiter="\t")
@@ -130,6 +142,7 @@ def _mimic(table: str, *columns: str) -> Reader:
     """
 
     def read(folder: Path) -> pl.DataFrame:
+        _need_folder(folder)
         frame, patients = (_file(f"mimic4demo/{name}.csv.gz")(folder) for name in (table, "patients"))
         anchor = frame.select("subject_id").join(patients, on="subject_id", how="left", maintain_order="left")
         year = anchor["anchor_year"].cast(pl.Int64)
