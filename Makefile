@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN := $(BIN)/python
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test thorough lint kernels docs bench clean help
+.PHONY: demo test thorough lint kernels docs bench dist clean help
 
 help:  ## list what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/'
@@ -31,13 +31,22 @@ kernels: $(VENV)/.tests  ## kernel tests without the JIT, then with bounds check
 	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$(CURDIR)/.numba-boundscheck" $(RUN) -m pytest -q -n 2 -m kernel tests
 
 docs: $(VENV)/.tests  ## build the pages into site/
-	@$(RUN) -m mkdocs build --strict
+	@$(BIN)/zensical build --strict
 
 bench: $(VENV)/.tests  ## every benchmark, and docs/performance.md made of them
 	@$(RUN) benchmarks/run.py
 
+dist: $(VENV)/.tests  ## build wheel and source, install the wheel elsewhere, run demo and doctests from there
+	@rm -rf dist
+	@$(RUN) -m build --outdir dist
+	@folder=$$(mktemp -d) && wheel=$$(ls $(CURDIR)/dist/*.whl) && trap 'rm -rf "$$folder"' EXIT && cd "$$folder" \
+	  && $(CURDIR)/$(RUN) -m venv venv \
+	  && venv/bin/python -m pip --disable-pip-version-check install --quiet "$$wheel[geo]" pandas pyarrow pytest \
+	  && venv/bin/sequester demo --out demo && venv/bin/sequester verify demo/release \
+	  && venv/bin/python -m pytest --quiet -p no:cacheprovider --doctest-modules --pyargs sequester
+
 clean:  ## remove everything that was made here
-	rm -rf $(VENV) out site .numba-boundscheck .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage
+	rm -rf $(VENV) out site dist .cache .numba-boundscheck .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage
 
 $(VENV)/bin/python:
 	@echo "making a virtual environment in $(VENV)"

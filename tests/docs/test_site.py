@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import sequester
 from sequester._version import __version__
 from sequester.methods import METHODS
 
@@ -29,18 +31,22 @@ PAPERS = {
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
+    # The builder writes beside its configuration, so it gets a copy.
+    shutil.copytree(ROOT / "docs", folder / "docs")
+    shutil.copy(ROOT / "mkdocs.yml", folder)
+    (folder / "src").symlink_to(ROOT / "src")
     # A proxy that nobody answers at: whatever asks the network fails.
     nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
     built = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
-        cwd=ROOT,
+        [sys.executable, "-m", "zensical", "build", "--strict"],
+        cwd=folder,
         env=os.environ | nowhere,
         check=False,
         capture_output=True,
         text=True,
     )
     assert built.returncode == 0, built.stdout + built.stderr
-    return folder
+    return folder / "site"
 
 
 def test_the_site_has_every_page(site):
@@ -118,3 +124,10 @@ def test_the_licence_is_whole():
         "9. Accepting",
     ):
         assert words in text
+
+
+def test_the_reference_has_every_public_name():
+    named = set(
+        re.findall(r"^::: sequester\.(?:verify\.)?(\w+)$", (ROOT / "docs/api.md").read_text(), re.MULTILINE)
+    )
+    assert named == set(sequester.__all__) - {"__version__"}
