@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sequester.attacks.share import percent as percent  # noqa: PLC0414
 from sequester.hierarchies.labels import counted
 
 if TYPE_CHECKING:
@@ -69,21 +70,6 @@ def channels(counts: ChannelCounts) -> str:
     if not counts.counts:
         return f"{text} They were not counted, because there is too much to count."
     return f"{text} Counted up to {items(len(counts.counts))}."
-
-
-def percent(value: float) -> str:
-    """Write a share, and never nobody or everybody where that is not so.
-
-    Examples
-    --------
-    >>> percent(0), percent(0.0004), percent(0.1587), percent(0.9996), percent(1)
-    ('0%', '<0.1%', '15.9%', '>99.9%', '100%')
-    """
-    if value in (0, 1):
-        return f"{100 * value:.0f}%"
-    if value < 0.001:
-        return "<0.1%"
-    return ">99.9%" if value > 0.999 else f"{100 * value:.1f}%"
 
 
 def with_interval(share: Share) -> str:
