@@ -9,10 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import singling_out as oracle
+from sequester.attacks import Linkage, attack_tables
+from sequester.attacks.bounds import bound_of
+from sequester.attacks.crowds import find_crowds
+from sequester.attacks.evidence import Evidence
+from sequester.attacks.ground import Ground
 from sequester.attacks.singling_out import SinglingOut
+from sequester.attacks.source import Source
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.hierarchies.hierarchy import Hierarchy
+from sequester.privacy import KCPPrivacy, KCPrivacy
 
 ROWS = st.lists(
     st.lists(st.tuples(*[st.sampled_from("abc")] * 4), min_size=1, max_size=4), min_size=1, max_size=9
@@ -153,3 +160,60 @@ def test_published_shares_are_whole_percents() -> None:
     assert "about 33%" in text
     assert "333" not in text
     assert "33.3" not in text
+
+
+@given(ROWS, st.integers(1, 3))
+def test_adversaries_who_know_values_of_one_event_find_whom_they_fit(records, known) -> None:
+    secret = max(row[1] for record in records for row in record)
+    table = made(records, protect=[secret]).with_kept()
+    ground = Ground.of(table, table)
+    assert ground.columns == ("zip", "ill", "ward", "bed")
+    source = Source.of(table, ground)
+    evidence = Evidence.of(table, ground)
+    rng = np.random.default_rng(3)
+    for kind, columns in (("kept", {2, 3}), ("released", {0, 1, 2, 3})):
+        pieces = source.draw(kind, known, 12, rng=rng)
+        sizes = find_crowds(pieces, evidence, ground).sizes
+        for place, size in enumerate(sizes.tolist()):
+            items = [
+                (int(ground.kernel.column[node]), ground.label(node).split("=")[1])
+                for node in pieces.nodes[place].tolist()
+                if node >= 0
+            ]
+            assert {column for column, _ in items} <= columns
+            assert len({column for column, _ in items}) == len(items) <= known
+            assert (1, secret) not in items
+            assert size == sum(
+                not items or any(all(row[column] == label for column, label in items) for row in record)
+                for record in records
+            )
+            own = records[pieces.persons[place]]
+            assert not items or any(all(row[column] == label for column, label in items) for row in own)
+
+
+def test_attacks_use_kept_columns_and_claim_nothing_about_them() -> None:
+    records = [[("a", "flu", str(who), "y")] for who in range(30)] + [[("a", "HIV", "x", "y")]]
+    table = made(records, protect=["HIV"])
+    for model in (KCPPrivacy(k=5, c=0.5, p=3), KCPrivacy(k=5, c=0.5)):
+        risks = attack_tables(table, original=table, model=model, known=(1, 2), targets=200)
+        beyond = [risk for risk in risks if risk.kind in ("kept", "released")]
+        assert {(risk.kind, risk.known) for risk in beyond} == {
+            (kind, known) for kind in ("kept", "released") for known in (1, 2)
+        }
+        assert all(risk.bound is None for risk in beyond)
+        (alone,) = [risk for risk in beyond if (risk.name, risk.kind, risk.known) == ("unique", "kept", 2)]
+        assert alone.value == alone.raw.value == 1.0
+        exact = {risk.kind: risk for risk in risks if risk.name == "singled_out"}
+        assert exact["kept_record"].value == 1.0
+        assert exact["sensitive_record"].value == 1 / 31
+        assert exact["whole_record"].interval == (1.0, 1.0)
+        assert all(risk.bound is None for risk in exact.values())
+    assert bound_of(KCPrivacy(k=5, c=0.5), Linkage(kind="kept")) is None
+    assert Linkage(kind="kept", measure="unique").run(table, original=table, targets=62).value > 0.4
+
+
+def test_a_table_without_such_columns_has_no_such_attacks() -> None:
+    frame = pl.DataFrame({"who": list("ab"), "n": 1, "zip": "1"})
+    table = EventTable(frame, Schema(person="who", order="n", quasi={"zip": Hierarchy.flat()}))
+    risks = attack_tables(table, original=table, known=(1,), targets=2)
+    assert not {"kept", "released", "whole_record"} & {risk.kind for risk in risks}

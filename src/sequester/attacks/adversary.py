@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from sequester.attacks.pieces import BEYOND
 from sequester.attacks.risk import Risk
 from sequester.attacks.world import TARGETS, World
 from sequester.datasets import SEED
@@ -60,6 +61,9 @@ class Adversary(ABC):
         engine: Engine | None = None,
     ) -> Risk:
         """Draw targets and what is known of them from `original`, and look for them in `released`."""
+        if self.kind in BEYOND:
+            released, original = released.with_kept(), original.with_kept()
+            held_out = None if held_out is None else held_out.with_kept()
         return self.judge(
             World.of(
                 released,

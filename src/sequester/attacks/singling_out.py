@@ -79,10 +79,13 @@ class SinglingOut:
     """The kept columns that do most of it, with those of `by_kept` whom they single out together so far."""
 
     @classmethod
-    def of(cls, table: EventTable, *, details: bool = True) -> SinglingOut | None:
+    def of(
+        cls, table: EventTable, *, details: bool = True, shuffle: np.random.Generator | None = None
+    ) -> SinglingOut | None:
         """Count among the persons of a table; None where it has no such columns, or nobody.
 
-        Without `details` nothing is said about single columns, which takes longest.
+        Without `details` nothing is said about single columns, which takes longest. `shuffle` permutes every
+        column's values among all events first.
         """
         table = table.joined()
         schema = table.schema
@@ -102,6 +105,8 @@ class SinglingOut:
 
         def read(columns: Sequence[str]) -> _Known:
             cells = {name: _cells(frame[name], protected.get(name, ())) for name in columns}
+            if shuffle is not None:
+                cells = {name: shuffle.permutation(own) for name, own in cells.items()}
             return _Known.of(cells, offsets)
 
         kept, closed = read(schema.keep), read(unprotected)
@@ -287,7 +292,8 @@ class _Known:
             return int((_alone(_combined([self.columns[name] for name in names])) & singled).sum())
 
         alone = {name: count([name]) if name in self.varied else 0 for name in self.columns}
-        spread = {name: pl.Series(own).n_unique() for name, own in self.columns.items()}
+        # Of columns that single out nobody alone, those with the most different records promise most.
+        spread = {name: 0 if alone[name] else pl.Series(self.columns[name]).n_unique() for name in alone}
         order = sorted(self.columns, key=lambda name: (-alone[name], -spread[name]))
         leading: list[tuple[str, int]] = []
         candidates = [name for name in order if name in self.varied][:_COMBINED]
@@ -306,20 +312,23 @@ class _Known:
 def _cells(values: pl.Series, blank: Collection[str] = ()) -> Hashes:
     """Hash the cells of a column as they are written; those in `blank` all alike."""
     text = as_text(values).fill_null(MISSING)
-    hashes = text.hash(seed=17).to_numpy().astype(np.uint64)
+    hashes = text.hash(seed=17).to_numpy()
     if blank:
+        hashes = hashes.copy()
         hashes[text.is_in(list(blank)).to_numpy()] = _BLANK
     return hashes
 
 
 def _places(offsets: Offsets) -> Hashes:
-    """Number the events of each person from 0."""
-    return (np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))).astype(np.uint64)
+    """Hash the number of each event within its person."""
+    places = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
+    hashes: Hashes = _mix(places.astype(np.uint64))
+    return hashes
 
 
 def _sequence(cells: Hashes, places: Hashes, offsets: Offsets) -> Hashes:
     """Hash what each person has, in order."""
-    hashes: Hashes = np.add.reduceat(_mix(cells ^ _mix(places)), offsets[:-1])
+    hashes: Hashes = np.add.reduceat(_mix(cells ^ places), offsets[:-1])
     return hashes
 
 
@@ -345,6 +354,9 @@ def _mix(values: Any) -> Any:
     """
     with np.errstate(over="ignore"):
         mixed = values + np.uint64(0x9E3779B97F4A7C15)
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return mixed ^ (mixed >> np.uint64(31))
+        mixed ^= mixed >> np.uint64(30)
+        mixed *= np.uint64(0xBF58476D1CE4E5B9)
+        mixed ^= mixed >> np.uint64(27)
+        mixed *= np.uint64(0x94D049BB133111EB)
+        mixed ^= mixed >> np.uint64(31)
+        return mixed

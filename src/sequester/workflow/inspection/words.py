@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sequester.attacks import Exposure, Pattern, Share
+    from sequester.attacks.singling_out import SinglingOut
     from sequester.workflow.inspection.channels import ChannelCounts
     from sequester.workflow.inspection.shape import Shape, Spread
 
@@ -70,6 +71,11 @@ def channels(counts: ChannelCounts) -> str:
     if not counts.counts:
         return f"{text} They were not counted, because there is too much to count."
     return f"{text} Counted up to {items(len(counts.counts))}."
+
+
+def singled_out(found: SinglingOut) -> list[str]:
+    """Say who is singled out by columns that no promise covers, as the data stands."""
+    return [f"{line}." for line in found.lines()]
 
 
 def with_interval(share: Share) -> str:
