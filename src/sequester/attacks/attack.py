@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, get_args
 from sequester.attacks.bounds import bound_of
 from sequester.attacks.given_back import given_back
 from sequester.attacks.inference import Inference, has_numbers
+from sequester.attacks.kept import coded_kept
 from sequester.attacks.linkage import Linkage, LinkageMeasure
 from sequester.attacks.pieces import BEYOND, kinds_for
 from sequester.attacks.presence import Presence
@@ -83,12 +84,16 @@ def attack_tables(
     prepare = partial(World.of, owners=owners, targets=targets, seed=seed, groups=groups, engine=engine)
     world = prepare(released, original, held_out=held_out)
     exact = kinds is None
-    kinds = kinds_for(original, world.ground) if kinds is None else kinds
+    kept = coded_kept(original) if kinds is None or any(kind in BEYOND for kind in kinds) else []
     beyond = world
-    if original.schema.keep and any(kind in BEYOND for kind in kinds):
+    if kept:
         # Apart, because persons who differ in kept columns only are one to all other adversaries.
-        everything = (released.with_kept(), original.with_kept())
-        beyond = prepare(*everything, held_out=None if held_out is None else held_out.with_kept())
+        beyond = prepare(
+            released.with_kept(kept),
+            original.with_kept(kept),
+            held_out=None if held_out is None else held_out.with_kept(kept),
+        )
+    kinds = kinds_for(original, beyond.ground) if kinds is None else kinds
     rounds = [(kind, size) for kind in kinds for size in known]
     risks: list[Risk] = []
     for place, (kind, size) in enumerate(rounds):

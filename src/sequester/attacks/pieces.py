@@ -75,8 +75,8 @@ def kinds_for(table: EventTable, ground: Ground) -> tuple[PieceKind, ...]:
             for column in sensitive.columns
             for label in table.labels[column]
         ),
-        "kept": bool(table.schema.keep),
-        "released": bool(table.schema.keep) or bool(_VALUES["sensitive"](ground).any()),
+        "kept": ground.n_covered < len(ground.columns),
+        "released": bool(ground.is_item[int(ground.starts[ground.n_open]) :].any()),
     }
     return tuple(kind for kind in get_args(PieceKind) if wanted.get(kind, True))
 

@@ -149,13 +149,14 @@ class SinglingOut:
         most = max(self.by_sensitive, self.by_all)
         return bool(self.sensitive) and 100 * most > round(100 * TOLERATED) * self.persons
 
-    def lines(self) -> Iterator[str]:
-        """Say it to the steward and on the reports, the headline first."""
+    def lines(self, *, raw: bool = False) -> Iterator[str]:
+        """Say it to the steward and on the reports, the headline first; `raw`: nothing is released yet."""
         share = f"{percent(self.share(self.by_all))} of the {self.unit} ({self.by_all:,} of {self.persons:,})"
         if self.unit == "records":
             yield f"{share} are the only one with their time and quasi-identifiers"
             return
-        yield f"{share} are singled out by everything that is released: nobody else has the same record"
+        released = "would be released, as it stands" if raw else "is released"
+        yield f"{share} are singled out by everything that {released}: nobody else has the same record"
         yield from (f"{each[0].upper()}{each[1:]}" for each in (*self._kept_line(), *self._sensitive_line()))
 
     def refusal(self) -> str:

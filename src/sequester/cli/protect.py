@@ -143,9 +143,9 @@ def _tell(done: "Protected") -> Iterator[str]:
     yield f"certificate      {written.certificate_sha256} (send it by another way)"
 
 
-def _beyond(found: "SinglingOut", where: str = "") -> Iterator[str]:
-    first, *others = found.lines()
-    yield f"beyond the promise{where}: {first}"
+def _beyond(found: "SinglingOut", *, raw: bool = False) -> Iterator[str]:
+    first, *others = found.lines(raw=raw)
+    yield f"beyond the promise: {first}"
     yield from others
 
 
@@ -168,7 +168,6 @@ def _foretell(forecast: "Forecast") -> Iterator[str]:
     yield f"{persons}, {trips}{events}; nothing is wrong with them"
     yield f"{model} can be kept: {achieved}, {forecast.trial.lost_share:.1%} of events lost ({tried})"
     if forecast.singled_out is not None:
-        where = "" if forecast.is_whole else ", estimated from the data as it stands"
-        yield from _beyond(forecast.singled_out, where)
+        yield from _beyond(forecast.singled_out, raw=not forecast.is_whole)
     yield f"reading and protecting take about {duration(forecast.seconds)}; writing and verifying come on top"
     yield f"would be written to {forecast.job.out}; nothing has been written"

@@ -14,6 +14,8 @@ from sequester.data.sequences import Sequences
 from sequester.data.text import as_text, distinct_labels
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
     from sequester._typing import Codes, Counts, Mask, Offsets
@@ -132,8 +134,8 @@ class EventTable:
             owners=None,
         )
 
-    def with_kept(self) -> EventTable:
-        """Return the same events with kept columns among the coded ones.
+    def with_kept(self, columns: Sequence[str]) -> EventTable:
+        """Return the same events with these kept columns among the coded ones.
 
         Examples
         --------
@@ -142,10 +144,10 @@ class EventTable:
         >>> from sequester.hierarchies.hierarchy import Hierarchy
         >>> frame = pl.DataFrame({"user": list("ab"), "n": 1, "zip": [1, 2], "ward": ["x", None]})
         >>> schema = Schema(person="user", order="n", quasi={"zip": Hierarchy.flat()}, keep=["ward"])
-        >>> list(EventTable(frame, schema).with_kept().labels.items())
+        >>> list(EventTable(frame, schema).with_kept(["ward"]).labels.items())
         [('zip', ['1', '2']), ('ward', ['x', '(missing)'])]
         """
-        texts = [as_text(self.frame[name]) for name in self.schema.keep]
+        texts = [as_text(self.frame[name]) for name in columns]
         labels = {each.name: distinct_labels(each) for each in texts}
         return self._with(frame=self.frame.with_columns(texts), labels=self.labels | labels)
 

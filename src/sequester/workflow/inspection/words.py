@@ -75,7 +75,7 @@ def channels(counts: ChannelCounts) -> str:
 
 def singled_out(found: SinglingOut) -> list[str]:
     """Say who is singled out by columns that no promise covers, as the data stands."""
-    return [f"{line}." for line in found.lines()]
+    return [f"{line}." for line in found.lines(raw=True)]
 
 
 def with_interval(share: Share) -> str:
