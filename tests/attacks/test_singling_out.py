@@ -66,7 +66,8 @@ def test_counts_are_those_of_comparing_everybody(records) -> None:
     assert out.by_kept_event == len(oracle.by_one_event(kept))
     assert out.by_all == len(oracle.alone(everything))
     if out.sensitive:
-        assert out.by_sensitive == len(oracle.singled_out([[(each,) for each in values] for values in ill]))
+        alone = oracle.singled_out([[(each,) for each in values] for values in ill])
+        assert out.by_sensitive == sum(set(ill[number]) != {"?"} for number in alone)
     # More columns never single out fewer persons.
     assert max(out.by_sensitive, out.by_kept) <= out.by_all
     assert all(count <= out.by_kept for _, count in (*out.by_column, *out.leading))
@@ -126,6 +127,9 @@ def test_a_protected_value_is_no_knowledge() -> None:
     ]
     out = found(made(records, protect=["HIV", "MS"], keep=()))
     assert out.by_sensitive == out.by_all == 0
+    # Whoever has nothing but a protected value has none that could be known.
+    out = found(made(records, protect=["HIV"], keep=()))
+    assert out.by_sensitive == 1
     # Where everything is protected there is nothing to know.
     assert SinglingOut.of(made(records, protect=["HIV", "MS", "flu"], keep=())) is None
 

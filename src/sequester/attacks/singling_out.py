@@ -38,8 +38,8 @@ class SinglingOut:
     """How many persons are singled out by columns that no promise covers, counted among all of them.
 
     A person is singled out by columns if nobody else has the same values in them, event by event and in
-    order. Protected values are blanked out: they are what an adversary wants to find out. The number of
-    events is no value of a column. A person whom it singles out already is singled out by columns only if
+    order. Protected values are blanked out: an adversary may know that there is one, and wants to find out
+    which. The number of events is no value of a column. A person whom it singles out already is singled out by columns only if
     their values still do so with repeated events told once.
 
     Records are compared by hashes of 64 bits. Of a million persons, one is missed with a chance below one in
@@ -244,16 +244,20 @@ class _Known:
     """What all columns show of each event."""
     varied: frozenset[str]
     """The columns that show more than one value."""
+    has_values: Mask
+    """Persons who have a value that is not blanked out."""
 
     @classmethod
     def of(cls, cells: Mapping[str, Hashes], offsets: Offsets) -> _Known:
         rows = np.zeros(int(offsets[-1]), np.uint64)
+        is_value = np.zeros(len(rows), np.bool_)
         for number, own in enumerate(cells.values()):
             rows += _mix(own ^ _mix(np.uint64(number + 1)))
+            is_value |= own != _BLANK
         places = _places(offsets)
         columns = {name: _sequence(own, places, offsets) for name, own in cells.items()}
         varied = frozenset(name for name, own in cells.items() if (own != own[0]).any())
-        return cls(offsets, columns, rows, varied)
+        return cls(offsets, columns, rows, varied, np.logical_or.reduceat(is_value, offsets[:-1]))
 
     @property
     def whole(self) -> Hashes:
@@ -265,7 +269,7 @@ class _Known:
         """Mark the persons who are singled out by all columns together."""
         if not self.columns:
             return np.zeros(len(self.offsets) - 1, np.bool_)
-        marked = _alone(self.whole)
+        marked = _alone(self.whole) & self.has_values
         lengths = np.diff(self.offsets).astype(np.uint64)
         by_number = _alone(lengths)
         if (marked & by_number).any():

@@ -44,18 +44,18 @@ def check_suppressed(release: Release, max_suppressed: float | None = None) -> l
 
 
 def check_unprotected(found: SinglingOut | None, *, accept: bool | None = None) -> list[str]:
-    """Refuse kept columns that single out too many persons, unless the steward accepts it.
+    """Refuse kept columns that single out too many persons, unless the steward accepts it, and is told.
 
-    Where it is accepted, or nobody was asked (None), the steward is warned.
+    Nothing is said where nobody is asked (None).
 
     Raises
     ------
     InputError
         Where `accept` is False, and kept columns alone single out more than 5 % of the persons.
     """
-    if found is None or not found.needs_consent:
+    if found is None or not found.needs_consent or accept is None:
         return []
-    if accept is False:
+    if not accept:
         msg = (
             f"{found.refusal()}; above {percent(TOLERATED)} this needs [release] accept_unprotected = true, "
             "or fewer kept columns: drop them, or make them quasi-identifiers"

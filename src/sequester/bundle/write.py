@@ -123,7 +123,8 @@ def write(
         Refuse to lose a larger share of events.
     accept_unprotected
         Whether kept columns may single out more than 5 % of the persons by themselves: False refuses such a
-        release, as ``protect`` does without ``[release] accept_unprotected``. Otherwise a warning says it.
+        release, as ``protect`` does without ``[release] accept_unprotected``; True warns of it. Unless told,
+        the limits and both reports say it, and nobody is asked.
     risks
         What adversaries achieved, as `sequester.attack` gives it: the internal page has a section about it.
     explanation

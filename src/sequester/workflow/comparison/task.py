@@ -164,7 +164,7 @@ def _judge(task: Task, table: EventTable, tried: Tried, progress: Progress) -> T
         bounds=(0, 1),
         means="Share of the events that are absent, empty or deleted; 0 is none.",
     )
-    for note in check_unprotected(release.singled_out):
+    for note in check_unprotected(release.singled_out, accept=True):
         warnings.warn(note, SequesterWarning, stacklevel=2)
     return replace(
         tried,
