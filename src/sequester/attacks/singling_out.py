@@ -39,8 +39,8 @@ class SinglingOut:
 
     A person is singled out by columns if nobody else has the same values in them, event by event and in
     order. Protected values are blanked out: an adversary may know that there is one, and wants to find out
-    which. The number of events is no value of a column. A person whom it singles out already is singled out by columns only if
-    their values still do so with repeated events told once.
+    which. The number of events is no value of a column. A person whom it singles out already is singled out
+    by columns only if their values still do so with repeated events told once.
 
     Records are compared by hashes of 64 bits. Of a million persons, one is missed with a chance below one in
     ten million; nobody is counted who is not alone.
