@@ -175,6 +175,7 @@ def test_every_kind_is_drawn():
         "negative",
         "sensitive",
         "protected",
+        "released",
     }
 
 

@@ -9,12 +9,14 @@ import re
 import stat
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from bundle.samples import Pages, release_of
+from sequester.attacks.singling_out import SinglingOut
 from sequester.bundle import check_target, open_release, write
 from sequester.data.sequences import Sequences
 from sequester.errors import InputError, InternalError, SequesterWarning, UnattainableError
@@ -377,3 +379,14 @@ def test_a_read_only_place_is_the_users_to_fix(tmp_path):
     with pytest.raises(InputError, match="cannot write"):
         write(release_of(), place / "out", report=Pages())
     assert not (place / "out").exists()
+
+
+def test_kept_columns_that_single_out_are_refused_where_it_is_asked_for(tmp_path):
+    found = SinglingOut(persons=10, kept=("ward",), by_all=10, by_kept=3, by_kept_event=1)
+    release = replace(release_of(), singled_out=found)
+    with pytest.raises(InputError, match=r"kept column ward alone singles out 30\.0%"):
+        write(release, tmp_path / "out", report=Pages(), accept_unprotected=False)
+    assert not (tmp_path / "out").exists()
+    with pytest.warns(SequesterWarning, match="kept column ward alone singles out"):
+        write(release, tmp_path / "out", report=Pages(), accept_unprotected=True)
+    assert write(release, tmp_path / "other", report=Pages()).warnings == ()

@@ -48,7 +48,7 @@ def fits(kind, items, person, trees, *, shown=False, days=None, gaps=None, n_eve
     places = range(len(person))
     if kind in ("anywhere", "sensitive", "protected"):
         return all(any(event_fits(place, item) for place in places) for item in items)
-    if kind == "event":
+    if kind in ("event", "kept", "released"):
         return any(all(event_fits(place, item) for item in items) for place in places)
     for chosen in combinations(places, len(items)):
         if not all(map(event_fits, chosen, items)):

@@ -60,6 +60,7 @@ WRONG = [
     ("k = 5", "k = 5\nc = 0.5"),
     ("max_suppressed = 0.2", "max_suppressed = 2"),
     ("max_suppressed = 0.2", 'max_suppressed = "few"'),
+    ("max_suppressed = 0.2", 'accept_unprotected = "yes"'),
     ("[release]", "[releases]"),
 ]
 

@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from sequester.attacks.kept import coded_kept
+from sequester.attacks.pieces import BEYOND
 from sequester.attacks.risk import Risk
 from sequester.attacks.world import TARGETS, World
 from sequester.datasets import SEED
@@ -60,6 +62,10 @@ class Adversary(ABC):
         engine: Engine | None = None,
     ) -> Risk:
         """Draw targets and what is known of them from `original`, and look for them in `released`."""
+        if self.kind in BEYOND:
+            columns = coded_kept(original)
+            released, original = released.with_kept(columns), original.with_kept(columns)
+            held_out = None if held_out is None else held_out.with_kept(columns)
         return self.judge(
             World.of(
                 released,

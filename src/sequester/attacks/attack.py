@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, get_args
 
 from sequester.attacks.bounds import bound_of
 from sequester.attacks.given_back import given_back
 from sequester.attacks.inference import Inference, has_numbers
+from sequester.attacks.kept import coded_kept
 from sequester.attacks.linkage import Linkage, LinkageMeasure
-from sequester.attacks.pieces import kinds_for
+from sequester.attacks.pieces import BEYOND, kinds_for
 from sequester.attacks.presence import Presence
+from sequester.attacks.record_risks import singled_out
 from sequester.attacks.similar import similar_values
 from sequester.attacks.world import TARGETS, World
 from sequester.datasets import SEED
@@ -78,28 +81,33 @@ def attack_tables(
     """
     _check_known(known)
     groups = similar_values(original) if groups is None else groups
-    world = World.of(
-        released,
-        original,
-        held_out=held_out,
-        owners=owners,
-        targets=targets,
-        seed=seed,
-        groups=groups,
-        engine=engine,
-    )
-    kinds = kinds_for(original, world.ground) if kinds is None else kinds
+    prepare = partial(World.of, owners=owners, targets=targets, seed=seed, groups=groups, engine=engine)
+    world = prepare(released, original, held_out=held_out)
+    exact = kinds is None
+    kept = coded_kept(original) if kinds is None or any(kind in BEYOND for kind in kinds) else []
+    beyond = world
+    if kept:
+        # Apart, because persons who differ in kept columns only are one to all other adversaries.
+        beyond = prepare(
+            released.with_kept(kept),
+            original.with_kept(kept),
+            held_out=None if held_out is None else held_out.with_kept(kept),
+        )
+    kinds = kinds_for(original, beyond.ground) if kinds is None else kinds
     rounds = [(kind, size) for kind in kinds for size in known]
     risks: list[Risk] = []
     for place, (kind, size) in enumerate(rounds):
         progress(place / len(rounds), f"attacking ({kind}, {size} known)")
+        where = beyond if kind in BEYOND else world
         risks += [
-            replace(adversary.judge(world), bound=bound_of(model, adversary))
-            for adversary in _adversaries(world, kind, size, k=getattr(model, "k", FEW), groups=groups)
+            replace(adversary.judge(where), bound=bound_of(model, adversary))
+            for adversary in _adversaries(where, kind, size, k=getattr(model, "k", FEW), groups=groups)
         ]
-        world.forget()
+        where.forget()
     if world.narrowing is not None:
         risks.append(given_back(world, world.narrowing))
+    if exact:
+        risks += singled_out(released, original, seed=seed)
     progress(1.0, "attacked")
     return risks
 
@@ -124,7 +132,8 @@ def _adversaries(
     has_stars = any(ROOT in labels for labels in world.released.labels.values())
     if has_stars:
         yield Linkage(kind=kind, known=known, shown=True)
-    if world.narrowing is not None:
+    is_narrowed = kind not in BEYOND and world.narrowing is not None
+    if is_narrowed:
         for measure in NARROWED:
             yield Linkage(kind=kind, known=known, measure=measure, k=k, narrowed=True)
     yield Presence(kind=kind, known=known, measure="absence")
@@ -135,7 +144,7 @@ def _adversaries(
         yield Inference(kind=kind, known=known, measure="confidence", shown=True)
         yield Inference(kind=kind, known=known, measure="at_risk")
         yield Inference(kind=kind, known=known, measure="guess")
-        if world.narrowing is not None:
+        if is_narrowed:
             yield Inference(kind=kind, known=known, measure="confidence", narrowed=True)
         if groups:
             yield Inference(kind=kind, known=known, measure="group", groups=groups)

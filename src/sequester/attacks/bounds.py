@@ -18,6 +18,9 @@ from sequester.privacy.shares import share_of
 if TYPE_CHECKING:
     from sequester.attacks.adversary import Adversary
 
+_SPLITTING = ("sensitive", "protected", "kept", "released")
+"""Kinds of knowledge that go beyond quasi-identifiers."""
+
 
 @singledispatch
 def bound_of(model: object, adversary: Adversary) -> float | None:
@@ -75,8 +78,8 @@ def _(model: KCPPrivacy, adversary: object) -> float | None:
 @bound_of.register
 def _(model: KCPrivacy, adversary: object) -> float | None:
     # Whatever is known about quasi-identifiers fits whole classes, each of k persons and a share of at most
-    # c; what follows from them is the same throughout a class. Sensitive values split classes.
-    if not isinstance(adversary, Linkage | Inference) or adversary.kind in ("sensitive", "protected"):
+    # c; what follows from them is the same throughout a class. Sensitive and kept values split classes.
+    if not isinstance(adversary, Linkage | Inference) or adversary.kind in _SPLITTING:
         return None
     if isinstance(adversary, Linkage):
         return _crowd_bound(adversary, model.k)

@@ -33,6 +33,8 @@ _MODES: dict[PieceKind, str] = {
     "negative": "ORDERED",
     "sensitive": "ANYWHERE",
     "protected": "ANYWHERE",
+    "kept": "EVENT",
+    "released": "EVENT",
 }
 
 

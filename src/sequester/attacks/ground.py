@@ -29,9 +29,11 @@ class Ground:
     """What can be known and shown of an event, column by column; node numbers run through all columns."""
 
     columns: tuple[str, ...]
-    """The symbol or the quasi-identifiers, then the sensitive columns, as the original calls them."""
+    """The symbol or the quasi-identifiers, then the sensitive columns, then kept ones that are coded."""
     n_open: int
-    """How many of them are no sensitive columns."""
+    """How many of them are the symbol or quasi-identifiers."""
+    n_covered: int
+    """How many of them are not kept."""
     trees: tuple[Hierarchy, ...]
     """The tree of each; a column without one has nothing between its labels and the root."""
     starts: Offsets
@@ -61,7 +63,8 @@ class Ground:
             msg = "original must have a symbol or quasi-identifiers, there is nothing that could be known"
             raise ParameterError(msg)
         closed = [name for name in schema.sensitive_columns if name not in is_open]
-        columns = tuple(name for name in (*is_open, *closed) if name is not None)
+        kept = [name for name in schema.keep if name in original.labels]
+        columns = tuple(name for name in (*is_open, *closed, *kept) if name is not None)
         trees = tuple(_tree(original, others, name) for name in columns)
         starts = np.concatenate([[0], np.cumsum([len(tree) for tree in trees])]).astype(np.int64)
 
@@ -77,6 +80,7 @@ class Ground:
         return cls(
             columns,
             len(is_open),
+            len(columns) - len(kept),
             trees,
             starts,
             joined("parent"),

@@ -28,8 +28,12 @@ PieceKind = Literal[
     "negative",
     "sensitive",
     "protected",
+    "kept",
+    "released",
 ]
 """How the items of a piece hang together; see `draw`."""
+BEYOND: tuple[PieceKind, ...] = ("kept", "released")
+"""The kinds that need tables in which kept columns are coded."""
 _TRIES = 8
 
 
@@ -64,13 +68,15 @@ def kinds_for(table: EventTable, ground: Ground) -> tuple[PieceKind, ...]:
         "event": ground.n_open > 1,
         "generalized": any(tree.height > 1 for tree in ground.trees[: ground.n_open]),
         "gaps": table.times is not None,
-        "sensitive": bool(ground.is_item[int(ground.starts[ground.n_open]) :].any()),
+        "sensitive": bool(_VALUES["sensitive"](ground).any()),
         "protected": any(
             label in table.protected[attribute]
             for attribute, sensitive in table.schema.sensitive.items()
             for column in sensitive.columns
             for label in table.labels[column]
         ),
+        "kept": ground.n_covered < len(ground.columns),
+        "released": bool(ground.is_item[int(ground.starts[ground.n_open]) :].any()),
     }
     return tuple(kind for kind in get_args(PieceKind) if wanted.get(kind, True))
 
@@ -127,6 +133,8 @@ def draw(
     ``negative``: ordered items, one fewer, and something that the person never had. ``sensitive``: items of
     any events, the first of them an unprotected value of a sensitive column. ``protected``: the same with a
     protected value, which is none to find out then; others of the person, and of other attributes, are.
+    ``kept``: values of kept columns, of one event. ``released``: values of any released columns, of one
+    event, the first of them of a kept or a sensitive column, protected values left out.
 
     The pieces of `strangers` have each item of another event of the table, whoever's it is.
     """
@@ -228,9 +236,29 @@ def _consecutive(task: _Draw) -> Pieces:
 
 def _event(task: _Draw) -> Pieces:
     n_columns = np.full(len(task.persons), task.ground.n_open)
-    columns = distinct_draws(n_columns, task.known, task.rng)
+    return _of_one_event(task, distinct_draws(n_columns, task.known, task.rng))
+
+
+def _kept(task: _Draw) -> Pieces:
+    ground = task.ground
+    n_kept = len(ground.columns) - ground.n_covered
+    columns = distinct_draws(np.full(len(task.persons), n_kept), task.known, task.rng)
+    return _of_one_event(task, np.where(columns < 0, -1, columns + ground.n_covered))
+
+
+def _released(task: _Draw) -> Pieces:
+    ground = task.ground
+    n_columns = len(ground.columns)
+    first = task.rng.integers(ground.n_open, n_columns, (len(task.persons), 1))
+    others = distinct_draws(np.full(len(task.persons), n_columns - 1), task.known - 1, task.rng)
+    others = np.where(others >= first, others + 1, others)
+    return _of_one_event(task, np.concatenate([first, others], axis=1)[:, : task.known])
+
+
+def _of_one_event(task: _Draw, columns: Counts) -> Pieces:
+    """Take the cells of one event of each person; -1 is no column."""
     event = task.rng.integers(0, task.lengths)
-    return task.pieces(np.where(columns < 0, -1, event[:, None]), columns)
+    return task.pieces(np.where(columns < 0, -1, event[:, None]), np.maximum(columns, 0))
 
 
 def _generalized(task: _Draw) -> Pieces:
@@ -290,7 +318,9 @@ def _with_value(task: _Draw) -> Pieces:
 
 
 _VALUES: dict[str, Callable[[Ground], Mask]] = {
-    "sensitive": lambda ground: ground.is_item & (ground.kernel.column >= ground.n_open),
+    "sensitive": lambda ground: (
+        ground.is_item & (ground.kernel.column >= ground.n_open) & (ground.kernel.column < ground.n_covered)
+    ),
     "protected": lambda ground: ground.value_of >= 0,
 }
 """The nodes that the first item of a piece is one of, by kind."""
@@ -305,4 +335,6 @@ _DRAWS: dict[PieceKind, Callable[[_Draw], Pieces]] = {
     "negative": _negative,
     "sensitive": _with_value,
     "protected": _with_value,
+    "kept": _kept,
+    "released": _released,
 }

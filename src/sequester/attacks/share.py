@@ -66,3 +66,33 @@ class Share:
     def to_json(self) -> dict[str, Any]:
         """Give the ``R`` of the documents that commands print."""
         return {"value": self.value, "interval": list(self.interval)}
+
+
+def percent(value: float) -> str:
+    """Write a share, and never nobody or everybody where that is not so.
+
+    Examples
+    --------
+    >>> percent(0), percent(0.0004), percent(0.1587), percent(0.9996), percent(1)
+    ('0%', '<0.1%', '15.9%', '>99.9%', '100%')
+    """
+    if value in (0, 1):
+        return f"{100 * value:.0f}%"
+    if value < 0.001:
+        return "<0.1%"
+    return ">99.9%" if value > 0.999 else f"{100 * value:.1f}%"
+
+
+def rounded_percent(value: float) -> str:
+    """Write a share in whole percents, as it may be published.
+
+    Examples
+    --------
+    >>> rounded_percent(0), rounded_percent(0.004), rounded_percent(0.1587), rounded_percent(0.996)
+    ('0%', 'less than 1%', 'about 16%', 'more than 99%')
+    """
+    if value in (0, 1):
+        return f"{100 * value:.0f}%"
+    if value < 0.01:
+        return "less than 1%"
+    return "more than 99%" if value > 0.99 else f"about {100 * value:.0f}%"

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from sequester.errors import ParameterError, UnattainableError
+from sequester.attacks.share import percent
+from sequester.attacks.singling_out import TOLERATED
+from sequester.errors import InputError, ParameterError, UnattainableError
 from sequester.release.event_log import misfit
 from sequester.release.fields import shown
 from sequester.release.release import ORDER, PERSON
 
 if TYPE_CHECKING:
+    from sequester.attacks.singling_out import SinglingOut
     from sequester.release.release import Release
 
 NOTABLE_LOSS = 0.2
@@ -38,6 +41,32 @@ def check_suppressed(release: Release, max_suppressed: float | None = None) -> l
         )
         raise UnattainableError(msg, achieved={"max_suppressed": lost})
     return []
+
+
+def check_unprotected(found: SinglingOut | None, *, accept: bool | None = None) -> list[str]:
+    """Refuse kept columns that single out too many persons, unless the steward accepts it, and is told.
+
+    Nothing is said where nobody is asked (None).
+
+    Raises
+    ------
+    InputError
+        Where `accept` is False, and kept columns alone single out more than 5 % of the persons.
+    """
+    if found is None or not found.needs_consent or accept is None:
+        return []
+    if not accept:
+        msg = (
+            f"{found.refusal()}; above {percent(TOLERATED)} this needs [release] accept_unprotected = true, "
+            "or fewer kept columns: drop them, or make them quasi-identifiers"
+        )
+        raise InputError(msg)
+    return [f"{found.refusal()}, and no promise covers that"]
+
+
+def find_unprotected(found: SinglingOut | None) -> list[str]:
+    """Warn of unprotected sensitive values that single out many persons."""
+    return [found.warning()] if found is not None and found.needs_warning else []
 
 
 def find_misfit(release: Release) -> list[str]:

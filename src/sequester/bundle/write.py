@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import polars as pl
 
 from sequester.bundle.internal_files import write_internal, write_report
-from sequester.bundle.notes import check_suppressed, find_formulas, find_misfit
+from sequester.bundle.notes import check_suppressed, check_unprotected, find_formulas, find_misfit
 from sequester.bundle.release_files import (
     write_certificate,
     write_hierarchies,
@@ -91,6 +91,7 @@ def write(
     config_toml: str | None = None,
     pseudonyms: bool = False,
     max_suppressed: float | None = None,
+    accept_unprotected: bool | None = None,
     risks: Sequence[Risk] = (),
     explanation: Explanation | None = None,
     stopwatch: Stopwatch | None = None,
@@ -120,6 +121,10 @@ def write(
         Write ``internal/pseudonyms.parquet``. A promise that is checked against the original always has it.
     max_suppressed
         Refuse to lose a larger share of events.
+    accept_unprotected
+        Whether kept columns may single out more than 5 % of the persons by themselves: False refuses such a
+        release, as ``protect`` does without ``[release] accept_unprotected``; True warns of it. Unless told,
+        the limits and both reports say it, and nobody is asked.
     risks
         What adversaries achieved, as `sequester.attack` gives it: the internal page has a section about it.
     explanation
@@ -142,14 +147,20 @@ def write(
     Raises
     ------
     InputError
-        Where the output exists, cannot be written, or the disk is full.
+        Where the output exists, cannot be written, or the disk is full; or kept columns single out too many
+        persons and `accept_unprotected` is False.
     UnattainableError
         Where the promise is not kept, or more is lost than `max_suppressed`.
     """
     target = Target.of(out, internal)
     if force:
         target.refuse_foreign()
-    heeded = [*check_suppressed(release, max_suppressed), *find_formulas(release), *find_misfit(release)]
+    heeded = [
+        *check_suppressed(release, max_suppressed),
+        *check_unprotected(release.singled_out, accept=accept_unprotected),
+        *find_formulas(release),
+        *find_misfit(release),
+    ]
     if not release.verdict:
         msg = f"the release does not keep its promise: {release.verdict.witnesses[:1]}"
         raise UnattainableError(msg, achieved=release.verdict.achieved)

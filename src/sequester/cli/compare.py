@@ -129,6 +129,7 @@ def compare(
 
 
 def _tell(found: "Comparison", out: Path) -> Iterator[str]:
+    from sequester.workflow.comparison.task import SINGLED_OUT  # noqa: PLC0415  (as above)
     from sequester.workflow.comparison.words import ADVERSARIES, known_words  # noqa: PLC0415  (as above)
 
     made = [place for place, each in enumerate(found.tried) if each.holds]
@@ -148,6 +149,10 @@ def _tell(found: "Comparison", out: Path) -> Iterator[str]:
     known = "" if found.adversary == "record_guess" else f", for somebody {known_words(found.knowledge)}"
     today = "" if found.original is None else f"; in the original it is {found.original.value:.3g}"
     yield f"risk: {ADVERSARIES[found.adversary]}{known}{today}"
+    beyond = sorted({each.utility[SINGLED_OUT].value for each in found.made if SINGLED_OUT in each.utility})
+    if beyond:
+        span = " to ".join(f"{value:.1%}" for value in dict.fromkeys((beyond[0], beyond[-1])))
+        yield f"beyond the promises: {span} of the persons are singled out by everything that is released"
     if found.recommended is not None:
         yield f"recommended      {found.tried[found.recommended].label}"
     yield f"to read          {out / 'report.html'} (keep it in the house)"

@@ -14,6 +14,7 @@ from sequester.cli.terminal import Terminal, levels
 from sequester.errors import InputError
 
 if TYPE_CHECKING:
+    from sequester.attacks.singling_out import SinglingOut
     from sequester.workflow.dry_run import Forecast
     from sequester.workflow.judgement import Judged
     from sequester.workflow.protect import Protected
@@ -132,12 +133,20 @@ def _tell(done: "Protected") -> Iterator[str]:
         whom = counted(release.n_input_persons, f"{one} is", f"{release.unit} are")
         events = counted(release.frame.height, "event", "events")
         yield f"{release.n_persons:,} of {whom} in the release, with {events}; {lost}"
+    if release.singled_out is not None:
+        yield from _beyond(release.singled_out)
     if done.judged.risks:
         yield _withstood(done.judged)
     yield f"to hand out      {written.path}"
     yield f"to read          {written.path / 'report.html'}"
     yield f"stays in house   {written.internal}"
     yield f"certificate      {written.certificate_sha256} (send it by another way)"
+
+
+def _beyond(found: "SinglingOut", *, raw: bool = False) -> Iterator[str]:
+    first, *others = found.lines(raw=raw)
+    yield f"beyond the promise: {first}"
+    yield from others
 
 
 def _withstood(judged: "Judged") -> str:
@@ -158,5 +167,7 @@ def _foretell(forecast: "Forecast") -> Iterator[str]:
     events = counted(forecast.n_events, "event", "events")
     yield f"{persons}, {trips}{events}; nothing is wrong with them"
     yield f"{model} can be kept: {achieved}, {forecast.trial.lost_share:.1%} of events lost ({tried})"
+    if forecast.singled_out is not None:
+        yield from _beyond(forecast.singled_out, raw=not forecast.is_whole)
     yield f"reading and protecting take about {duration(forecast.seconds)}; writing and verifying come on top"
     yield f"would be written to {forecast.job.out}; nothing has been written"

@@ -11,8 +11,11 @@ import numpy as np
 from sequester.data.glance import glance
 from sequester.data.intake import as_polars, take_in
 from sequester.data.sequences import Sequences
+from sequester.data.text import as_text, distinct_labels
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
     from sequester._typing import Codes, Counts, Mask, Offsets
@@ -130,6 +133,23 @@ class EventTable:
             person_offsets=self.person_offsets[np.append(firsts, len(self.owners))],
             owners=None,
         )
+
+    def with_kept(self, columns: Sequence[str]) -> EventTable:
+        """Return the same events with these kept columns among the coded ones.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> from sequester.data.schema import Schema
+        >>> from sequester.hierarchies.hierarchy import Hierarchy
+        >>> frame = pl.DataFrame({"user": list("ab"), "n": 1, "zip": [1, 2], "ward": ["x", None]})
+        >>> schema = Schema(person="user", order="n", quasi={"zip": Hierarchy.flat()}, keep=["ward"])
+        >>> list(EventTable(frame, schema).with_kept(["ward"]).labels.items())
+        [('zip', ['1', '2']), ('ward', ['x', '(missing)'])]
+        """
+        texts = [as_text(self.frame[name]) for name in columns]
+        labels = {each.name: distinct_labels(each) for each in texts}
+        return self._with(frame=self.frame.with_columns(texts), labels=self.labels | labels)
 
     def only(self, chosen: Mask) -> EventTable:
         """Take the persons who are marked, or the trips; roles, hierarchies and protection stay as they are.

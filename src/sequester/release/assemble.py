@@ -10,9 +10,11 @@ import numpy as np
 import polars as pl
 
 from sequester import kernels
+from sequester.attacks.singling_out import SinglingOut
 from sequester.data.table import EventTable
 from sequester.errors import InternalError
 from sequester.privacy.model import RecordModel
+from sequester.privacy.snapshots import GROUP
 from sequester.release.randomness import pseudonym_labels
 from sequester.release.release import ORDER, PERSON, Release
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sequester._typing import Counts
+    from sequester.data.schema import Schema
     from sequester.data.sequences import Sequences
     from sequester.engine import Progress
     from sequester.privacy.model import PrivacyModel, Verdict
@@ -47,10 +50,23 @@ def assemble(
     if tables is None:
         frame, pseudonyms = _renamed(outcome, table, randomness)
         tables = {"events": frame}
-    verdict = _judge(outcome, tables, table, model)
+    # Symbols are coded; anything else is judged as a recipient reads it.
+    released = (
+        None
+        if isinstance(model, RecordModel) or outcome.schema.symbol is not None
+        else EventTable(tables["events"], outcome.schema)
+    )
+    verdict = _judge(outcome, tables, table, model, released)
     if not verdict:
         msg = f"{method} made a release that breaks its promise: {', '.join(map(str, verdict.witnesses[:1]))}"
         raise InternalError(msg)
+    singled_out = (
+        SinglingOut.of(released)
+        if released is not None
+        else _single_out_records(tables, outcome.schema)
+        if isinstance(model, RecordModel)
+        else None
+    )
     progress(1.0, "checked")
     return Release(
         tables=tables,
@@ -61,7 +77,7 @@ def assemble(
         unpublished=unpublished,
         model=model,
         verdict=verdict,
-        limits=outcome.limits,
+        limits=(*(() if singled_out is None else singled_out.limits()), *outcome.limits),
         warnings=outcome.warnings,
         utility=utility,
         changes=outcome.changes,
@@ -70,6 +86,7 @@ def assemble(
         evidence=outcome.evidence,
         trips=table.owners is not None,
         regions=table.regions,
+        singled_out=singled_out,
         seed=randomness.seed,
         n_input_persons=table.n_persons,
         n_input_events=table.n_events,
@@ -90,15 +107,25 @@ def _renamed(
     return frame, pl.DataFrame({"person": table.persons.gather(persons), "pseudonym": labels})
 
 
+def _single_out_records(tables: Mapping[str, pl.DataFrame], schema: Schema) -> SinglingOut | None:
+    """Count the records that are alone with what is known of them: the sensitive attribute is what is not."""
+    frame = next(iter(tables.values()))
+    return SinglingOut.of_records(frame.drop(GROUP, *schema.sensitive_columns, strict=False))
+
+
 def _judge(
-    outcome: Outcome, tables: Mapping[str, pl.DataFrame], table: EventTable, model: PrivacyModel
+    outcome: Outcome,
+    tables: Mapping[str, pl.DataFrame],
+    table: EventTable,
+    model: PrivacyModel,
+    released: EventTable | None,
 ) -> Verdict:
     """Ask the model: about symbols as they are coded, about anything else as a recipient reads it."""
     if isinstance(model, RecordModel):
         return model.check_tables(tables)
-    if outcome.schema.symbol is None:
+    if released is not None:
         # Such a promise is about the release alone, so one answer is enough.
-        return model.check(EventTable(tables["events"], outcome.schema))
+        return model.check(released)
     verdict = model.check(outcome.sequences, original=table)
     if verdict and not model.needs_original:
         # What is published is what the recipient can count too; supports in the original stay in the house,

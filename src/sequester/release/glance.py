@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sequester.attacks.share import percent
 from sequester.display.card import Card
 from sequester.hierarchies.labels import counted
 
@@ -44,6 +45,13 @@ def _facts(release: Release) -> Iterator[tuple[str, str]]:
     )
     lost = counted(release.n_lost_events, "event", "events")
     yield "lost", f"{lost} ({release.lost_share:.1%})"
+    if release.singled_out is not None:
+        found = release.singled_out
+        yield "singled out", f"{percent(found.share(found.by_all))} by everything that is released"
+        if found.kept:
+            yield "by kept columns", percent(found.share(found.by_kept))
+        if found.sensitive:
+            yield "by unprotected values", percent(found.share(found.by_sensitive))
     shown = list(release.utility.items())[:_SHOWN_SCORES]
     for name, score in shown:
         yield name, f"{score.value:.3g}"

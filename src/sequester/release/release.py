@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from sequester.attacks.singling_out import SinglingOut
     from sequester.data.regions import Regions
     from sequester.data.schema import Schema
     from sequester.privacy.model import PrivacyModel, Verdict
@@ -66,6 +67,8 @@ class Release:
     """What the values of the column ``region`` stand for."""
     event_log: LogFormat | None = None
     """The events are also written in this format, which the input had."""
+    singled_out: SinglingOut | None = None
+    """Who can be singled out by columns that the promise does not cover; None where there are none."""
     seed: str
     """Repeats the run. Stays in the house."""
     n_input_persons: int

@@ -53,6 +53,7 @@ def internal_document(
             },
             "changes": changed.total,
         },
+        "singled_out": None if release.singled_out is None else release.singled_out.to_json(),
         "warnings": release.warnings,
         "limits": release.limits,
         "attacks": [risk.to_json() for risk in findings.risks],

@@ -94,6 +94,7 @@ def _shared(release: Release, rows: Released) -> dict[str, object]:
         "levels": levels(release),
         "needs_original": release.model.needs_original,
         "limits": release.limits,
+        "singled_out": release.singled_out,
         "method": release.method,
         "information_loss": None if loss is None else round(loss.value, 2),
         "information_loss_means": "" if loss is None else loss.means,

@@ -20,7 +20,7 @@ class Goal:
 GOALS = (
     Goal(
         "Finding a person",
-        ("marketer", "unique", "below_k", "prosecutor", "journalist", "candidates"),
+        ("marketer", "unique", "singled_out", "below_k", "prosecutor", "journalist", "candidates"),
         ("marketer",),
     ),
     Goal(
@@ -72,6 +72,10 @@ NAMES = {
     "close": (
         "Close guesses",
         "mean share of a crowd that has a number within 5% of the range around the target's own",
+    ),
+    "singled_out": (
+        "Singled out by whole columns",
+        "share of persons of whom nobody else has the same values",
     ),
     "given_back": (
         "Given back",
@@ -141,6 +145,17 @@ KINDS = {
     "negative": ("With what never was", "ordered values, one fewer, and something the person never had"),
     "sensitive": ("With unprotected values", "values of any events, one of them sensitive but not protected"),
     "protected": ("With another protected value", "values of any events, one of them a protected value"),
+    "kept": ("Kept columns of one event", "several kept values of one event"),
+    "released": (
+        "Any columns of one event",
+        "several released values of one event, one of them kept, or sensitive but not protected",
+    ),
+    "kept_record": ("All kept columns", "the kept values of all events of a person, in order"),
+    "sensitive_record": (
+        "All unprotected values",
+        "the unprotected sensitive values of all events of a person, in order",
+    ),
+    "whole_record": ("The whole record", "everything that is released of a person, protected values aside"),
     "dependent": ("Columns that depend on others", "the released values of the other columns"),
     "at_threshold": ("Just below the threshold", "patterns with one supporter fewer than min_support"),
     "near_threshold": ("Near the threshold", "patterns with up to a tenth fewer supporters than min_support"),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sequester.attacks.risk import Risk
 
 _GENERAL = tuple(name for goal in GOALS for name in goal.attacks)
-_BEYOND = ("marketer", "unique", "prosecutor", "confidence", "guess", "membership")
+_BEYOND = ("marketer", "unique", "singled_out", "prosecutor", "confidence", "guess", "membership")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sequester.attacks.singling_out import SinglingOut
 from sequester.engine import silent
 from sequester.errors import InputError, ParameterError
 from sequester.hierarchies.labels import counted
@@ -220,6 +221,7 @@ def _decide(
     if first is not None:
         runner_up = _runner_up(first, candidates[1:], refused, fitting)
         notes += _cautions(first, heard)
+        notes += _beyond(table)
     else:
         # Whom one person's data goes to makes no difference.
         asked = [each for each in QUESTIONS if each is not RECIPIENT or table.n_owners != 1]
@@ -297,6 +299,17 @@ def _cautions(first: Candidate, answers: Mapping[str, str]) -> list[str]:
         notes.append("a yardstick is there to be compared with; hand out what a better method makes")
     if answers[RECIPIENT.name] == "public":
         notes.append("before anybody gets it, let simulated adversaries try: sequester attack")
+    return notes
+
+
+def _beyond(table: EventTable) -> list[str]:
+    """Say who is singled out by columns that no method covers."""
+    found = SinglingOut.of(table)
+    if found is None:
+        return []
+    notes = [f"beyond any promise: {line}" for line in found.lines(raw=True)]
+    if found.needs_consent:
+        notes.append("protect will ask for [release] accept_unprotected = true, or for fewer kept columns")
     return notes
 
 

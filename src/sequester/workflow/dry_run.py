@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sequester.bundle.notes import check_suppressed
+from sequester.attacks.singling_out import SinglingOut
+from sequester.bundle.notes import check_suppressed, check_unprotected, find_unprotected
 from sequester.data.schema import ROW
 from sequester.data.table import EventTable
 from sequester.data.text import as_text
@@ -51,6 +52,9 @@ class Forecast:
     """Events in the data."""
     seconds: float
     """Reading and protecting would take about this long."""
+    singled_out: SinglingOut | None
+    """Who would be singled out by columns that the promise does not cover; where only some persons were
+    tried, who is in the data as it stands, because fewer persons look more alone than they are."""
     warnings: tuple[str, ...]
     """What the steward must know."""
 
@@ -75,6 +79,7 @@ class Forecast:
             "tried_persons": self.tried_persons,
             "lost_share": self.trial.lost_share,
             "seconds": round(self.seconds, 1),
+            "singled_out": None if self.singled_out is None else self.singled_out.to_json(),
             "warnings": list(self.warnings),
         }
 
@@ -113,6 +118,13 @@ def dry_run(
         tell_problems(table)
         job.method.accept(table)
         trial, tried_persons, seconds = _try(job, table, frame, engine, part(progress, 0.3, 1.0))
+        is_whole = tried_persons == table.n_owners
+        singled_out = trial.singled_out
+        if singled_out is not None and singled_out.unit == "persons" and not is_whole:
+            singled_out = SinglingOut.of(table)
+        accept = job.config.settings.release.accept_unprotected
+        for note in (*check_unprotected(singled_out, accept=accept), *find_unprotected(singled_out)):
+            warnings.warn(note, SequesterWarning, stacklevel=2)
         return Forecast(
             job=job,
             trial=trial,
@@ -121,6 +133,7 @@ def dry_run(
             n_trips=None if table.owners is None else table.n_persons,
             n_events=table.n_events,
             seconds=reading + seconds,
+            singled_out=singled_out,
             warnings=tuple(heard),
         )
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypedDict, cast
 
 from sequester.attacks import expose
+from sequester.attacks.singling_out import SinglingOut
 from sequester.datasets import SEED
 from sequester.engine import part, silent
 from sequester.errors import ParameterError
@@ -103,6 +104,7 @@ def inspect(
         exposures=exposures,
         frequent=frequent,
         channels=channels,
+        singled_out=SinglingOut.of(whole),
     )
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from sequester.bundle.notes import check_unprotected, find_unprotected
 from sequester.bundle.write import write
 from sequester.engine import part, silent
+from sequester.errors import SequesterWarning
 from sequester.report.stopwatch import Stopwatch
 from sequester.workflow.checkpoint import FolderCheckpoint
 from sequester.workflow.config import Config
@@ -46,6 +49,7 @@ class Protected:
             # Each trip has a pseudonym of its own, so where there are trips, trips are counted.
             self.release.unit: {"input": self.release.n_input_persons, "released": self.release.n_persons},
             "events": {"input": self.release.n_input_events, "lost": self.release.n_lost_events},
+            "singled_out": None if self.release.singled_out is None else self.release.singled_out.to_json(),
             "warnings": list(self.warnings),
             "attacks": {
                 "tried": len(self.judged.risks),
@@ -75,7 +79,8 @@ def protect(
     Raises
     ------
     InputError
-        Where the configuration, the data or the output is at fault; nothing has been written.
+        Where the configuration, the data or the output is at fault, or kept columns alone single out more
+        than 5 % of the persons and ``accept_unprotected`` is not set; nothing has been written.
     UnattainableError
         Where no release keeps the promise, too much would be lost, or an adversary achieves more than is
         promised; nothing has been written.
@@ -99,6 +104,11 @@ def protect(
             checkpoint=kept,
         )
         release = replace(release, event_log=job.config.event_log)
+        accept = job.config.settings.release.accept_unprotected
+        # Now, before anybody spends time on attacks; `write` warns of what was accepted.
+        check_unprotected(release.singled_out, accept=accept)
+        for note in find_unprotected(release.singled_out):
+            warnings.warn(note, SequesterWarning, stacklevel=2)
         judged = UNJUDGED
         if not quick:
             judged = judge(
@@ -119,6 +129,7 @@ def protect(
             config_toml=job.to_toml(release.seed),
             pseudonyms=job.config.settings.release.pseudonyms,
             max_suppressed=job.config.settings.release.max_suppressed,
+            accept_unprotected=accept,
             risks=judged.risks,
             explanation=judged.explanation,
             notes=("Attacks and reasons were left out: the run was quick.",) if quick else judged.notes,

@@ -99,6 +99,8 @@ class ReleaseSettings(Table):
     """Also write internal/pseudonyms.parquet, which undoes the new names."""
     max_suppressed: Annotated[float, Field(ge=0, le=1)] | None = None
     """Refuse a release that loses more than this share of events; without it, more than 0.2 only warns."""
+    accept_unprotected: bool = False
+    """Needed where kept columns alone single out more than 5 % of the persons."""
     seed: str | None = None
     """Everything random comes from this text, which must be kept secret; --seed wins."""
 

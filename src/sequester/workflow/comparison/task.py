@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,10 +16,10 @@ from sequester.attacks.presence import Presence
 from sequester.attacks.record_guess import guess_original, guess_records
 from sequester.attacks.share import Share
 from sequester.attacks.world import World
-from sequester.bundle.notes import check_suppressed
+from sequester.bundle.notes import check_suppressed, check_unprotected
 from sequester.bundle.write import write
 from sequester.engine import LocalEngine, part
-from sequester.errors import InputError, UnattainableError
+from sequester.errors import InputError, SequesterWarning, UnattainableError
 from sequester.privacy.model import RecordModel
 from sequester.release.fields import plain_table
 from sequester.report.findings import Findings
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from sequester.attacks.inference import InferenceMeasure
     from sequester.attacks.linkage import LinkageMeasure
     from sequester.attacks.pieces import PieceKind
+    from sequester.attacks.singling_out import SinglingOut
     from sequester.data.table import EventTable
     from sequester.engine import Progress
     from sequester.release.event_log import LogFormat
@@ -65,6 +67,8 @@ RECORDS = "record_guess"
 """The adversary where releases have records without persons."""
 LOST = "lost_events"
 """A measure that every release has."""
+SINGLED_OUT = "singled_out"
+"""A measure of releases with columns that no promise covers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,17 +164,38 @@ def _judge(task: Task, table: EventTable, tried: Tried, progress: Progress) -> T
         bounds=(0, 1),
         means="Share of the events that are absent, empty or deleted; 0 is none.",
     )
+    for note in check_unprotected(release.singled_out, accept=True):
+        warnings.warn(note, SequesterWarning, stacklevel=2)
     return replace(
         tried,
         model=type(release.model).__name__,
         claim=plain_table(release.model.claim()),
         achieved=plain_table(release.verdict.achieved),
         risks=risks,
-        utility={**release.utility, LOST: lost},
+        utility={**release.utility, LOST: lost, **_singled_out(release.singled_out)},
         persons=release.n_persons,
         events=release.frame.height,
         lost_share=release.lost_share,
     )
+
+
+def _singled_out(found: SinglingOut | None) -> dict[str, Score]:
+    """Show who can be singled out by columns that no promise covers; no candidate is refused for it."""
+    if found is None:
+        return {}
+    counts = {
+        SINGLED_OUT: (found.by_all, "everything that is released, protected values aside"),
+        **({f"{SINGLED_OUT}_by_kept": (found.by_kept, "kept columns alone")} if found.kept else {}),
+    }
+    return {
+        name: Score(
+            value=found.share(count),
+            goal="minimize",
+            bounds=(0, 1),
+            means=f"Share of the {found.unit} who are singled out by {how}; no promise covers this.",
+        )
+        for name, (count, how) in counts.items()
+    }
 
 
 def _findings(

@@ -10,6 +10,7 @@ from sequester.workflow.inspection.lines import lines
 
 if TYPE_CHECKING:
     from sequester.attacks import Exposure
+    from sequester.attacks.singling_out import SinglingOut
     from sequester.data.problems import Problem
     from sequester.mining.dependence import Dependence
     from sequester.workflow.inspection.channels import ChannelCounts
@@ -34,6 +35,9 @@ class Inspection:
     channels: ChannelCounts | None = None
     """Minimal inference channels by length, where there are quasi-identifiers."""
 
+    singled_out: SinglingOut | None = None
+    """Who is singled out by kept columns and unprotected sensitive values; None where there are none."""
+
     def to_json(self) -> dict[str, Any]:
         """Give the document that ``inspect --json`` prints."""
         document = {
@@ -52,6 +56,7 @@ class Inspection:
             ],
             "dependent": [list(each.columns) for each in self.dependent],
             "risk": [each.to_json() for each in self.exposures],
+            "singled_out": None if self.singled_out is None else self.singled_out.to_json(),
             "shape": self.shape.to_json(),
         }
         if self.channels is not None:

@@ -50,6 +50,11 @@ def lines(inspection: Inspection, *, bar: str = "█") -> Iterator[str]:
         yield from _crowds(kind, rows, bar)
         if rows[-1].confidence is not None:
             yield from _guesses(rows, bar)
+    if inspection.singled_out is not None:
+        yield ""
+        yield "Kept columns and unprotected sensitive values, which no promise covers"
+        for each in words.singled_out(inspection.singled_out):
+            yield from _wrapped(each)
     if inspection.channels is not None:
         yield ""
         yield "Minimal inference channels"

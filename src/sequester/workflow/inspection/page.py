@@ -46,6 +46,7 @@ def fragment(inspection: Inspection) -> str:
             *(f"{each.severity}: {each}" for each in inspection.problems),
             *(str(each) for each in inspection.dependent),
             *_remarks(inspection),
+            *(() if inspection.singled_out is None else words.singled_out(inspection.singled_out)),
         ),
         header=_RISK,
         rows=tuple(_risk_rows(inspection.exposures)),
@@ -76,6 +77,14 @@ def _numbers(inspection: Inspection) -> Iterator[Number]:
         last = max(inspection.exposures, key=lambda each: each.unique.value)
         about = f"worst case, {words.items(last.known)} known ({last.kind})"
         yield Number(name="Unique persons", value=words.percent(last.unique.value), about=about)
+    if inspection.singled_out is not None:
+        found = inspection.singled_out
+        columns = [*(["kept columns"] if found.kept else []), *(["unprotected"] if found.sensitive else [])]
+        yield Number(
+            name="Singled out",
+            value=words.percent(found.share(found.by_all)),
+            about=f"by everything that would be released, {' and '.join(columns)} included",
+        )
 
 
 def _sections(inspection: Inspection) -> Iterator[Section]:
@@ -107,6 +116,14 @@ def _sections(inspection: Inspection) -> Iterator[Section]:
             ),
         )
     yield from _guess_sections(exposures)
+    if inspection.singled_out is not None:
+        found = inspection.singled_out
+        yield Section(
+            title="Kept columns and unprotected sensitive values, which no promise covers",
+            text=tuple(words.singled_out(found)),
+            header=("kept column", "singled out by it alone") if found.by_column else (),
+            rows=tuple((name, words.percent(found.share(count))) for name, count in found.by_column),
+        )
     if inspection.channels is not None:
         yield Section(
             title="Minimal inference channels",

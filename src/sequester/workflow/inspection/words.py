@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sequester.attacks.share import percent as percent  # noqa: PLC0414
 from sequester.hierarchies.labels import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sequester.attacks import Exposure, Pattern, Share
+    from sequester.attacks.singling_out import SinglingOut
     from sequester.workflow.inspection.channels import ChannelCounts
     from sequester.workflow.inspection.shape import Shape, Spread
 
@@ -71,19 +73,9 @@ def channels(counts: ChannelCounts) -> str:
     return f"{text} Counted up to {items(len(counts.counts))}."
 
 
-def percent(value: float) -> str:
-    """Write a share, and never nobody or everybody where that is not so.
-
-    Examples
-    --------
-    >>> percent(0), percent(0.0004), percent(0.1587), percent(0.9996), percent(1)
-    ('0%', '<0.1%', '15.9%', '>99.9%', '100%')
-    """
-    if value in (0, 1):
-        return f"{100 * value:.0f}%"
-    if value < 0.001:
-        return "<0.1%"
-    return ">99.9%" if value > 0.999 else f"{100 * value:.1f}%"
+def singled_out(found: SinglingOut) -> list[str]:
+    """Say who is singled out by columns that no promise covers, as the data stands."""
+    return [f"{line}." for line in found.lines(raw=True)]
 
 
 def with_interval(share: Share) -> str:

@@ -1,0 +1,367 @@
+"""Who can be singled out by columns that no promise covers: kept ones, and unprotected sensitive values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from sequester.attacks.share import percent, rounded_percent
+from sequester.data.text import as_text
+from sequester.hierarchies.labels import MISSING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from typing import Literal
+
+    import numpy.typing as npt
+
+    from sequester._typing import Mask, Offsets
+    from sequester.data.table import EventTable
+
+    Hashes = npt.NDArray[np.uint64]
+
+TOLERATED = 0.05
+"""Kept columns that single out a larger share of the persons need the steward's consent."""
+MOST_OF_IT = 0.9
+"""Columns do most of it when they single out this share of those whom all of them do."""
+_LEADING = 3
+_COMBINED = 10
+_SHOWN = 4
+_BLANK = np.uint64(0x5EC0E7)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinglingOut:
+    """How many persons are singled out by columns that no promise covers, counted among all of them.
+
+    A person is singled out by columns if nobody else has the same values in them, event by event and in
+    order. Protected values are blanked out: an adversary may know that there is one, and wants to find out
+    which. The number of events is no value of a column. A person whom it singles out already is singled out
+    by columns only if their values still do so with repeated events told once.
+
+    Records are compared by hashes of 64 bits. Of a million persons, one is missed with a chance below one in
+    ten million; nobody is counted who is not alone.
+
+    Examples
+    --------
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> from sequester.hierarchies.hierarchy import Hierarchy
+    >>> frame = pl.DataFrame({"who": list("abcd"), "n": 1, "zip": list("1122"), "ward": list("xxyz")})
+    >>> schema = Schema(person="who", order="n", quasi={"zip": Hierarchy.flat()}, keep=["ward"])
+    >>> found = SinglingOut.of(EventTable(frame, schema))
+    >>> found.share(found.by_kept), found.leading
+    (0.5, (('ward', 2),))
+    """
+
+    unit: Literal["persons", "records"] = "persons"
+    """Who is counted: persons, or records where a release has no persons."""
+    persons: int
+    """Persons, or records, among whom each is looked for."""
+    kept: tuple[str, ...] = ()
+    """The kept columns."""
+    sensitive: tuple[str, ...] = ()
+    """The sensitive columns with unprotected values that are no quasi-identifiers."""
+    by_all: int
+    """Singled out by everything that is released, the number of events included."""
+    by_kept: int = 0
+    """Singled out by the kept columns alone."""
+    by_kept_event: int = 0
+    """Singled out by the kept values of one of their events, whichever singles them out."""
+    by_sensitive: int = 0
+    """Singled out by unprotected sensitive values alone."""
+    by_column: tuple[tuple[str, int], ...] = ()
+    """Each kept column with those of `by_kept` whom it singles out alone, most first."""
+    leading: tuple[tuple[str, int], ...] = ()
+    """The kept columns that do most of it, with those of `by_kept` whom they single out together so far."""
+
+    @classmethod
+    def of(
+        cls, table: EventTable, *, details: bool = True, shuffle: np.random.Generator | None = None
+    ) -> SinglingOut | None:
+        """Count among the persons of a table; None where it has no such columns, or nobody.
+
+        Without `details` nothing is said about single columns, which takes longest. `shuffle` permutes every
+        column's values among all events first.
+        """
+        table = table.joined()
+        schema = table.schema
+        protected: dict[str, set[str]] = {}
+        for attribute, sensitive in schema.sensitive.items():
+            for column in sensitive.columns:
+                protected.setdefault(column, set()).update(table.protected[attribute])
+        covered = (table.symbol,) if table.symbol is not None else tuple(schema.quasi)
+        unprotected = tuple(
+            column
+            for column in dict.fromkeys(schema.sensitive_columns)
+            if column not in covered and set(table.labels[column]) - protected[column]
+        )
+        if not (schema.keep or unprotected) or not table.n_events:
+            return None
+        frame, offsets = table.frame, table.person_offsets
+
+        def read(columns: Sequence[str]) -> _Known:
+            cells = {name: _cells(frame[name], protected.get(name, ())) for name in columns}
+            if shuffle is not None:
+                cells = {name: shuffle.permutation(own) for name, own in cells.items()}
+            return _Known.of(cells, offsets)
+
+        kept, closed = read(schema.keep), read(unprotected)
+        singled = kept.singled_out()
+        by_column, leading = kept.attribute(singled) if details else ((), ())
+        everything = _combined([kept.whole, closed.whole, read([name for name in covered if name]).whole])
+        return cls(
+            persons=table.n_persons,
+            kept=schema.keep,
+            sensitive=unprotected,
+            by_all=int(_alone(everything).sum()),
+            by_kept=int(singled.sum()),
+            by_kept_event=kept.count_by_one_event(),
+            by_sensitive=int(closed.singled_out().sum()),
+            by_column=by_column,
+            leading=leading,
+        )
+
+    @classmethod
+    def of_records(cls, frame: pl.DataFrame) -> SinglingOut | None:
+        """Count among records that stand for themselves; None where there is none."""
+        if frame.is_empty() or not frame.width:
+            return None
+        known = _Known.of({name: _cells(frame[name]) for name in frame.columns}, np.arange(frame.height + 1))
+        return cls(unit="records", persons=frame.height, by_all=int(_alone(known.whole).sum()))
+
+    def share(self, count: int) -> float:
+        """Give the share of all persons that so many are."""
+        return count / self.persons
+
+    @property
+    def needs_consent(self) -> bool:
+        """Kept columns alone single out more persons than is tolerated."""
+        # In whole numbers, so that exactly 5 % is not more.
+        return 100 * self.by_kept > round(100 * TOLERATED) * self.persons
+
+    @property
+    def needs_warning(self) -> bool:
+        """Unprotected sensitive values, alone or with all else that is released, single out that many."""
+        most = max(self.by_sensitive, self.by_all)
+        return bool(self.sensitive) and 100 * most > round(100 * TOLERATED) * self.persons
+
+    def lines(self, *, raw: bool = False) -> Iterator[str]:
+        """Say it to the steward and on the reports, the headline first; `raw`: nothing is released yet."""
+        share = f"{percent(self.share(self.by_all))} of the {self.unit} ({self.by_all:,} of {self.persons:,})"
+        if self.unit == "records":
+            yield f"{share} are the only one with their time and quasi-identifiers"
+            return
+        released = "would be released, as it stands" if raw else "is released"
+        yield f"{share} are singled out by everything that {released}: nobody else has the same record"
+        yield from (f"{each[0].upper()}{each[1:]}" for each in (*self._kept_line(), *self._sensitive_line()))
+
+    def refusal(self) -> str:
+        """Say what kept columns do, for a steward who must decide whether to accept it."""
+        return "; ".join(self._kept_line())
+
+    def warning(self) -> str:
+        """Say what unprotected sensitive values do."""
+        together = f"with all else that is released, {percent(self.share(self.by_all))}"
+        return "; ".join((*self._sensitive_line(), f"{together} are singled out, and no promise covers that"))
+
+    def limits(self) -> Iterator[str]:
+        """Say it to a recipient: no value of the data, and shares in whole percents."""
+        if self.unit == "records":
+            yield (
+                f"{rounded_percent(self.share(self.by_all))} of the records are the only one with their time "
+                "and quasi-identifiers: whoever knows those of a person finds the record."
+            )
+            return
+        if self.kept:
+            yield (
+                f"Somebody who knows the kept columns of a person, and nothing else, singles out "
+                f"{rounded_percent(self.share(self.by_kept))} of the persons."
+            )
+        if self.sensitive:
+            yield (
+                f"Somebody who knows the unprotected values of {', '.join(self.sensitive)} of a person, and "
+                f"nothing else, singles out {rounded_percent(self.share(self.by_sensitive))} of the persons."
+            )
+        yield (
+            "Somebody who knows everything that is released of a person, protected values aside, singles "
+            f"out {rounded_percent(self.share(self.by_all))} of the persons."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the part of a document that says who can be singled out."""
+        return {
+            "unit": self.unit,
+            "of": self.persons,
+            "released": self.share(self.by_all),
+            "kept": self.share(self.by_kept),
+            "kept_one_event": self.share(self.by_kept_event),
+            "sensitive": self.share(self.by_sensitive),
+            "kept_columns": list(self.kept),
+            "sensitive_columns": list(self.sensitive),
+            "most_by": [{"column": name, "kept": self.share(count)} for name, count in self.leading],
+            "by_column": {name: self.share(count) for name, count in self.by_column},
+        }
+
+    def _kept_line(self) -> Iterator[str]:
+        if not self.kept:
+            return
+        which = "the kept columns" if len(self.kept) > 1 else f"the kept column {self.kept[0]}"
+        does = "single" if len(self.kept) > 1 else "singles"
+        line = (
+            f"{which} alone {does} out {percent(self.share(self.by_kept))} of the persons "
+            f"({self.by_kept:,} of {self.persons:,}), their values in one event "
+            f"{percent(self.share(self.by_kept_event))}"
+        )
+        if self.leading and len(self.kept) > 1:
+            names = ", then ".join(name for name, _ in self.leading)
+            line += f"; most of it by {names} ({percent(self.share(self.leading[-1][1]))})"
+        yield line
+
+    def _sensitive_line(self) -> Iterator[str]:
+        if not self.sensitive:
+            return
+        more = len(self.sensitive) - _SHOWN
+        names = ", ".join(self.sensitive[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+        yield (
+            f"unprotected values of {names} alone single out {percent(self.share(self.by_sensitive))} of the "
+            f"persons ({self.by_sensitive:,} of {self.persons:,})"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of everybody, in hashes."""
+
+    offsets: Offsets
+    """Person ``i`` has the events ``offsets[i]`` to ``offsets[i + 1]``; everybody has some."""
+    columns: Mapping[str, Hashes]
+    """What each column shows of each person, in order."""
+    rows: Hashes
+    """What all columns show of each event."""
+    varied: frozenset[str]
+    """The columns that show more than one value."""
+    has_values: Mask
+    """Persons who have a value that is not blanked out."""
+
+    @classmethod
+    def of(cls, cells: Mapping[str, Hashes], offsets: Offsets) -> _Known:
+        rows = np.zeros(int(offsets[-1]), np.uint64)
+        is_value = np.zeros(len(rows), np.bool_)
+        for number, own in enumerate(cells.values()):
+            rows += _mix(own ^ _mix(np.uint64(number + 1)))
+            is_value |= own != _BLANK
+        places = _places(offsets)
+        columns = {name: _sequence(own, places, offsets) for name, own in cells.items()}
+        varied = frozenset(name for name, own in cells.items() if (own != own[0]).any())
+        return cls(offsets, columns, rows, varied, np.logical_or.reduceat(is_value, offsets[:-1]))
+
+    @property
+    def whole(self) -> Hashes:
+        """What all columns together show of each person; of no column, the number of events."""
+        lengths = np.diff(self.offsets).astype(np.uint64)
+        return _combined([lengths, *self.columns.values()])
+
+    def singled_out(self) -> Mask:
+        """Mark the persons who are singled out by all columns together."""
+        if not self.columns:
+            return np.zeros(len(self.offsets) - 1, np.bool_)
+        marked = _alone(self.whole) & self.has_values
+        lengths = np.diff(self.offsets).astype(np.uint64)
+        by_number = _alone(lengths)
+        if (marked & by_number).any():
+            marked &= ~by_number | _alone(self._told_once())
+        return marked
+
+    def _told_once(self) -> Hashes:
+        """What all columns show of each person, an event that repeats the one before it left out."""
+        is_new = np.ones(len(self.rows), np.bool_)
+        is_new[1:] = self.rows[1:] != self.rows[:-1]
+        is_new[self.offsets[:-1]] = True
+        offsets = np.concatenate([[0], np.cumsum(is_new)])[self.offsets]
+        return _sequence(self.rows[is_new], _places(offsets), offsets)
+
+    def count_by_one_event(self) -> int:
+        """Count the persons of whom one event is like no event of anybody else."""
+        owners = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+        pairs = pl.DataFrame({"owner": owners, "row": self.rows}).unique()
+        return pairs.filter(pl.col("row").is_unique())["owner"].n_unique() if self.columns else 0
+
+    def attribute(self, singled: Mask) -> tuple[tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]]:
+        """Find the columns that do most of it: each alone, and the best first few, one after the other."""
+
+        def count(names: Sequence[str]) -> int:
+            return int((_alone(_combined([self.columns[name] for name in names])) & singled).sum())
+
+        alone = {name: count([name]) if name in self.varied else 0 for name in self.columns}
+        # Of columns that single out nobody alone, those with the most different records promise most.
+        spread = {name: 0 if alone[name] else pl.Series(self.columns[name]).n_unique() for name in alone}
+        order = sorted(self.columns, key=lambda name: (-alone[name], -spread[name]))
+        leading: list[tuple[str, int]] = []
+        candidates = [name for name in order if name in self.varied][:_COMBINED]
+        total = int(singled.sum())
+        while total and candidates and len(leading) < _LEADING:
+            before = [name for name, _ in leading]
+            counts = {name: count([*before, name]) if before else alone[name] for name in candidates}
+            best = max(candidates, key=lambda name: counts[name])
+            leading.append((best, counts[best]))
+            candidates.remove(best)
+            if counts[best] >= MOST_OF_IT * total:
+                break
+        return tuple((name, alone[name]) for name in order), tuple(leading)
+
+
+def _cells(values: pl.Series, blank: Collection[str] = ()) -> Hashes:
+    """Hash the cells of a column as they are written; those in `blank` all alike."""
+    text = as_text(values).fill_null(MISSING)
+    hashes = text.hash(seed=17).to_numpy()
+    if blank:
+        hashes = hashes.copy()
+        hashes[text.is_in(list(blank)).to_numpy()] = _BLANK
+    return hashes
+
+
+def _places(offsets: Offsets) -> Hashes:
+    """Hash the number of each event within its person."""
+    places = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
+    hashes: Hashes = _mix(places.astype(np.uint64))
+    return hashes
+
+
+def _sequence(cells: Hashes, places: Hashes, offsets: Offsets) -> Hashes:
+    """Hash what each person has, in order."""
+    hashes: Hashes = np.add.reduceat(_mix(cells ^ places), offsets[:-1])
+    return hashes
+
+
+def _combined(parts: Sequence[Hashes]) -> Hashes:
+    """Hash what each person has in all parts."""
+    hashes = np.zeros(len(parts[0]), np.uint64)
+    for number, own in enumerate(parts):
+        hashes += _mix(own ^ _mix(np.uint64(number + 1)))
+    return hashes
+
+
+def _alone(hashes: Hashes) -> Mask:
+    """Mark what occurs once."""
+    return pl.Series(hashes).is_unique().to_numpy()
+
+
+def _mix(values: Any) -> Any:
+    """Scatter numbers over all 64 bits.
+
+    References
+    ----------
+    Steele, Lea, Flood (2014): SplitMix.
+    """
+    with np.errstate(over="ignore"):
+        mixed = values + np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(30)
+        mixed *= np.uint64(0xBF58476D1CE4E5B9)
+        mixed ^= mixed >> np.uint64(27)
+        mixed *= np.uint64(0x94D049BB133111EB)
+        mixed ^= mixed >> np.uint64(31)
+        return mixed
