@@ -5,8 +5,14 @@ from __future__ import annotations
 import json
 import tomllib
 
+import numpy as np
 import polars as pl
 import pytest
+
+from sequester.errors import InputError
+from sequester.workflow.config import Config
+from sequester.workflow.dry_run import _part_of
+from sequester.workflow.follow import follow
 
 HEAD = "PID,VID,ZIP,Disease\n"
 VISITS = HEAD + "".join(
@@ -53,10 +59,11 @@ def put(tmp_path):
     return put
 
 
-@pytest.mark.parametrize("options", [(), ("--dry-run",)])
-def test_protect_stops_and_names_persons_and_protected_values(put, run, options):
+@pytest.mark.parametrize("command", [("protect",), ("protect", "--dry-run"), ("compare", "--set", "k=2,3")])
+def test_what_publishes_stops_and_names_persons_and_protected_values(put, run, command):
     folder = put()
-    ran = run("protect", "release.toml", "--quiet", *options)
+    name, *options = command
+    ran = run(name, "release.toml", "--quiet", *options)
     assert ran.code == 2
     persons, values = ran.errors
     assert persons.startswith(
@@ -95,6 +102,28 @@ def test_merged(put, run):
     text = "".join(path.read_text(errors="ignore") for path in (folder / "out/release").glob("*.*"))
     assert "hiv" not in text
     assert "ann" not in json.loads((folder / "out/release/certificate.json").read_text())["limits"]
+
+
+@pytest.mark.parametrize("share", [0.3, 1.0])
+def test_a_dry_run_tries_persons_with_all_of_their_rows(put, share):
+    config = Config.load(put("merge") / "release.toml")
+    part = _part_of(config.table(), config.frame(), config.schema, share)
+    whole = dict(zip(config.table().persons, np.diff(config.table().person_offsets), strict=True))
+    assert part.n_persons == round(share * 10)
+    assert dict(zip(part.persons, np.diff(part.person_offsets), strict=True)).items() <= whole.items()
+
+
+TREE = 'hierarchy = { kind = "tree", tree = { low = ["1", "2"], high = ["3"] } }\nnever_suppress = ["01"]'
+
+
+@pytest.mark.parametrize(("alike", "code"), [("", 2), ("merge", 0), ("keep", 2)])
+def test_the_linter_takes_values_for_leaves_where_they_are_merged(put, run, alike, code):
+    folder = put(alike, data=VISITS.replace("5600", "0"))
+    config = folder / "release.toml"
+    config.write_text(config.read_text().replace('hierarchy = { kind = "mask", levels = [3, 1] }', TREE))
+    ran = run("hierarchy", "lint", "release.toml", "--json")
+    assert ran.code == (1 if code else 0)
+    assert run("protect", "release.toml", "--quiet", "--quick").code == code
 
 
 def test_kept_apart_is_a_limit_without_a_label(put, run):
@@ -204,9 +233,6 @@ max_leakage_bits = 0.6
 
 
 def test_follow_merges_symbols_into_leaves_and_refuses_leaves_that_look_like_an_item(tmp_path):
-    from sequester.errors import InputError
-    from sequester.workflow.follow import follow
-
     path = tmp_path / "release.toml"
     out: list[str] = []
     path.write_text(FOLLOW.format(alike='alike = "merge"', drinks='["Beer", "Milk"]'))

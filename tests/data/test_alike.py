@@ -169,7 +169,7 @@ def test_values_nobody_protects_are_a_warning_unless_all_are_to_be_refused():
     )
     made = table(frame)
     assert [line.split(";")[0] for line in said(made, "warning")] == [
-        "column 'ZIP': 3 labels look alike and may be 1: '01' (1), '1' (1), '1.0' (1)"
+        "column 'ZIP': 3 labels look alike as numbers and may be 1: '01' (1), '1' (1), '1.0' (1)"
     ]
     HALT(k=2, c=1.0, p=1).apply(made)
     with pytest.raises(SchemaError, match="'ZIP'"):
@@ -331,6 +331,18 @@ def test_a_tree_with_labels_that_look_alike(tree):
     (line,) = said(EventTable(frame, Schema(**roles)), "warning")
     assert "labels of the hierarchy look alike" in line
     assert said(EventTable(frame, Schema(**roles, alike="refuse")), "error") == [line]
+
+
+def test_never_suppress_means_the_leaf_that_its_own_became():
+    tree = Hierarchy.from_tree({"acute": ["Flu", "flu"], "chronic": ["gout"]})
+    frame = pl.DataFrame({"PID": list("abcd"), "VID": [1] * 4, "ill": ["Flu", "flu", "flu", "gout"]})
+    roles = {"person": "PID", "order": "VID", "quasi": {"ill": Quasi(tree, never_suppress=("Flu",))}}
+    made = EventTable(frame, Schema(**roles, alike="merge"))
+    assert made.labels["ill"] == ["flu", "gout"]
+    assert made.schema.quasi["ill"].never_suppress == ("flu",)
+    spared = {"ill": Quasi(tree, never_suppress=("GOUT",))}
+    with pytest.raises(SchemaError, match="without a leaf: 'GOUT'; did you mean 'gout'"):
+        EventTable(frame, Schema(**roles | {"quasi": spared}, alike="keep"))
 
 
 def test_twins_that_nobody_has_do_no_harm():

@@ -6,6 +6,7 @@ equal.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from itertools import chain
 from operator import itemgetter
@@ -89,9 +90,11 @@ def find_twins(labels: pl.Series) -> list[Group]:
     labels = labels.drop_nulls().alias("label")
     few = len(labels) < _MANY
     forms = pl.Series([likeness(label) for label in labels], dtype=pl.String) if few else likenesses(labels)
-    if forms.n_unique() == len(forms) and not (forms == "").any():
-        return []
-    groups = pl.DataFrame([forms.alias("form"), labels]).group_by("form", maintain_order=True).agg("label")
+    suspect = forms == ""
+    if forms.n_unique() < len(forms):
+        suspect |= forms.is_duplicated()
+    frame = pl.DataFrame([forms.alias("form"), labels]).filter(suspect)
+    groups = frame.group_by("form", maintain_order=True).agg("label")
     rows = (tuple(sorted(set(group))) for group in groups["label"].to_list())
     return [group for group in rows if len(group) > 1 or not likeness(group[0])]
 
@@ -171,6 +174,11 @@ class Twins:
         """The labels that become another one where they are merged."""
         return [label for label, count in self.rows.items() if label != self.best and count]
 
+    @property
+    def are_numbers(self) -> bool:
+        """They are numbers of one value; codes of different meaning can be so too."""
+        return re.match(DECIMAL, likeness(next(iter(self.rows)))) is not None
+
     def in_words(self, *, merged: bool) -> str:
         """List the labels with their rows, and what they become where they are merged."""
         shown = [f"{quoted(label)} ({count:,})" for label, count in self.rows.items()][:_SHOWN_LABELS]
@@ -204,7 +212,8 @@ def _problem(vocabulary: Vocabulary, found: list[Twins], alike: Alike | None, ro
     if found[0].best is None:
         what = f"{number} of nothing but blanks, as if missing"
     else:
-        what = f"{number} look alike and may be {len(found):,}"
+        as_numbers = " as numbers" if all(each.are_numbers for each in found) else ""
+        what = f"{number} look alike{as_numbers} and may be {len(found):,}"
         if found[0].is_secret and not vocabulary.is_secret:
             what += ", with a protected one among them"
     shown = "; ".join(each.in_words(merged=alike == "merge") for each in found[:_SHOWN_GROUPS])
@@ -341,7 +350,7 @@ def _vocabulary(
         sources = [schema.quasi[column].hierarchy for column in columns if column in schema.quasi]
         if schema.symbol is not None and schema.symbol.hierarchy is not None:
             sources = [schema.symbol.hierarchy]
-        leaves.update(*(_leaves(source, name) for source in sources))
+        leaves.update(*(leaves_of(source, name) for source in sources))
     what = "sensitive attribute" if sensitive is not None and columns != [name] else "column"
     return Vocabulary(
         name=f"{what} {quoted(name)}",
@@ -353,7 +362,7 @@ def _vocabulary(
     )
 
 
-def _leaves(source: Hierarchy | HierarchyBuilder, column: str) -> Iterator[str]:
+def leaves_of(source: Hierarchy | HierarchyBuilder, column: str) -> Iterator[str]:
     """Yield the leaves of a hierarchy that is given; one that is built from values has none of its own."""
     if not isinstance(source, Hierarchy):
         try:
@@ -401,8 +410,8 @@ def _with_labels(
     by_form = {likeness(label): label for label in known}
 
     def merged(names: Iterable[str]) -> tuple[str, ...]:
-        now = (each if each in known else by_form.get(likeness(each), each) for each in names)
-        return tuple(dict.fromkeys(now))
+        now = (becomes.get(each) or each for each in names)
+        return tuple(dict.fromkeys(n if n in known else by_form.get(likeness(n), n) for n in now))
 
     quasi = {
         column: replace(each, never_suppress=merged(each.never_suppress)) if column in columns else each

@@ -8,6 +8,7 @@ import numpy as np
 
 from sequester.data.problems import SHOWN_ROWS, Problem
 from sequester.errors import HierarchyError
+from sequester.hierarchies.alike import shown_alike
 from sequester.hierarchies.coverage import ALIKE
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import MISSING, ROOT, listed, quoted
@@ -126,5 +127,7 @@ def check_limits(quasi: Quasi, column: str, tree: Hierarchy) -> list[str]:
         value for value in quasi.never_suppress if value not in tree or not tree.is_leaf[tree.node(value)]
     ]
     if unknown:
-        lines.append(f"quasi.{column}.never_suppress names values without a leaf: {listed(unknown)}")
+        line = f"quasi.{column}.never_suppress names values without a leaf: {listed(unknown)}"
+        like = shown_alike(unknown, (tree.labels[node] for node in tree.leaf_nodes))
+        lines.append(line + (f"; did you mean {listed([leaf for _, leaf in like])}?" if like else ""))
     return lines
