@@ -403,3 +403,69 @@ def test_what_was_kept_apart_is_said_without_a_label():
 def test_alike_must_be_one_of_three():
     with pytest.raises(ParameterError, match='alike must be "refuse", "merge" or "keep", got \'both\''):
         Schema(person="PID", order="VID", symbol="page", alike="both")
+
+
+# any table
+
+SPELLED = st.sampled_from(["a", "A", " a", "b", "B", "1", "01", "1.0"])
+ROWS = st.lists(st.tuples(SPELLED, SPELLED), min_size=1, max_size=8)
+PROTECTED = st.lists(SPELLED, min_size=1, max_size=2, unique=True)
+
+
+def of_rows(rows, protect, said_so):
+    frame = pl.DataFrame(
+        {"PID": [who for who, _ in rows], "VID": range(len(rows)), "ill": [ill for _, ill in rows]}
+    )
+    return EventTable(frame, Schema(person="PID", order="VID", sensitive={"ill": protect}, alike=said_so))
+
+
+@given(ROWS, PROTECTED)
+def test_errors_are_the_persons_and_protected_values_with_a_twin(rows, protect):
+    made = of_rows(rows, protect, None)
+    persons, ills = ({row[place] for row in rows} for place in (0, 1))
+    twins_of = {ill: {other for other in ills | {*protect} if oracle.look_alike(ill, other)} for ill in ills}
+    refused = {
+        "PID": {number for number, (who, _) in enumerate(rows, start=1) if _has_twin(who, persons)},
+        "ill": {
+            number
+            for number, (_, ill) in enumerate(rows, start=1)
+            if twins_of[ill] & {*protect}
+            and (len(twins_of[ill] & ills) > 1 or (ill not in protect and len(twins_of[ill]) > 1))
+        },
+    }
+    counts = {each.column: each.count for each in made.problems if each.severity == "error"}
+    assert counts == {column: len(numbers) for column, numbers in refused.items() if numbers}
+
+
+def _has_twin(label, labels):
+    return any(other != label and oracle.look_alike(label, other) for other in labels)
+
+
+@given(ROWS, PROTECTED)
+def test_merged_labels_look_like_their_own_and_have_no_twin_left(rows, protect):
+    made = of_rows(rows, protect, "merge")
+    shown = dict(zip(made.rows.tolist(), made.frame.select("PID", "ill").rows(), strict=True))
+    for place in (0, 1):
+        before = [row[place] for row in rows]
+        after = [shown[number][place] for number in range(1, len(rows) + 1)]
+        assert all(oracle.look_alike(old, new) for old, new in zip(before, after, strict=True))
+        assert not oracle.groups(sorted(set(after)))
+        if place == 0:
+            assert all(
+                before.count(new) >= before.count(other)
+                for new in after
+                for other in before
+                if oracle.look_alike(new, other)
+            )
+    # What looks like a protected value is protected.
+    for old, (_, new) in zip((row[1] for row in rows), (shown[n + 1] for n in range(len(rows))), strict=True):
+        assert (new in made.protected["ill"]) == any(oracle.look_alike(old, each) for each in protect)
+
+
+@given(ROWS, PROTECTED)
+def test_kept_labels_are_as_they_were(rows, protect):
+    kept = of_rows(rows, protect, "keep")
+    assert sorted(zip(kept.rows, kept.frame["PID"], kept.frame["ill"], strict=True)) == [
+        (number, *row) for number, row in enumerate(rows, start=1)
+    ]
+    assert all(each.severity != "error" for each in kept.problems)

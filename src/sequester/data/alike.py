@@ -123,6 +123,8 @@ class Vocabulary:
         gaps = any(text.null_count() for text in self.texts.values())
         named = [*sorted(self.secret | self.leaves), ROOT, *([MISSING] if gaps else [])]
         groups = find_twins(pl.concat([pl.Series("", self.occurring, pl.String), pl.Series("", named)]))
+        if not groups:
+            return []
         counts = self._count([label for group in groups for label in group])
         found = [self._twins(group, counts) for group in groups]
         return [each for each in found if each is not None]
