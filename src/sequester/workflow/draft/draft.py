@@ -200,10 +200,10 @@ def _draft(columns: Sequence[Column], who: Guess, *, may_be_time: bool = True) -
         candidates=() if symbol is not None else tuple(find_candidates(known, list(by_name))),
         alike=alike,
         doubts=(
-            *alike,
             *_doubts(who, when, tie, n_tied),
             *_spread(known),
             *_sorted_away(owner, by_name[symbol.column] if symbol is not None else None),
+            *alike,
         ),
         released_time=None if {each.column for each in attributes} & said_when else released_time,
         coordinates=None if owner is None else find_coordinates(known),
