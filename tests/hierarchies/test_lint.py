@@ -66,7 +66,7 @@ def test_nothing_to_say(arx):
             ["a", " a"],
             (
                 "error: column 'ZIP': zip.csv: 1 value of the data is missing: ' a' "
-                "(1 of them only because of blanks around the value)"
+                "(1 looks like a leaf, such as ' a' like 'a': alike = \"merge\" takes it for that)"
             ),
         ),
         (

@@ -43,8 +43,8 @@ def inspect(
 ) -> None:
     """Show what the data gives away as it stands.
 
-    Shape, problems with row numbers, quasi-identifiers that follow from others, and what somebody who
-    knows 1, 2 or 3 items of a person could do today. Needs no method.
+    Shape, problems with row numbers, such as labels that look alike, quasi-identifiers that follow from
+    others, and what somebody who knows 1, 2 or 3 items of a person could do today. Needs no method.
     """
     from sequester.workflow.inspect import inspect_config  # noqa: PLC0415  (--help need not wait for polars)
 

@@ -8,6 +8,8 @@ import numpy as np
 
 from sequester.data.problems import SHOWN_ROWS, Problem
 from sequester.errors import HierarchyError
+from sequester.hierarchies.alike import shown_alike
+from sequester.hierarchies.coverage import ALIKE
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import MISSING, ROOT, listed, quoted
 from sequester.hierarchies.lint import lint
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Counts
     from sequester.data.problems import Severity
-    from sequester.data.schema import Quasi, Schema
+    from sequester.data.schema import Alike, Quasi, Schema
     from sequester.hierarchies.builder import HierarchyBuilder
     from sequester.hierarchies.finding import Finding
 
@@ -36,7 +38,7 @@ def bind(
         tree = (
             _bind_released(source, column, known, problems)
             if schema.released
-            else _bind_values(source, frame[column], known, rows, problems)
+            else _bind_values(source, frame[column], known, rows, schema.alike, problems)
         )
         if tree is None:
             continue
@@ -57,6 +59,7 @@ def _bind_values(
     text: pl.Series,
     labels: list[str],
     rows: Counts,
+    alike: Alike | None,
     problems: list[Problem],
 ) -> Hierarchy | None:
     column = text.name
@@ -65,7 +68,7 @@ def _bind_values(
     often = dict(counts.iter_rows())
     values = {label: often[label] for label in labels if label in often and label != ROOT}
     findings = lint(source, values, column)
-    problems += [_problem(finding, text, rows) for finding in findings]
+    problems += [_problem(finding, text, rows, alike) for finding in findings]
     if any(finding.severity == "error" for finding in findings):
         return None
     try:
@@ -75,9 +78,12 @@ def _bind_values(
         return None
 
 
-def _problem(finding: Finding, text: pl.Series, rows: Counts) -> Problem:
+def _problem(finding: Finding, text: pl.Series, rows: Counts, alike: Alike | None) -> Problem:
     """Take over what the linter says; where it is about values of the data, say in which rows they are."""
     severity = _SEVERITY[finding.severity]
+    if finding.kind == ALIKE:
+        severity = severity if alike is None else "error" if alike == "refuse" else "note"
+        return Problem(str(finding), text.name, severity=severity, alike=True)
     if finding.severity != "error" or finding.rows or not finding.labels:
         return Problem(str(finding), text.name, severity=severity)
     where = text.is_in(list(finding.labels)).fill_null(value=False).to_numpy()
@@ -121,5 +127,7 @@ def check_limits(quasi: Quasi, column: str, tree: Hierarchy) -> list[str]:
         value for value in quasi.never_suppress if value not in tree or not tree.is_leaf[tree.node(value)]
     ]
     if unknown:
-        lines.append(f"quasi.{column}.never_suppress names values without a leaf: {listed(unknown)}")
+        line = f"quasi.{column}.never_suppress names values without a leaf: {listed(unknown)}"
+        like = shown_alike(unknown, (tree.labels[node] for node in tree.leaf_nodes))
+        lines.append(line + (f"; did you mean {listed([leaf for _, leaf in like])}?" if like else ""))
     return lines

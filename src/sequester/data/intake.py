@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from sequester.data.alike import settle_attributes, settle_keys
 from sequester.data.binding import bind
 from sequester.data.derive import count_events, derive
 from sequester.data.ordering import Grouping, group_persons, odd_orders, order_keys, repeats, sort_events
@@ -85,6 +86,7 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
     plain = [column for column, dtype in source.schema.items() if is_plain(dtype)]
     frame = pl.DataFrame({column: source[column] for column in plain if column not in schema.drop}).rechunk()
     rows = np.arange(1, frame.height + 1, dtype=np.int64)
+    frame = settle_keys(frame, schema, problems)
     person, when = _read_person(frame, schema, problems), _read_when(frame, schema, problems)
     ahead = _read_clock(frame, schema, when, problems)
     if schema.tie is not None and schema.tie in frame.columns:
@@ -105,7 +107,9 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
         frame = frame.with_columns(as_text(when.dt.replace_time_zone(None)).alias(schema.time_columns[0]))
     attributes = [column for column in schema.attributes if column in frame.columns]
     frame = frame.with_columns(as_text(frame[column]).alias(column) for column in attributes)
-    labels = read_labels(frame, attributes, schema, rows, problems)
+    labels = {column: distinct_labels(frame[column]) for column in attributes}
+    frame, schema, labels = settle_attributes(frame, schema, labels, rows, problems)
+    labels = read_labels(frame, attributes, schema, rows, problems, known=labels)
     protected = find_protected(schema, labels, problems)
     hierarchies = bind(frame, schema, labels, rows, problems)
 
@@ -131,7 +135,7 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
     )
     regions = None
     if schema.trip is not None or schema.place is not None:
-        if any(problem.severity == "error" for problem in problems):
+        if _is_refused(problems):
             raise _refusal(problems)
         events, regions, tree = _follow(events, schema, problems)
         labels, hierarchies = {**labels}, {**hierarchies}
@@ -150,7 +154,7 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
     frame = frame.with_columns(new)
     labels |= read_labels(frame, [each.name for each in new], schema, rows, problems)
     hierarchies |= bind(frame, schema, {each.name: labels[each.name] for each in new}, rows, problems)
-    if any(problem.severity == "error" for problem in problems):
+    if _is_refused(problems):
         raise _refusal(problems)
     return Intake(
         schema=schema,
@@ -166,6 +170,11 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
         regions=regions,
         problems=tuple(problems),
     )
+
+
+def _is_refused(problems: list[Problem]) -> bool:
+    """Tell whether no table can be made; labels that look alike only stop those who publish it."""
+    return any(problem.severity == "error" and not problem.alike for problem in problems)
 
 
 def _refusal(problems: list[Problem]) -> SchemaError:
@@ -297,7 +306,7 @@ def _follow(
     events, regions = into_regions(events, schema, place, problems)
     names = events.frame[REGION]
     values = distinct_labels(names.drop_nulls())
-    if not values or any(problem.severity == "error" for problem in problems):
+    if not values or _is_refused(problems):
         raise _refusal([*problems, *([] if values else [Problem("no trajectory crosses a region")])])
     return events, regions, regions.hierarchy(values, missing=names.null_count() > 0)
 

@@ -51,6 +51,8 @@ class Problem:
     """The first data rows of the input concerned, counted from 1 without the header."""
     severity: Severity = "error"
     """An error stops everything; a warning may be a mistake; a note is worth knowing."""
+    alike: bool = False
+    """It is about labels that look alike: the table is made, and as an error it stops every method."""
 
     @classmethod
     def at(
@@ -60,11 +62,13 @@ class Problem:
         where: Mask,
         rows: Counts | None = None,
         severity: Severity = "error",
+        *,
+        alike: bool = False,
     ) -> Problem:
         """Make the problem of the events that `where` marks; `rows` are their row numbers in the input."""
         places = np.flatnonzero(where)
         numbers: npt.NDArray[np.int64] = places + 1 if rows is None else np.sort(rows[places])
-        return cls(what, column, len(places), tuple(numbers[:SHOWN_ROWS].tolist()), severity)
+        return cls(what, column, len(places), tuple(numbers[:SHOWN_ROWS].tolist()), severity, alike)
 
     def __str__(self) -> str:
         if not self.count:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from sequester.errors import ParameterError
+from sequester.hierarchies.alike import caseless
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -76,6 +77,21 @@ class Rule:
         low, high = _bounds(self.text)
         size = len(low)
         return [label for label in labels if len(label) >= size and low <= label[:size] <= high]
+
+    def covers_caseless(self, form: str) -> bool:
+        """Tell whether a prefix or range covers a label whose caseless form is `form`.
+
+        Examples
+        --------
+        >>> Rule("prefix", "V51").covers_caseless("v510"), Rule("value", "V51").covers_caseless("v51")
+        (True, False)
+        """
+        if self.kind == "value":
+            return False
+        if self.kind == "prefix":
+            return form.startswith(caseless(self.text))
+        low, high = map(caseless, _bounds(self.text))
+        return len(low) == len(high) <= len(form) and low <= form[: len(low)] <= high
 
     def __str__(self) -> str:
         return f"{self.kind} {self.text!r}"

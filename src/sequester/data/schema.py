@@ -32,6 +32,9 @@ Derivation = Literal[
 ]
 """What can be derived from the times of a person's events."""
 
+Alike = Literal["refuse", "merge", "keep"]
+"""What becomes of labels that look alike."""
+
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
@@ -41,8 +44,11 @@ class Symbol:
     """Its column."""
     hierarchy: Hierarchy | HierarchyBuilder | None = None
     """Only the methods that generalize need it."""
+    named: tuple[str, ...] = ()
+    """Labels that a method is told of, such as items of secret patterns: they may have no twin."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "named", texts("named", self.named))
         if self.hierarchy is not None:
             _check_builds(self.hierarchy)
 
@@ -96,7 +102,7 @@ class Schema:
     --------
     >>> schema = Schema(person="user", time="at", symbol="page", drop=["name"])
     >>> schema.symbol
-    Symbol(column='page', hierarchy=None)
+    Symbol(column='page', hierarchy=None, named=())
     >>> schema.drop
     ('name',)
     >>> Schema(person="PID", order="VID", sensitive={"Disease": ["HIV"]}).sensitive["Disease"]
@@ -135,6 +141,12 @@ class Schema:
     """What separates the trips of a person, each a sequence of its own: a column, or a gap in time."""
     place: Place | None = None
     """Where: coordinates that become regions; the symbol, or a quasi-identifier beside others."""
+    alike: Alike | None = None
+    """What becomes of labels that differ only in case, blanks or Unicode form, or are equal as numbers.
+
+    ``"merge"`` takes them for one label, ``"keep"`` for several, and ``"refuse"`` for a mistake: no method
+    takes the table. Unless told, only a person or a protected value with such a twin is refused.
+    """
 
     def __init__(
         self,
@@ -155,6 +167,7 @@ class Schema:
         weight: str | None = None,
         trip: str | Gap | None = None,
         place: Place | None = None,
+        alike: Alike | None = None,
     ) -> None:
         _check_types(
             names={
@@ -190,6 +203,7 @@ class Schema:
             "weight": weight,
             "trip": trip,
             "place": place,
+            "alike": alike,
         }
         for name, value in complete.items():
             object.__setattr__(self, name, value)
@@ -198,6 +212,9 @@ class Schema:
     def _check_values(self) -> None:
         if self.invalid not in ("refuse", "drop"):
             msg = f'invalid must be "refuse" or "drop", got {self.invalid!r}'
+            raise ParameterError(msg)
+        if self.alike is not None and self.alike not in get_args(Alike):
+            msg = f'alike must be "refuse", "merge" or "keep", got {self.alike!r}'
             raise ParameterError(msg)
         for name, kind in self.derive.items():
             if kind not in get_args(Derivation):

@@ -9,7 +9,7 @@ from sequester.data.text import distinct_labels
 from sequester.hierarchies.labels import MISSING, ROOT, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     import polars as pl
 
@@ -18,13 +18,18 @@ if TYPE_CHECKING:
 
 
 def read_labels(
-    frame: pl.DataFrame, columns: Iterable[str], schema: Schema, rows: Counts, problems: list[Problem]
+    frame: pl.DataFrame,
+    columns: Iterable[str],
+    schema: Schema,
+    rows: Counts,
+    problems: list[Problem],
+    known: Mapping[str, list[str]] | None = None,
 ) -> dict[str, list[str]]:
     """Give the distinct labels of each column in label order; reserved values are problems."""
     labels = {}
     for column in columns:
         text = frame[column]
-        labels[column] = distinct_labels(text)
+        labels[column] = distinct_labels(text) if known is None else known[column]
         if ROOT in labels[column] and not schema.released:
             what = f"column {quoted(column)}: the value '*' stands for a suppressed value and may not occur"
             problems.append(Problem.at(what, column, (text == ROOT).fill_null(False).to_numpy(), rows))

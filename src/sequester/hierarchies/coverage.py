@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sequester.hierarchies.alike import shown_alike, twins
 from sequester.hierarchies.finding import Finding
 from sequester.hierarchies.labels import LONGEST, MISSING, ROOT, counted, in_label_order, listed, quoted
 
@@ -11,6 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Set
 
     from sequester.hierarchies.outline import Source
+
+ALIKE = "alike-labels"
+"""The kind of finding about labels that look alike."""
+_SHOWN = 3
 
 
 def reserved_values(values: Collection[str], column: str | None) -> Iterator[Finding]:
@@ -48,8 +53,11 @@ def coverage(values: Set[str], leaves: Set[str], groups: Set[str], source: Sourc
     if unknown:
         what = counted(len(unknown), "value of the data is", "values of the data are")
         text = f"{what} missing: {listed(unknown)}"
-        blank = sum(value.strip() in leaves for value in unknown)
-        text += f" ({blank:,} of them only because of blanks around the value)" if blank else ""
+        like = shown_alike(unknown, leaves)
+        if like:
+            (value, leaf), *_ = like
+            text += f" ({counted(len(like), 'looks', 'look')} like a leaf, such as {quoted(value)} like "
+            text += f'{quoted(leaf)}: alike = "merge" takes it for that)'
         yield source.say("error", "missing-values", text, labels=unknown, count=len(unknown))
     inside = tuple(in_label_order(wanted & groups))
     if inside:
@@ -58,6 +66,19 @@ def coverage(values: Set[str], leaves: Set[str], groups: Set[str], source: Sourc
         yield source.say(
             "error", "group-values", f"{what}: {listed(inside)}", labels=inside, count=len(inside)
         )
+    # What does not occur does no harm, and where both occur they are named there.
+    groups_alike = [
+        group
+        for group in twins(sorted(leaves | groups))
+        if len(values & {*group}) < 2 and (values | groups) & {*group}
+    ]
+    if groups_alike:
+        labels = tuple(label for group in groups_alike for label in group)
+        shown = "; ".join(", ".join(map(quoted, group)) for group in groups_alike[:_SHOWN])
+        rest = len(groups_alike) - _SHOWN
+        shown += f"; and {counted(rest, 'more group', 'more groups')}" if rest > 0 else ""
+        text = f"{len(labels):,} labels of the hierarchy look alike: {shown}"
+        yield source.say("warning", ALIKE, text, labels=labels, count=len(labels))
     surplus = tuple(in_label_order(leaves - values))
     if surplus:
         text = f"{counted(len(surplus), 'leaf does', 'leaves do')} not occur in the data"

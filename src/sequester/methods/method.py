@@ -100,6 +100,21 @@ class Method(ABC):
         del original
         return ()
 
+    def named_labels(self) -> tuple[str, ...]:
+        """Return the labels of the symbol that a parameter names, such as the items of secret patterns."""
+        return ()
+
+    def refuse_twins(self, table: EventTable) -> None:
+        """Refuse a table in which labels look alike and nobody has decided whether they are one."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.data.alike import find_named_twins  # noqa: PLC0415
+
+        lines = [str(problem) for problem in table.problems if problem.severity == "error"]
+        if not lines:
+            lines = [f"{self.name}: {line}" for line in find_named_twins(self.named_labels(), table)]
+        if lines:
+            raise SchemaError(*lines)
+
     def parameters(self) -> dict[str, object]:
         """Parameter to value; the certificate has those of them that may be published."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
@@ -140,6 +155,7 @@ class Method(ABC):
         if table.owners is not None and not self.takes_trips:
             msg = f"{self.name} needs one sequence per person, and trip makes several: leave trip out"
             raise SchemaError(msg)
+        self.refuse_twins(table)
         self.accept(table)
         if seed is not None and len(seed) < SHORT_SEED:
             line = (

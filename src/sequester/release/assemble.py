@@ -30,6 +30,12 @@ if TYPE_CHECKING:
     from sequester.release.randomness import Randomness
     from sequester.utility.score import Score
 
+KEPT_APART = (
+    "Some labels that look alike were kept apart: where they mean the same person or value, the promise "
+    "counts them as different."
+)
+"""What is not promised where labels look alike."""
+
 
 def assemble(
     outcome: Outcome,
@@ -77,7 +83,11 @@ def assemble(
         unpublished=unpublished,
         model=model,
         verdict=verdict,
-        limits=(*(() if singled_out is None else singled_out.limits()), *outcome.limits),
+        limits=(
+            *(() if singled_out is None else singled_out.limits()),
+            *outcome.limits,
+            *_kept_apart(table),
+        ),
         warnings=outcome.warnings,
         utility=utility,
         changes=outcome.changes,
@@ -92,6 +102,12 @@ def assemble(
         n_input_events=table.n_events,
         n_lost_events=outcome.n_lost_events,
     )
+
+
+def _kept_apart(table: EventTable) -> tuple[str, ...]:
+    """Say that labels look alike where they were not merged, without a label."""
+    apart = table.schema.alike != "merge" and any(problem.alike for problem in table.problems)
+    return (KEPT_APART,) if apart else ()
 
 
 def _renamed(

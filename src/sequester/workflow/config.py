@@ -107,11 +107,15 @@ class Config:
     @cached_property
     def schema(self) -> Schema:
         """The roles of the columns, with their hierarchies."""
-        # Naming a column in a method's weight is its role.
+        # Naming a column in a method's weight is its role, and labels in its patterns may have no twin.
         weight = (self.settings.method or {}).get("weight")
+        named = () if self.settings.method is None else self.method().named_labels()
         try:
             return schema_of(
-                self.settings.data, self.folder, weight=weight if isinstance(weight, str) else None
+                self.settings.data,
+                self.folder,
+                weight=weight if isinstance(weight, str) else None,
+                named=named,
             )
         except InputError as error:
             raise type(error)(*(f"{self.path.name}: {line}" for line in error.lines)) from None

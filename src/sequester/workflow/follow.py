@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sequester.errors import HierarchyError, InputError
-from sequester.hierarchies.labels import quoted
+from sequester.hierarchies.alike import likeness, twins
+from sequester.hierarchies.labels import listed, quoted
 from sequester.methods.mutual_information.top_down import TopDown
 from sequester.workflow.config import Config
 from sequester.workflow.method_settings import name_key
@@ -45,7 +46,7 @@ def follow(config: str | Path | Config, lines: Iterable[bytes], write: Callable[
         what has been written stays true.
     """
     config = config if isinstance(config, Config) else Config.load(config)
-    online, column = _start(config)
+    online, column, leaf_of = _start(config)
     is_object = False
     n_symbols = 0
 
@@ -58,7 +59,7 @@ def follow(config: str | Path | Config, lines: Iterable[bytes], write: Callable[
             continue
         symbol, is_object = _symbol(line, number, column)
         try:
-            leave(online.push(symbol))
+            leave(online.push(leaf_of(symbol)))
         except InputError as error:
             raise InputError(*(f"line {number}: {each}" for each in error.lines)) from None
         n_symbols += 1
@@ -68,8 +69,8 @@ def follow(config: str | Path | Config, lines: Iterable[bytes], write: Callable[
     )
 
 
-def _start(config: Config) -> tuple[OnlineTopDown, str]:
-    """Make what follows, and name the symbol's column."""
+def _start(config: Config) -> tuple[OnlineTopDown, str, Callable[[str], str]]:
+    """Make what follows, name the symbol's column, and say which leaf a symbol is."""
     method = config.method()
     if not isinstance(method, TopDown):
         msg = f'{config.path.name}: method.name must be "top-down" to follow a stream, got "{method.name}"'
@@ -79,7 +80,11 @@ def _start(config: Config) -> tuple[OnlineTopDown, str]:
         msg = f"{config.path.name}: data.symbol is missing; a stream is one of symbols"
         raise InputError(msg)
     try:
-        return method.follow(_taxonomy(config, symbol.column)), symbol.column
+        taxonomy = _taxonomy(config, symbol.column)
+        leaf_of = _leaves(config, method, taxonomy)
+        # Patterns mean the leaves that they look like, where these are merged.
+        patterns = tuple(tuple(map(leaf_of, pattern)) for pattern in method.patterns)
+        return replace(method, patterns=patterns).follow(taxonomy), symbol.column, leaf_of
     except InputError as error:
         names = method.parameters()
         raise InputError(
@@ -90,6 +95,28 @@ def _start(config: Config) -> tuple[OnlineTopDown, str]:
                 for line in error.lines
             )
         ) from None
+
+
+def _leaves(config: Config, method: TopDown, taxonomy: Hierarchy) -> Callable[[str], str]:
+    """Say which leaf a symbol is; what looks alike and is nowhere decided on is refused."""
+    alike = config.schema.alike
+    if alike == "keep":
+        return str
+    leaves = [taxonomy.labels[node] for node in taxonomy.leaf_nodes]
+    named = set(method.named_labels())
+    groups = twins([*leaves, *sorted(named)])
+    lines = [
+        f'{config.path.name}: labels look alike: {listed(group)}; say alike = "merge" or alike = "keep"'
+        for group in groups
+        if alike == "refuse" or named.intersection(group)
+    ]
+    if alike != "merge":
+        if lines:
+            raise InputError(*lines)
+        return str
+    best = {likeness(leaf): leaf for leaf in reversed(leaves)}
+    best |= {likeness(leaf): leaf for leaf in leaves if leaf in named}
+    return lambda symbol: best.get(likeness(symbol), symbol)
 
 
 def _taxonomy(config: Config, column: str) -> Hierarchy:

@@ -11,7 +11,7 @@ import tomli_w
 
 from sequester._version import __version__
 from sequester.bundle.target import Target, check_target
-from sequester.errors import InputError, SequesterWarning
+from sequester.errors import InputError, SchemaError, SequesterWarning
 from sequester.workflow.output_file import refuse_inputs
 
 if TYPE_CHECKING:
@@ -88,10 +88,19 @@ class Job:
 
 
 def tell_problems(table: EventTable) -> None:
-    """Warn of what is doubtful about the data, and of notes on rows, such as events at the same time."""
+    """Warn of what is doubtful about the data, and of notes on rows, such as events at the same time.
+
+    Raises
+    ------
+    SchemaError
+        Where labels look alike and the configuration does not say what to do.
+    """
     for problem in table.problems:
-        if problem.severity == "warning" or problem.count:
+        if problem.severity == "warning" or (problem.severity == "note" and problem.count):
             warnings.warn(str(problem), SequesterWarning, stacklevel=2)
+    errors = [str(problem) for problem in table.problems if problem.severity == "error"]
+    if errors:
+        raise SchemaError(*errors)
 
 
 def _written(table: dict[str, Any]) -> dict[str, Any]:

@@ -6,12 +6,14 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from sequester.data.alike import leaves_of
 from sequester.data.binding import check_limits
 from sequester.data.place import REGION
 from sequester.data.schema import Quasi, Symbol
 from sequester.data.table import EventTable
 from sequester.engine import silent
 from sequester.errors import HierarchyError
+from sequester.hierarchies.alike import shown_alike
 from sequester.hierarchies.finding import Finding
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.lint import lint
@@ -77,17 +79,34 @@ def lint_hierarchies(config: str | Path | Config, *, progress: Progress = silent
     for place, (attribute, source) in enumerate(sources.items()):
         progress(0.5 + 0.5 * place / len(sources), "linting")
         counts = Counter(dict(table.frame[attribute].drop_nulls().value_counts().iter_rows()))
-        limits = _limits(schema, attribute, table.frame[attribute], counts)
+        quasi = schema.quasi.get(attribute)
+        if schema.alike == "merge":
+            counts, quasi = _merged(counts, quasi, source, attribute)
+        limits = _limits(quasi, attribute, table.frame[attribute], counts)
         findings = (*limits, *lint(source, counts, attribute))
         linted.append(Linted(attribute=attribute, n_values=len(counts), findings=findings))
     return linted
 
 
-def _limits(schema: Schema, attribute: str, text: pl.Series, counts: Counter[str]) -> list[Finding]:
+def _merged(
+    counts: Counter[str], quasi: Quasi | None, source: Hierarchy | HierarchyBuilder, attribute: str
+) -> tuple[Counter[str], Quasi | None]:
+    """Take values of the data, and those that may not be suppressed, for the leaves that they look like."""
+    leaves = set(leaves_of(source, attribute))
+    spared = () if quasi is None else quasi.never_suppress
+    becomes = dict(shown_alike({*counts, *spared} - leaves, leaves or counts))
+    merged: Counter[str] = Counter()
+    for label, count in counts.items():
+        merged[becomes.get(label, label) if leaves else label] += count
+    if quasi is None:
+        return merged, None
+    return merged, replace(quasi, never_suppress=tuple(becomes.get(label, label) for label in spared))
+
+
+def _limits(quasi: Quasi | None, attribute: str, text: pl.Series, counts: Counter[str]) -> list[Finding]:
     """Hold what is asked of a quasi-identifier against its tree, where there is one."""
-    if attribute not in schema.quasi:
+    if quasi is None:
         return []
-    quasi = schema.quasi[attribute]
     try:
         tree = quasi.hierarchy.build(counts, column=attribute, missing=text.null_count() > 0)
     except HierarchyError:  # the linter says why

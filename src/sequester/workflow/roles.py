@@ -27,13 +27,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def schema_of(data: DataSettings, folder: Path, *, weight: str | None = None) -> Schema:
-    """Give every column its role, or refuse with one line per problem; `weight` is the one a method names."""
+def schema_of(
+    data: DataSettings, folder: Path, *, weight: str | None = None, named: tuple[str, ...] = ()
+) -> Schema:
+    """Give every column its role, or refuse with one line per problem.
+
+    `weight` is the column and `named` are the labels of the symbol that a method names.
+    """
     data = complete(data)
     making = _Making(folder)
     quasi = {name: making.quasi(name, each) for name, each in data.quasi.items()}
     sensitive = {name: making.sensitive(name, each) for name, each in data.sensitive.items()}
-    symbol = None if data.symbol is None else making.symbol(data.symbol)
+    symbol = None if data.symbol is None else making.symbol(data.symbol, named)
     place = None if data.place is None else making.place(data.place)
     trip = making.trip(data.trip)
     schema = making.attempt(
@@ -50,6 +55,7 @@ def schema_of(data: DataSettings, folder: Path, *, weight: str | None = None) ->
             drop=data.drop,
             derive=data.derive,
             invalid=data.invalid,
+            alike=data.alike,
             trip=trip,
             place=place,
             weight=weight,
@@ -153,8 +159,8 @@ class _Making:
             return settings
         return self.attempt(settings.value, ("data", "trip"), type(settings).model_fields)
 
-    def symbol(self, settings: SymbolSettings) -> Symbol:
+    def symbol(self, settings: SymbolSettings, named: tuple[str, ...]) -> Symbol:
         hierarchy = None
         if settings.hierarchy is not None:
             hierarchy = self.hierarchy(settings.hierarchy, ("data", "symbol"))
-        return Symbol(settings.column, hierarchy)
+        return Symbol(settings.column, hierarchy, named)

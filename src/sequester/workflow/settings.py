@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from sequester.data.schema import Derivation
+from sequester.data.schema import Alike, Derivation
 from sequester.workflow.hierarchy_settings import HierarchySettings, Name, Table
 from sequester.workflow.place_settings import PlaceSettings, TripSettings
 
@@ -76,6 +76,8 @@ class DataSettings(Table):
     """Released as they are, with their event: the steward vouches."""
     invalid: Literal["refuse", "drop"] = "refuse"
     """What happens to rows with a missing person, an unreadable time or a place that cannot be."""
+    alike: Alike | None = None
+    """Labels that differ only in case, blanks or Unicode form, or are equal numbers: refuse, merge, keep."""
     derive: dict[str, Derivation] = Field(default_factory=dict)
     """Quasi-identifiers made from time: new column to what it holds."""
     symbol: SymbolSettings | None = None

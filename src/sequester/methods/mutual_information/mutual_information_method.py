@@ -102,6 +102,10 @@ class MutualInformationMethod(Method):
             worst_case=self.worst_case,
         )
 
+    def named_labels(self) -> tuple[str, ...]:
+        """Return the items of all patterns."""
+        return tuple(dict.fromkeys(label for pattern in self.patterns for label in pattern))
+
     def accept(self, table: EventTable) -> None:
         """Refuse a table without a taxonomy of its one symbol, and one in which no pattern occurs."""
         # Loaded here so that `sequester methods` need not wait for polars and numba.

@@ -104,6 +104,10 @@ class PatternMethod(Method):
         """All patterns to hide."""
         return (*self.patterns, *(each.items for each in self.pattern))
 
+    def named_labels(self) -> tuple[str, ...]:
+        """Return the items of all patterns."""
+        return tuple(dict.fromkeys(label for pattern in self.sensitive for label in pattern))
+
     @property
     def limits(self) -> tuple[str, ...]:
         """What is not promised, whatever the data."""

@@ -126,6 +126,11 @@ class PH(PatternMethod):
         bounded = self.uncertainty if isinstance(self.uncertainty, Bounded) else None
         return (*super().ladders(original), *(() if bounded is None else spread_ladders(bounded)))
 
+    def named_labels(self) -> tuple[str, ...]:
+        """Return the items of all patterns, forbidden ones included."""
+        forbidden = () if isinstance(self.forbidden, str) else self.forbidden
+        return tuple(dict.fromkeys((*super().named_labels(), *(item for each in forbidden for item in each))))
+
     def model(self) -> PatternHiding:
         """Promise hidden patterns, and no forbidden pattern where it was not."""
         forbidden = self.forbidden if isinstance(self.forbidden, str) else frozenset(self.forbidden)

@@ -6,6 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from sequester.data.alike import Vocabulary, settle
 from sequester.data.roles import RESERVED, refuse_patterns
 from sequester.data.schema import ROW
 from sequester.errors import InputError
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from sequester.data.problems import Problem
     from sequester.workflow.draft.when import When
     from sequester.workflow.hierarchy_settings import HierarchySettings
 
@@ -75,6 +79,8 @@ class Draft:
     """How the time could be released, coarsened."""
     coordinates: tuple[str, str] | None = None
     """Columns of latitudes and longitudes, which could become regions."""
+    alike: tuple[str, ...] = ()
+    """Labels that look alike, in words."""
 
     def with_sensitive(self, names: Iterable[str]) -> Draft:
         """Take the steward's word for what is sensitive: such a column is no quasi-identifier then."""
@@ -181,6 +187,7 @@ def _draft(columns: Sequence[Column], who: Guess, *, may_be_time: bool = True) -
         raise InputError(msg)
     symbol = _symbol(attributes, by_name, used)
     known = [by_name[each.column] for each in attributes if each.column not in used]
+    alike = tuple(_alike([*([owner] if owner else []), *known], owner))
     return Draft(
         n_rows=columns[0].n_rows,
         person=who,
@@ -191,10 +198,12 @@ def _draft(columns: Sequence[Column], who: Guess, *, may_be_time: bool = True) -
         symbol=symbol,
         quasi=() if symbol is not None else tuple(attributes),
         candidates=() if symbol is not None else tuple(find_candidates(known, list(by_name))),
+        alike=alike,
         doubts=(
             *_doubts(who, when, tie, n_tied),
             *_spread(known),
             *_sorted_away(owner, by_name[symbol.column] if symbol is not None else None),
+            *alike,
         ),
         released_time=None if {each.column for each in attributes} & said_when else released_time,
         coordinates=None if owner is None else find_coordinates(known),
@@ -310,6 +319,22 @@ def _doubts(who: Guess, when: When | None, tie: str | None, n_tied: int) -> list
                 f"{'time' if when.is_time else 'order'}: {_tied(n_tied, when)}; they stay in file order"
             )
     return doubts
+
+
+def _alike(columns: Sequence[Column], owner: Column | None) -> Iterator[str]:
+    """Name the labels of released columns, and the persons, that look alike."""
+    for column in columns:
+        if column.time_form is not None or column.series.dtype.is_integer():
+            continue
+        vocabulary = Vocabulary(
+            name=f"column {quoted(column.name)}",
+            texts={column.name: column.text},
+            occurring=column.counts["value"],
+            noun="person" if column is owner else "label",
+        )
+        problems: list[Problem] = []
+        settle(vocabulary, None, np.arange(1, column.n_rows + 1), problems)
+        yield from map(str, problems)
 
 
 def _sorted_away(owner: Column | None, symbol: Column | None) -> Iterator[str]:

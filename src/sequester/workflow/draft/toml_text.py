@@ -127,6 +127,9 @@ def _data(draft: Draft, data: DataFile) -> Iterator[str]:
     if draft.invalid:
         yield comment(f'{" and ".join(draft.invalid)}: left out; "refuse" would stop instead')
         yield 'invalid = "drop"'
+    if draft.alike:
+        yield from map(comment, draft.alike)
+        yield '# alike = "merge"  # takes labels that look alike for one, "keep" for several'
     if draft.drop:
         yield comment("never released: identifiers, keys, and what says nothing")
         yield "drop = ["

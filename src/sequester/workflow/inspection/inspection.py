@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Inspection:
-    """The shape of a table, what is wrong with it, and what it gives away; names no person."""
+    """The shape of a table, what is wrong with it, and what it gives away.
+
+    Names no person but those whose keys look alike.
+    """
 
     shape: Shape
     """How many, how often, how far apart."""

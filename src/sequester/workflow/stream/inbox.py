@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from sequester.data.alike import likenesses
 from sequester.data.ordering import order_keys
 from sequester.data.roles import check_roles
 from sequester.data.schema import ROW, Schema
 from sequester.data.table import EventTable
 from sequester.errors import InputError
-from sequester.hierarchies.labels import MISSING
+from sequester.hierarchies.alike import shown_alike
+from sequester.hierarchies.labels import MISSING, quoted
 from sequester.io import read_frame
 from sequester.io.cells import check_cells
 from sequester.io.contents import read_contents
@@ -28,6 +30,7 @@ from sequester.methods.reposition.snapshots import timeline
 from sequester.workflow.stream.state import Taken, as_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from sequester.methods.reposition.snapshot_method import SnapshotMethod
@@ -88,8 +91,12 @@ class Inbox:
             paths.append(self.folder / entry.name)
         return paths
 
-    def read(self, path: Path, taken: list[Taken], waiting: list[Path]) -> Arrived:
-        """Read a file as the next snapshot; what is late, a duplicate or malformed is an `InputError`."""
+    def read(self, path: Path, taken: list[Taken], waiting: list[Path], known: Sequence[str] = ()) -> Arrived:
+        """Read a file as the next snapshot; what is late, a duplicate or malformed is an `InputError`.
+
+        `known` are the sensitive values that came before: a new one that looks like one of them is merged
+        with it, or refused, as the configuration says.
+        """
         stem = stem_of(path.name)
         self._refuse_name(path.name, stem, taken)
         digest = _digest(path)
@@ -105,6 +112,7 @@ class Inbox:
                 msg = f"it is a duplicate: its content is that of {twin.name}, which was taken already"
                 raise InputError(msg)
             records, label, key = self._records(frame, stem)
+            records = self._with_known(records, known)
             self._refuse_time(label, key, taken)
         noted = Taken(
             number=len(taken),
@@ -191,6 +199,7 @@ class Inbox:
             frame = frame.with_columns(pl.lit(stem).alias(own))
             schema = ordered(schema, own)
         table = EventTable(frame, schema)
+        self.method.refuse_twins(table)
         line = timeline(table, "order" if schema.order is not None else self.method.snapshot)
         if line.n_snapshots != 1:
             labels = [label for label, n in zip(line.labels, np.diff(line.offsets), strict=True) if n]
@@ -207,10 +216,29 @@ class Inbox:
         if schema.person == ROW:
             # Row numbers of two files are different persons.
             person = stem + " " + person
+        elif schema.alike == "merge":
+            # Of two files, too, persons who look alike are one.
+            person = likenesses(person)
         attribute = next(iter(schema.sensitive))
         texts = {name: table.frame[name].fill_null(MISSING) for name in schema.quasi}
         values = table.frame[schema.sensitive_columns[0]].fill_null(MISSING)
         return pl.DataFrame({PERSON: person, **texts, attribute: values}), label, key
+
+    def _with_known(self, records: pl.DataFrame, known: Sequence[str]) -> pl.DataFrame:
+        attribute, alike = next(iter(self.config.schema.sensitive)), self.config.schema.alike
+        new = records[attribute].unique().sort().to_list()
+        found = dict(shown_alike([value for value in new if value not in known], known))
+        if not found or alike == "keep":
+            return records
+        if alike == "merge":
+            return records.with_columns(pl.col(attribute).replace(found))
+        raise InputError(
+            *(
+                f"column {quoted(attribute)}: {quoted(value)} looks like {quoted(before)}, seen before; "
+                'say alike = "merge" or alike = "keep"'
+                for value, before in found.items()
+            )
+        )
 
     def _without_records(self) -> pl.DataFrame:
         schema = self.config.schema
@@ -233,6 +261,7 @@ def ordered(schema: Schema, column: str = "time of the file") -> Schema:
         drop=schema.drop,
         derive=schema.derive,
         invalid=schema.invalid,
+        alike=schema.alike,
     )
 
 

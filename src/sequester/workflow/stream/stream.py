@@ -227,7 +227,7 @@ class Course:
                 return
             progress(place / len(waiting), f"taking {path.name}")
             try:
-                arrived = self.inbox.read(path, self.taken, waiting)
+                arrived = self.inbox.read(path, self.taken, waiting, self.window.labels)
             except InputError as error:
                 self.done.rejected.append(reject(path, tuple(error.lines), self.state.folder / REJECTED))
                 continue
