@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from sequester.data.reading import Reading
     from sequester.data.regions import Regions
     from sequester.data.schema import Schema
     from sequester.privacy.model import PrivacyModel, Verdict
@@ -73,7 +74,13 @@ class Release:
     n_input_events: int
     """Events in the input."""
     n_lost_events: int
-    """Events that are absent, empty or deleted."""
+    """Events of the input that the release no longer shows: absent, nothing but ``*``, or not aligned."""
+    n_moved_items: int = 0
+    """Released items that their person had, but elsewhere in the order."""
+    n_invented_items: int = 0
+    """Released items that their person never had."""
+    reading: Reading | None = None
+    """What became of the rows of the input before the method got them."""
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -102,8 +109,17 @@ class Release:
 
     @property
     def lost_share(self) -> float:
-        """Share of the input's events that are lost."""
+        """Share of the events that the method got and the release no longer shows."""
         return self.n_lost_events / max(self.n_input_events, 1)
+
+    @property
+    def unseen_share(self) -> float:
+        """Share of the rows that were read and the release no longer shows; what ``max_suppressed`` bounds.
+
+        Rows that were left out on reading count, and of the others the share that is lost.
+        """
+        used = 1.0 if self.reading is None else self.reading.used_share
+        return 1 - used * (1 - self.lost_share)
 
     def __repr__(self) -> str:
         return str(glance(self))
