@@ -20,8 +20,8 @@ class Reading:
     Examples
     --------
     >>> reading = Reading(rows=10, dropped=2, reasons={"time is missing": 2}, folded=3, events=5)
-    >>> reading.left_out, reading.used_share
-    (2, 0.8)
+    >>> reading.left_out
+    2
     >>> print(*reading.lines(), sep="\n")
     10 rows were read, 2 of them (20.0%) left out: time is missing (2)
     8 points became 5 visits of regions
@@ -48,11 +48,6 @@ class Reading:
     def left_out(self) -> int:
         """Rows that no event stands for."""
         return self.dropped + self.outside
-
-    @property
-    def used_share(self) -> float:
-        """Share of the rows that an event stands for."""
-        return 1 - self.left_out / max(self.rows, 1)
 
     def lines(self) -> Iterator[str]:
         """Say in a line or two what was left out and folded; nothing where every row is an event."""

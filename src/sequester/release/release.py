@@ -118,8 +118,12 @@ class Release:
 
         Rows that were left out on reading count, and of the others the share that is lost.
         """
-        used = 1.0 if self.reading is None else self.reading.used_share
-        return 1 - used * (1 - self.lost_share)
+        n_events = max(self.n_input_events, 1)
+        rows, left_out = (
+            (1, 0) if self.reading is None else (max(self.reading.rows, 1), self.reading.left_out)
+        )
+        # In whole numbers, so that a share that is just allowed is not taken for more.
+        return (left_out * n_events + (rows - left_out) * self.n_lost_events) / (rows * n_events)
 
     def __repr__(self) -> str:
         return str(glance(self))

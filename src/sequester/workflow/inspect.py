@@ -99,6 +99,7 @@ def inspect(
     return Inspection(
         shape=shape,
         problems=table.problems,
+        reading=table.reading,
         dependent=follows,
         exposures=exposures,
         frequent=frequent,

@@ -30,6 +30,7 @@ from sequester.workflow.stream.state import Taken, as_json
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sequester.data.reading import Reading
     from sequester.methods.reposition.snapshot_method import SnapshotMethod
     from sequester.workflow.config import Config
 
@@ -50,6 +51,8 @@ class Arrived:
     """What is noted about it."""
     records: pl.DataFrame
     """``person``, the quasi-identifiers and the sensitive attribute, as text."""
+    reading: Reading | None = None
+    """What became of its rows; None where it has none."""
 
 
 class Inbox:
@@ -96,6 +99,7 @@ class Inbox:
         now = path.stat()
         frame = self._frame(path, waiting)
         key: float | str | None = None
+        reading = None
         if not frame.height:
             self._refuse_columns(frame)
             records, label = self._without_records(), stem
@@ -104,7 +108,7 @@ class Inbox:
             if twin is not None:
                 msg = f"it is a duplicate: its content is that of {twin.name}, which was taken already"
                 raise InputError(msg)
-            records, label, key = self._records(frame, stem)
+            records, label, key, reading = self._records(frame, stem)
             self._refuse_time(label, key, taken)
         noted = Taken(
             number=len(taken),
@@ -117,7 +121,7 @@ class Inbox:
             key=as_json(key),
             records=records.height,
         )
-        return Arrived(noted, records)
+        return Arrived(noted, records, reading)
 
     def _refuse_name(self, name: str, stem: str, taken: list[Taken]) -> None:
         if any(each.name == name for each in taken):
@@ -184,7 +188,7 @@ class Inbox:
             batch = [path]
         self._tried = set(batch)
 
-    def _records(self, frame: pl.DataFrame, stem: str) -> tuple[pl.DataFrame, str, float | str]:
+    def _records(self, frame: pl.DataFrame, stem: str) -> tuple[pl.DataFrame, str, float | str, Reading]:
         schema = self.config.schema
         if schema.order is None and schema.time is None:
             own = "time of the file"
@@ -210,7 +214,7 @@ class Inbox:
         attribute = next(iter(schema.sensitive))
         texts = {name: table.frame[name].fill_null(MISSING) for name in schema.quasi}
         values = table.frame[schema.sensitive_columns[0]].fill_null(MISSING)
-        return pl.DataFrame({PERSON: person, **texts, attribute: values}), label, key
+        return pl.DataFrame({PERSON: person, **texts, attribute: values}), label, key, table.reading
 
     def _without_records(self) -> pl.DataFrame:
         schema = self.config.schema
