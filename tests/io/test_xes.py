@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import logs as oracles
-from sequester.errors import InputError
+from sequester.errors import InputError, SequesterWarning
 from sequester.io import read_frame, xes, xes_plain
 from sequester.io.xes import ACTIVITY, CASE, TIME, read_xes
 
@@ -333,3 +333,13 @@ def test_any_bytes_are_refused_in_plain_lines(contents):
     with pytest.raises(InputError) as caught:
         read_xes(contents, "x.xes")
     assert all(line.startswith("x.xes: ") for line in caught.value.lines)
+
+
+def test_traces_without_events_are_counted(tmp_path):
+    event = '<event><string key="concept:name" value="pay"/></event>'
+    full = f'<trace><string key="concept:name" value="7"/>{event}</trace>'
+    empty = '<trace><string key="concept:name" value="8"/></trace>'
+    path = tmp_path / "log.xes"
+    path.write_text(f"<log>{full}{empty}{empty}</log>")
+    with pytest.warns(SequesterWarning, match=r"log\.xes: 2 traces have no event and are left out"):
+        assert read_frame(path).height == 1

@@ -24,22 +24,19 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def check_suppressed(release: Release, max_suppressed: float | None = None) -> list[str]:
-    """Refuse a release that loses more events than the steward allows; without a limit, warn of many."""
-    lost = release.lost_share
+    """Refuse a release that no longer shows more than the steward allows; without a limit, warn of much.
+
+    Rows that were left out on reading count as well as events that the method has lost.
+    """
+    unseen = release.unseen_share
     if max_suppressed is None:
-        if lost <= NOTABLE_LOSS:
-            return []
-        counted = f"{release.n_lost_events:,} of {release.n_input_events:,} events"
-        return [f"the release loses {lost:.1%} of the events ({counted}); max_suppressed sets a limit"]
+        return [] if unseen <= NOTABLE_LOSS else [f"{_unseen(release)}; max_suppressed sets a limit"]
     if not 0 <= max_suppressed <= 1:
         msg = f"max_suppressed must be between 0 and 1, got {max_suppressed}"
         raise ParameterError(msg)
-    if lost > max_suppressed:
-        msg = (
-            f"the release loses {lost:.1%} of the events ({release.n_lost_events:,} of "
-            f"{release.n_input_events:,}), more than max_suppressed = {max_suppressed:g} allows"
-        )
-        raise UnattainableError(msg, achieved={"max_suppressed": lost})
+    if unseen > max_suppressed:
+        msg = f"{_unseen(release)}, more than max_suppressed = {max_suppressed:g} allows"
+        raise UnattainableError(msg, achieved={"max_suppressed": unseen})
     return []
 
 
@@ -67,6 +64,21 @@ def check_unprotected(found: SinglingOut | None, *, accept: bool | None = None) 
 def find_unprotected(found: SinglingOut | None) -> list[str]:
     """Warn of unprotected sensitive values that single out many persons."""
     return [found.warning()] if found is not None and found.needs_warning else []
+
+
+def _unseen(release: Release) -> str:
+    """Say what share of the input the release no longer shows, and where it went."""
+    lost = (
+        f"loses {release.lost_share:.1%} of the events ({release.n_lost_events:,} of "
+        f"{release.n_input_events:,})"
+    )
+    reading = release.reading
+    if reading is None or not reading.left_out:
+        return f"the release {lost}"
+    return (
+        f"the release no longer shows {release.unseen_share:.1%} of the {reading.rows:,} rows that were "
+        f"read: {reading.left_out:,} were left out on reading, and the method {lost}"
+    )
 
 
 def find_misfit(release: Release) -> list[str]:

@@ -134,7 +134,7 @@ def _tell(found: "Comparison", out: Path) -> Iterator[str]:
 
     made = [place for place, each in enumerate(found.tried) if each.holds]
     if made:
-        header = ("", "candidate", "risk", "95 %", found.measure, "lost", "reached", "seconds")
+        header = ("", "candidate", "risk", "95 %", found.measure, "lost", "invented", "reached", "seconds")
         rows = [header, *(_row(found, place) for place in made)]
         widths = [max(len(row[place]) for row in rows) for place in range(len(header))]
         for row in rows:
@@ -170,6 +170,7 @@ def _row(found: "Comparison", place: int) -> tuple[str, ...]:
         "" if risk is None or risk.is_exact else f"{low:.2g} to {high:.2g}",
         "" if score is None else f"{score.value:.4g}",
         f"{each.lost_share:.1%}",
+        f"{each.invented:,}",
         levels(each.achieved),
         f"{each.seconds:.1f}",
     )

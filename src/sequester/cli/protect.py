@@ -15,6 +15,7 @@ from sequester.errors import InputError
 
 if TYPE_CHECKING:
     from sequester.attacks.singling_out import SinglingOut
+    from sequester.release.release import Release
     from sequester.workflow.dry_run import Forecast
     from sequester.workflow.judgement import Judged
     from sequester.workflow.protect import Protected
@@ -125,7 +126,9 @@ def _tell(done: "Protected") -> Iterator[str]:
     release, written = done.release, done.written
     verified = written.verification
     yield f"{verified.model} holds, verified from the files: {levels(verified.achieved)}"
-    lost = f"{release.n_lost_events:,} of {counted(release.n_input_events, 'event is', 'events are')} lost"
+    if release.reading is not None:
+        yield from release.reading.lines()
+    lost = _lost(release)
     if release.n_persons is None:
         yield f"{release.frame.height:,} records are in the release; {lost}"
     else:
@@ -149,6 +152,20 @@ def _beyond(found: "SinglingOut", *, raw: bool = False) -> Iterator[str]:
     yield from others
 
 
+def _lost(release: "Release") -> str:
+    """Say what is lost of the events that the method got, and what stands where its person never had it."""
+    from sequester.hierarchies.labels import counted  # noqa: PLC0415  (--help need not wait for numpy)
+
+    events = counted(release.n_input_events, "event is", "events are")
+    text = f"{release.n_lost_events:,} of {events} lost ({release.lost_share:.1%})"
+    if release.n_invented_items:
+        text += f", {counted(release.n_invented_items, 'released item is', 'released items are')} invented"
+    if release.n_moved_items:
+        moved = counted(release.n_moved_items, "released item stands", "released items stand")
+        text += f", {moved} in another order"
+    return text
+
+
 def _withstood(judged: "Judged") -> str:
     tried = f"{len(judged.risks):,} attacks were tried"
     claimed = sum(risk.bound is not None for risk in judged.risks)
@@ -165,9 +182,18 @@ def _foretell(forecast: "Forecast") -> Iterator[str]:
     model, achieved = type(forecast.trial.model).__name__, levels(forecast.trial.verdict.achieved)
     persons = counted(forecast.n_persons, "person", "persons")
     events = counted(forecast.n_events, "event", "events")
-    yield f"{persons}, {trips}{events}; nothing is wrong with them"
+    reading = forecast.trial.reading
+    left_out = 0 if reading is None else reading.left_out
+    if reading is not None:
+        yield from reading.lines()
+    wrong = "; nothing is wrong with them" if not forecast.n_problems else ""
+    yield f"{persons}, {trips}{events}{' are left' if left_out else ''}{wrong}"
     yield f"{model} can be kept: {achieved}, {forecast.trial.lost_share:.1%} of events lost ({tried})"
     if forecast.singled_out is not None:
         yield from _beyond(forecast.singled_out, raw=not forecast.is_whole)
+    if forecast.trial.n_invented_items or forecast.trial.n_moved_items:
+        yield f"in the trial {_lost(forecast.trial)}"
+    if left_out:
+        yield f"{forecast.trial.unseen_share:.1%} of all rows that were read would no longer be shown"
     yield f"reading and protecting take about {duration(forecast.seconds)}; writing and verifying come on top"
     yield f"would be written to {forecast.job.out}; nothing has been written"

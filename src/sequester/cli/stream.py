@@ -71,6 +71,9 @@ def _tell(done: "Streamed") -> Iterator[str]:
 
     published = counted(len(done.published), "snapshot", "snapshots")
     yield f"{counted(len(done.taken), 'file', 'files')} taken, {published} published in {done.out}"
+    if done.left_out:
+        rows = counted(sum(done.left_out.values()), "row was", "rows were")
+        yield f"{rows} left out on reading, of {counted(len(done.left_out), 'file', 'files')}"
     if done.in_window:
         waiting = counted(done.in_window, "snapshot waits", "snapshots wait")
         yield f"{waiting} in the window for others to come"

@@ -27,7 +27,7 @@ def glance(table: EventTable) -> Card:
     return Card(
         title=f"EventTable: {persons}{trips}, {events}",
         facts=tuple(_facts(table)),
-        remarks=tuple(f"{problem.severity}: {problem}" for problem in table.problems),
+        remarks=(*(f"{problem.severity}: {problem}" for problem in table.problems), *table.reading.lines()),
         header=tuple(first.columns),
         rows=tuple(tuple("" if cell is None else str(cell) for cell in row) for row in first.iter_rows()),
     )

@@ -14,6 +14,7 @@ from sequester.data.derive import count_events, derive
 from sequester.data.ordering import Grouping, group_persons, odd_orders, order_keys, repeats, sort_events
 from sequester.data.place import REGION, Gap
 from sequester.data.problems import Problem, first_line
+from sequester.data.reading import Reading
 from sequester.data.roles import check_roles, refuse_patterns, roles_of
 from sequester.data.schema import ROW, Quasi, Schema, Symbol
 from sequester.data.text import as_text, distinct_labels, is_plain
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from sequester.data.regions import Regions
     from sequester.hierarchies.hierarchy import Hierarchy
 
+_DROPPED = "; dropped"
+"""How a problem ends whose rows were left out."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intake:
@@ -52,6 +56,7 @@ class Intake:
     protected: dict[str, frozenset[str]]
     owners: Codes | None
     regions: Regions | None
+    reading: Reading
     problems: tuple[Problem, ...]
 
 
@@ -88,6 +93,7 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
     rows = np.arange(1, frame.height + 1, dtype=np.int64)
     frame = settle_keys(frame, schema, problems)
     person, when = _read_person(frame, schema, problems), _read_when(frame, schema, problems)
+    everybody = person
     ahead = _read_clock(frame, schema, when, problems)
     if schema.tie is not None and schema.tie in frame.columns:
         problems += _ordered_as_text(_gaps_as_null(frame[schema.tie]))
@@ -133,11 +139,13 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
         when=when,
         ahead=ahead,
     )
-    regions = None
+    regions, n_points, n_outside = None, len(rows), 0
     if schema.trip is not None or schema.place is not None:
         if _is_refused(problems):
             raise _refusal(problems)
-        events, regions, tree = _follow(events, schema, problems)
+        events, n_dropped = _split(events, schema, problems)
+        n_points -= n_dropped
+        events, regions, tree, n_outside = _into_regions(events, schema, problems)
         labels, hierarchies = {**labels}, {**hierarchies}
         if tree is not None:
             schema = _with_regions(schema, tree)
@@ -168,6 +176,7 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
         protected=protected,
         owners=events.owners,
         regions=regions,
+        reading=_reading(source.height, everybody, events, n_points, n_outside, problems),
         problems=tuple(problems),
     )
 
@@ -283,10 +292,9 @@ def _read_place(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) ->
     return frame, has_place
 
 
-def _follow(
-    events: Events, schema: Schema, problems: list[Problem]
-) -> tuple[Events, Regions | None, Hierarchy | None]:
-    """Split persons into trips, and points into regions with their hierarchy, as the schema asks."""
+def _split(events: Events, schema: Schema, problems: list[Problem]) -> tuple[Events, int]:
+    """Split persons into trips, without impossible points; also counts those that were dropped."""
+    n_before = len(events.rows)
     if isinstance(schema.trip, str):
         events = split_by_column(events, schema.trip)
     place = schema.place
@@ -301,14 +309,50 @@ def _follow(
             events = events.without(np.logical_or.reduce([where for _, where in found]))
     if isinstance(schema.trip, Gap):
         events = split_by_gap(events, schema.trip)
-    if place is None:
-        return events, None, None
-    events, regions = into_regions(events, schema, place, problems)
+    return events, n_before - len(events.rows)
+
+
+def _into_regions(
+    events: Events, schema: Schema, problems: list[Problem]
+) -> tuple[Events, Regions | None, Hierarchy | None, int]:
+    """Make regions of points, as the schema asks, with their hierarchy; also counts points in none."""
+    if schema.place is None:
+        return events, None, None, 0
+    events, regions, n_outside = into_regions(events, schema, schema.place, problems)
     names = events.frame[REGION]
     values = distinct_labels(names.drop_nulls())
     if not values or _is_refused(problems):
         raise _refusal([*problems, *([] if values else [Problem("no trajectory crosses a region")])])
-    return events, regions, regions.hierarchy(values, missing=names.null_count() > 0)
+    return events, regions, regions.hierarchy(values, missing=names.null_count() > 0), n_outside
+
+
+def _reading(
+    n_rows: int,
+    everybody: pl.Series | None,
+    events: Events,
+    n_points: int,
+    n_outside: int,
+    problems: list[Problem],
+) -> Reading:
+    """Account for every row of the input: an event, a part of one, or left out."""
+    n_events, n_inside = len(events.rows), n_points - n_outside
+    n_persons = len(events.persons) if events.owners is None else int(events.owners.max(initial=-1)) + 1
+    if n_inside == n_rows:
+        everybody = None  # Who looks for persons that were left out finds none.
+    return Reading(
+        rows=n_rows,
+        dropped=n_rows - n_points,
+        reasons={
+            problem.what.removesuffix(_DROPPED): problem.count
+            for problem in problems
+            if problem.what.endswith(_DROPPED)
+        },
+        outside=n_outside,
+        folded=max(n_inside - n_events, 0),
+        crossed=max(n_events - n_inside, 0),
+        persons_left_out=0 if everybody is None else everybody.drop_nulls().n_unique() - n_persons,
+        events=n_events,
+    )
 
 
 def _with_regions(schema: Schema, tree: Hierarchy) -> Schema:
@@ -346,7 +390,7 @@ def _invalid(
     if not where.any():
         return []
     if schema.invalid == "drop":
-        what = f"column {quoted(column)}: {rule}; dropped"
+        what = f"column {quoted(column)}: {rule}{_DROPPED}"
         return [Problem.at(what, column, where, rows, severity="warning")]
     return [Problem.at(f"column {quoted(column)}: {rule}", column, where, rows)]
 

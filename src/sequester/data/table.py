@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.problems import Problem
+    from sequester.data.reading import Reading
     from sequester.data.regions import Regions
     from sequester.data.schema import Schema
     from sequester.hierarchies.hierarchy import Hierarchy
@@ -75,6 +76,8 @@ class EventTable:
     """With trips, the number of each trip's person; None where every person has one sequence."""
     regions: Regions | None
     """What the labels of the column ``region`` stand for; None where there are no places."""
+    reading: Reading
+    """What became of the rows of the input: events, parts of one, or left out; of the whole input."""
     problems: tuple[Problem, ...] = field(default=())
     """Warnings and notes; errors have been raised."""
 

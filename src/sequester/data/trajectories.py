@@ -145,8 +145,11 @@ def _degrees(frame: pl.DataFrame, place: Place) -> tuple[Reals, Reals]:
 
 def into_regions(
     events: Events, schema: Schema, place: Place, problems: list[Problem]
-) -> tuple[Events, Regions]:
-    """Give each event its region; where regions are the symbol, an event is a visit, runs collapsed."""
+) -> tuple[Events, Regions, int]:
+    """Give each event its region; where regions are the symbol, an event is a visit, runs collapsed.
+
+    Also counts the points that no visit stands for because they lie in no region.
+    """
     lat, lon = _degrees(events.frame, place)
     is_symbol = not (schema.quasi or schema.sensitive)
     touches: Touches | None = None
@@ -155,6 +158,7 @@ def into_regions(
         from sequester.data.h3_cells import h3_regions  # noqa: PLC0415
 
         codes, regions = h3_regions(lat, lon, place.regions.resolution, place.parts)
+        n_outside = 0
     else:
         lattice = Lattice.around(lat, place.regions.cell)
         is_dense = isinstance(place.regions, DensityRegions)
@@ -178,11 +182,17 @@ def into_regions(
             touches = Touches.of(lattice, lat, lon, events.offsets, segments=False)
             of_cell = _regions_of_cells(touches.cells, boxes)
         codes = of_cell[touches.numbers]
+        own = of_cell[np.searchsorted(touches.cells, lattice.cells(lat, lon))] if segments else codes
+        n_outside = int(np.count_nonzero(own < 0))
     codes = _with_parts(codes, events, place, touches if is_symbol else None)
     names = pl.Series(REGION, [*regions.symbols, None], dtype=pl.String)
     if not is_symbol:
         frame = events.frame.drop(place.lat, place.lon).with_columns(names.gather(codes % len(names)))
-        return replace(events, frame=frame), regions
+        if n_outside:
+            what = "points lie in no region, and have the region (missing)"
+            outside = codes < 0
+            problems.append(Problem.at(what, REGION, outside, events.rows, severity="note"))
+        return replace(events, frame=frame), regions, 0
     offsets = events.offsets if touches is None else touches.offsets
     kept, starts = kernels.trajectories.collapse_runs(codes, offsets)
     n_before = len(events.offsets) - 1
@@ -193,7 +203,7 @@ def into_regions(
         what = counted(n_none, "trajectory crosses", "trajectories cross")
         problems.append(Problem(f"of {n_before:,}, {what} no region: left out", REGION, severity="warning"))
     frame = visits.frame.drop(place.lat, place.lon).with_columns(names.gather(codes[kept]))
-    return replace(visits, frame=frame), regions
+    return replace(visits, frame=frame), regions, n_outside
 
 
 def _regions_of_cells(cells: Counts, boxes: Counts) -> Codes:

@@ -86,7 +86,7 @@ def read_frame(
     if kind == "spmf":
         return check_cells(read_spmf(contents, str(path), encoding=encoding), str(path))
     if kind == "xes":
-        return check_cells(read_xes(contents, str(path), encoding=encoding), str(path))
+        return check_cells(read_xes(contents, str(path), encoding=encoding, warn=True), str(path))
     if format is None and _is_spmf_text(path, contents):
         msg = f"{path}: .txt is read as csv, and this looks like SPMF; set format to spmf or csv"
         raise InputError(msg)

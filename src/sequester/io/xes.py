@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,8 @@ import polars as pl
 
 from sequester.data.text import as_text
 from sequester.data.times import read_times
-from sequester.errors import InputError
+from sequester.errors import InputError, SequesterWarning
+from sequester.hierarchies.labels import counted
 from sequester.io import xes_expat, xes_plain
 from sequester.io.encoding import as_utf8
 
@@ -28,13 +30,14 @@ MOST_NAMES = 10_000
 """Names of attributes that a log may have; more are values that were taken for names."""
 
 
-def read_xes(contents: bytes, name: str, *, encoding: str = "utf-8") -> pl.DataFrame:
+def read_xes(contents: bytes, name: str, *, encoding: str = "utf-8", warn: bool = False) -> pl.DataFrame:
     """Read the contents of a file called `name`.
 
     The columns ``case:concept:name``, ``concept:name`` and ``time:timestamp`` come first, other attributes
     follow by name, those of traces with ``case:`` before it. Numbers and truth values are as written; a time
     is ISO 8601 in UTC, one that cannot be read stays as it is. The first of two attributes of one name
-    counts. Attributes inside attributes, of the log, and such without a value are left out.
+    counts. Attributes inside attributes, of the log, and such without a value are left out; so are traces
+    without events, and `warn` says how many.
 
     Examples
     --------
@@ -48,6 +51,10 @@ def read_xes(contents: bytes, name: str, *, encoding: str = "utf-8") -> pl.DataF
         parts = xes_plain.parse(contents) or xes_expat.parse(contents, name)
     else:
         parts = xes_expat.parse(as_utf8(contents, name, encoding), name, encoding="utf-8")
+    n_empty = parts.traces.size - len(np.unique(parts.trace_of_event))
+    if warn and n_empty:
+        traces = counted(n_empty, "trace has no event and is", "traces have no event and are")
+        warnings.warn(f"{name}: {traces} left out", SequesterWarning, stacklevel=3)
     return _arrange(_columns_of(parts, name), name)
 
 

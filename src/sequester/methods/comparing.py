@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sequester.engine import Progress
     from sequester.privacy.model import PrivacyModel
     from sequester.release.outcome import Outcome
+    from sequester.utility.losses import Losses
     from sequester.utility.score import Score
 
 
@@ -29,6 +30,7 @@ def compare(
     model: PrivacyModel,
     *,
     known: Mapping[str, Score],
+    losses: Losses,
     progress: Progress,
 ) -> dict[str, Score]:
     """Give what the method has measured, and every other measure that applies to such data."""
@@ -38,7 +40,7 @@ def compare(
         original=table,
         model=model,
         has_persons=not isinstance(model, RecordModel),
-        n_lost_events=outcome.n_lost_events,
+        n_lost_events=losses.lost,
         information_loss=None if loss is None else loss.value,
     )
     return {**known, **measure_all(pair, known=known, progress=progress)}

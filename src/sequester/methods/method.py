@@ -141,7 +141,7 @@ class Method(ABC):
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.data.table import EventTable  # noqa: PLC0415
         from sequester.methods.comparing import compare  # noqa: PLC0415
-        from sequester.release.assemble import assemble  # noqa: PLC0415
+        from sequester.release.assemble import assemble, losses_of  # noqa: PLC0415
         from sequester.release.randomness import SHORT_SEED, Randomness  # noqa: PLC0415
 
         given: tuple[object, object] = (table, seed)  # Python lets anything through.
@@ -180,7 +180,15 @@ class Method(ABC):
                 refusal, self, table, seed=seed, engine=engine, progress=part(progress, 0.0, 0.6)
             ) from None
         measured = self.measure(outcome, table, progress=part(progress, 0.6, 0.7))
-        utility = compare(outcome, table, self.model(), known=measured, progress=part(progress, 0.7, 0.8))
+        losses = losses_of(outcome, table)
+        utility = compare(
+            outcome,
+            table,
+            self.model(),
+            known=measured,
+            losses=losses,
+            progress=part(progress, 0.7, 0.8),
+        )
         release = assemble(
             outcome,
             table,
@@ -191,6 +199,7 @@ class Method(ABC):
             utility=utility,
             randomness=randomness,
             progress=part(progress, 0.8, 1.0),
+            losses=losses,
         )
         for line in release.warnings:
             warnings.warn(line, SequesterWarning, stacklevel=2)

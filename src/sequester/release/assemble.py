@@ -17,6 +17,7 @@ from sequester.privacy.model import RecordModel
 from sequester.privacy.snapshots import GROUP
 from sequester.release.randomness import pseudonym_labels
 from sequester.release.release import ORDER, PERSON, Release
+from sequester.utility.losses import Losses, count_losses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,6 +49,7 @@ def assemble(
     utility: Mapping[str, Score],
     randomness: Randomness,
     progress: Progress,
+    losses: Losses | None = None,
 ) -> Release:
     """Give persons new names in a random order, and have the model judge the result."""
     progress(0.0, "shuffling persons")
@@ -73,6 +75,7 @@ def assemble(
         if isinstance(model, RecordModel)
         else None
     )
+    losses = losses_of(outcome, table) if losses is None else losses
     progress(1.0, "checked")
     return Release(
         tables=tables,
@@ -100,7 +103,10 @@ def assemble(
         seed=randomness.seed,
         n_input_persons=table.n_persons,
         n_input_events=table.n_events,
-        n_lost_events=outcome.n_lost_events,
+        n_lost_events=losses.lost,
+        n_moved_items=losses.moved,
+        n_invented_items=losses.invented,
+        reading=table.reading,
     )
 
 
@@ -108,6 +114,13 @@ def _kept_apart(table: EventTable) -> tuple[str, ...]:
     """Say that labels look alike where they were not merged, without a label."""
     apart = table.schema.alike != "merge" and any(problem.alike for problem in table.problems)
     return (KEPT_APART,) if apart else ()
+
+
+def losses_of(outcome: Outcome, table: EventTable) -> Losses:
+    """Count what an outcome no longer shows of its table; of records without persons the method tells."""
+    if outcome.tables is not None:
+        return Losses(lost=outcome.n_lost_events)
+    return count_losses(outcome.sequences, table, permuted=outcome.permuted)
 
 
 def _renamed(

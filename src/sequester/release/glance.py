@@ -45,6 +45,14 @@ def _facts(release: Release) -> Iterator[tuple[str, str]]:
     )
     lost = counted(release.n_lost_events, "event", "events")
     yield "lost", f"{lost} ({release.lost_share:.1%})"
+    if release.n_invented_items:
+        yield "invented", f"{counted(release.n_invented_items, 'released item', 'released items')}"
+    if release.n_moved_items:
+        yield "moved", f"{counted(release.n_moved_items, 'released item', 'released items')}"
+    reading = release.reading
+    if reading is not None and reading.left_out:
+        yield "left out on reading", f"{reading.left_out:,} of {counted(reading.rows, 'row', 'rows')}"
+        yield "no longer shown", f"{release.unseen_share:.1%} of all that was read"
     if release.singled_out is not None:
         found = release.singled_out
         yield "singled out", f"{percent(found.share(found.by_all))} by everything that is released"

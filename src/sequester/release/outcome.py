@@ -30,8 +30,10 @@ class Outcome:
     """Released nodes and those above, per attribute."""
     changes: pl.DataFrame
     """Every changed cell or event, keyed by input row."""
-    n_lost_events: int
-    """Events that are absent, empty or deleted; a re-attached sequence is changed, not lost."""
+    n_lost_events: int = 0
+    """Records that are not published, where there are `tables`; lost events of `sequences` are counted."""
+    permuted: bool = False
+    """A person's own events may stand in another order: such an event is moved, and not lost."""
     limits: tuple[str, ...]
     """What is not promised, in plain words, without a raw value."""
     warnings: tuple[str, ...] = ()

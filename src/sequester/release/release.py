@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from sequester.attacks.singling_out import SinglingOut
+    from sequester.data.reading import Reading
     from sequester.data.regions import Regions
     from sequester.data.schema import Schema
     from sequester.privacy.model import PrivacyModel, Verdict
@@ -76,7 +77,13 @@ class Release:
     n_input_events: int
     """Events in the input."""
     n_lost_events: int
-    """Events that are absent, empty or deleted."""
+    """Events of the input that the release no longer shows: absent, nothing but ``*``, or not aligned."""
+    n_moved_items: int = 0
+    """Released items that their person had, but elsewhere in the order."""
+    n_invented_items: int = 0
+    """Released items that their person never had."""
+    reading: Reading | None = None
+    """What became of the rows of the input before the method got them."""
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -105,8 +112,21 @@ class Release:
 
     @property
     def lost_share(self) -> float:
-        """Share of the input's events that are lost."""
+        """Share of the events that the method got and the release no longer shows."""
         return self.n_lost_events / max(self.n_input_events, 1)
+
+    @property
+    def unseen_share(self) -> float:
+        """Share of the rows that were read and the release no longer shows; what ``max_suppressed`` bounds.
+
+        Rows that were left out on reading count, and of the others the share that is lost.
+        """
+        n_events = max(self.n_input_events, 1)
+        rows, left_out = (
+            (1, 0) if self.reading is None else (max(self.reading.rows, 1), self.reading.left_out)
+        )
+        # In whole numbers, so that a share that is just allowed is not taken for more.
+        return (left_out * n_events + (rows - left_out) * self.n_lost_events) / (rows * n_events)
 
     def __repr__(self) -> str:
         return str(glance(self))

@@ -31,6 +31,8 @@ class Linked:
     """The measure of the drawing."""
     lost: str
     """Share of events that are lost."""
+    invented: str
+    """How many released items their persons never had; nothing where there is none."""
     achieved: str
     """The level that the data reaches."""
     seconds: str

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sequester._version import __version__
 from sequester.release.fields import plain_value
+from sequester.release.journey import journey_counts
 from sequester.report.content import Released, changes, comparison, levels, plots, released
 from sequester.report.findings import NOTHING
 from sequester.report.generality import generalities
@@ -50,7 +51,9 @@ def internal_document(
                 "input": release.n_input_events,
                 "released": rows.n_rows,
                 "lost": release.n_lost_events,
+                "invented": release.n_invented_items,
             },
+            "journey": journey_counts(release),
             "changes": changed.total,
         },
         "singled_out": None if release.singled_out is None else release.singled_out.to_json(),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import jinja2
 
 from sequester._version import __version__
+from sequester.release.journey import journey
 from sequester.report import wording
 from sequester.report.content import (
     Released,
@@ -82,6 +83,12 @@ def internal_page(
         n_input_persons=release.n_input_persons,
         n_input_events=release.n_input_events,
         n_lost_events=release.n_lost_events,
+        n_invented_items=release.n_invented_items,
+        n_moved_items=release.n_moved_items,
+        n_rows=None if release.reading is None else release.reading.rows,
+        n_left_out=0 if release.reading is None else release.reading.left_out,
+        unseen_share=release.unseen_share,
+        journey=tuple(journey(release)),
     )
 
 

@@ -54,7 +54,7 @@ class EditDistance:
         from rapidfuzz.process import cpdist  # noqa: PLC0415
 
         pairs = aligned(released, original)
-        before, after = _written(pairs.before, pairs.n_symbols), _written(pairs.after, pairs.n_symbols)
+        before, after = written(pairs.before, pairs.n_symbols), written(pairs.after, pairs.n_symbols)
         distances: Counts = cpdist(
             [before[row] for row in pairs.before_rows],
             [after[row] for row in pairs.after_rows],
@@ -74,7 +74,7 @@ class EditDistance:
         )
 
 
-def _written(rows: Distinct, n_symbols: int) -> Sequence[Sequence[object]]:
+def written(rows: Distinct, n_symbols: int) -> Sequence[Sequence[object]]:
     """Write each row as a text with one character per item; as numbers where characters do not suffice."""
     bounds = list(pairwise(rows.offsets.tolist()))
     if n_symbols > MAX_CHARACTERS:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.hierarchies.labels import ROOT
 from sequester.mining.support import sequences_of
+from sequester.utility.losses import count_losses
 from sequester.utility.score import Score
 from sequester.utility.units import units_of
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
 
-EVENTS_FORMULA = "lost events / n; lost = absent, deleted, or nothing but *"
+EVENTS_FORMULA = "lost events / n; lost = absent, deleted, nothing but *, or not in the person's new record"
 PERSONS_FORMULA = "persons without a released event / persons"
 REFERENCE = "Sehatkar (2014), section 2.2, suppression"
 
@@ -25,7 +25,8 @@ REFERENCE = "Sehatkar (2014), section 2.2, suppression"
 class Suppression:
     """The shares of events and of persons that a recipient does not see.
 
-    An event is lost if it is absent, deleted, or nothing but ``*``.
+    An event is lost if it is absent, deleted, or nothing but ``*``; where a person has got another sequence,
+    if it is not in a longest common subsequence of both. Persons stand in the same order on both sides.
 
     Examples
     --------
@@ -38,7 +39,7 @@ class Suppression:
     """
 
     n_lost_events: int | None = None
-    """Lost events where a method has counted them itself; a re-attached sequence is changed, not lost."""
+    """Lost events where they have been counted before."""
 
     def score(self, released: EventTable | Sequences, *, original: EventTable) -> dict[str, Score]:
         """Count what is missing: ``suppressed_events`` and ``suppressed_persons``."""
@@ -46,14 +47,14 @@ class Suppression:
         released_persons = int(np.count_nonzero(np.diff(sequences.person_offsets)))
         n_lost = self.n_lost_events
         if n_lost is None:
-            n_lost = max(original.n_events - _n_shown(sequences, original), 0)
+            n_lost = count_losses(sequences, original).lost
         return {
             "suppressed_events": Score(
                 value=n_lost / max(original.n_events, 1),
                 goal="minimize",
                 bounds=(0, 1),
-                means=f"Share of the {original.n_events:,} events that are absent, deleted or nothing but *; "
-                "0 is none.",
+                means=f"Share of the {original.n_events:,} events that the release no longer shows: absent, "
+                "deleted, nothing but *, or not in the record that the person has got instead; 0 is none.",
                 formula=EVENTS_FORMULA,
                 reference=REFERENCE,
             ),
@@ -67,13 +68,3 @@ class Suppression:
                 reference=REFERENCE,
             ),
         }
-
-
-def _n_shown(sequences: Sequences, original: EventTable) -> int:
-    """Count the events that show something of a quasi-identifier or of a symbol."""
-    names = [sequences.symbol] if original.symbol is not None else [*original.schema.quasi]
-    is_blank = np.ones(sequences.n_events, np.bool_)
-    for name in names:
-        is_root = np.array([label == ROOT for label in sequences.codebooks[name].labels], np.bool_)
-        is_blank &= is_root[sequences.columns[name]]
-    return int(np.count_nonzero(~is_blank)) if names else sequences.n_events

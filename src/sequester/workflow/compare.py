@@ -157,6 +157,8 @@ def compare_config(
         progress(0.0, "reading")
         table = config.table()
         tell_problems(table)
+        if table.reading.left_out:
+            warnings.warn(next(table.reading.lines()), SequesterWarning, stacklevel=2)
         seed = config.settings.release.seed if asked.seed is None else asked.seed
         return _compare(
             table,

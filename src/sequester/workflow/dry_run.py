@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from sequester.data.table import EventTable
 from sequester.data.text import as_text
 from sequester.engine import part, silent
 from sequester.errors import InputError, SequesterWarning, UnattainableError
+from sequester.release.journey import journey_counts
 from sequester.workflow.config import Config
 from sequester.workflow.hearing import hearing, keep_quiet
 from sequester.workflow.job import Job, tell_problems
@@ -26,6 +27,7 @@ from sequester.workflow.job import Job, tell_problems
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sequester.data.reading import Reading
     from sequester.data.schema import Schema
     from sequester.engine import Engine, Progress
     from sequester.release.release import Release
@@ -51,6 +53,8 @@ class Forecast:
     """Trips in the data; None where every person has one sequence."""
     n_events: int
     """Events in the data."""
+    n_problems: int = 0
+    """Warnings about the data; notes are none."""
     seconds: float
     """Reading and protecting would take about this long."""
     singled_out: SinglingOut | None
@@ -78,6 +82,7 @@ class Forecast:
             **({} if self.n_trips is None else {"trips": self.n_trips}),
             "events": self.n_events,
             "tried_persons": self.tried_persons,
+            "journey": journey_counts(self.trial),
             "lost_share": self.trial.lost_share,
             "seconds": round(self.seconds, 1),
             "singled_out": None if self.singled_out is None else self.singled_out.to_json(),
@@ -129,6 +134,7 @@ def dry_run(
         return Forecast(
             job=job,
             trial=trial,
+            n_problems=sum(problem.severity == "warning" for problem in table.problems),
             n_persons=table.n_owners,
             tried_persons=tried_persons,
             n_trips=None if table.owners is None else table.n_persons,
@@ -150,8 +156,8 @@ def _try(
                 # What a part draws warnings for need not be so for the whole.
                 warnings.simplefilter("ignore", SequesterWarning)
                 half, some = (_part_of(table, frame, job.config.schema, each) for each in (share / 2, share))
-                _, shorter = _timed(job, half, engine, part(progress, 0.0, 0.3))
-                trial, longer = _timed(job, some, engine, part(progress, 0.3, 1.0))
+                _, shorter = _timed(job, half, table.reading, engine, part(progress, 0.0, 0.3))
+                trial, longer = _timed(job, some, table.reading, engine, part(progress, 0.3, 1.0))
         except (UnattainableError, InputError):
             # The method has accepted the whole table: what a part lacks, such as a rare pattern, is there.
             pass
@@ -159,14 +165,18 @@ def _try(
             # Between once around everybody and comparing everybody with everybody.
             growth = min(max(math.log2(longer / shorter), 1.0), 2.0)
             return trial, some.n_owners, longer * (1 / share) ** growth
-    trial, seconds = _timed(job, table, engine, progress)
+    trial, seconds = _timed(job, table, table.reading, engine, progress)
     return trial, table.n_owners, seconds
 
 
-def _timed(job: Job, table: EventTable, engine: Engine | None, progress: Progress) -> tuple[Release, float]:
+def _timed(
+    job: Job, table: EventTable, reading: Reading, engine: Engine | None, progress: Progress
+) -> tuple[Release, float]:
+    """Make a release of a part; what was left out on reading is told of the whole input."""
     started = time.monotonic()
     release = job.method.apply(table, seed=job.seed, engine=engine, progress=progress)
     seconds = time.monotonic() - started
+    release = replace(release, reading=reading)
     for note in check_suppressed(release, job.config.settings.release.max_suppressed):
         warnings.warn(note, SequesterWarning, stacklevel=2)
     return release, seconds

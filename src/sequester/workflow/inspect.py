@@ -100,6 +100,7 @@ def inspect(
     return Inspection(
         shape=shape,
         problems=table.problems,
+        reading=table.reading,
         dependent=follows,
         exposures=exposures,
         frequent=frequent,

@@ -11,6 +11,7 @@ from sequester.bundle.notes import check_unprotected, find_unprotected
 from sequester.bundle.write import write
 from sequester.engine import part, silent
 from sequester.errors import SequesterWarning
+from sequester.release.journey import journey_counts
 from sequester.report.stopwatch import Stopwatch
 from sequester.workflow.checkpoint import FolderCheckpoint
 from sequester.workflow.config import Config
@@ -48,7 +49,12 @@ class Protected:
             "internal": str(self.written.internal),
             # Each trip has a pseudonym of its own, so where there are trips, trips are counted.
             self.release.unit: {"input": self.release.n_input_persons, "released": self.release.n_persons},
-            "events": {"input": self.release.n_input_events, "lost": self.release.n_lost_events},
+            "events": {
+                "input": self.release.n_input_events,
+                "lost": self.release.n_lost_events,
+                "invented": self.release.n_invented_items,
+            },
+            "journey": journey_counts(self.release),
             "singled_out": None if self.release.singled_out is None else self.release.singled_out.to_json(),
             "warnings": list(self.warnings),
             "attacks": {

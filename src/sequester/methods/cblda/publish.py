@@ -29,7 +29,6 @@ def publish(
     columns: dict[str, Codes] = {}
     books: dict[str, Codebook] = {}
     hierarchies = {}
-    is_empty = np.ones(int(is_out.sum()), np.bool_)
     for quasi, (name, tree) in enumerate(zip(trees.names, trees.hierarchies, strict=True)):
         nodes = solution.shown[is_out, quasi] - trees.first[quasi]
         present, places = np.unique(nodes, return_inverse=True)
@@ -37,7 +36,6 @@ def publish(
         books[name] = Codebook.of(labels)
         columns[name] = books[name].encode(labels)[places]
         hierarchies[name] = tree.above(labels)
-        is_empty &= nodes == 0
     rest = {name: source.columns[name] for name in table.schema.sensitive_columns if name not in columns}
     kept = Sequences.encoded(
         table.person_offsets, {name: as_text(table.frame[name]) for name in table.schema.keep}
@@ -55,7 +53,6 @@ def publish(
         ),
         hierarchies=hierarchies,
         changes=list_changes(table, solution),
-        n_lost_events=int((~is_out).sum() + is_empty.sum()),
         limits=limits,
         warnings=warnings,
     )

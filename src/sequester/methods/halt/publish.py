@@ -9,7 +9,6 @@ import numpy as np
 from sequester.data.codebook import Codebook
 from sequester.data.sequences import Sequences
 from sequester.data.text import as_text
-from sequester.hierarchies.labels import ROOT
 from sequester.methods.halt.changes import list_changes
 from sequester.release.outcome import Outcome
 from sequester.release.roles import released_schema
@@ -27,13 +26,11 @@ def publish(
     source = table.sequences
     columns: dict[str, Codes] = {}
     books: dict[str, Codebook] = {}
-    is_lost = np.ones(table.n_events, np.bool_)
     hierarchies = {}
     for name, column in solution.columns.items():
         book = Codebook.of(column.released)
         columns[name] = book.encode(column.released)[source.columns[name]]
         books[name] = book
-        is_lost &= np.array([label == ROOT for label in book.labels], np.bool_)[columns[name]]
         hierarchies[name] = table.hierarchies[name].above(book.labels)
     rest = {name: source.columns[name] for name in table.schema.sensitive_columns if name not in columns}
     kept = Sequences.encoded(
@@ -42,7 +39,6 @@ def publish(
     columns |= rest | dict(kept.columns)
     books |= {name: source.codebooks[name] for name in rest} | dict(kept.codebooks)
     owners = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
-    is_lost |= ~solution.is_kept[owners]
     lengths = np.where(solution.is_kept, np.diff(table.person_offsets), 0)
     return Outcome(
         sequences=Sequences(
@@ -58,7 +54,6 @@ def publish(
         ),
         hierarchies=hierarchies,
         changes=list_changes(table, solution),
-        n_lost_events=int(is_lost.sum()),
         limits=limits,
         warnings=warnings,
     )

@@ -77,7 +77,6 @@ def publish(
         schema=Schema(person=PERSON, order=ORDER, symbol=column, released=True),
         hierarchies={column: tree.above(book.labels)},
         changes=_changes(table, plan, nodes),
-        n_lost_events=int(np.count_nonzero(nodes == 0)),
         limits=tuple(limits),
         warnings=(*plan.warnings, *_shown_patterns(found, table, worst_case=method.worst_case)),
         plots=plots_of(sequences, table, window=method.window),

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from sequester import kernels
 from sequester.data.ordering import order_keys, repeats
 from sequester.data.schema import ROW, Schema
 from sequester.data.sequences import Sequences
-from sequester.methods.p2ka.changes import KINDS, REATTACHED, list_changes
+from sequester.methods.p2ka.changes import list_changes
 from sequester.release.outcome import Outcome
 from sequester.release.release import ORDER, PERSON
 
@@ -36,14 +35,10 @@ def publish(
 ) -> Outcome:
     """Write for each person the path they are attached to, and what that changes."""
     source = table.sequences
-    changes = list_changes(table, distinct, attachment)
-    # What was taken from a person who got nothing instead is absent; a re-attached one is changed, not lost.
-    is_lost = pl.col("from").is_not_null() & (pl.col("what") != KINDS[REATTACHED])
     return Outcome(
         sequences=attached(source, distinct, attachment),
         schema=Schema(person=PERSON, order=ORDER, symbol=source.symbol),
-        changes=changes,
-        n_lost_events=changes.select(is_lost.sum()).item(),
+        changes=list_changes(table, distinct, attachment),
         limits=(*limits, TIES) if has_ties(table) else limits,
         warnings=warnings,
     )

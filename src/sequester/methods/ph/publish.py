@@ -46,7 +46,7 @@ def publish(
         sequences=Sequences(released_offsets, {source.symbol: released}, source.codebooks),
         schema=Schema(person=PERSON, order=ORDER, symbol=source.symbol),
         changes=changes,
-        n_lost_events=int((~is_left).sum()),
+        permuted=True,
         limits=(*limits, TIES) if has_ties(table) else limits,
         warnings=warnings,
     )

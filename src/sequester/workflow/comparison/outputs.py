@@ -52,7 +52,17 @@ def candidates_csv(found: Comparison) -> str:
     writer = csv.writer(text, lineterminator="\n")
     fixed = ("candidate", "method", "holds", "state", "reason", "recommended", "frontier", "local_optimum")
     risks = ("risk", "risk_low", "risk_high", "risk_original")
-    last = ("persons", "events", "lost_share", "seconds", "peak_memory", "report", "release")
+    last = (
+        "persons",
+        "events",
+        "lost_share",
+        "moved",
+        "invented",
+        "seconds",
+        "peak_memory",
+        "report",
+        "release",
+    )
     writer.writerow([*fixed, *(f"set_{name}" for name in parameters), *risks, *measures, *last])
     for place, each in enumerate(found.tried):
         risk, raw = found.risk(place), each.risks.get(found.adversary)
@@ -135,6 +145,7 @@ def _linked(found: Comparison) -> Iterator[Linked]:
             interval="" if risk is None or risk.is_exact else f"{low:.2g} to {high:.2g}",
             score="" if score is None else number(score.value),
             lost=f"{each.lost_share:.1%}",
+            invented=f"{each.invented:,} invented" if each.invented else "",
             achieved=", ".join(f"{name} = {number(value)}" for name, value in each.achieved.items()),
             seconds=f"{each.seconds:.1f}",
             memory=f"{each.peak_memory / 2**20:,.0f}" if each.peak_memory else "",

@@ -162,7 +162,8 @@ def _judge(task: Task, table: EventTable, tried: Tried, progress: Progress) -> T
         value=release.lost_share,
         goal="minimize",
         bounds=(0, 1),
-        means="Share of the events that are absent, empty or deleted; 0 is none.",
+        means="Share of the events that the release no longer shows: absent, deleted, nothing but *, or not "
+        "in the record that the person has got instead; 0 is none.",
     )
     for note in check_unprotected(release.singled_out, accept=True):
         warnings.warn(note, SequesterWarning, stacklevel=2)
@@ -176,6 +177,8 @@ def _judge(task: Task, table: EventTable, tried: Tried, progress: Progress) -> T
         persons=release.n_persons,
         events=release.frame.height,
         lost_share=release.lost_share,
+        moved=release.n_moved_items,
+        invented=release.n_invented_items,
     )
 
 

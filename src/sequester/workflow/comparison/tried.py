@@ -59,6 +59,10 @@ class Tried:
     """Events or records in the release."""
     lost_share: float = 0.0
     """Share of the input's events that are lost."""
+    moved: int = 0
+    """Released items that their person had elsewhere in the order."""
+    invented: int = 0
+    """Released items that their person never had."""
     warnings: tuple[str, ...] = ()
     """What the steward must know."""
     seconds: float = 0.0

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sequester.attacks import Exposure
     from sequester.attacks.singling_out import SinglingOut
     from sequester.data.problems import Problem
+    from sequester.data.reading import Reading
     from sequester.mining.dependence import Dependence
     from sequester.workflow.inspection.channels import ChannelCounts
     from sequester.workflow.inspection.frequent import Frequent
@@ -35,6 +36,8 @@ class Inspection:
     """What somebody who knows a few items of a person finds, kind by kind."""
     frequent: Frequent | None
     """Frequent patterns, where they were asked for."""
+    reading: Reading | None = None
+    """What became of the rows of the input: events, parts of one, or left out."""
     channels: ChannelCounts | None = None
     """Minimal inference channels by length, where there are quasi-identifiers."""
 
@@ -47,6 +50,7 @@ class Inspection:
             "persons": self.shape.persons,
             **({} if self.shape.trips is None else {"trips": self.shape.trips}),
             "events": self.shape.events,
+            "reading": None if self.reading is None else self.reading.to_json(),
             "problems": [
                 {
                     "what": each.what,

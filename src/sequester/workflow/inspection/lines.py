@@ -23,6 +23,8 @@ def lines(inspection: Inspection, *, bar: str = "█") -> Iterator[str]:
     """Tell everything, section by section; `bar` is what bars are made of."""
     shape = inspection.shape
     yield words.counts(shape)
+    if inspection.reading is not None:
+        yield from inspection.reading.lines()
     yield ""
     yield "Shape"
     yield from _facts(_shape(inspection))

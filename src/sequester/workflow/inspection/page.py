@@ -146,7 +146,10 @@ def _sections(inspection: Inspection) -> Iterator[Section]:
     yield Section(
         title="Problems in the data",
         text=() if inspection.problems else ("None.",),
-        remarks=tuple(f"{each.severity}: {each}" for each in inspection.problems),
+        remarks=(
+            *(f"{each.severity}: {each}" for each in inspection.problems),
+            *(() if inspection.reading is None else inspection.reading.lines()),
+        ),
     )
     yield _shape_section(inspection)
     if inspection.frequent is not None:

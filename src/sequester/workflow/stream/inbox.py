@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from sequester.data.reading import Reading
     from sequester.methods.reposition.snapshot_method import SnapshotMethod
     from sequester.workflow.config import Config
 
@@ -53,6 +54,8 @@ class Arrived:
     """What is noted about it."""
     records: pl.DataFrame
     """``person``, the quasi-identifiers and the sensitive attribute, as text."""
+    reading: Reading | None = None
+    """What became of its rows; None where it has none."""
 
 
 class Inbox:
@@ -103,6 +106,7 @@ class Inbox:
         now = path.stat()
         frame = self._frame(path, waiting)
         key: float | str | None = None
+        reading = None
         if not frame.height:
             self._refuse_columns(frame)
             records, label = self._without_records(), stem
@@ -111,7 +115,7 @@ class Inbox:
             if twin is not None:
                 msg = f"it is a duplicate: its content is that of {twin.name}, which was taken already"
                 raise InputError(msg)
-            records, label, key = self._records(frame, stem)
+            records, label, key, reading = self._records(frame, stem)
             records = self._with_known(records, known)
             self._refuse_time(label, key, taken)
         noted = Taken(
@@ -125,7 +129,7 @@ class Inbox:
             key=as_json(key),
             records=records.height,
         )
-        return Arrived(noted, records)
+        return Arrived(noted, records, reading)
 
     def _refuse_name(self, name: str, stem: str, taken: list[Taken]) -> None:
         if any(each.name == name for each in taken):
@@ -192,7 +196,7 @@ class Inbox:
             batch = [path]
         self._tried = set(batch)
 
-    def _records(self, frame: pl.DataFrame, stem: str) -> tuple[pl.DataFrame, str, float | str]:
+    def _records(self, frame: pl.DataFrame, stem: str) -> tuple[pl.DataFrame, str, float | str, Reading]:
         schema = self.config.schema
         if schema.order is None and schema.time is None:
             own = "time of the file"
@@ -222,7 +226,7 @@ class Inbox:
         attribute = next(iter(schema.sensitive))
         texts = {name: table.frame[name].fill_null(MISSING) for name in schema.quasi}
         values = table.frame[schema.sensitive_columns[0]].fill_null(MISSING)
-        return pl.DataFrame({PERSON: person, **texts, attribute: values}), label, key
+        return pl.DataFrame({PERSON: person, **texts, attribute: values}), label, key, table.reading
 
     def _with_known(self, records: pl.DataFrame, known: Sequence[str]) -> pl.DataFrame:
         attribute, alike = next(iter(self.config.schema.sensitive)), self.config.schema.alike

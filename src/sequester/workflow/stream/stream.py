@@ -62,6 +62,8 @@ class Streamed:
     """Files that were not taken."""
     in_window: int = 0
     """Snapshots that wait for others to come."""
+    left_out: dict[str, int] = field(default_factory=dict)
+    """Rows of the taken files that were left out on reading, by file."""
     unpublished: dict[str, int] = field(default_factory=dict)
     """Records of the whole stream that are never published, per sensitive value; most first."""
     repeated_persons: int = 0
@@ -76,6 +78,7 @@ class Streamed:
             "taken": self.taken,
             "published": self.published,
             "in_window": self.in_window,
+            "left_out": self.left_out,
             "unpublished": self.unpublished,
             "repeated_persons": self.repeated_persons,
             "rejected": [
@@ -249,7 +252,14 @@ class Course:
             self.taken.append(noted)
             self._commit(published)
         self.done.taken.append(noted.name)
+        self._tell_left_out(arrived)
         self._deliver()
+
+    def _tell_left_out(self, arrived: Arrived) -> None:
+        if arrived.reading is not None and arrived.reading.left_out:
+            name = arrived.taken.name
+            self.done.left_out[name] = arrived.reading.left_out
+            warnings.warn(f"{name}: {next(arrived.reading.lines())}", SequesterWarning, stacklevel=2)
 
     def finish(self) -> None:
         """Publish everything that is still in the window."""
