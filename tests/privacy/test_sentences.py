@@ -251,6 +251,20 @@ def test_what_one_pattern_may_have_is_not_what_the_others_may():
     assert not sentences.keeps_patterns(plain, rows, rows, **about)
 
 
+@pytest.mark.parametrize(
+    ("method", "weaker"),
+    [
+        ("halt", 'levels = "same"'),
+        ("glogen", 'levels = "same"'),
+        ("cblda", 'reading = "each"'),
+        ("cblda-baseline", 'reading = "each"'),
+        ("p2ka", "strict = false"),
+    ],
+)
+def test_a_method_says_which_setting_promises_less(method, weaker):
+    assert weaker in METHODS[method].promise
+
+
 def test_an_unknown_wording_is_refused():
     with pytest.raises(ValueError, match="no reading is known"):
         sentences.keeps_kcp("Nobody is found.", Table([], {}))

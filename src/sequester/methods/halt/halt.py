@@ -45,7 +45,8 @@ class HALT(KCPMethod):
     paper: ClassVar[str] = "Sehatkar (2014), chapter 4"
     promise: ClassVar[str] = (
         "An adversary who knows up to p quasi-identifier values of a person, in order, matches at least k "
-        "persons or none, and no protected value is shown for more than the share c of them."
+        "persons or none, and no protected value is shown for more than the share c of them (with levels = "
+        '"same": as long as the values of one column are known at one level throughout).'
     )
     changes: ClassVar[str] = (
         "Makes whole columns coarser, the same for everybody, and replaces some values by *: what is "
