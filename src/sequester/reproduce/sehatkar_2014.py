@@ -78,7 +78,8 @@ NOTES = (
     ),
     (
         "HALT and GloGen look at each protected value by itself, CBLDA and its baseline at persons with any "
-        "of them, as chapters 4 and 5 do. Hierarchies are ours: the thesis does not print those it measured."
+        "of them, as chapters 4 and 5 do. Values of one quasi-identifier are known at one level (levels = "
+        '"same"), as in chapter 4. Hierarchies are ours: the thesis does not print those it measured.'
     ),
     (
         "Every point of a figure is a mean over the samples, or over the sets of a shape. A point is missing "
