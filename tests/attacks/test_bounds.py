@@ -56,7 +56,7 @@ def test_prefix_methods_keep_their_bounds(method, rows, k):
 def test_halt_and_glogen_keep_their_bounds(method, stars, case):
     more = {"stars": stars} if method is HALT else {}
     asked = method(k=case.k, c=float(case.c), p=case.p, levels=case.levels, **more)
-    assert beaten(asked, case.table(), "ordered", "event", "anywhere", "generalized") == []
+    assert beaten(asked, case.table(), "ordered", "event", "anywhere", "generalized", "mixed") == []
 
 
 @pytest.mark.parametrize("method", [CBLDA, CBLDABaseline])
@@ -64,7 +64,7 @@ def test_halt_and_glogen_keep_their_bounds(method, stars, case):
 @given(example=examples(), reading=st.sampled_from(["any", "each"]))
 def test_cblda_and_its_baseline_keep_their_bounds(method, example, reading):
     asked = method(k=2, c=0.5, reading=reading)
-    kinds = ("ordered", "event", "anywhere", "generalized", "consecutive", "count", "negative")
+    kinds = ("ordered", "event", "anywhere", "generalized", "mixed", "consecutive", "count", "negative")
     assert beaten(asked, example.table(), *kinds) == []
 
 

@@ -170,6 +170,7 @@ def test_every_kind_is_drawn():
         "consecutive",
         "event",
         "generalized",
+        "mixed",
         "gaps",
         "count",
         "negative",

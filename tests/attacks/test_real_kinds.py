@@ -49,7 +49,7 @@ def pieces_of(world, kind, known):
 
 def test_all_kinds_are_there_and_true_of_somebody(table, world):
     kinds = kinds_for(table, world.ground)
-    assert len(kinds) == 10
+    assert len(kinds) == 11
     for kind in kinds:
         for known in (1, 3):
             found = world.find(kind, known)
@@ -124,7 +124,7 @@ def test_order_and_days_between(frame, world):
             for j, second in enumerate(history[i + 1 :], start=i + 1)
         )
 
-    for kind in ("ordered", "consecutive", "generalized", "gaps"):
+    for kind in ("ordered", "consecutive", "generalized", "mixed", "gaps"):
         days = world.find(kind, 2).raw.pieces.days
         two = [(place, items, size) for place, items, size in pieces_of(world, kind, 2) if len(items) == 2]
         for place, items, size in two[:12]:

@@ -175,11 +175,11 @@ def test_the_claim_makes_the_model_again():
         (KCPrivacy(k=2, c=0.5), "or none."),
         (
             KCPrivacy(k=2, c=0.5, protect={"D": ["a"]}),
-            "at most 50 % of those who look alike have any protected value.",
+            "at most 50 % of those who are alike show one or more protected values.",
         ),
         (
             KCPrivacy(k=2, c="1/3", reading="each", protect={"D": ["a"]}),
-            "at most 1/3 of those who look alike have any one protected value.",
+            "no protected value is shown for more than 1/3 of those who are alike.",
         ),
     ],
 )

@@ -160,7 +160,7 @@ def test_parameters(kind):
     assert MODELS[kind.__name__] is kind
     assert not kind(l=2).needs_original
     assert kind(l=3, sensitive="ill").claim() == {"l": 3, "sensitive": "ill"}
-    assert "no value of ill has more than 1/3" in kind(l=3, sensitive="ill").in_words()
+    assert "no value of ill belongs to more than 1/3" in kind(l=3, sensitive="ill").in_words()
     for wrong, message in (
         (1, "above 1"),
         (True, "a number or"),

@@ -57,7 +57,7 @@ def test_patterns_may_have_a_number_of_their_own():
     )
     assert own.check(data)
     assert own.check(data).achieved == {"min_support": 3}
-    assert "of its own" in own.in_words()
+    assert "of their own" in own.in_words()
     short = PatternHiding(sensitive=frozenset({("a", "b")}), min_support=9, thresholds={("a", "b"): 3})
     assert short.check(data).witnesses == (("a", "b"),)
     assert short.check(data).achieved == {"min_support": 4}

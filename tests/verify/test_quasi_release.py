@@ -123,7 +123,7 @@ def test_a_release_is_assembled_with_what_the_table_protects():
         "k": 2,
         "c": 0.5,
         "p": 2,
-        "levels": "same",
+        "levels": "mixed",
         "stars": "counted",
         "protect": {"Disease": ("HIV",), "ill": ("HIV",)},
         "columns": {"Disease": ("D1", "D2")},

@@ -44,7 +44,7 @@ def _(model: SequenceKAnonymity, adversary: object) -> float | None:
     if (
         model.strict
         and isinstance(adversary, Linkage)
-        and adversary.kind in ("ordered", "anywhere", "generalized")
+        and adversary.kind in ("ordered", "anywhere", "generalized", "mixed")
     ):
         return _crowd_bound(adversary, model.k)
     return None
@@ -55,10 +55,13 @@ def _(model: KCPPrivacy, adversary: object) -> float | None:
     # What follows from the columns that a value depends on is not shown, and not covered.
     if not isinstance(adversary, Linkage | Inference) or adversary.known > model.p or adversary.narrowed:
         return None
+    # One value has one level; of several, those of one attribute are at one where levels are the same.
+    if adversary.kind == "mixed" and model.levels != "mixed" and adversary.known > 1:
+        return None
     if isinstance(adversary, Linkage):
         # Whoever fits shows the items in some order, stars included, and k persons show the same. Where
         # stars do not count as items, nothing is promised to those whom a star makes fit.
-        is_covered = adversary.kind in ("ordered", "event", "anywhere", "generalized")
+        is_covered = adversary.kind in ("ordered", "event", "anywhere", "generalized", "mixed")
         return (
             _crowd_bound(adversary, model.k)
             if is_covered and (adversary.shown or model.stars == "counted")
@@ -69,7 +72,7 @@ def _(model: KCPPrivacy, adversary: object) -> float | None:
     if (
         adversary.shown
         and adversary.measure == "confidence"
-        and adversary.kind in ("ordered", "event", "generalized")
+        and adversary.kind in ("ordered", "event", "generalized", "mixed")
     ):
         return float(share_of(model.c))
     return None

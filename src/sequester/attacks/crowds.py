@@ -28,6 +28,7 @@ _MODES: dict[PieceKind, str] = {
     "consecutive": "CONSECUTIVE",
     "event": "EVENT",
     "generalized": "ORDERED",
+    "mixed": "ORDERED",
     "gaps": "GAPS",
     "count": "ORDERED",
     "negative": "ORDERED",

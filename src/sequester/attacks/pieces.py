@@ -23,6 +23,7 @@ PieceKind = Literal[
     "consecutive",
     "event",
     "generalized",
+    "mixed",
     "gaps",
     "count",
     "negative",
@@ -67,6 +68,7 @@ def kinds_for(table: EventTable, ground: Ground) -> tuple[PieceKind, ...]:
     wanted = {
         "event": ground.n_open > 1,
         "generalized": any(tree.height > 1 for tree in ground.trees[: ground.n_open]),
+        "mixed": any(tree.height > 1 for tree in ground.trees[: ground.n_open]),
         "gaps": table.times is not None,
         "sensitive": bool(_VALUES["sensitive"](ground).any()),
         "protected": any(
@@ -128,11 +130,12 @@ def draw(
 
     ``anywhere``: items of any events. ``ordered``: one item of each of several events, in their order.
     ``consecutive``: the same of events that follow each other directly. ``event``: items of one event.
-    ``generalized``: ordered items, each attribute as coarse as chance wills. ``gaps``: ordered items, and the
-    days between their events. ``count``: ordered items, one fewer, and how many events there are.
-    ``negative``: ordered items, one fewer, and something that the person never had. ``sensitive``: items of
-    any events, the first of them an unprotected value of a sensitive column. ``protected``: the same with a
-    protected value, which is none to find out then; others of the person, and of other attributes, are.
+    ``generalized``: ordered items, each attribute at one level that is drawn. ``mixed``: ordered items, each
+    at a level of its own. ``gaps``: ordered items, and the days between their events. ``count``: ordered
+    items, one fewer, and how many events there are. ``negative``: ordered items, one fewer, and something
+    that the person never had. ``sensitive``: items of any events, the first of them an unprotected value of a
+    sensitive column. ``protected``: the same with a protected value, which is none to find out then; others
+    of the person, and of other attributes, are.
     ``kept``: values of kept columns, of one event. ``released``: values of any released columns, of one
     event, the first of them of a kept or a sensitive column, protected values left out.
 
@@ -262,13 +265,16 @@ def _of_one_event(task: _Draw, columns: Counts) -> Pieces:
 
 
 def _generalized(task: _Draw) -> Pieces:
+    """Lift ordered items: those of one attribute to one level, or with ``mixed`` each to its own."""
     pieces = _ordered(task, task.known)
-    ground = task.ground
-    # One attribute is known at one level, in whatever event.
+    ground, nodes = task.ground, pieces.nodes
     heights = np.array([tree.height for tree in ground.trees])
-    depths = task.rng.integers(1, heights + 1, (len(pieces), len(heights)))
-    nodes = pieces.nodes
-    own = np.take_along_axis(depths, ground.kernel.column[np.maximum(nodes, 0)].astype(np.int64), 1)
+    columns = ground.kernel.column[np.maximum(nodes, 0)].astype(np.int64)
+    if task.kind == "mixed":
+        own = task.rng.integers(1, heights[columns] + 1)
+    else:
+        depths = task.rng.integers(1, heights + 1, (len(pieces), len(heights)))
+        own = np.take_along_axis(depths, columns, 1)
     return replace(pieces, nodes=np.where(nodes < 0, -1, ground.lift(np.maximum(nodes, 0), own)))
 
 
@@ -330,6 +336,7 @@ _DRAWS: dict[PieceKind, Callable[[_Draw], Pieces]] = {
     "consecutive": _consecutive,
     "event": _event,
     "generalized": _generalized,
+    "mixed": _generalized,
     "gaps": lambda task: _ordered(task, task.known),
     "count": _count,
     "negative": _negative,

@@ -114,13 +114,16 @@ class KCPrivacy(Confidence):
     def in_words(self) -> str:
         """The promise in a sentence for people."""
         words = (
-            "Whoever knows anything or everything about the quasi-identifiers of a person finds at least "
-            f"{self.k:,} persons in the release who look alike in all of them, or none"
+            "An adversary who knows anything about a person's quasi-identifiers, even all of them in all "
+            f"events, matches at least {self.k:,} persons in the release who are alike in all of them, or "
+            "none"
         )
         if not any(self.protect.values()):
             return f"{words}."
-        what = "any protected value" if self.reading == "any" else "any one protected value"
-        return f"{words}; and at most {in_percent(self.c)} of those who look alike have {what}."
+        share = in_percent(self.c)
+        if self.reading == "any":
+            return f"{words}; and at most {share} of those who are alike show one or more protected values."
+        return f"{words}; and no protected value is shown for more than {share} of those who are alike."
 
 
 def _cells(table: EventTable) -> Codes:

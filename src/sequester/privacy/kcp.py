@@ -24,7 +24,7 @@ STARS = ("counted", "ignored")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KCPPrivacy(Confidence):
-    """Whoever knows at most `p` items of a person finds `k` persons, and no protected value above `c`.
+    """Up to `p` known items of a person match at least `k` persons, and no protected value above `c`.
 
     An item is a value of a quasi-identifier, as it is released or coarser. What is known are items of one
     event or of several, in their order, with any events in between: a g-sequence. It fits everybody whose
@@ -66,8 +66,8 @@ class KCPPrivacy(Confidence):
 
     p: int
     """Items that somebody may know."""
-    levels: str = "same"
-    """``"same"``: items of one quasi-identifier are known at one level. ``"mixed"``: each at its own."""
+    levels: str = "mixed"
+    """``"mixed"``: each item is known at its own level. ``"same"``: those of one quasi-identifier at one."""
     stars: str = "counted"
     """``"counted"``: a suppressed cell is an item of its own. ``"ignored"``: it is nothing."""
 
@@ -115,12 +115,26 @@ class KCPPrivacy(Confidence):
 
     def in_words(self) -> str:
         """The promise in a sentence for people."""
-        known = "a value" if self.p == 1 else f"up to {self.p:,} values"
-        order = "" if self.p == 1 else ", of one event or of several in their order"
-        words = (
-            f"Whoever knows {known} of a person's quasi-identifiers{order}, as precisely as they are "
-            f"released or less, finds at least {self.k:,} persons in the release whom this fits, or none"
+        aside = share = throughout = ""
+        if any(self.protect.values()):
+            aside = " (protected values aside)"
+            share = (
+                f"; and no protected value is shown for more than {in_percent(self.c)} of the persons matched"
+            )
+        if self.levels == "same":
+            throughout = ", those of one quasi-identifier at one level throughout"
+        if self.p == 1:
+            known, values = "one value", "as it is released or coarser"
+        else:
+            known = f"up to {self.p:,} values"
+            values = (
+                "of one event or of several in order with any events in between, each as it is released or "
+                f"coarser{throughout}"
+            )
+        stars = "counts as a value where its column shows others"
+        if self.stars == "ignored":
+            stars = "does not count as a value"
+        return (
+            f"An adversary who knows {known} of a person's quasi-identifiers{aside}, {values}, matches at "
+            f"least {self.k:,} persons in the release, or none{share}. A suppressed value (*) {stars}."
         )
-        if not any(self.protect.values()):
-            return f"{words}."
-        return f"{words}; and at most {in_percent(self.c)} of them have any one protected value."

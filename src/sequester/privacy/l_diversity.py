@@ -9,7 +9,7 @@ import polars as pl
 
 from sequester.errors import InputError
 from sequester.privacy.model import Verdict
-from sequester.privacy.skew import COUNT, N_WITNESSES, VALUE, exact_level, judge, plain_level
+from sequester.privacy.skew import COUNT, N_WITNESSES, VALUE, exact_level, judge, one_in, plain_level
 from sequester.privacy.snapshots import GROUP, TIME, records_of, sole_attribute
 
 if TYPE_CHECKING:
@@ -117,7 +117,8 @@ class LDiversity:
         """The promise in a sentence for people."""
         return (
             f"In every published group, and so in every published snapshot, no value of "
-            f"{self.sensitive or 'the sensitive attribute'} has more than 1/{self.l} of the records."
+            f"{self.sensitive or 'the sensitive attribute'} belongs to more than {one_in(self.l)} of the "
+            "records."
         )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from sequester.errors import InputError
-from sequester.privacy.skew import COUNT, VALUE, exact_level, judge, plain_level
+from sequester.privacy.skew import COUNT, VALUE, exact_level, judge, one_in, plain_level
 from sequester.privacy.snapshots import TIME, records_of, sole_attribute
 
 if TYPE_CHECKING:
@@ -91,6 +91,6 @@ class LEligibility:
     def in_words(self) -> str:
         """The promise in a sentence for people."""
         return (
-            f"In every published snapshot, no value of {self.sensitive or 'the sensitive attribute'} has "
-            f"more than 1/{self.l} of the records."
+            f"In every published snapshot, no value of {self.sensitive or 'the sensitive attribute'} "
+            f"belongs to more than {one_in(self.l)} of the records."
         )

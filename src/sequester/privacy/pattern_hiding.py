@@ -13,6 +13,7 @@ from sequester import kernels
 from sequester.errors import InputError, ParameterError
 from sequester.mining.support import sequences_of, supporters, supports
 from sequester.privacy.model import Verdict
+from sequester.privacy.shares import in_percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -143,15 +144,20 @@ class PatternHiding:
 
     def in_words(self) -> str:
         """The promise in a sentence for people."""
-        own = ", or than a number of its own," if self.thresholds else ""
+        few = (
+            f"{in_percent(self.min_support)} of the persons, rounded up to whole persons"
+            if isinstance(self.min_support, float)
+            else f"{self.min_support:,} persons"
+        )
+        own = " (some patterns: than a number of their own)" if self.thresholds else ""
         new = (
-            " No order of items that was declared implausible was brought into a record."
+            " No pattern that was declared implausible is in a record that did not contain it before."
             if self.forbidden
             else ""
         )
         return (
-            f"None of the patterns that the publisher hides, which are not published, is contained in the "
-            f"released records of {self.min_support} or more persons{own}.{new}"
+            f"Each of the patterns that the publisher hides is contained, in order and with any gaps, in the "
+            f"released records of fewer than {few}{own}. The patterns are not published.{new}"
         )
 
 

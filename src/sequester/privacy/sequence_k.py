@@ -125,21 +125,15 @@ class SequenceKAnonymity:
 
     def in_words(self) -> str:
         """The promise in a sentence for people."""
-        if self.strict and self.trips:
-            return (
-                f"Whatever part of a trip occurs in the release, in order and with gaps, occurs in released "
-                f"trips of at least {self.k} persons, and occurred in original trips of at least {self.k} "
-                f"persons. Every trip has a name of its own, so the files alone show at least {self.k} "
-                f"trips, and that {self.k} persons took them was checked with the original."
-            )
-        if self.strict:
-            return (
-                f"Whatever part of a sequence occurs in the release, in order and with gaps, occurs in the "
-                f"released records of at least {self.k} persons, and occurred in the original sequences of "
-                f"at least {self.k} persons."
-            )
+        record = "trip" if self.trips else "sequence"
+        words = f"Every part of a released {record}, in order and with any gaps, "
+        original = f"occurred in the original {record}s of at least {self.k:,} persons"
+        if not self.strict:
+            return f"{words}{original}; how many released {record}s contain it is not promised."
+        words += f"occurs in the released {record}s of at least {self.k:,} persons, and {original}."
+        if not self.trips:
+            return words
         return (
-            f"Whatever part of a sequence occurs in the release, in order and with gaps, occurred in the "
-            f"original sequences of at least {self.k} persons; how many released records hold it is not "
-            f"promised."
+            f"{words} Every trip has a pseudonym of its own: the files alone show at least {self.k:,} trips, "
+            f"and that they are those of {self.k:,} persons was checked with the original."
         )

@@ -6,6 +6,7 @@ import math
 import operator
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from fractions import Fraction
 from numbers import Real
 
@@ -71,14 +72,17 @@ def plain_share(c: object) -> float | str:
 
 
 def in_percent(c: float | str) -> str:
-    """Write a share for people.
+    """Write a share for people, with all its digits: a rounded one could promise more than is checked.
 
     Examples
     --------
-    >>> in_percent(0.5), in_percent("1/3")
-    ('50 %', '1/3')
+    >>> in_percent(0.5), in_percent(0.3333334), in_percent("1/3")
+    ('50 %', '33.33334 %', '1/3')
     """
-    return f"{c}" if isinstance(c, str) else f"{100 * c:g} %"
+    if isinstance(c, str):
+        return c
+    percent = (100 * Decimal(repr(float(c)))).normalize()
+    return f"{percent:f} %"
 
 
 def lists_of_text(name: str, given: object) -> dict[str, tuple[str, ...]]:

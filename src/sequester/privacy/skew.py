@@ -91,6 +91,17 @@ def plain_level(level: Fraction) -> int | str:
     return level.numerator if level.denominator == 1 else str(level)
 
 
+def one_in(l: int | float | str) -> str:  # noqa: E741  (the paper's letter)
+    """Write the share 1/l as a fraction.
+
+    Examples
+    --------
+    >>> one_in(3), one_in("5/2")
+    ('1/3', '2/5')
+    """
+    return str(1 / exact_level(l))
+
+
 def judge(counts: pl.DataFrame, keys: Sequence[str], *, level: Fraction, attribute: str) -> Verdict:
     """Judge a table of counts, one row per place and value: no value has more than 1/l of a place.
 

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 LABEL_WIDTH = 20
 """Characters of a label that fit beside a bar; wide letters count twice."""
 LEVELS = {
-    "k": "at least so many persons fit",
-    "c": "at most this share of them has one protected value",
+    "k": "at least so many persons match",
+    "c": "no larger share of them shows a protected value, as the promise counts it",
     "min_support": "fewer persons than this have each hidden pattern",
     "max_leakage": "at most this share of what the unchanged data would tell",
     "max_leakage_bits": "at most so many bits about where the patterns are",
-    "l": "no sensitive value has more than one in so many records",
+    "l": "no sensitive value belongs to more than one in so many records",
 }
 """Parameter of a promise to what it counts."""
 _UNREADABLE = "\N{REPLACEMENT CHARACTER}"

@@ -78,7 +78,8 @@ NOTES = (
     ),
     (
         "HALT and GloGen look at each protected value by itself, CBLDA and its baseline at persons with any "
-        "of them, as chapters 4 and 5 do. Hierarchies are ours: the thesis does not print those it measured."
+        "of them, as chapters 4 and 5 do. Values of one quasi-identifier are known at one level (levels = "
+        '"same"), as in chapter 4. Hierarchies are ours: the thesis does not print those it measured.'
     ),
     (
         "Every point of a figure is a mean over the samples, or over the sets of a shape. A point is missing "
@@ -194,8 +195,8 @@ CLASSES: Mapping[str, Callable[[int, float], Method]] = {
 }
 """Methods of chapter 5."""
 LEVELS: Mapping[str, Callable[[int, float, int], Method]] = {
-    "HALT": lambda k, c, p: HALT(k=k, c=c, p=p, infeasible="drop"),
-    "GloGen": lambda k, c, p: GloGen(k=k, c=c, p=p, infeasible="drop"),
+    "HALT": lambda k, c, p: HALT(k=k, c=c, p=p, levels="same", infeasible="drop"),
+    "GloGen": lambda k, c, p: GloGen(k=k, c=c, p=p, levels="same", infeasible="drop"),
 }
 """Methods of chapter 4."""
 

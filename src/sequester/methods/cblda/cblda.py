@@ -47,8 +47,9 @@ class CBLDA(KCMethod):
     name: ClassVar[str] = "cblda"
     paper: ClassVar[str] = "Sehatkar (2014), chapter 5"
     promise: ClassVar[str] = (
-        "Whatever somebody knows about the quasi-identifiers of a person, they find at least k persons who "
-        "look alike in all of them, and no more than the share c of those have a protected value."
+        "An adversary who knows anything about a person's quasi-identifiers, even all of them, matches at "
+        "least k persons who are alike in all of them, or none, and at most the share c of those who are "
+        'alike show a protected value (with reading = "each": the same one).'
     )
     changes: ClassVar[str] = (
         "Puts similar histories into classes, makes their values coarser until they are the same, and leaves "

@@ -26,7 +26,8 @@ KNOWN_SENSITIVE = (
 )
 MISSING_EVENTS = (
     "Some events are missing, because no others of the class were like them: the number of events of a "
-    "person may be smaller than it was, and counts of events are estimated too low."
+    "person may be smaller than it was, counts of events are estimated too low, and protected values of "
+    "missing events are not counted."
 )
 DROPPED = (
     "Some persons with protected values were left out. Each of them fits a class of the release, so that "

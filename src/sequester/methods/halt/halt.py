@@ -44,8 +44,9 @@ class HALT(KCPMethod):
     name: ClassVar[str] = "halt"
     paper: ClassVar[str] = "Sehatkar (2014), chapter 4"
     promise: ClassVar[str] = (
-        "Whoever knows at most p values of a person, in their order, finds at least k persons whom they fit, "
-        "and no protected value in more than the share c of them."
+        "An adversary who knows up to p quasi-identifier values of a person, in order, matches at least k "
+        "persons or none, and no protected value is shown for more than the share c of them (with levels = "
+        '"same": as long as the values of one column are known at one level throughout).'
     )
     changes: ClassVar[str] = (
         "Makes whole columns coarser, the same for everybody, and replaces some values by *: what is "

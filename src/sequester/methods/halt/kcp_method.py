@@ -34,8 +34,8 @@ class KCPMethod(Method):
     """Largest share of them with one protected value, above 0, at most 1; or a fraction such as "1/3"."""
     p: int
     """Items that somebody may know; at least 1. Work grows steeply with it; 3 is realistic."""
-    levels: Literal["same", "mixed"] = "same"
-    """May one quasi-identifier be known at different levels in different events ("mixed")."""
+    levels: Literal["same", "mixed"] = "mixed"
+    """At which level values are known: each at its own ("mixed"), or those of one column at one ("same")."""
     infeasible: Literal["refuse", "drop"] = "refuse"
     """Where a protected value is above c among all persons: refuse, or leave out ("drop") who have it."""
 
@@ -105,7 +105,7 @@ class KCPMethod(Method):
             engine=engine,
             progress=progress,
         )
-        limits, warnings = limits_of(table, solution, p=self.p)
+        limits, warnings = limits_of(table, solution, p=self.p, mixed=self.levels == "mixed")
         return publish(table, solution, limits=limits, warnings=warnings)
 
     @classmethod

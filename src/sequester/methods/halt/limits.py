@@ -24,6 +24,14 @@ KNOWN_SENSITIVE = (
 EVENT_COUNT = (
     "The number of events of a person can be seen and is not covered, because it is no quasi-identifier here."
 )
+SUCCESSION = (
+    "That events follow each other directly, and that something did not happen, is not covered: only which "
+    "values there are, and their order."
+)
+ONE_LEVEL = (
+    "Somebody who knows one value of a column more precisely than another one of it is not covered, because "
+    'levels = "same" was asked for.'
+)
 POSSIBLE = (
     "A suppressed value may be any value: how many persons it could be is not counted, only how many show it."
 )
@@ -35,13 +43,18 @@ MUCH = 0.5
 """A share of suppressed cells, or of a loss, above which the steward is warned."""
 
 
-def limits_of(table: EventTable, solution: Solution, *, p: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def limits_of(
+    table: EventTable, solution: Solution, *, p: int, mixed: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Give the limits, which hold no value of the data, and the warnings, which may."""
     schema = table.schema
     limits = [
         f"Somebody who knows more than {p:,} {'value' if p == 1 else 'values'} of a person is not covered.",
     ]
     warnings = []
+    if p > 1 and not mixed:
+        limits.append(ONE_LEVEL)
+    limits.append(SUCCESSION)
     if any(table.protected.values()):
         limits.append(ONE_BY_ONE)
     if schema.sensitive:

@@ -76,7 +76,7 @@ def solve(
     histories, _ = kept.fold()
     rules = rules_of(table, axes, histories, suppress=suppress, stars=stars)
     costs = Costs(histories, axes, tuple(quasi.weight for quasi in table.schema.quasi.values()))
-    workload = Workload(histories, axes)
+    workload = Workload(histories, axes, mixed=demand.mixed)
     workload.refuse_too_much(demand.p)
     search = Search(
         _elimination(histories, axes, demand, rules, costs, engine), workload, part(progress, 0.1, 0.9)

@@ -26,9 +26,10 @@ PER_SECOND = 2e7
 class Workload:
     """Bounds the number of g-sequences that all persons together have, as seen in the release of a node."""
 
-    def __init__(self, histories: Histories, axes: Axes) -> None:
-        """Count histories by their length."""
+    def __init__(self, histories: Histories, axes: Axes, *, mixed: bool) -> None:
+        """Count histories by their length; items of one quasi-identifier may be at `mixed` levels."""
         self._axes = axes
+        self._mixed = mixed
         lengths = np.diff(histories.offsets)
         self._persons = np.bincount(lengths, histories.weights)
 
@@ -37,12 +38,13 @@ class Workload:
 
         Choosing cells of a history chooses a g-sequence but for its levels. So of a history of n events there
         are as many as the coefficients of z to z^p in the product, over the quasi-identifiers, of 1 + levels
-        ((1 + z)^n - 1) add up to. A long history repeats itself: there are no more than 2^m sequences of m
-        items for each choice of m of the items that there are at all.
+        ((1 + z)^n - 1) add up to; where levels are mixed, of (1 + levels z)^n. A long history repeats itself:
+        there are no more than 2^m sequences of m items for each choice of m of the items that there are at
+        all.
         """
         lengths = np.flatnonzero(self._persons)
         depths = [axis.height - level for axis, level in zip(self._axes.each, node, strict=True)]
-        by_cells = _add_up(lengths, depths, p)
+        by_cells = _add_up(lengths, depths, p, mixed=self._mixed)
         n_items = sum(
             int(np.unique(axis.tree.levels[each][axis.tree.leaf_nodes]).size)
             for axis, level in zip(self._axes.each, node, strict=True)
@@ -66,7 +68,7 @@ class Workload:
         raise UnattainableError(msg, achieved={"p": max(fitting, default=0)})
 
 
-def _add_up(lengths: Counts, depths: list[int], p: int) -> Amounts:
+def _add_up(lengths: Counts, depths: list[int], p: int, *, mixed: bool) -> Amounts:
     """Add up the coefficients of z to z^p, for each length."""
     total = np.zeros((len(lengths), p + 1))
     total[:, 0] = 1
@@ -76,7 +78,7 @@ def _add_up(lengths: Counts, depths: list[int], p: int) -> Amounts:
         binomial = np.ones(len(lengths))
         for m in range(1, p + 1):
             binomial = binomial * np.maximum(lengths - m + 1, 0) / m
-            factor[:, m] = depth * binomial
+            factor[:, m] = depth ** (m if mixed else 1) * binomial
         product = np.zeros_like(total)
         for m in range(p + 1):
             product[:, m:] += total[:, m : m + 1] * factor[:, : p + 1 - m]

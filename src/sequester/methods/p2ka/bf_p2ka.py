@@ -61,7 +61,9 @@ class BFP2kA(PrefixMethod):
     name: ClassVar[str] = "p2ka"
     paper: ClassVar[str] = "Pensa, Monreale, Pinelli, Pedreschi (2008)"
     promise: ClassVar[str] = (
-        "Whatever part of a sequence somebody knows, at least k released persons have it, or none."
+        "Every part of a released sequence, in order and with any gaps, occurs in the released sequences of "
+        "at least k persons, and occurred in the original ones of at least k (with strict = false: only "
+        "that)."
     )
     changes: ClassVar[str] = (
         "Keeps the sequences that end where many pass, and moves every other person to the closest common "

@@ -28,6 +28,10 @@ NO_DIVERSITY = (
     "Only the number of persons is promised, not how different they are: all who share a part of a sequence "
     "may also share what follows, and then whoever knows the part learns the rest."
 )
+SUCCESSION = (
+    "That events follow each other directly, how many there are, and that something did not happen is not "
+    "covered: only which events there are, and their order."
+)
 ONE_RELEASE = (
     "A second release of the same people is not covered: two releases side by side can tell more than each."
 )
@@ -63,7 +67,7 @@ class PrefixMethod(Method):
     @property
     def limits(self) -> tuple[str, ...]:
         """What is not promised, whatever the data."""
-        return (NO_DIVERSITY, ONE_RELEASE)
+        return (NO_DIVERSITY, SUCCESSION, ONE_RELEASE)
 
     def model(self) -> SequenceKAnonymity:
         """Promise sequence k-anonymity."""

@@ -41,7 +41,8 @@ class PrefixPruning(PrefixMethod):
     name: ClassVar[str] = "prefix-pruning"
     paper: ClassVar[str] = "Pensa, Monreale, Pinelli, Pedreschi (2008), without reconstruction"
     promise: ClassVar[str] = (
-        "Whatever part of a sequence somebody knows, at least k released persons have it, or none."
+        "Every part of a released sequence, in order and with any gaps, occurs in the released sequences of "
+        "at least k persons, and occurred in the original ones of at least k."
     )
     changes: ClassVar[str] = (
         "Leaves out every person whose sequence is rare; the others are released as they are."

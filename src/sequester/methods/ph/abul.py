@@ -38,7 +38,8 @@ class Abul(PatternMethod):
     name: ClassVar[str] = "abul"
     paper: ClassVar[str] = "Abul, Bonchi, Giannotti (2010)"
     promise: ClassVar[str] = (
-        "Each of the patterns that you name is in the records of too few persons to be mined."
+        "Each pattern that you name is contained, in order and with any gaps, in the released records of "
+        "fewer than min_support persons."
     )
     changes: ClassVar[str] = "Deletes items from some records; what is left is true, and in order."
     use_when: ClassVar[str] = "To compare: it looks at nothing but the number of deletions."

@@ -62,7 +62,8 @@ class PH(PatternMethod):
     name: ClassVar[str] = "ph"
     paper: ClassVar[str] = "Gwadera, Gkoulalas-Divanis, Loukides (2013)"
     promise: ClassVar[str] = (
-        "Each of the patterns that you name is in the records of too few persons to be mined."
+        "Each pattern that you name is contained, in order and with any gaps, in the released records of "
+        "fewer than min_support persons."
     )
     changes: ClassVar[str] = (
         "Puts the items of some records in another order, and deletes an item only where no order helps or "

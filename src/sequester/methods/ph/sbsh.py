@@ -42,7 +42,8 @@ class SBSH(PatternMethod):
     name: ClassVar[str] = "sbsh"
     paper: ClassVar[str] = "after Gkoulalas-Divanis, Loukides (2011), our reconstruction"
     promise: ClassVar[str] = (
-        "Each of the patterns that you name is in the records of too few persons to be mined."
+        "Each pattern that you name is contained, in order and with any gaps, in the released records of "
+        "fewer than min_support persons."
     )
     changes: ClassVar[str] = "Deletes items from some records; what is left is true, and in order."
     use_when: ClassVar[str] = (

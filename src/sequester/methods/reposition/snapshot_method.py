@@ -38,8 +38,8 @@ class SnapshotMethod(Method):
     """A longer window lets more records out."""
     paper: ClassVar[str] = "Wang, Xu, Wong, Fu (2010)"
     promise: ClassVar[str] = (
-        "In every published snapshot, and in every group of it, no sensitive value has more than 1/l of the "
-        "records."
+        "In every published snapshot, and in every group that is published in it, no sensitive value belongs "
+        "to more than 1/l of the records."
     )
 
     l: int | float | str = field(metadata={"least": 2})  # noqa: E741  (the paper's letter)

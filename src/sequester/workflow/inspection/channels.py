@@ -54,15 +54,14 @@ class ChannelCounts:
             return None
         axes = Axes.of(table)
         histories, _ = Histories.of(table, axes).fold()
-        workload = Workload(histories, axes)
+        workload = Workload(histories, axes, mixed=True)
         finest = (0,) * len(axes)
         p = max((each for each in range(1, most + 1) if workload.at(finest, each) <= AFFORDABLE), default=0)
         counts = np.zeros(p, np.int64)
         if p:
             progress(0.0, PHASE)
-            extraction = Extraction(
-                histories, axes, Demand(k=k, c=c, p=p), LocalEngine() if engine is None else engine
-            )
+            demand = Demand(k=k, c=c, p=p, mixed=True)
+            extraction = Extraction(histories, axes, demand, LocalEngine() if engine is None else engine)
             for _, by_length in extraction:
                 for channels in by_length:
                     counts[channels.items.shape[1] - 1] += len(channels.supports)
