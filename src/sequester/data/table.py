@@ -67,7 +67,7 @@ class EventTable:
     hierarchies: dict[str, Hierarchy]
     """The bound hierarchy of each attribute that has one."""
     protected: dict[str, frozenset[str]]
-    """The protected labels of each sensitive attribute."""
+    """The protected labels of each sensitive attribute, and the nodes with only such leaves below them."""
     owners: Codes | None
     """With trips, the number of each trip's person; None where every person has one sequence."""
     regions: Regions | None
