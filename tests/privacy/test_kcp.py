@@ -329,8 +329,8 @@ def test_a_leaf_that_nobody_has_counts_among_what_is_below_a_node():
     tree = {"infectious": ["042", "0421"], "other": ["gout", "cold"]}
     table = diagnoses({"042": 3, "gout": 7}, Protect(prefix=("042",)), tree)
     assert KCPPrivacy(k=2, c=0.9, p=1).check(table).achieved == {"k": 7, "c": 0.3}
-    assert table.protected == {"ill": {"042", "infectious"}}
-    assert diagnoses({"042": 3, "gout": 7}, "all", tree).protected["ill"] == {
+    assert table.protected_nodes == {"ill": {"042", "infectious"}}
+    assert diagnoses({"042": 3, "gout": 7}, "all", tree).protected_nodes["ill"] == {
         "042",
         "infectious",
         "gout",

@@ -25,7 +25,7 @@ from sequester.data.trajectories import (
     split_by_column,
     split_by_gap,
 )
-from sequester.data.values import find_protected, read_labels, with_protected_nodes
+from sequester.data.values import find_protected, read_labels
 from sequester.errors import ParameterError, SchemaError
 from sequester.hierarchies.labels import quoted
 
@@ -108,7 +108,6 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
     labels = read_labels(frame, attributes, schema, rows, problems)
     protected = find_protected(schema, labels, problems)
     hierarchies = bind(frame, schema, labels, rows, problems)
-    protected = with_protected_nodes(protected, schema, hierarchies)
 
     can_sort = person is not None and not person.null_count()
     can_sort &= not when.null_count() if when is not None else schema.person == ROW

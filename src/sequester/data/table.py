@@ -11,6 +11,7 @@ import numpy as np
 from sequester.data.glance import glance
 from sequester.data.intake import as_polars, take_in
 from sequester.data.sequences import Sequences
+from sequester.data.values import with_protected_nodes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -67,7 +68,7 @@ class EventTable:
     hierarchies: dict[str, Hierarchy]
     """The bound hierarchy of each attribute that has one."""
     protected: dict[str, frozenset[str]]
-    """The protected labels of each sensitive attribute, and the nodes with only such leaves below them."""
+    """The protected labels of each sensitive attribute."""
     owners: Codes | None
     """With trips, the number of each trip's person; None where every person has one sequence."""
     regions: Regions | None
@@ -79,6 +80,11 @@ class EventTable:
         intake = take_in(as_polars(frame), schema)
         for name in intake.__slots__:
             object.__setattr__(self, name, getattr(intake, name))
+
+    @property
+    def protected_nodes(self) -> dict[str, frozenset[str]]:
+        """The protected labels of each sensitive attribute, and nodes with only such leaves below them."""
+        return with_protected_nodes(self.protected, self.schema, self.hierarchies)
 
     @property
     def n_persons(self) -> int:

@@ -114,10 +114,10 @@ class Axes:
     @classmethod
     def of(cls, table: EventTable) -> Axes:
         """Number the items of a table's quasi-identifiers."""
-        each, first = [], 0
+        each, first, protected = [], 0, table.protected_nodes
         for name in table.schema.quasi:
             tree = table.hierarchies[name]
-            is_secret = np.append(secret_nodes(table, name, table.protected), False)
+            is_secret = np.append(secret_nodes(table, name, protected), False)
             each.append(Axis(name, tree, first, is_secret))
             first += len(tree) + 1
         return cls(tuple(each))
