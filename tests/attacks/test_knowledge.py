@@ -271,3 +271,22 @@ def test_pattern_documents_name_values_only_where_there_are_any():
     telling = exposure.to_json()["confidence"]["worst"][0]
     assert telling == {"items": ["q0=a0"], "persons": 1, "value": "s=H", "confidence": 1.0}
     assert replace(exposure, confidence=None).to_json()["confidence"] is None
+
+
+def test_a_person_who_is_alone_among_many_is_shown_whoever_is_drawn():
+    rows = ["ab"] * 400 + ["ba"] * 400 + ["abc"]
+    found = {
+        each.known: each for each in expose(symbols(rows), known=2, kinds=["ordered"], exact=50, targets=20)
+    }
+    assert found[1].worst[0].items == ("c",)
+    assert found[1].worst[0].persons == 1
+    # Nobody of those who were drawn is alone.
+    assert (found[1].targets, found[1].unique.value) == (20, 0.0)
+
+
+def test_a_rare_protected_value_is_looked_at_whoever_is_drawn():
+    persons = [[("a0",)]] * 500 + [[("b0",)]] * 4
+    values = [["x"]] * 500 + [["H"]] * 3 + [["x"]]
+    (found,) = expose(table_of(persons, values), known=1, kinds=["ordered"], exact=50, targets=20)
+    assert found.confidence.largest == 0.75
+    assert found.confidence.targets == 0

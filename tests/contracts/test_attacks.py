@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -38,3 +39,40 @@ def test_the_measured_risk_stays_within_what_is_claimed(method, judge, make, row
     assert [str(risk) for risk in risks if not risk.is_within] == []
     if isinstance(release.model, BOUNDED) and getattr(release.model, "strict", True):
         assert any(risk.bound is not None for risk in risks)
+
+
+# rare values, which a random draw of targets hardly ever meets
+
+RARE = [st.text("ab", min_size=1, max_size=3), st.text("abcd", min_size=1, max_size=3)]
+
+
+@st.composite
+def rows_with_rare_letters(draw):
+    """Many persons with a and b, and a few with c and d, of which c is protected where letters can be."""
+    common, rare = (draw(st.lists(each, min_size=1, max_size=5)) for each in RARE)
+    return [*(row for row in common for _ in range(draw(st.integers(5, 30)))), *rare, "c", "c", "d"]
+
+
+def protect_the_letter_c(rows):
+    """Letters are quasi-identifiers and sensitive: late are c, which is protected, and d."""
+    events = [(f"p{n}", place, letter) for n, row in enumerate(rows) for place, letter in enumerate(row)]
+    tree = sq.Hierarchy.from_tree({"early": ["a", "b"], "late": ["c", "d"]})
+    return sq.EventTable(
+        pl.DataFrame(events, schema=["user", "step", "letter"], orient="row"),
+        sq.Schema(person="user", order="step", quasi={"letter": tree}, sensitive={"letter": ["c"]}),
+    )
+
+
+@pytest.mark.parametrize(("method", "judge", "make"), CASES)
+@settings(max_examples=max(settings.default.max_examples // 15, 1))
+@given(rows=rows_with_rare_letters())
+@pytest.mark.filterwarnings("ignore::sequester.errors.SequesterWarning")
+def test_the_measured_risk_of_rare_values_stays_within_what_is_claimed(method, judge, make, rows):
+    has_quasi = isinstance(method.model(), (KCPPrivacy, KCPrivacy))
+    table = (protect_the_letter_c if has_quasi else make)(rows)
+    try:
+        release = method.apply(table, seed="a sentence that nobody guesses")
+    except UnattainableError:
+        return
+    risks = sq.attack(release, original=table, known=(1, 2), targets=10, engine=ENGINE)
+    assert [str(risk) for risk in risks if not risk.is_within] == []

@@ -4,8 +4,10 @@ A table is a list of persons, a person a list of events in order, an event a pai
 to label, and the values, sensitive attribute to the set of labels that the event has of it. A tree is a
 mapping of every label but the root ``*`` to the label above it.
 
-An item is a pair (quasi-identifier, label); a g-sequence is a tuple of events, each a tuple of items in the
-order of the quasi-identifiers, at most one item of each. Its length is its number of items.
+An item is a pair (quasi-identifier, label): a cell has its label and every label above it. In a column that
+is sensitive, too, protected labels are no items, and what is above them is. Which inner labels have nothing
+but protected leaves below them is for ``protect`` to say. A g-sequence is a tuple of events, each a tuple of
+items in the order of the quasi-identifiers, at most one item of each. Its length is its number of items.
 """
 
 from __future__ import annotations
@@ -36,12 +38,14 @@ class Table:
         return [cells[quasi] for person in self.persons for cells, _ in person]
 
     def is_knowledge(self, quasi, label):
-        """A protected value is what somebody wants to learn, not what they know."""
-        return label not in self.protect.get(self.both.get(quasi), ())
+        """A protected value is what somebody wants to learn, not what they know.
 
-    def known(self, quasi):
-        """The labels of a column that are knowledge."""
-        return {label for label in self.column(quasi) if self.is_knowledge(quasi, label)}
+        A protected node that has an unprotected value at it or below it is knowledge all the same.
+        """
+        protected = self.protect.get(self.both.get(quasi), ())
+        return label not in protected or any(
+            each not in protected and label in above(self.trees[quasi], each) for each in self.column(quasi)
+        )
 
 
 def above(tree, label):
@@ -51,6 +55,17 @@ def above(tree, label):
         found.append(label)
         label = tree[label]
     return found
+
+
+def with_nodes(tree, protected):
+    """The protected leaves, and the inner labels that have nothing but such leaves below them."""
+    leaves = set(tree) - set(tree.values())
+    inner = {
+        label
+        for label in set(tree) - leaves
+        if all(leaf in protected for leaf in leaves if label in above(tree, leaf))
+    }
+    return set(protected) | inner
 
 
 def depth(tree, label):
@@ -63,9 +78,7 @@ def items(table, cells):
     found = []
     for quasi, tree in table.trees.items():
         label = cells[quasi]
-        if not table.is_knowledge(quasi, label):
-            continue
-        found += [(quasi, each) for each in above(tree, label)]
+        found += [(quasi, each) for each in above(tree, label) if table.is_knowledge(quasi, each)]
         if label == ROOT and table.stars == "counted" and set(table.column(quasi)) != {ROOT}:
             found.append((quasi, ROOT))
     return found
@@ -89,7 +102,7 @@ def stands_at(table, quasi, label, level):
     tree = table.trees[quasi]
     if label == ROOT or depth(tree, label) == level:
         return True
-    below = [each for each in table.known(quasi) if each != label and label in above(tree, each)]
+    below = [each for each in table.column(quasi) if each != label and label in above(tree, each)]
     return depth(tree, label) < level and not below
 
 

@@ -87,7 +87,8 @@ def tables(draw, *, most_quasi=3, most_events=3, most_persons=6):
     both = {}
     if draw(st.integers(0, 3)) == 0:
         both = {"Q0": "Q0"}
-        protect["Q0"] = (draw(st.sampled_from(sorted(forest["Q0"]))),)
+        chosen = st.sets(st.sampled_from(sorted(forest["Q0"])), min_size=1, max_size=3)
+        protect["Q0"] = tuple(sorted(draw(chosen)))
         persons = [[(shown, {**held, "Q0": {shown["Q0"]}}) for shown, held in person] for person in persons]
     levels = draw(st.sampled_from(["same", "mixed"]))
     stars = draw(st.sampled_from(["counted", "ignored"]))

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from oracles import kcp as oracle
 from oracles.kcp import Table
 from privacy.releases import event_table, tables
+from sequester.data.protect import Protect
 from sequester.data.schema import Schema, Sensitive
 from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
@@ -259,9 +260,95 @@ def test_a_protected_value_of_a_quasi_identifier_is_not_known():
     cells = ["HIV", "flu", "flu", "injury", "injury"]
     persons = [[({"ill": label}, {"ill": {label}})] for label in cells]
     table = Table(persons, {"ill": tree}, {"ill": ("HIV",)}, both={"ill": "ill"})
-    assert told(check(table, 2, 0.2, 1)) == (True, {"k": 2, "c": 0.2}, 0, [])
+    assert told(check(table, 2, 0.5, 1)) == (True, {"k": 2, "c": 1 / 3}, 0, [])
     known = Table(persons, {"ill": tree})
     assert check(known, 2, 1, 1).achieved["k"] == 1
+
+
+def test_what_is_above_a_protected_value_is_known():
+    # The infectious are three, and one of them has HIV.
+    tree = {"infection": "*", "HIV": "infection", "flu": "infection", "injury": "*"}
+    cells = ["HIV", "flu", "flu", "injury", "injury"]
+    persons = [[({"ill": label}, {"ill": {label}})] for label in cells]
+    table = Table(persons, {"ill": tree}, {"ill": ("HIV",)}, both={"ill": "ill"})
+    infection = ((("ill", "infection"),),)
+    assert told(check(table, 2, 0.3, 1)) == (
+        False,
+        {"k": 2, "c": 1 / 3},
+        1,
+        [(infection, 3, ("ill", "HIV"), 1)],
+    )
+
+
+DIAGNOSES = {"infectious": {"STD": ["HIV", "syphilis"], "flu": {}}, "other": ["gout", "cold"]}
+
+
+def diagnoses(counts, protect, tree=DIAGNOSES, **others):
+    """So many persons with each diagnosis, which is a quasi-identifier and sensitive."""
+    labels = [label for label, n_persons in counts.items() for _ in range(n_persons)]
+    frame = pl.DataFrame({"who": range(len(labels)), "n": 1, "ill": labels})
+    roles = {"quasi": {"ill": Hierarchy.from_tree(tree)}, "sensitive": {"ill": protect}}
+    return EventTable(frame, Schema(person="who", order="n", **roles, **others))
+
+
+def test_a_rare_protected_value_below_a_coarse_node_is_found_among_many():
+    tree = {"infectious": ["HIV", "flu"], "other": ["gout", "cold"]}
+    table = diagnoses({"flu": 5, "HIV": 20, "gout": 30_000, "cold": 30_000}, ["HIV"], tree)
+    verdict = KCPPrivacy(k=5, c=0.5, p=1).check(table)
+    assert not verdict
+    assert list(map(str, verdict.witnesses)) == ["ill = infectious: ill = HIV for 20 of 25 persons"]
+
+
+@pytest.mark.parametrize(
+    ("protect", "achieved", "known"),
+    [
+        # Every leaf of other is protected.
+        (["gout", "cold"], {"k": 1, "c": 4 / 15}, {"flu", "HIV", "syphilis", "STD", "infectious"}),
+        # Every leaf of STD is protected, and not every one of infectious.
+        (["HIV", "syphilis"], {"k": 3, "c": 3 / 8}, {"flu", "infectious", "gout", "cold", "other"}),
+        # One of them is not.
+        (["HIV"], {"k": 1, "c": 3 / 4}, {"flu", "syphilis", "STD", "infectious", "gout", "cold", "other"}),
+        # Every leaf of infectious is, at whatever depth.
+        (["HIV", "syphilis", "flu"], {"k": 3, "c": 4 / 15}, {"gout", "cold", "other"}),
+    ],
+)
+def test_a_node_is_knowledge_unless_every_leaf_below_it_is_protected(protect, achieved, known):
+    table = diagnoses({"HIV": 3, "syphilis": 1, "flu": 4, "gout": 4, "cold": 3}, protect)
+    found = KCPPrivacy(k=2, c=1, p=1).check(table).achieved
+    every = KCPPrivacy(k=100, c=1, p=1).check(table)
+    shown = {item for each in every.witnesses for event in each.events for _, item in event}
+    assert shown <= known
+    assert (found, every.violations) == (achieved, len(known) + 1)
+
+
+def test_a_leaf_that_nobody_has_counts_among_what_is_below_a_node():
+    tree = {"infectious": ["HIV", "flu"], "other": ["gout", "cold"]}
+    table = diagnoses({"HIV": 3, "gout": 7}, ["HIV"], tree)
+    assert KCPPrivacy(k=2, c=0.9, p=1).check(table).achieved == {"k": 3, "c": 1.0}
+    # All values that begin so are protected, those included that do not occur; then nothing is known.
+    tree = {"infectious": ["042", "0421"], "other": ["gout", "cold"]}
+    table = diagnoses({"042": 3, "gout": 7}, Protect(prefix=("042",)), tree)
+    assert KCPPrivacy(k=2, c=0.9, p=1).check(table).achieved == {"k": 7, "c": 0.3}
+    assert table.protected_nodes == {"ill": {"042", "infectious"}}
+    assert diagnoses({"042": 3, "gout": 7}, "all", tree).protected_nodes["ill"] == {
+        "042",
+        "infectious",
+        "gout",
+        "other",
+    }
+
+
+def test_a_release_does_not_show_which_leaves_there_were():
+    # Those with flu are suppressed: what lies below infectious is HIV alone, and it is known all the same.
+    frame = pl.DataFrame({"person": range(10), "order": 1, "ill": ["HIV"] * 3 + ["*"] * 3 + ["gout"] * 4})
+    tree = Hierarchy.from_tree({"infectious": ["HIV"], "other": ["gout"]})
+    schema = Schema(
+        person="person", order="order", quasi={"ill": tree}, sensitive={"ill": ["HIV"]}, released=True
+    )
+    table = EventTable(frame, schema)
+    assert KCPPrivacy(k=2, c=0.5, p=1, protect={"ill": ["HIV"]}).check(table).achieved == {"k": 3, "c": 1.0}
+    both = {"ill": ["HIV", "infectious"]}
+    assert KCPPrivacy(k=2, c=0.5, p=1, protect=both).check(table).achieved == {"k": 3, "c": 0.3}
 
 
 def test_several_attributes_are_protected_each_on_its_own():

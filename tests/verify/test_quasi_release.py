@@ -117,8 +117,8 @@ def test_a_release_is_assembled_with_what_the_table_protects():
     release = assembled(MODEL)
     assert release.frame.columns == ["person", "order", "ZIP", "stay", "ill", "D1", "D2", "ward"]
     assert release.verdict.holds
-    # Only two of the three have a first visit for an infection that is not HIV.
-    assert release.verdict.achieved == {"k": 2, "c": 1 / 3}
+    # All three have a first visit for an infection, and that of one is HIV.
+    assert release.verdict.achieved == {"k": 3, "c": 1 / 3}
     assert release.model.claim() == {
         "k": 2,
         "c": 0.5,
@@ -134,16 +134,16 @@ def test_a_release_is_assembled_with_what_the_table_protects():
 
 def test_a_release_that_breaks_its_promise_is_named_in_plain_words():
     with pytest.raises(InternalError) as broken:
-        assembled(KCPPrivacy(k=3, c=0.5, p=2))
+        assembled(KCPPrivacy(k=2, c=0.3, p=2))
     assert str(broken.value) == (
-        "by hand made a release that breaks its promise: stay = short, ill = infection: 2 persons"
+        "by hand made a release that breaks its promise: nothing known: Disease = HIV for 1 of 3 persons"
     )
 
 
 def test_an_honest_release_holds(folder):
     found = verify(folder)
     assert found.holds
-    assert dict(found.achieved) == {"k": 2, "c": 1 / 3}
+    assert dict(found.achieved) == {"k": 3, "c": 1 / 3}
     assert verify(folder, original=original()).holds
     claim = json.loads((folder / "certificate.json").read_bytes())["claim"]
     assert claim["parameters"]["protect"] == {"Disease": ["HIV"], "ill": ["HIV"]}
@@ -154,11 +154,13 @@ def test_an_honest_release_holds(folder):
 def test_one_person_less_is_caught_behind_new_hashes(folder):
     frame = pl.read_parquet(folder / "events.parquet")
     known = frame.filter((pl.col("order") == 1) & (pl.col("ill") == "infection"))["person"]
-    replace_table(folder, frame.filter(pl.col("person") != known[0]))
+    # One of those with an infection that is not HIV has something else: two are left, and one has HIV.
+    gone = (pl.col("person") == known[0]) & (pl.col("order") == 1)
+    replace_table(folder, frame.with_columns(ill=pl.when(gone).then(pl.lit("*")).otherwise("ill")))
     found = verify(folder)
     assert not found
     assert found.achieved == {"k": 1, "c": 0.5}
-    assert found.lines[0] == "stay = short, ill = infection: 1 person"
+    assert found.lines[0] == "ill = *: 1 person"
     assert found.to_json()["witnesses"] == list(found.lines)
 
 

@@ -89,8 +89,18 @@ class Adversary(ABC):
     def _find(self, world: World) -> Found:
         return world.find(self.kind, self.known, shown=self.shown, narrowed=self.narrowed)
 
+    def _find_rarest(self, world: World) -> Found:
+        """Look for the pieces with the rarest items, which a random draw misses; for worst cases alone."""
+        return world.find(self.kind, self.known, shown=self.shown, narrowed=self.narrowed, rarest=True)
+
     def _risk(
-        self, world: World, found: Found, shares: tuple[Share, Share, Share], *, baseline: float
+        self,
+        world: World,
+        found: Found,
+        shares: tuple[Share, Share, Share],
+        *,
+        baseline: float,
+        rarest: Found | None = None,
     ) -> Risk:
         """Put together what was achieved against original, release and control."""
         raw, release, control = shares
@@ -103,6 +113,6 @@ class Adversary(ABC):
             name=self.name,
             kind=self.kind,
             known=self.known,
-            targets=len(found.release.pieces),
+            targets=sum(len(each.release.pieces) for each in (found, rarest) if each is not None),
             control_of=world.control_of,
         )

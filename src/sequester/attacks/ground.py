@@ -43,7 +43,7 @@ class Ground:
     depth: Codes
     """Node to its steps from the root."""
     is_item: Mask
-    """Nodes that somebody may know: no root, and no protected value."""
+    """Nodes that somebody may know: no root, no protected value, and none with only such leaves below it."""
     kernel: Trees
     """What matching needs."""
     names: Names
@@ -85,7 +85,7 @@ class Ground:
             starts,
             joined("parent"),
             depth,
-            (depth > 0) & (value_of < 0),
+            (depth > 0) & (value_of < 0) & ~_is_secret(original, columns, trees),
             kernel,
             names,
             value_of,
@@ -176,3 +176,13 @@ def _protected(
             for label in tree.labels
         ]
     return np.array(values, np.int32)
+
+
+def _is_secret(original: EventTable, columns: tuple[str, ...], trees: tuple[Hierarchy, ...]) -> Mask:
+    """Mark the nodes that have nothing but protected leaves below them."""
+    protected = original.protected_nodes
+    marks: list[bool] = []
+    for column, tree in zip(columns, trees, strict=True):
+        own = [protected[name] for name, each in original.schema.sensitive.items() if column in each.columns]
+        marks += [any(label in labels for labels in own) for label in tree.labels]
+    return np.array(marks, np.bool_)

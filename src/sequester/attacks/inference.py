@@ -9,7 +9,7 @@ import numpy as np
 
 from sequester.attacks.adversary import Adversary
 from sequester.attacks.crowds import Windows, find_crowds, without_told
-from sequester.attacks.risk import largest_of, mean_of
+from sequester.attacks.risk import larger_of, largest_of, mean_of
 from sequester.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -35,10 +35,11 @@ class Inference(Adversary):
     """Somebody knows a few items of a person, and reads off what those have in common whom they fit.
 
     ``confidence`` is the largest share of candidates with one protected value, ``at_risk`` with any: how sure
-    one can become of somebody. ``guess`` is the mean share of candidates who have a value that the target
-    really has, over the targets with one; its baseline is the mean of the same shares among everybody, and
-    what lies above it is what the release tells (skewness). ``group`` is the same for values of the same
-    group of similar ones, ``close`` for numbers that differ little from the target's.
+    one can become of somebody. Both try the rarest items, too, beside those drawn at random. ``guess`` is the
+    mean share of candidates who have a value that the target really has, over the targets with one; its
+    baseline is the mean of the same shares among everybody, and what lies above it is what the release tells
+    (skewness). ``group`` is the same for values of the same group of similar ones, ``close`` for numbers that
+    differ little from the target's.
     """
 
     measures: ClassVar[tuple[str, ...]] = get_args(InferenceMeasure)
@@ -54,9 +55,15 @@ class Inference(Adversary):
             msg = "original must have protected values, there are none"
             raise ParameterError(msg)
         found = self._find(world)
-        measure = self._largest if self.measure in ("confidence", "at_risk") else self._mean
+        is_largest = self.measure in ("confidence", "at_risk")
+        measure = self._largest if is_largest else self._mean
         (raw, _), (release, baseline), (control, _) = (measure(world, each) for each in found)
-        return self._risk(world, found, (raw, release, control), baseline=baseline)
+        if not is_largest:
+            return self._risk(world, found, (raw, release, control), baseline=baseline)
+        rarest = self._find_rarest(world)
+        others = [measure(world, each)[0] for each in rarest]
+        shares = larger_of(raw, others[0]), larger_of(release, others[1]), larger_of(control, others[2])
+        return self._risk(world, found, shares, baseline=baseline, rarest=rarest)
 
     def _groups(self) -> Mapping[str, str] | None:
         return self.groups

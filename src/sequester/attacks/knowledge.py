@@ -61,7 +61,9 @@ def expose(
     """Find what somebody who knows 1, 2, ... `known` items of a person can do, for every kind of knowledge.
 
     Up to `exact` persons everybody is a target, and shares are exact. Of more persons `targets` are drawn by
-    the seed; what could be known of each is counted among everybody, and shares come with an interval.
+    the seed; what could be known of each is counted among everybody, and shares come with an interval. As
+    many persons with the rarest items and protected values are looked at beside them: they are in no share,
+    and in what is worst.
 
     Examples
     --------
@@ -84,12 +86,13 @@ def expose(
     kinds = kinds_of(table) if kinds is None else tuple(kinds)
     items = Items.of(table)
     persons = _draw(table.n_persons, exact, targets, seed)
+    others = _with_the_rarest(items, targets) if len(persons) < table.n_persons else None
     engine = engine or LocalEngine()
     found: list[Exposure] = []
     for place, kind in enumerate(kinds):
         within = part(progress, place / len(kinds), (place + 1) / len(kinds))
         within(0.0, f"counting crowds ({kind})")
-        search = Search(Units.of(items, kind), persons, known=known, bounds=BOUNDS)
+        search = Search(Units.of(items, kind), persons, known=known, bounds=BOUNDS, others=others)
         for size in range(1, known + 1):
             search.run(
                 size,
@@ -106,6 +109,19 @@ def _draw(n_persons: int, exact: int, targets: int, seed: str) -> Counts:
     if n_persons <= max(exact, targets):
         return np.arange(n_persons)
     return np.sort(generator("inspect", seed).choice(n_persons, targets, replace=False))
+
+
+def _with_the_rarest(items: Items, targets: int) -> Counts:
+    """List persons with the rarest items, and with the rarest protected values, at most about so many."""
+    found = []
+    for codes, offsets in ((items.codes, items.offsets), (items.values, items.value_offsets)):
+        often = np.bincount(codes)
+        order = np.argsort(often, kind="stable")
+        is_rare = np.zeros(len(often), np.bool_)
+        is_rare[order[np.cumsum(often[order]) <= targets // 2]] = True
+        before = np.concatenate([[0], np.cumsum(is_rare[codes])])
+        found.append(np.flatnonzero(np.diff(before[offsets])))
+    return np.unique(np.concatenate(found))
 
 
 def _sum_up(search: Search, items: Items, kind: Kind, size: int, share: Callable[..., Share]) -> Exposure:

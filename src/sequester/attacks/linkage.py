@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 import numpy as np
 
 from sequester.attacks.adversary import Adversary
-from sequester.attacks.risk import largest_of, mean_of, median_of, share_of
+from sequester.attacks.risk import larger_of, largest_of, mean_of, median_of, share_of
 
 if TYPE_CHECKING:
     from sequester._typing import Counts
@@ -29,8 +29,9 @@ class Linkage(Adversary):
     knows that the target is in the release and takes any candidate: ``prosecutor`` is their largest chance,
     one over the fewest candidates. The journalist does not know that, so that whoever fits in the original
     may be the target, too. The marketer looks for everybody: ``marketer`` is the mean chance, and the share
-    that is expected to be found. All suppose that the target is among the candidates, which can only be worse
-    than it is.
+    that is expected to be found. Prosecutor and journalist try the rarest items, too, beside those drawn at
+    random, on which all estimates rest. All suppose that the target is among the candidates, which can only
+    be worse than it is.
 
     Examples
     --------
@@ -55,9 +56,14 @@ class Linkage(Adversary):
     def judge(self, world: World) -> Risk:
         """Look in a world that is ready."""
         found = self._find(world)
-        shares = (self._measure(found.raw), self._measure(found.release), self._measure(found.control))
+        rarest = self._find_rarest(world) if self.measure in ("prosecutor", "journalist") else None
+        raw, release, control = map(self._measure, found)
+        if rarest is not None:
+            others = [self._measure(each) for each in rarest]
+            raw, release, control = map(larger_of, (raw, release, control), others)
+        shares = raw, release, control
         chance = self._chance(max(found.release.evidence.n_persons, 1))
-        return self._risk(world, found, shares, baseline=chance)
+        return self._risk(world, found, shares, baseline=chance, rarest=rarest)
 
     def _chance(self, n_persons: int) -> float:
         """Give the risk of somebody to whom everybody is a candidate."""

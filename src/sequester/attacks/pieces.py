@@ -33,6 +33,8 @@ PieceKind = Literal[
     "released",
 ]
 """How the items of a piece hang together; see `draw`."""
+COARSER: tuple[PieceKind, ...] = ("generalized", "mixed")
+"""The kinds whose items may be known less precisely than they are."""
 BEYOND: tuple[PieceKind, ...] = ("kept", "released")
 """The kinds that need tables in which kept columns are coded."""
 _TRIES = 8
@@ -70,7 +72,7 @@ def kinds_for(table: EventTable, ground: Ground) -> tuple[PieceKind, ...]:
         "generalized": any(tree.height > 1 for tree in ground.trees[: ground.n_open]),
         "mixed": any(tree.height > 1 for tree in ground.trees[: ground.n_open]),
         "gaps": table.times is not None,
-        "sensitive": bool(_VALUES["sensitive"](ground).any()),
+        "sensitive": bool(VALUES["sensitive"](ground).any()),
         "protected": any(
             label in table.protected[attribute]
             for attribute, sensitive in table.schema.sensitive.items()
@@ -108,9 +110,9 @@ def draw_targets(
 
 def concerned(kind: PieceKind, table: EventTable, cells: Codes, ground: Ground) -> Counts:
     """List the persons, or trips, of whom a piece of the kind can be true: those who have such a value."""
-    if kind not in _VALUES:
+    if kind not in VALUES:
         return np.arange(table.n_persons)
-    wanted, n_columns = _VALUES[kind](ground)[cells], cells.shape[1]
+    wanted, n_columns = VALUES[kind](ground)[cells], cells.shape[1]
     before = np.concatenate([[0], np.cumsum(wanted.ravel())])
     return np.flatnonzero(np.diff(before[table.person_offsets * n_columns]))
 
@@ -141,11 +143,13 @@ def draw(
 
     The pieces of `strangers` have each item of another event of the table, whoever's it is.
     """
-    return _DRAWS[kind](_Draw(kind, known, persons, table, cells, ground, rng, strangers))
+    return _DRAWS[kind](Draw(kind, known, persons, table, cells, ground, rng, strangers))
 
 
 @dataclass(frozen=True, slots=True)
-class _Draw:
+class Draw:
+    """Whose pieces are drawn, and from what."""
+
     kind: PieceKind
     known: int
     persons: Counts
@@ -153,7 +157,7 @@ class _Draw:
     cells: Codes
     ground: Ground
     rng: np.random.Generator
-    strangers: bool
+    strangers: bool = False
 
     @property
     def starts(self) -> Counts:
@@ -165,13 +169,20 @@ class _Draw:
         """How many events each person has."""
         return self.table.person_offsets[self.persons + 1] - self.starts
 
-    def pieces(self, events: Counts, columns: Counts) -> Pieces:
-        """Take the cells of the events, counted within the person, and columns; -1 where there is none."""
+    def pieces(self, events: Counts, columns: Counts, depths: Counts | None = None) -> Pieces:
+        """Take the cells of the events, counted within the person, and columns; -1 where there is none.
+
+        `depths` says how coarse each item is known. What is above a protected value is an
+        item, and the value itself is none.
+        """
         is_there = events >= 0
         at = np.where(is_there, self.starts[:, None] + events, 0)
         if self.strangers:
             at = self.rng.integers(0, len(self.cells), at.shape)
-        nodes = np.where(is_there, self.cells[at, columns], -1)
+        shown = self.cells[at, columns]
+        if depths is not None:
+            shown = self.ground.lift(shown, depths)
+        nodes = np.where(is_there, shown, -1)
         nodes[is_there] = np.where(self.ground.is_item[nodes[is_there]], nodes[is_there], -1)
         days = np.zeros(nodes.shape, np.int64)
         if self.kind == "gaps":
@@ -219,17 +230,17 @@ def distinct_draws(sizes: Counts, n_draws: int, rng: np.random.Generator) -> Cou
     return np.where(drawn == np.iinfo(np.int64).max, -1, drawn)
 
 
-def _ordered(task: _Draw, n_items: int) -> Pieces:
+def _ordered(task: Draw, n_items: int) -> Pieces:
     return task.pieces(distinct_draws(task.lengths, n_items, task.rng), task.some_columns(n_items))
 
 
-def _anywhere(task: _Draw, n_items: int) -> Pieces:
+def _anywhere(task: Draw, n_items: int) -> Pieces:
     n_columns = task.ground.n_open
     drawn = distinct_draws(task.lengths * n_columns, n_items, task.rng)
     return task.pieces(np.where(drawn < 0, -1, drawn // n_columns), drawn % n_columns)
 
 
-def _consecutive(task: _Draw) -> Pieces:
+def _consecutive(task: Draw) -> Pieces:
     n_items = np.minimum(task.known, task.lengths)
     first = task.rng.integers(0, task.lengths - n_items + 1)
     places = np.arange(task.known)
@@ -237,19 +248,19 @@ def _consecutive(task: _Draw) -> Pieces:
     return task.pieces(events, task.some_columns(task.known))
 
 
-def _event(task: _Draw) -> Pieces:
+def _event(task: Draw) -> Pieces:
     n_columns = np.full(len(task.persons), task.ground.n_open)
     return _of_one_event(task, distinct_draws(n_columns, task.known, task.rng))
 
 
-def _kept(task: _Draw) -> Pieces:
+def _kept(task: Draw) -> Pieces:
     ground = task.ground
     n_kept = len(ground.columns) - ground.n_covered
     columns = distinct_draws(np.full(len(task.persons), n_kept), task.known, task.rng)
     return _of_one_event(task, np.where(columns < 0, -1, columns + ground.n_covered))
 
 
-def _released(task: _Draw) -> Pieces:
+def _released(task: Draw) -> Pieces:
     ground = task.ground
     n_columns = len(ground.columns)
     first = task.rng.integers(ground.n_open, n_columns, (len(task.persons), 1))
@@ -258,31 +269,35 @@ def _released(task: _Draw) -> Pieces:
     return _of_one_event(task, np.concatenate([first, others], axis=1)[:, : task.known])
 
 
-def _of_one_event(task: _Draw, columns: Counts) -> Pieces:
+def _of_one_event(task: Draw, columns: Counts) -> Pieces:
     """Take the cells of one event of each person; -1 is no column."""
     event = task.rng.integers(0, task.lengths)
     return task.pieces(np.where(columns < 0, -1, event[:, None]), np.maximum(columns, 0))
 
 
-def _generalized(task: _Draw) -> Pieces:
+def _generalized(task: Draw) -> Pieces:
     """Lift ordered items: those of one attribute to one level, or with ``mixed`` each to its own."""
-    pieces = _ordered(task, task.known)
-    ground, nodes = task.ground, pieces.nodes
-    heights = np.array([tree.height for tree in ground.trees])
-    columns = ground.kernel.column[np.maximum(nodes, 0)].astype(np.int64)
+    events, columns = distinct_draws(task.lengths, task.known, task.rng), task.some_columns(task.known)
+    return task.pieces(events, columns, some_depths(task, columns))
+
+
+def some_depths(task: Draw, columns: Counts) -> Counts:
+    """Draw how coarse each item is known: one attribute at one level, or with ``mixed`` each item apart."""
+    heights = np.array([tree.height for tree in task.ground.trees])
+    depths: Counts
     if task.kind == "mixed":
-        own = task.rng.integers(1, heights[columns] + 1)
+        depths = task.rng.integers(1, heights[columns] + 1)
     else:
-        depths = task.rng.integers(1, heights + 1, (len(pieces), len(heights)))
-        own = np.take_along_axis(depths, columns, 1)
-    return replace(pieces, nodes=np.where(nodes < 0, -1, ground.lift(np.maximum(nodes, 0), own)))
+        by_column = task.rng.integers(1, heights + 1, (len(task.persons), len(heights)))
+        depths = np.take_along_axis(by_column, columns, 1)
+    return depths
 
 
-def _count(task: _Draw) -> Pieces:
+def _count(task: Draw) -> Pieces:
     return replace(_ordered(task, task.known - 1), n_events=task.lengths.astype(np.int32))
 
 
-def _negative(task: _Draw) -> Pieces:
+def _negative(task: Draw) -> Pieces:
     """Add the value of somebody's event, or something above it, that the person never had."""
     pieces = _ordered(task, task.known - 1)
     ground, rng = task.ground, task.rng
@@ -299,10 +314,10 @@ def _negative(task: _Draw) -> Pieces:
     return replace(pieces, never=never)
 
 
-def _with_value(task: _Draw) -> Pieces:
+def _with_value(task: Draw) -> Pieces:
     """Put a value of a sensitive column before items of any events."""
     pieces = _anywhere(task, task.known - 1)
-    is_wanted = _VALUES[task.kind](task.ground)
+    is_wanted = VALUES[task.kind](task.ground)
     n_columns = task.cells.shape[1]
     wanted = np.flatnonzero(is_wanted[task.cells].ravel())
     # What is known of a stranger is somebody else's.
@@ -323,14 +338,14 @@ def _with_value(task: _Draw) -> Pieces:
     )
 
 
-_VALUES: dict[str, Callable[[Ground], Mask]] = {
+VALUES: dict[str, Callable[[Ground], Mask]] = {
     "sensitive": lambda ground: (
         ground.is_item & (ground.kernel.column >= ground.n_open) & (ground.kernel.column < ground.n_covered)
     ),
     "protected": lambda ground: ground.value_of >= 0,
 }
 """The nodes that the first item of a piece is one of, by kind."""
-_DRAWS: dict[PieceKind, Callable[[_Draw], Pieces]] = {
+_DRAWS: dict[PieceKind, Callable[[Draw], Pieces]] = {
     "anywhere": lambda task: _anywhere(task, task.known),
     "ordered": lambda task: _ordered(task, task.known),
     "consecutive": _consecutive,

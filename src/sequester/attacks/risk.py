@@ -154,6 +154,17 @@ def largest_of(values: npt.NDArray[np.float64]) -> Share:
     return Share(largest, (largest, 1.0))
 
 
+def larger_of(one: Share, other: Share) -> Share:
+    """Return the larger of two largest numbers that were met.
+
+    Examples
+    --------
+    >>> larger_of(Share(0.5, (0.5, 1.0)), Share(0.2, (0.2, 1.0)))
+    Share(value=0.5, interval=(0.5, 1.0))
+    """
+    return max(one, other, key=lambda each: each.value)
+
+
 def share_of(marked: npt.NDArray[np.bool_]) -> Share:
     """Estimate a share of all that could be drawn, with the exact interval."""
     return Share.drawn(int(marked.sum()), int(marked.size))

@@ -35,9 +35,21 @@ class Search:
     each other.
     """
 
-    def __init__(self, units: Units, persons: Counts, *, known: int, bounds: Sequence[int]) -> None:
+    def __init__(
+        self,
+        units: Units,
+        persons: Counts,
+        *,
+        known: int,
+        bounds: Sequence[int],
+        others: Counts | None = None,
+    ) -> None:
+        """Take the targets: `persons`, of whom shares are made, and `others`, who count for worst cases."""
         self.units = units
-        owners, self.n_drawn = np.unique(units.owner_of_person[persons], return_counts=True)
+        drawn = units.owner_of_person[persons]
+        owners = np.unique(drawn if others is None else np.append(drawn, units.owner_of_person[others]))
+        self.n_drawn: Counts = np.bincount(np.searchsorted(owners, drawn), minlength=len(owners))
+        """How often each target was drawn; none of the others was."""
         self.weights: Counts = units.weights[owners]
         """Persons who look like each target."""
         n_persons = int(units.weights.sum())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,9 +10,10 @@ import numpy as np
 from sequester.attacks.crowds import Windows, without_told
 from sequester.attacks.pieces import concerned, draw, draw_targets
 from sequester.attacks.protected import values_of
+from sequester.attacks.rarest import count_holders, draw_rarest
 
 if TYPE_CHECKING:
-    from sequester._typing import Codes, Offsets
+    from sequester._typing import Codes, Counts, Offsets
     from sequester.attacks.ground import Ground
     from sequester.attacks.pieces import PieceKind, Pieces
     from sequester.data.table import EventTable
@@ -32,6 +33,7 @@ class Source:
     """The protected values of all persons."""
     value_offsets: Offsets
     """Person ``i`` has the values ``value_offsets[i]`` to ``value_offsets[i + 1]``."""
+    _holders: list[Counts] = field(default_factory=list, repr=False)
 
     @classmethod
     def of(cls, table: EventTable, ground: Ground) -> Source:
@@ -60,6 +62,21 @@ class Source:
             ground=self.ground,
             rng=rng,
             strangers=strangers,
+        )
+
+    def draw_rarest(self, kind: PieceKind, known: int, targets: int, *, rng: np.random.Generator) -> Pieces:
+        """Take pieces with the rarest items that anybody has; see `rarest`."""
+        if not self._holders:
+            self._holders.append(count_holders(self.table, self.cells, self.ground))
+        return draw_rarest(
+            kind,
+            known,
+            targets,
+            table=self.table,
+            cells=self.cells,
+            ground=self.ground,
+            holders=self._holders[0],
+            rng=rng,
         )
 
     def windows(self, pieces: Pieces) -> Windows:

@@ -78,7 +78,7 @@ class World:
     engine: Engine | None
     """Runs the counting."""
     _evidence: dict[tuple[Place, bool, bool], Evidence] = field(default_factory=dict, repr=False)
-    _found: dict[tuple[PieceKind, int, bool, bool], Found] = field(default_factory=dict, repr=False)
+    _found: dict[tuple[PieceKind, int, bool, bool, bool], Found] = field(default_factory=dict, repr=False)
     _narrowing: list[Narrowing | None] = field(default_factory=list, repr=False)
 
     @classmethod
@@ -146,22 +146,44 @@ class World:
             self._evidence[place, timed, narrowed] = made
         return self._evidence[place, timed, narrowed]
 
-    def draw(self, kind: PieceKind, known: int, *, strangers: bool = False) -> Pieces:
-        """Draw pieces of persons of the original, or of strangers: who were held out, or do not exist."""
+    def draw(self, kind: PieceKind, known: int, *, strangers: bool = False, rarest: bool = False) -> Pieces:
+        """Draw pieces of persons of the original, or of strangers: who were held out, or do not exist.
+
+        With `rarest`, take the rarest items of those who are there instead of any at random.
+        """
         if known < 1:
             msg = f"known must be at least 1, got {known}"
             raise ParameterError(msg)
-        rng = generator(f"attack {kind} {known}", self.seed)
+        rng = generator(f"attack {kind} {known}{' rarest' * rarest}", self.seed)
+        if rarest:
+            source = self.inside if self.outside is None or not strangers else self.outside
+            return source.draw_rarest(kind, known, self.targets, rng=rng)
         if strangers and self.outside is not None:
             return self.outside.draw(kind, known, self.targets, rng=rng)
         return self.inside.draw(kind, known, self.targets, rng=rng, strangers=strangers)
 
-    def find(self, kind: PieceKind, known: int, *, shown: bool = False, narrowed: bool = False) -> Found:
-        """Look for pieces in all three, and count their targets' own values; `shown`: stars fit nothing."""
-        if (kind, known, shown, narrowed) not in self._found:
+    def find(
+        self,
+        kind: PieceKind,
+        known: int,
+        *,
+        shown: bool = False,
+        narrowed: bool = False,
+        rarest: bool = False,
+    ) -> Found:
+        """Look for pieces in all three, and count their targets' own values; `shown`: stars fit nothing.
+
+        Pieces are drawn at random, or are those with the `rarest` items.
+        """
+        key = kind, known, shown, narrowed, rarest
+        if key not in self._found:
             look = partial(find_crowds, ground=self.ground, shown=shown, engine=self.engine)
             show = partial(self.evidence, timed=kind == "gaps", narrowed=narrowed)
-            pieces, original, release = self.draw(kind, known), show("original"), show("release")
+            pieces, original, release = (
+                self.draw(kind, known, rarest=rarest),
+                show("original"),
+                show("release"),
+            )
             windows = self.inside.windows(pieces)
             raw = look(pieces, original, windows=windows)
 
@@ -171,7 +193,7 @@ class World:
             if self.outside is None:
                 control = trial(show("shuffled"))
             else:
-                others = self.draw(kind, known, strangers=True)
+                others = self.draw(kind, known, strangers=True, rarest=rarest)
                 theirs = self.outside.windows(others)
                 control = Trial(
                     others,
@@ -180,10 +202,8 @@ class World:
                     look(others, release, windows=theirs),
                     look(others, original, windows=theirs),
                 )
-            self._found[kind, known, shown, narrowed] = Found(
-                Trial(pieces, windows, original, raw, raw), trial(release), control
-            )
-        return self._found[kind, known, shown, narrowed]
+            self._found[key] = Found(Trial(pieces, windows, original, raw, raw), trial(release), control)
+        return self._found[key]
 
     def forget(self) -> None:
         """Let go of what was found; it can be found again."""

@@ -12,6 +12,7 @@ from sequester.data.glance import glance
 from sequester.data.intake import as_polars, take_in
 from sequester.data.sequences import Sequences
 from sequester.data.text import as_text, distinct_labels
+from sequester.data.values import with_protected_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,6 +86,11 @@ class EventTable:
         intake = take_in(as_polars(frame), schema)
         for name in intake.__slots__:
             object.__setattr__(self, name, getattr(intake, name))
+
+    @property
+    def protected_nodes(self) -> dict[str, frozenset[str]]:
+        """The protected labels of each sensitive attribute, and nodes with only such leaves below them."""
+        return with_protected_nodes(self.protected, self.schema, self.hierarchies)
 
     @property
     def n_persons(self) -> int:

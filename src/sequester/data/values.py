@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from sequester.data.problems import Problem
 from sequester.data.text import distinct_labels
 from sequester.hierarchies.labels import MISSING, ROOT, quoted
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Counts
     from sequester.data.schema import Schema
+    from sequester.hierarchies.hierarchy import Hierarchy
 
 
 def read_labels(
@@ -60,3 +63,45 @@ def find_protected(
                 problems.append(Problem(what, name, severity="warning"))
         protected[name] = frozenset(found)
     return protected
+
+
+def with_protected_nodes(
+    protected: dict[str, frozenset[str]], schema: Schema, hierarchies: dict[str, Hierarchy]
+) -> dict[str, frozenset[str]]:
+    """Add the nodes that have nothing but protected leaves below them, above values that are protected.
+
+    Somebody who knows such a node of a person knows that a protected value is among their values: it is no
+    background knowledge, as a protected value is none. It matters where a quasi-identifier is sensitive, too.
+    A leaf counts as protected whether or not it occurs. A release does not show which leaves its hierarchies
+    had: there, such nodes are named one by one.
+
+    Examples
+    --------
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.hierarchies import Hierarchy
+    >>> ill = Hierarchy.from_tree({"infectious": {"STD": ["HIV", "syphilis"], "flu": {}}, "other": ["gout"]})
+    >>> schema = Schema(person="who", order="n", quasi={"ill": ill}, sensitive={"ill": ["HIV", "syphilis"]})
+    >>> sorted(with_protected_nodes({"ill": frozenset(["HIV", "syphilis"])}, schema, {"ill": ill})["ill"])
+    ['HIV', 'STD', 'syphilis']
+    """
+    if schema.released:
+        return protected
+    found = {}
+    for name, sensitive in schema.sensitive.items():
+        secret, known = set[str](), set[str]()
+        for column in sensitive.columns:
+            if column not in schema.quasi or column not in hierarchies:
+                continue
+            tree = hierarchies[column]
+            leaves = [tree.labels[node] for node in tree.leaf_nodes.tolist()]
+            rule = sensitive.protect
+            covered = {*leaves} - {MISSING} if rule == "all" else {*rule.of(leaves)}
+            is_open = tree.is_leaf & np.array([label not in covered for label in tree.labels])
+            n_open = np.concatenate([[0], np.cumsum(is_open)])
+            present = [tree.node(label) for label in protected[name] if label in tree]
+            above = {node for each in present for node in tree.ancestors(each)[1:-1]}
+            for node in above:
+                is_secret = n_open[tree.subtree_end[node]] == n_open[node]
+                (secret if is_secret else known).add(tree.labels[node])
+        found[name] = protected[name] | (secret - known)
+    return found

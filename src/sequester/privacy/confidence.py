@@ -50,7 +50,7 @@ class Confidence:
 
     def about(self, table: EventTable) -> Self:
         """The promise with what it takes from a table: protected values, and columns they stand in."""
-        protect = self.protect or {name: tuple(labels) for name, labels in table.protected.items()}
+        protect = self.protect or {name: tuple(labels) for name, labels in table.protected_nodes.items()}
         named = {
             name: each.columns
             for name, each in table.schema.sensitive.items()

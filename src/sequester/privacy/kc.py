@@ -40,6 +40,10 @@ class KCPrivacy(Confidence):
     ``reading="any"`` a share of at most `c` of them has any protected value, in whatever event; with
     ``"each"`` every single protected value has a share of at most `c`.
 
+    In a quasi-identifier that is sensitive, too, a protected value is seen as any other cell is: a class that
+    shows it, or a node with nothing but protected leaves below it, is at risk as a whole. So classes show
+    coarser nodes instead, and whatever is known of these fits whole classes.
+
     Examples
     --------
     >>> import polars as pl

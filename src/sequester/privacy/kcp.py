@@ -32,6 +32,11 @@ class KCPPrivacy(Confidence):
     persons, and of those a share of at most `c` has any one protected value, in whatever event. That holds
     for no item at all, too: at least `k` persons, and no base rate above `c`.
 
+    In a quasi-identifier that is sensitive, too, a protected value is what somebody wants to learn: it is no
+    item. What is above it is one, and fits whoever has the value. A node is no item only if every leaf below
+    it is protected; it counts as a protected value itself, and `protect` names it. A release does not show
+    which leaves there were: there, a node that is not named is an item.
+
     The root ``*`` says nothing and is no item. A suppressed cell does say something, in a column that shows
     values elsewhere: with ``stars="counted"`` it is an item of its own, beside items of any level.
 

@@ -26,7 +26,7 @@ from sequester.privacy.views import read_cells, views_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sequester._typing import Codes, Counts
+    from sequester._typing import Codes, Counts, Mask
     from sequester.data.table import EventTable
     from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.kernels.occurrence_rows import Rows
@@ -98,6 +98,8 @@ class Occurrences:
     """Different persons: kinds of events in order, how many have them, and their protected values."""
     kinds: Codes
     """The nodes of each kind of event, a column per quasi-identifier."""
+    secrets: tuple[Mask, ...]
+    """For each quasi-identifier which nodes are no background knowledge."""
     mixed: bool
     """The items of a quasi-identifier may be at different levels."""
 
@@ -112,7 +114,7 @@ class Occurrences:
         stars: bool,
     ) -> Occurrences:
         """Fold equal events and equal persons of a table."""
-        cells = read_cells(table, protect, stars=stars)
+        cells, secrets = read_cells(table, protect, stars=stars)
         n_events, n_columns = cells.shape
         kind_of_event, first_events = kernels.distinct.fold_rows(
             np.ascontiguousarray(cells).ravel(), np.arange(n_events + 1) * n_columns
@@ -139,6 +141,7 @@ class Occurrences:
                 value_offsets.astype(np.int64),
             ),
             kinds=cells[first_events],
+            secrets=tuple(secrets),
             mixed=mixed,
         )
 
@@ -148,7 +151,7 @@ class Occurrences:
         return tuple(
             view
             for column, tree in enumerate(self.trees)
-            for view in views_of(column, tree, self.kinds[:, column], mixed=self.mixed)
+            for view in views_of(column, tree, self.kinds[:, column], self.secrets[column], mixed=self.mixed)
         )
 
     @cached_property

@@ -11,7 +11,7 @@ from sequester.errors import SchemaError
 from sequester.hierarchies.labels import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from sequester._typing import Codes, Mask
     from sequester.data.table import EventTable
@@ -41,18 +41,18 @@ class View:
     """Some cell stands at this level as it is, so that the view may be the finest that there is of it."""
 
 
-def read_cells(table: EventTable, protect: Mapping[str, Sequence[str]], *, stars: bool) -> Codes:
-    """Give the node of every cell, events by quasi-identifiers; `HIDDEN` where a cell is no knowledge.
+def read_cells(
+    table: EventTable, protect: Mapping[str, Sequence[str]], *, stars: bool
+) -> tuple[Codes, list[Mask]]:
+    """Return the node of every cell, events by quasi-identifiers, and of each column which nodes are secret.
 
-    A protected value in a column that is a quasi-identifier, too, is what somebody wants to learn and not
-    what they know. Suppressed cells are knowledge only if `stars` count and the column shows anything else.
+    A protected value is what somebody wants to learn, and not what they know. What is above it is knowledge,
+    and the cell is a member of it; see `secret_nodes`.
+
+    A suppressed cell is knowledge only if `stars` count and the column shows anything else; otherwise its
+    cell is `HIDDEN`.
     """
-    hidden = {
-        column: {*protect.get(name, ())}
-        for name, sensitive in table.schema.sensitive.items()
-        for column in sensitive.columns
-    }
-    sequences, columns = table.sequences, []
+    sequences, columns, secrets = table.sequences, [], []
     for quasi in table.schema.quasi:
         if quasi not in table.hierarchies:
             msg = f"quasi-identifier {quoted(quasi)} has no hierarchy"
@@ -61,18 +61,41 @@ def read_cells(table: EventTable, protect: Mapping[str, Sequence[str]], *, stars
         node_of = table.hierarchies[quasi].nodes(labels)
         if not stars or (node_of == ROOT).all():
             node_of[node_of == ROOT] = HIDDEN
-        node_of[[label in hidden.get(quasi, ()) for label in labels]] = HIDDEN
         columns.append(node_of[sequences.columns[quasi]])
-    return np.stack(columns, axis=1) if columns else np.empty((table.n_events, 0), np.int32)
+        secrets.append(secret_nodes(table, quasi, protect))
+    cells = np.stack(columns, axis=1) if columns else np.empty((table.n_events, 0), np.int32)
+    return cells, secrets
 
 
-def views_of(column: int, tree: Hierarchy, cells: Codes, *, mixed: bool) -> list[View]:
+def secret_nodes(table: EventTable, quasi: str, protect: Mapping[str, Collection[str]]) -> Mask:
+    """Mark the nodes of a quasi-identifier that are no background knowledge.
+
+    They are protected, and no unprotected value of the column stands at them or below them. Whether an inner
+    node has protected leaves alone is for `protect` to say: a release does not show its leaves, and what is
+    not named there is knowledge.
+    """
+    tree = table.hierarchies[quasi]
+    protected = {
+        label
+        for name, sensitive in table.schema.sensitive.items()
+        if quasi in sensitive.columns
+        for label in protect.get(name, ())
+    }
+    is_secret: Mask = np.array([label in protected for label in tree.labels], np.bool_)
+    for label in table.sequences.codebooks[quasi].labels:
+        if label not in protected:
+            is_secret[tree.ancestors(tree.node(label))] = False
+    is_secret[ROOT] = False
+    return is_secret
+
+
+def views_of(column: int, tree: Hierarchy, cells: Codes, is_secret: Mask, *, mixed: bool) -> list[View]:
     """Give the views of a quasi-identifier whose cells have the nodes `cells`, coarse first.
 
     A cell shows the node above it at the level. Where its branch is shorter, it is padded and shows itself,
     unless something in the column lies below it: then it is no value of that level. With `mixed` levels
     nothing is padded, because every item has a level of its own. A star shows itself at any level, and is
-    listed at the first.
+    listed at the first. Where a cell would show a secret node, it shows nothing.
     """
     present = np.unique(cells)
     present = present[present != HIDDEN]
@@ -83,13 +106,18 @@ def views_of(column: int, tree: Hierarchy, cells: Codes, *, mixed: bool) -> list
     has_below = np.zeros(known.size, np.bool_)
     has_below[:-1] = known[1:] < tree.subtree_end[known[:-1]]
     depths = tree.depth[known]
+    # The finest that a cell shows: itself, or what is above where that is secret.
+    own = known.copy()
+    while is_secret[own].any():
+        own = np.where(is_secret[own], tree.parent[own], own)
+    own_depths = tree.depth[own]
     views = []
     for level in range(1, int(depths.max(initial=1)) + 1):
         shows = known.copy()
         while (deeper := tree.depth[shows] > level).any():
             shows[deeper] = tree.parent[shows[deeper]]
         shorter = depths < level
-        shows[shorter & (has_below | mixed)] = HIDDEN
+        shows[(shorter & (has_below | mixed)) | is_secret[shows]] = HIDDEN
         item_of_node = np.full(len(tree), -1, np.int32)
         with_star = stars.size > 0 and (level == 1 or not mixed)
         nodes = np.unique(shows[shows != HIDDEN])
@@ -106,7 +134,7 @@ def views_of(column: int, tree: Hierarchy, cells: Codes, *, mixed: bool) -> list
                 nodes=nodes.astype(np.int32),
                 item_of_node=item_of_node,
                 is_exact=(tree.depth[nodes] == level) | (nodes == ROOT) & (level == 1),
-                is_own=bool((depths == level).any() or (stars.size and level == 1)),
+                is_own=bool((own_depths == level).any() or (stars.size and level == 1)),
             )
         )
     return views

@@ -47,7 +47,7 @@ def publish(
         sequences=Sequences(offsets.astype(np.int64), columns, books),
         schema=released_schema(
             hierarchies,
-            protect=table.protected,
+            protect=table.protected_nodes,
             columns={name: each.columns for name, each in table.schema.sensitive.items()},
             keep=table.schema.keep,
         ),

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sequester.privacy.views import secret_nodes
+
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask
     from sequester.data.table import EventTable
@@ -37,6 +39,8 @@ class Axis:
     """Its hierarchy."""
     first: int
     """The number of its first item among those of all quasi-identifiers."""
+    is_secret: Mask
+    """Node to whether it is no background knowledge: a protected value, or nothing but such below it."""
 
     @property
     def height(self) -> int:
@@ -71,6 +75,30 @@ class Axis:
         ends[0] = self.star + 1
         return ends
 
+    @cached_property
+    def known_as(self) -> Codes:
+        """Node to the finest that can be known of it: itself, or what is above where that is secret."""
+        known = np.arange(self.n_nodes, dtype=np.int32)
+        while (hidden := self.is_secret[known]).any():
+            known = np.where(hidden, self.tree.parent[np.minimum(known, self.star - 1)], known)
+        return known
+
+    @cached_property
+    def is_hidden(self) -> Mask:
+        """Node to whether nothing can be known of it: it is secret, and so is all that is above it."""
+        mask: Mask = self.is_secret & (self.known_as == 0)
+        return mask
+
+    def leaves_as_it_is(self, level: int) -> Mask:
+        """Node to whether it is a protected value that is released as it is when the column has a level.
+
+        So it is as long as no other value becomes the same node. Beside others that do, it would tell them
+        apart: whoever has the node and not the protected value would stand alone.
+        """
+        above = np.append(self.tree.levels[level], self.star)
+        mask: Mask = self.is_hidden | self.is_secret & self.is_secret[above]
+        return mask
+
     def label(self, node: int) -> str:
         """Give the label of a node; that of the star is the root's."""
         return self.tree.labels[0 if node == self.star else node]
@@ -86,10 +114,11 @@ class Axes:
     @classmethod
     def of(cls, table: EventTable) -> Axes:
         """Number the items of a table's quasi-identifiers."""
-        each, first = [], 0
+        each, first, protected = [], 0, table.protected_nodes
         for name in table.schema.quasi:
             tree = table.hierarchies[name]
-            each.append(Axis(name, tree, first))
+            is_secret = np.append(secret_nodes(table, name, protected), False)
+            each.append(Axis(name, tree, first, is_secret))
             first += len(tree) + 1
         return cls(tuple(each))
 

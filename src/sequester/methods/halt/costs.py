@@ -65,11 +65,11 @@ class Costs:
         generalization = 0.0
         cost_of = np.full(axes.n_items, -1.0)
         for axis, counts, weight, level in zip(axes.each, self._counts, self._weights, node, strict=True):
-            released, amounts = _released(axis, counts, level)
+            released, amounts, exact = _released(axis, counts, level)
             loss = axis.tree.loss[released]
             generalization += weight * float(amounts @ loss)
             if level < axis.height:
-                cost_of[axis.first + released] = weight * amounts * (1 - loss)
+                cost_of[axis.first + released] = weight * amounts * (1 - loss) + weight * exact
         numbers = np.flatnonzero(cost_of >= 0)
         return NodeCosts(
             generalization,
@@ -80,10 +80,17 @@ class Costs:
         )
 
 
-def _released(axis: Axis, counts: Amounts, level: int) -> tuple[Codes, Amounts]:
-    """Give the nodes that values of a column become at a level, and their numbers of cells."""
+def _released(axis: Axis, counts: Amounts, level: int) -> tuple[Codes, Amounts, Amounts]:
+    """Give the nodes that values of a column become at a level, and their numbers of cells.
+
+    The second are those of protected values, which are released as they are unless they are suppressed.
+    """
     nodes = np.flatnonzero(counts)
     above = axis.tree.levels[level][nodes]
     released, place = np.unique(above, return_inverse=True)
-    amounts = np.bincount(place, counts[nodes], minlength=len(released)).astype(np.float64)
-    return released.astype(np.int32), amounts
+    is_exact = axis.leaves_as_it_is(level)[nodes]
+    amounts, exact = (
+        np.bincount(place, np.where(mask, counts[nodes], 0.0), minlength=len(released)).astype(np.float64)
+        for mask in (~is_exact, is_exact)
+    )
+    return released.astype(np.int32), amounts, exact

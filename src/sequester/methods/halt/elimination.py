@@ -289,7 +289,10 @@ class Elimination:
         return axis.first <= item < axis.first + axis.n_nodes
 
     def _growths(self, draft: Draft) -> dict[int, Counts]:
-        """Give for each star the cheapest values that at least double its company when they join it."""
+        """Give for each star the cheapest values that at least double its company when they join it.
+
+        Protected values join it last: they make it no safer.
+        """
         owners = self.axes.owners[draft.costs.numbers]
         persons = self.count_persons(draft)[draft.costs.numbers]
         growths = {}
@@ -300,7 +303,8 @@ class Elimination:
                 # A column that has to keep something keeps its dearest value.
                 free = np.delete(free, np.argmax(draft.costs.costs[free])) if len(free) else free
             if len(free):
-                in_order = free[np.argsort(draft.costs.costs[free], kind="stable")]
+                is_secret = axis.is_secret[draft.costs.numbers[free] - axis.first]
+                in_order = free[np.lexsort((draft.costs.costs[free], is_secret))]
                 company = np.cumsum(persons[in_order])
                 needed = max(self.extraction.demand.k, int(persons[own & draft.is_suppressed].sum()))
                 growths[axis.first + axis.star] = in_order[: int(np.searchsorted(company, needed)) + 1]

@@ -106,15 +106,14 @@ class Histories:
         """Read the cells of a table, one row per person.
 
         In a column that is a quasi-identifier and sensitive, protected values are what somebody wants to
-        learn, and not what they know.
+        learn, and not what they know; what is above them is known, if that is not the root.
         """
         sequences = table.sequences
         columns = []
         for axis in axes.each:
             labels = sequences.codebooks[axis.name].labels
             node_of = axis.tree.nodes(labels) if labels else np.empty(0, np.int32)
-            secret = secret_labels(table, axis.name)
-            node_of[[label in secret for label in labels]] = HIDDEN
+            node_of[axis.is_hidden[node_of]] = HIDDEN
             columns.append(node_of[sequences.columns[axis.name]])
         values = Values.of(table)
         return cls(
@@ -217,14 +216,3 @@ class Histories:
             np.where(np.diff(values.offsets) > 0, self.risks, 0),
         )
         return Histories(self.cells, self.offsets, self.n_quasi, self.weights, risks.astype(np.int64), values)
-
-
-def secret_labels(table: EventTable, column: str) -> frozenset[str]:
-    """Give the protected labels of a column, none where it is not sensitive."""
-    return frozenset().union(
-        *(
-            table.protected.get(attribute, frozenset())
-            for attribute, sensitive in table.schema.sensitive.items()
-            if column in sensitive.columns
-        )
-    )

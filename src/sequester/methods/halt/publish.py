@@ -48,7 +48,7 @@ def publish(
         ),
         schema=released_schema(
             hierarchies,
-            protect=table.protected,
+            protect=table.protected_nodes,
             columns={name: each.columns for name, each in table.schema.sensitive.items()},
             keep=table.schema.keep,
         ),

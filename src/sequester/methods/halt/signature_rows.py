@@ -55,7 +55,7 @@ class SignatureRows:
                 is_shown = (
                     axis.reach[nodes] == level if mixed or length == 1 else np.ones(len(nodes), np.bool_)
                 )
-                numbers = np.where(is_shown, axis.first + nodes, -1)
+                numbers = np.where(is_shown & ~axis.is_secret[nodes], axis.first + nodes, -1)
                 columns.append((place, q))
                 numbers_of.append(numbers)
         shown = np.concatenate(numbers_of)

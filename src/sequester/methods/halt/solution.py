@@ -9,7 +9,6 @@ import numpy as np
 
 from sequester.hierarchies.labels import ROOT
 from sequester.methods.halt.constraints import CONFIDENCE, STARS, SUPPORT
-from sequester.methods.halt.histories import secret_labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,16 +76,16 @@ class Solution:
         ):
             labels = table.sequences.codebooks[axis.name].labels
             nodes = axis.tree.nodes(labels) if labels else np.empty(0, np.int32)
-            secret = secret_labels(table, axis.name)
+            is_exact = axis.leaves_as_it_is(level) & ((shown != axis.star) | axis.is_hidden)
             released = [
-                label if label in secret else axis.label(int(shown[node]))
+                label if is_exact[node] else axis.label(int(shown[node]))
                 for label, node in zip(labels, nodes, strict=True)
             ]
             touched: list[int | None] = [None] * len(labels)
             because: list[str | None] = [None] * len(labels)
             constraints: list[str | None] = [None] * len(labels)
-            for place, (label, node) in enumerate(zip(labels, nodes, strict=True)):
-                if level < axis.height and label not in secret and shown[node] == axis.star:
+            for place, node in enumerate(nodes):
+                if level < axis.height and not axis.is_hidden[node] and shown[node] == axis.star:
                     value = axis.first + int(axis.cuts[level][node])
                     touched[place] = int(persons[value])
                     channel = _reason(draft, elimination, value)
