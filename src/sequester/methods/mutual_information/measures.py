@@ -74,7 +74,7 @@ def measure(
 
 def _leakage(method: MutualInformationMethod, released: Sequences, table: EventTable) -> dict[str, Score]:
     model = method.model()
-    found = model.measure(released, table)
+    found = model.leakage(released, table)
     _, leakage, entropy, _ = model.bounds(found)
     if method.max_leakage_bits is None:
         what = "share of the entropy of a person's patterns that the release tells"

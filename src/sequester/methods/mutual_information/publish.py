@@ -70,7 +70,7 @@ def publish(
         limits.append(TIES)
     progress(0.5, "judging every person")
     model = method.model()
-    found = model.measure(sequences, table)
+    found = model.leakage(sequences, table)
     spent = losses(sequences, table, method.cost)
     return Outcome(
         sequences=sequences,

@@ -99,5 +99,6 @@ class TopDown(MutualInformationMethod):
             window=self.window,
             max_leakage_bits=self.max_leakage_bits,
             worst_case=self.worst_case,
+            measure=self.measure,
             cost=self.cost,
         )
