@@ -27,7 +27,9 @@ class Followed:
     n_symbols: int
     """Symbols that came, and left."""
     leakage_bits: float
-    """They tell at most this much, where they tell most."""
+    """They tell at most this much by the measure, where they tell most."""
+    measure: str
+    """What counts as told: "exact" is mutual information, "paper" the paper's sum."""
     loss_per_symbol: float
     """Their mean cost."""
 
@@ -45,7 +47,7 @@ def follow(config: str | Path | Config, lines: Iterable[bytes], write: Callable[
         what has been written stays true.
     """
     config = config if isinstance(config, Config) else Config.load(config)
-    online, column = _start(config)
+    online, column, measure = _start(config)
     is_object = False
     n_symbols = 0
 
@@ -64,12 +66,15 @@ def follow(config: str | Path | Config, lines: Iterable[bytes], write: Callable[
         n_symbols += 1
     leave(online.finish())
     return Followed(
-        n_symbols=n_symbols, leakage_bits=online.leakage_bits, loss_per_symbol=online.loss_per_symbol
+        n_symbols=n_symbols,
+        leakage_bits=online.leakage_bits,
+        measure=measure,
+        loss_per_symbol=online.loss_per_symbol,
     )
 
 
-def _start(config: Config) -> tuple[OnlineTopDown, str]:
-    """Make what follows, and name the symbol's column."""
+def _start(config: Config) -> tuple[OnlineTopDown, str, str]:
+    """Make what follows, and name the symbol's column and the measure."""
     method = config.method()
     if not isinstance(method, TopDown):
         msg = f'{config.path.name}: method.name must be "top-down" to follow a stream, got "{method.name}"'
@@ -79,7 +84,7 @@ def _start(config: Config) -> tuple[OnlineTopDown, str]:
         msg = f"{config.path.name}: data.symbol is missing; a stream is one of symbols"
         raise InputError(msg)
     try:
-        return method.follow(_taxonomy(config, symbol.column)), symbol.column
+        return method.follow(_taxonomy(config, symbol.column)), symbol.column, method.measure
     except InputError as error:
         names = method.parameters()
         raise InputError(
