@@ -247,3 +247,6 @@ def test_hole_7_limits_name_what_the_attacker_may_not_know(method):
     said = " ".join(method(**case.parameters()).apply(case.table()).limits)
     assert "run lengths, times of day" in said
     assert "shows where secret patterns may be" in said
+    assert "occurs, and how often, is not hidden" in said
+    assert "what many places tell together" in said
+    assert ("by the paper's measure" in said) == (case.bound.get("measure") == "paper")

@@ -287,10 +287,12 @@ def test_the_claim_tells_everything_but_the_patterns():
 
 def test_only_the_exact_measure_is_called_mutual_information():
     exact, paper = (MutualInformationPrivacy(measure=each).in_words() for each in ("exact", "paper"))
-    assert "(mutual information, on average" in exact
+    assert "(mutual information; on average" in exact
     assert "the paper's leakage measure" in paper
     assert "the mutual information may be larger" in paper
-    assert all("To somebody who knows how often they occur" in words for words in (exact, paper))
+    assert all("who knows how often each secret pattern occurs" in words for words in (exact, paper))
+    # The bits are those of one choice of places, not of the whole sequence.
+    assert all("released at some places" in words for words in (exact, paper))
 
 
 def test_nothing_is_called_by_the_letter_of_another_promise():

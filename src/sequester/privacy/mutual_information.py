@@ -216,10 +216,14 @@ class MutualInformationPrivacy:
     def in_words(self) -> str:
         """The promise in a sentence for people."""
         if self.max_leakage_bits is None:
-            amount = f"{self.max_leakage:.0%} of what the unchanged sequence would tell"
+            amount = f"{self.max_leakage:.0%} of what the unchanged symbols would tell"
         else:
             amount = f"{self.max_leakage_bits:g} bits"
-        each = "each secret pattern by itself" if self.worst_case else "the secret patterns of one length"
+        what = (
+            "whether each secret pattern, taken by itself, stood there"
+            if self.worst_case
+            else "which secret pattern of that length stood there, if any"
+        )
         counted = (
             "mutual information"
             if self.measure == "exact"
@@ -227,9 +231,9 @@ class MutualInformationPrivacy:
             "pattern; the mutual information may be larger"
         )
         return (
-            "To somebody who knows how often they occur, a person's released sequence tells at most "
-            f"{amount} about the places where {each} occurred within {self.window} steps ({counted}, on "
-            "average over that person's sequence)."
+            f"The symbols released at some places of a person's sequence, in order and within {self.window} "
+            f"steps, tell somebody who knows how often each secret pattern occurs at most {amount} about "
+            f"{what} ({counted}; on average over all such places of that person)."
         )
 
 

@@ -47,6 +47,10 @@ NOT_WHETHER = (
     "That a secret pattern occurs, and how often, is not hidden: the promise is about where, to somebody who "
     "knows how often. Of a pattern that is everywhere there is nothing left to tell, and it is released."
 )
+PLACE_BY_PLACE = (
+    "Bits are counted place by place, from the symbols that are released there: what many places tell "
+    "together, what neighbouring symbols tell, and patterns of several lengths together can be more."
+)
 BY_THE_PAPER = (
     "What leaks is counted by the paper's measure, which leaves out what places without a secret pattern "
     'tell. The mutual information may be larger; measure = "exact" bounds that.'
@@ -71,7 +75,7 @@ def publish(
     code_of = np.zeros(len(tree), np.int32)
     code_of[used] = book.encode(tree.labels[node] for node in used)
     sequences = Sequences(source.person_offsets, {column: code_of[nodes]}, {column: book})
-    limits = [NEEDS_ORIGINAL, ONLY_PATTERNS, NOT_WHETHER, RENAMED, HOLES, ONE_RELEASE]
+    limits = [NEEDS_ORIGINAL, ONLY_PATTERNS, NOT_WHETHER, PLACE_BY_PLACE, RENAMED, HOLES, ONE_RELEASE]
     if method.measure == "paper":
         limits.insert(0, BY_THE_PAPER)
     if not method.worst_case:

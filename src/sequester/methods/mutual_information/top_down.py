@@ -41,7 +41,8 @@ class TopDown(MutualInformationMethod):
         "Sanitization"
     )
     promise: ClassVar[str] = (
-        "A person's released sequence tells little about where secret patterns occurred in it, in bits."
+        "Place by place, on average, a person's released sequence tells little about where secret patterns "
+        "occurred in it, in bits."
     )
     changes: ClassVar[str] = "Replaces symbols by coarser ones, for each person in their own way."
     use_when: ClassVar[str] = (
