@@ -54,7 +54,12 @@ def test_protect_and_verify_with_the_original(run, log, name):
     assert "patterns: local → gone does not occur in the data" in ran.warnings
     release = log / "out" / "release"
     certificate = json.loads((release / "certificate.json").read_text(encoding="utf-8"))
-    assert certificate["claim"]["parameters"] == {"window": 3, "max_leakage": 0.6, "worst_case": False}
+    assert certificate["claim"]["parameters"] == {
+        "window": 3,
+        "max_leakage": 0.6,
+        "worst_case": False,
+        "measure": "exact",
+    }
     assert "patterns" not in certificate["method"]["parameters"]
     assert any("hold the original" in line for line in certificate["limits"])
     assert "epsilon" not in (release / "report.html").read_text(encoding="utf-8").lower()
@@ -77,6 +82,62 @@ def test_protect_and_verify_with_the_original(run, log, name):
     page = (internal / "report.html").read_text(encoding="utf-8")
     assert "How the promise is kept: verdicts" in page
     assert "most frequent pairs of the release" in page
+
+
+def test_the_papers_measure_is_called_by_its_name_and_an_older_claim_is_read_as_such(run, log):
+    text = TOML.replace("NAME", "top-down")
+    paper = text.replace("window = 3", 'window = 3\nmeasure = "paper"')
+    (log / "exact.toml").write_text(text, encoding="utf-8")
+    (log / "release.toml").write_text(paper, encoding="utf-8")
+    ran = run("protect", "release.toml")
+    assert ran.code == 0, ran.err
+    release = log / "out" / "release"
+    path = release / "certificate.json"
+    certificate = json.loads(path.read_text(encoding="utf-8"))
+    assert certificate["claim"]["parameters"]["measure"] == "paper"
+    assert any("by the paper's measure" in line for line in certificate["limits"])
+    page = (release / "report.html").read_text(encoding="utf-8")
+    assert "the mutual information may be larger" in page
+    verdicts = pl.read_parquet(log / "out" / "internal" / "verdicts.parquet")
+    assert (verdicts["mutual_information_bits"] >= verdicts["leakage_bits"] - 1e-9).all()
+    # The configuration asks for more than is claimed.
+    refused = run("verify", "out/release", "--original", "exact.toml")
+    assert refused.code != 0
+    assert "paper" in refused.err
+
+    # As it was written before there was a measure.
+    del certificate["claim"]["parameters"]["measure"], certificate["method"]["parameters"]["measure"]
+    path.write_text(json.dumps(certificate), encoding="utf-8")
+    checked = run("verify", "out/release", "--original", "release.toml")
+    assert checked.code == 0, checked.err
+    refused = run("verify", "out/release", "--original", "exact.toml")
+    assert refused.code != 0
+    assert "paper" in refused.err
+
+
+def test_a_release_by_the_papers_measure_that_claims_the_exact_one_is_refused(run, log):
+    """90 a and 10 b, 0.15 bits: by the paper's measure they stay as they are, and that is half a bit."""
+    pages = ["news"] * 90 + ["local"] * 10
+    frame = pl.DataFrame({"user": ["ann"] * 100, "n": range(100), "page": pages})
+    frame.write_csv(log / "log.csv")
+    (log / "secret.jsonl").write_text('["news"]\n', encoding="utf-8")
+    text = TOML.replace("NAME", "top-down").replace('weight = "w"\n', "")
+    text = text.replace("max_leakage = 0.6", "max_leakage_bits = 0.15")
+    (log / "exact.toml").write_text(text.replace('"out"', '"exact"'), encoding="utf-8")
+    (log / "paper.toml").write_text(
+        text.replace("window = 3", 'window = 3\nmeasure = "paper"'), encoding="utf-8"
+    )
+    assert run("protect", "paper.toml", "--quiet").code == 0
+    assert pl.read_csv(log / "out" / "release" / "events.csv")["page"].to_list() == pages
+    path = log / "out" / "release" / "certificate.json"
+    path.write_text(path.read_text(encoding="utf-8").replace('"paper"', '"exact"'), encoding="utf-8")
+    checked = run("verify", "out/release", "--original", "exact.toml")
+    assert checked.code == 1
+    assert "0.4690 bits leak, 0.1500 may" in checked.err + checked.out
+
+    assert run("protect", "exact.toml", "--quiet").code == 0
+    assert pl.read_csv(log / "exact" / "release" / "events.csv")["page"].to_list() != pages
+    assert run("verify", "exact/release", "--original", "exact.toml").code == 0
 
 
 def test_who_looks_for_places_needs_to_know_who_is_who(run, log):
@@ -114,6 +175,7 @@ def test_follow_reads_lines_and_writes_them_sanitized(run, log, monkeypatch):
     assert ran.code == 0, ran.err
     assert len([json.loads(line) for line in ran.out.splitlines()]) == 18
     assert "18 symbols have left; they tell at most 0.0" in ran.err
+    assert "bits (mutual information)" in ran.err
     assert not (log / "out").exists()
 
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'"news"\n"nowhere"\n')))

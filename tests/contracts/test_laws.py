@@ -126,6 +126,7 @@ def private_by_the_oracle(release, table):
             asked["patterns"],
             asked["window"],
             worst_case=asked["worst_case"],
+            measure=asked["measure"],
             **bound,
         )
         for person, before in zip(table.persons, table.sequences.to_rows(), strict=True)
@@ -171,6 +172,7 @@ EXAMPLES = {
     ],
     "top-down": [
         (TopDown(patterns=[["a", "b"]], window=2), private_by_the_oracle, with_a_taxonomy),
+        (TopDown(patterns=[["a", "b"]], measure="paper"), private_by_the_oracle, with_a_taxonomy),
         (
             TopDown(
                 patterns=[["a", "b"], ["b"], ["c", "c", "a"]],

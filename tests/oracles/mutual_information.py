@@ -63,18 +63,65 @@ def terms(original, released, patterns, window):
 
 
 def by_length(found):
-    """Length to the leakage of all patterns of that length."""
+    """Length to the sum over all patterns of that length."""
     sums = {}
     for pattern, bits in sorted(found.items()):
         sums[len(pattern)] = sums.get(len(pattern), 0.0) + bits
     return sums
 
 
-def is_private(original, released, patterns, window, *, share=None, bits=None, worst_case=False):
+NONE = "no sensitive pattern"
+
+
+def mutual_information(pairs):
+    """Of pairs (s, g), all alike likely: the sum of P[s, g] log2 (P[s, g] / (P[s] P[g]))."""
+    n, joint = len(pairs), Counter(pairs)
+    left, right = Counter(s for s, _ in pairs), Counter(g for _, g in pairs)
+    return sum(count / n * log2(count * n / (left[s] * right[g])) for (s, g), count in joint.items())
+
+
+def outcomes(original, released, patterns, length, window):
+    """One pair per index tuple: the sensitive pattern that it spells, or NONE, and what is released of it."""
+    secret = {tuple(pattern) for pattern in patterns}
+    return [
+        (spelled(original, each) if spelled(original, each) in secret else NONE, spelled(released, each))
+        for each in index_tuples(len(original), length, window)
+    ]
+
+
+def exact_by_length(original, released, patterns, window):
+    """Length to the mutual information of outcome and image; NONE is an outcome like any other."""
+    return {
+        length: mutual_information(outcomes(original, released, patterns, length, window))
+        for length in sorted({len(pattern) for pattern in patterns})
+    }
+
+
+def exact_by_pattern(original, released, patterns, window):
+    """Pattern to the mutual information of "is it this pattern?" and image."""
+    return {
+        tuple(pattern): mutual_information(
+            [
+                (outcome == tuple(pattern), image)
+                for outcome, image in outcomes(original, released, patterns, len(pattern), window)
+            ]
+        )
+        for pattern in patterns
+    }
+
+
+def leaks(original, released, patterns, window, *, worst_case=False, measure="exact"):
+    """Length, or in the worst case pattern, to the bits that count by the measure."""
+    if measure == "exact":
+        count = exact_by_pattern if worst_case else exact_by_length
+        return count(original, released, patterns, window)
+    found = terms(original, released, patterns, window)
+    return found if worst_case else by_length(found)
+
+
+def is_private(original, released, patterns, window, *, share=None, bits=None, **how):
     """Per length, or in the worst case per pattern, at most the share of the entropy or the bits leak."""
-    now, before = terms(original, released, patterns, window), terms(original, original, patterns, window)
-    if not worst_case:
-        now, before = by_length(now), by_length(before)
+    now, before = (leaks(original, each, patterns, window, **how) for each in (released, original))
     return all(
         now[key] <= (share * before[key] if bits is None else bits) + SLACK * before[key] for key in now
     )

@@ -66,3 +66,18 @@ def leaked(original, released, pattern, window):
         log2(images[spell(released, each)] / looks[spell(released, each)]) - log2(prior) for each in true
     )
     return gained / len(places), prior * -log2(prior)
+
+
+def informed(original, released, pattern, window):
+    """Bits that the release tells about "is it the pattern?", H less H given the image, and the original."""
+    places = index_tuples(len(original), len(pattern), window)
+
+    def open_bits(those):
+        shares = Counter(spell(original, each) == pattern for each in those)
+        return sum(count * log2(len(those) / count) for count in shares.values())
+
+    images = {}
+    for each in places:
+        images.setdefault(spell(released, each), []).append(each)
+    before, after = open_bits(places), sum(map(open_bits, images.values()))
+    return (before - after) / len(places), before / len(places)

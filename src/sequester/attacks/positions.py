@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from sequester.attacks.share import Share
     from sequester.data.table import EventTable
     from sequester.hierarchies.hierarchy import Hierarchy
-    from sequester.privacy.leakage import Leakage
+    from sequester.privacy.leakage import Leakage, Measure
 
     Chances = npt.NDArray[np.float64]
 
 PositionKnowledge = Literal["taxonomy", "mapping"]
 """What is known beside the pattern; see `PositionGuess`."""
-PositionMeasure = Literal["position", "surest_position", "leakage"]
+PositionMeasure = Literal["position", "surest_position", "leakage", "paper_leakage"]
 """What is counted; see `PositionGuess`."""
 
 
@@ -115,8 +115,8 @@ class Places:
         gained: Chances = self.told.leakage[self.has] / prior
         return np.exp2(np.minimum(np.log2(prior) + gained, 0.0))
 
-    def by_chance(self) -> Chances:
-        """Give the share of the pattern among the control's tuples that look as the pattern is released."""
+    def by_chance(self) -> tuple[Counts, Counts]:
+        """Count the control's tuples that look as a pattern is released: those that are it, and all."""
         before = self.original.columns[self.original.symbol]
         after, dealt = (each.columns[each.symbol] for each in (self.released, self.control))
         book = self.original.codebooks[self.original.symbol]
@@ -133,8 +133,7 @@ class Places:
                 shown = count(before, after, offsets, codes, look, window, has[row]) > 0
                 right[row] += count(before, dealt, offsets, codes, look, window, shown)
                 alike[row] += count(dealt, dealt, offsets, look, look, window, shown)
-        chances: Chances = right[has] / np.maximum(alike[has], 1)
-        return chances
+        return right[has], alike[has]
 
     def claimed(self) -> Chances:
         """Give the largest posterior that the promise leaves for each person and pattern they have."""
@@ -186,7 +185,8 @@ class PositionGuess:
     ``position`` is the mean chance to be right, over persons and the patterns they have; for `mapping` the
     geometric mean over the occurrences of a pattern. ``surest_position`` is the largest share of the pattern
     among tuples that look alike. ``leakage`` is the largest share of what could be learned that is learned,
-    in bits.
+    in bits: the mutual information of patterns and release, by whatever measure the promise is. For a promise
+    by the paper's measure it has no bound, and ``paper_leakage`` is what is claimed.
 
     Examples
     --------
@@ -196,7 +196,7 @@ class PositionGuess:
     >>> places = Places.of(model, released, symbol_table(["aabxab"]), targets=9, seed="any")
     >>> risk = PositionGuess(measure="leakage").judge(places)
     >>> round(risk.value, 3), risk.bound, risk.is_within
-    (0.535, 0.6, True)
+    (0.413, 0.6, True)
 
     References
     ----------
@@ -222,21 +222,24 @@ class PositionGuess:
     def judge(self, places: Places) -> Risk:
         """Point at places in the release, in the original and in the control."""
         prior = places.prior
-        if self.measure == "leakage":
-            worst, bound = _worst_share(places)
-            chance = _gained(places.by_chance(), prior)
+        right, alike = places.by_chance()
+        chances: Chances = right / np.maximum(alike, 1)
+        if self.measure in ("leakage", "paper_leakage"):
+            is_exact = self.measure == "leakage"
+            worst, bound = _worst_share(places, "exact" if is_exact else "paper")
+            by_chance = _informed(places, right, alike) if is_exact else _gained(chances, prior)
             return self._risk(
-                places, _largest(worst, places), _largest(chance, places), baseline=0.0, bound=bound
+                places, _largest(worst, places), _largest(by_chance, places), baseline=0.0, bound=bound
             )
         if self.measure == "surest_position":
             surest = _largest(places.told.posterior[places.has], places)
-            control = _largest(places.by_chance(), places)
+            control = _largest(chances, places)
             return self._risk(places, surest, control, baseline=float(prior.max(initial=0.0)))
         mean: Callable[[Chances], Share] = exact_of if places.is_everybody else mean_of
         if self.kind == "taxonomy":
             release, control = (mean(_pointed(places, each)) for each in (places.released, places.control))
         else:
-            release, control = mean(places.posterior), mean(places.by_chance())
+            release, control = mean(places.posterior), mean(chances)
         claimed = places.claimed()
         return self._risk(
             places,
@@ -272,15 +275,15 @@ def attack_positions(model: MutualInformationPrivacy, case: Case) -> list[Risk]:
     case.progress(0.0, "attacking (places of patterns)")
     places = Places.of(model, case.histories, case.original, targets=case.targets, seed=case.seed)
     case.progress(0.7, "attacking (places of patterns, by the taxonomy)")
-    risks = [
-        guess.judge(places)
-        for guess in (
-            PositionGuess(kind="taxonomy"),
-            PositionGuess(),
-            PositionGuess(measure="surest_position"),
-            PositionGuess(measure="leakage"),
-        )
+    guesses = [
+        PositionGuess(kind="taxonomy"),
+        PositionGuess(),
+        PositionGuess(measure="surest_position"),
+        PositionGuess(measure="leakage"),
     ]
+    if model.measure == "paper":
+        guesses.append(PositionGuess(measure="paper_leakage"))
+    risks = [guess.judge(places) for guess in guesses]
     case.progress(1.0, "attacked")
     return risks
 
@@ -292,18 +295,41 @@ def _pointed(places: Places, data: Sequences) -> Chances:
     return chances
 
 
-def _worst_share(places: Places) -> tuple[Chances, float]:
-    """Give the share of its entropy that leaks where most leaks, and what may leak there.
+def _worst_share(places: Places, measure: Measure) -> tuple[Chances, float | None]:
+    """Return the share of its entropy that leaks where most leaks, and what may leak there.
 
-    It is most in comparison with what may leak, so that nothing above its bound is passed over.
+    It is most in comparison with what may leak, so that nothing above its bound is passed over. By another
+    measure than that of the promise, nothing is claimed.
     """
-    _, leakage, entropy, bound = places.model.bounds(places.told)
+    is_claimed = measure == places.model.measure
+    _, leakage, entropy, bound = replace(places.model, measure=measure).bounds(places.told)
     is_some = entropy > 0
     if not is_some.any():
-        return np.zeros(0), 1.0
+        return np.zeros(0), 1.0 if is_claimed else None
     shares, allowed = leakage[is_some] / entropy[is_some], bound[is_some] / entropy[is_some]
-    worst = int(np.argmax(shares - allowed))
-    return shares[worst : worst + 1], float(min(allowed[worst], 1.0))
+    worst = int(np.argmax(shares - allowed * is_claimed))
+    return shares[worst : worst + 1], float(min(allowed[worst], 1.0)) if is_claimed else None
+
+
+def _informed(places: Places, right: Counts, alike: Counts) -> Chances:
+    """Return the share of the entropy of "is it the pattern?" that is told by "does it look like it?"."""
+    n_tuples, n_hits = places.tuples[places.has], places.told.occurrences[places.has]
+    table = np.array([right, alike - right, n_hits - right, n_tuples - n_hits - alike + right])
+    outcomes = np.array([n_hits, n_tuples - n_hits])
+    terms = [
+        _plogp(table / n_tuples).sum(axis=0),
+        -_plogp(outcomes / n_tuples).sum(axis=0),
+        -_plogp(np.array([alike, n_tuples - alike]) / n_tuples).sum(axis=0),
+    ]
+    entropy = terms[1]
+    is_open = entropy > 0
+    told: Chances = np.maximum(np.sum(terms, axis=0)[is_open] / entropy[is_open], 0.0)
+    return told
+
+
+def _plogp(shares: Chances) -> Chances:
+    terms: Chances = shares * np.log2(shares, out=np.zeros(shares.shape), where=shares > 0)
+    return terms
 
 
 def _gained(posterior: Chances, prior: Chances) -> Chances:

@@ -114,9 +114,10 @@ def _follow(config: Path, source: str, others: list[str], terminal: Terminal) ->
 
     done = follow(config, sys.stdin.buffer, write)
     if not terminal.quiet:
+        counted_by = "mutual information" if done.measure == "exact" else "by the paper's measure"
         mention(
-            f"{done.n_symbols:,} symbols have left; they tell at most {done.leakage_bits:.4f} bits, and lost "
-            f"{done.loss_per_symbol:.3f} each\n"
+            f"{done.n_symbols:,} symbols have left; they tell at most {done.leakage_bits:.4f} bits "
+            f"({counted_by}), and lost {done.loss_per_symbol:.3f} each\n"
         )
 
 

@@ -33,6 +33,8 @@ class Problem(NamedTuple):
     """One row of symbols per pattern, filled up with -1."""
     pattern_groups: Counts
     """Pattern to the group of its length."""
+    hits: Counts
+    """Pattern to how often it occurs."""
     shares: Numbers
     """Pattern to its share P among the tuples of its length."""
     pattern_bounds: Numbers
@@ -51,6 +53,8 @@ class Problem(NamedTuple):
     """Symbol ``s`` at place ``k`` of group ``g`` has the list ``(g * widest + k) * n_symbols + s``."""
     list_tuples: Codes
     """The tuples of all lists."""
+    is_exact: bool
+    """Whether the tuples that are no pattern count as an outcome, too."""
 
 
 @njit(cache=True, nogil=True)
@@ -194,16 +198,84 @@ def recount_alike(problem: Problem, nodes: Codes, new: Codes, moved: Codes, alik
 
 
 @njit(cache=True, nogil=True)
-def is_private(problem: Problem, alike: Counts) -> bool:
-    """Tell whether what leaks stays within the bounds of patterns and groups."""
+def _open_nats(alike: float, hits: float) -> float:
+    """What is open about `alike` tuples of which `hits` are a pattern, for those that are not, in nats."""
+    nats: float = -(alike - hits) * np.log1p(-hits / alike) if hits < alike else 0.0
+    return nats
+
+
+@njit(cache=True, nogil=True)
+def _told_of_others(problem: Problem, nodes: Codes, alike: Counts, group: int) -> float:
+    """Count the bits that are told of tuples which are no pattern of the group.
+
+    With N tuples, H of them patterns, and per image F tuples and H_g patterns, the sum over images of
+    P[none, g] log2 (P[none, g] / (P[none] P[g])) is what is open about N of which H are patterns, less the
+    sum of what is open about F of which H_g are. Images without a pattern have nothing open.
+    """
+    n_tuples = problem.group_sizes[group]
+    length = problem.group_lengths[group]
+    n_hits, still_open = 0, 0.0
+    for pattern in range(alike.size):
+        if problem.pattern_groups[pattern] != group:
+            continue
+        n_hits += problem.hits[pattern]
+        # The first pattern of an image speaks for all of them.
+        is_first, hits = True, 0
+        for other in range(alike.size):
+            if problem.pattern_groups[other] != group or alike[other] != alike[pattern]:
+                continue
+            k = 0
+            while k < length and nodes[problem.patterns[other, k]] == nodes[problem.patterns[pattern, k]]:
+                k += 1
+            if k == length:
+                if other < pattern:
+                    is_first = False
+                    break
+                hits += problem.hits[other]
+        if is_first:
+            still_open += _open_nats(alike[pattern], hits)
+    bits: float = (_open_nats(n_tuples, n_hits) - still_open) / n_tuples / np.log(2.0)
+    return bits
+
+
+@njit(cache=True, nogil=True)
+def is_within(problem: Problem, alike: Counts) -> bool:
+    """Tell whether each pattern stays within its bound, and their sums within those of the groups.
+
+    Only `alike` matters here, and whatever is told falls as it rises. By the paper's measure there is no more
+    to ask.
+    """
     sums = np.zeros(problem.group_bounds.size)
     for pattern in range(alike.size):
         group = problem.pattern_groups[pattern]
-        bits = problem.shares[pattern] * np.log2(problem.group_sizes[group] / alike[pattern])
+        n_tuples = problem.group_sizes[group]
+        bits = problem.shares[pattern] * np.log2(n_tuples / alike[pattern])
+        sums[group] += bits
+        if problem.is_exact:
+            hits = problem.hits[pattern]
+            others = _open_nats(n_tuples, hits) - _open_nats(alike[pattern], hits)
+            bits += others / n_tuples / np.log(2.0)
         if bits > problem.pattern_bounds[pattern]:
             return False
-        sums[group] += bits
     fits = True
     for group in range(sums.size):
         fits = fits and sums[group] <= problem.group_bounds[group]
     return fits
+
+
+@njit(cache=True, nogil=True)
+def is_private(problem: Problem, nodes: Codes, alike: Counts) -> bool:
+    """Tell whether what leaks stays within the bounds of patterns and groups."""
+    if not is_within(problem, alike):
+        return False
+    if problem.is_exact:
+        for group in range(problem.group_bounds.size):
+            if problem.group_bounds[group] < np.inf:
+                told = _told_of_others(problem, nodes, alike, group)
+                for pattern in range(alike.size):
+                    if problem.pattern_groups[pattern] == group:
+                        share = problem.group_sizes[group] / alike[pattern]
+                        told += problem.shares[pattern] * np.log2(share)
+                if told > problem.group_bounds[group]:
+                    return False
+    return True

@@ -44,7 +44,7 @@ def depths_of_root(problem: Problem, is_active: Mask) -> Counts:
 def is_enough(problem: Problem, is_active: Mask) -> bool:
     """Tell whether it is private to have the active symbols on the root and the others as they are."""
     nodes = nodes_at(problem, depths_of_root(problem, is_active))
-    private: bool = is_private(problem, count_all_alike(problem, nodes))
+    private: bool = is_private(problem, nodes, count_all_alike(problem, nodes))
     return private
 
 
@@ -82,7 +82,8 @@ def top_down(problem: Problem, is_active: Mask) -> Counts:
     """Refine the active symbols from the root while that stays private; the answer is a depth per symbol.
 
     A block of symbols that moves to a child saves the same whatever the others do, and what is not private
-    once never will be (Lemma 1), so each block is tried once, the most saving first. That is the answer of
+    once never will be (Lemma 1 for the paper's measure, the data-processing inequality for both), so each
+    block is tried once, the most saving first. That is the answer of
     Algorithm 1, which tries all blocks in every round. Among equals the one with the rarest symbol is first,
     because the rounds of Algorithm 1 go from frequent to rare and keep the last.
 
@@ -127,7 +128,7 @@ def top_down(problem: Problem, is_active: Mask) -> Counts:
         for symbol in block:
             new[symbol] = problem.paths[symbol, depth]
         counted = recount_alike(problem, nodes, new, block, alike)
-        if is_private(problem, counted):
+        if is_private(problem, new, counted):
             nodes, alike = new, counted
             for symbol in block:
                 depths[symbol] = depth
@@ -190,7 +191,7 @@ def bottom_up(problem: Problem, may_lift: Mask, parents: Codes, node_depths: Cod
             centroids[pattern, k] = nodes[problem.patterns[pattern, k]]
     groups = problem.pattern_groups.copy()
     target = np.full(parents.size, np.int32(-1))
-    while not is_private(problem, alike):
+    while not is_private(problem, nodes, alike):
         new = nodes.copy()
         closest, best_left, best_right = -1.0, -1, -1
         for left in range(n_clusters):

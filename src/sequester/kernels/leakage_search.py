@@ -11,6 +11,7 @@ from sequester.kernels.leakage import (
     Problem,
     count_all_alike,
     is_private,
+    is_within,
     loss_at,
     moved_symbols,
     nodes_at,
@@ -49,7 +50,7 @@ def refine_alone(problem: Problem, depths: Counts, may_refine: Mask) -> None:
             new = nodes.copy()
             new[symbol] = problem.paths[symbol, depth]
             counted = recount_alike(problem, nodes, new, moved, alike)
-            if is_private(problem, counted):
+            if is_private(problem, new, counted):
                 nodes, alike = new, counted
                 depths[symbol] = depth
                 break
@@ -98,7 +99,7 @@ def _is_private_at(problem: Problem, nodes: Codes, alike: Counts, depths: Counts
     """Tell whether other depths are private, counting only what they change."""
     new = nodes_at(problem, depths)
     counted = recount_alike(problem, nodes, new, moved_symbols(nodes, new), alike)
-    private: bool = is_private(problem, counted)
+    private: bool = is_private(problem, new, counted)
     return private
 
 
@@ -205,7 +206,11 @@ def _could_be_alike(problem: Problem, depths: Counts, left: int, right: int) -> 
 
 @njit(cache=True, nogil=True)
 def _can_be_private(problem: Problem, depths: Counts) -> bool:
-    """Tell whether the undecided symbols could make it private: count every tuple that may look alike."""
+    """Tell whether the undecided symbols could make it private: count every tuple that may look alike.
+
+    With the exact measure, take also symbols that may look alike, and those that may look like these, as one.
+    Whatever is decided, the release tells all that such classes of symbols tell (data-processing inequality).
+    """
     alike = np.zeros(problem.patterns.shape[0], np.int64)
     widest, n_symbols = problem.tuples.shape[1], depths.size
     for pattern in range(alike.size):
@@ -224,7 +229,19 @@ def _can_be_private(problem: Problem, depths: Counts) -> bool:
                     )
                 if fits:
                     alike[pattern] += problem.counts[row]
-    private: bool = is_private(problem, alike)
+    if not is_within(problem, alike):
+        return False
+    if not problem.is_exact:
+        return True
+    classes = np.arange(n_symbols).astype(np.int32)
+    for symbol in range(n_symbols):
+        for other in range(symbol):
+            if classes[other] != classes[symbol] and _could_be_alike(problem, depths, symbol, other):
+                old, new = classes[symbol], classes[other]
+                for each in range(symbol + 1):
+                    if classes[each] == old:
+                        classes[each] = new
+    private: bool = is_private(problem, classes, count_all_alike(problem, classes))
     return private
 
 

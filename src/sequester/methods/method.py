@@ -81,6 +81,10 @@ class Method(ABC):
     def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Say what the outcome is still good for; ``information_loss`` is always among the answers."""
 
+    def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
+        """Return what `measure` does; a method with a parameter of that name defines this instead."""
+        return self.measure(outcome, table, progress=progress)
+
     @classmethod
     def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
         """Give parameters to begin with, where persons are to be hidden among `k`."""
@@ -179,7 +183,7 @@ class Method(ABC):
             raise with_nearest(
                 refusal, self, table, seed=seed, engine=engine, progress=part(progress, 0.0, 0.6)
             ) from None
-        measured = self.measure(outcome, table, progress=part(progress, 0.6, 0.7))
+        measured = self.evaluate(outcome, table, progress=part(progress, 0.6, 0.7))
         losses = losses_of(outcome, table)
         utility = compare(
             outcome,

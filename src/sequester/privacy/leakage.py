@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 from math import comb
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     Bits = npt.NDArray[np.float64]
 
+Measure = Literal["exact", "paper"]
+"""What counts as told: the mutual information of all outcomes, or the paper's sum over sensitive patterns."""
 MOST_TUPLES = 1 << 62
 """Index tuples of one person that can be counted."""
 
@@ -38,6 +40,14 @@ class Leakage:
     """Cell ``[p, i]``: P log2 1/P in the original."""
     leakage: Bits
     """Cell ``[p, i]``: what the release tells of it."""
+    other_entropy: Bits
+    """Cell ``[p, i]``: (1 - P) log2 1/(1 - P), the term of the tuples that are not the pattern."""
+    other_leakage: Bits
+    """Cell ``[p, i]``: what the release tells of these."""
+    none_entropy: Bits
+    """Cell ``[m, i]``: the term of the outcome that a tuple of the ``m``-th length is none of them."""
+    none_leakage: Bits
+    """Cell ``[m, i]``: what the release tells of that outcome."""
     posterior: Bits
     """Cell ``[p, i]``: the surest guess, the largest share of the pattern among tuples that look alike."""
     is_shown: npt.NDArray[np.bool_]
@@ -48,11 +58,33 @@ class Leakage:
         """Pattern to its number of symbols."""
         return np.array([len(pattern) for pattern in self.patterns], np.int64)
 
-    def per_length(self, bits: Bits) -> tuple[Counts, Bits]:
-        """Add up the rows of patterns of one length: the lengths, and one row for each."""
+    def by_pattern(self, measure: Measure) -> tuple[Bits, Bits]:
+        """Return leakage and entropy of each pattern by itself.
+
+        The exact measure is the mutual information of "is it this pattern?" and what is released; the paper's
+        is the pattern's term of its sum.
+        """
+        if measure == "paper":
+            return self.leakage, self.entropy
+        return np.maximum(self.leakage + self.other_leakage, 0.0), self.entropy + self.other_entropy
+
+    def by_length(self, measure: Measure) -> tuple[Counts, Bits, Bits]:
+        """Return the lengths, and leakage and entropy of all patterns of each length together.
+
+        The exact measure is the mutual information of "which sensitive pattern is it, if any?" and what is
+        released; the paper's leaves out the outcome that it is none.
+        """
         lengths = np.unique(self.lengths)
-        sums = [bits[self.lengths == length].sum(axis=0) for length in lengths]
-        return lengths, np.array(sums).reshape(len(lengths), bits.shape[1])
+        leakage, entropy = (
+            np.array([bits[self.lengths == length].sum(axis=0) for length in lengths]).reshape(
+                self.none_entropy.shape
+            )
+            for bits in (self.leakage, self.entropy)
+        )
+        if measure == "paper":
+            return lengths, leakage, entropy
+        # Rounding may leave less than nothing.
+        return lengths, np.maximum(leakage + self.none_leakage, 0.0), entropy + self.none_entropy
 
 
 def count_tuples(n_events: int, length: int, window: int) -> int:
@@ -86,9 +118,10 @@ def measure_leakage(
 ) -> Leakage:
     """Compare a release with its original, place by place.
 
-    Both have the same persons in the same order. The leakage of pattern p is the sum over its images q of
-    P[p, q] log2 (P[p, q] / (P[p] P[q])), which is P[p] log2 1/P[h(p)] where all occurrences of a symbol are
-    released alike; the shares are among all index tuples of the length that fit into the window.
+    Both have the same persons in the same order. The shares are among all index tuples of the length that fit
+    into the window. An outcome s, a pattern or none of them, leaks the sum over its images g of
+    P[s, g] log2 (P[s, g] / (P[s] P[g])). For a pattern all of whose occurrences are released alike this is
+    P[s] log2 1/P[h(s)].
 
     Examples
     --------
@@ -98,6 +131,13 @@ def measure_leakage(
     ... )
     >>> found.occurrences.tolist(), found.leakage.tolist(), found.posterior.round(2).tolist()
     ([[2]], [[0.0]], [[0.67]])
+
+    90 a and 10 b, released as they are. Where a stands is told by the other symbols as well:
+
+    >>> row = Sequences.from_rows(["a" * 90 + "b" * 10])
+    >>> found = measure_leakage(row, row, [("a",)], window=1)
+    >>> [round(float(found.by_length(measure)[1][0, 0]), 3) for measure in ("paper", "exact")]
+    [0.137, 0.469]
     """
     before_column, after_column = original.symbol, released.symbol
     offsets = original.person_offsets
@@ -107,44 +147,83 @@ def measure_leakage(
     before, after = original.columns[before_column], released.columns[after_column]
     before_book, after_book = original.codebooks[before_column], released.codebooks[after_column]
     ordered = sorted(set(patterns), key=lambda pattern: (len(pattern), pattern))
-    shape = (len(ordered), original.n_persons)
+    lengths = sorted({len(pattern) for pattern in ordered})
+    shape, per_length = (len(ordered), original.n_persons), (len(lengths), original.n_persons)
     occurrences, is_shown = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
-    entropy, leakage, posterior = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    leakage, other_leakage, posterior = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    none_leakage, tuples = np.zeros(per_length), np.zeros(per_length, np.int64)
+    count = kernels.window_counts.count_spelled
     everybody = np.ones(original.n_persons, np.bool_)
-    images_of: dict[int, Codes] = {}
-    tuples: dict[int, Counts] = {}
+    spelled: dict[int, Codes] = {}
+    # Of each length, all that one of its patterns may be released as, and the patterns that may be it.
+    looks: list[dict[tuple[int, ...], list[int]]] = [{} for _ in lengths]
+    images_of: dict[int, list[int]] = {}
+    for number, length in enumerate(lengths):
+        tuples[number] = tuple_counts(np.diff(offsets), length, window)
     for row, pattern in enumerate(ordered):
-        if len(pattern) not in tuples:
-            tuples[len(pattern)] = tuple_counts(np.diff(offsets), len(pattern), window)
         if not all(label in before_book.codes for label in pattern):
             continue
-        codes = before_book.encode(pattern)
-        counts = kernels.window_counts.count_spelled(before, before, offsets, codes, codes, window, everybody)
-        occurs = counts > 0
-        n_tuples, some = tuples[len(pattern)][occurs], counts[occurs]
-        occurrences[row] = counts
-        entropy[row, occurs] = some / n_tuples * np.log2(n_tuples / some)
+        codes = spelled[row] = before_book.encode(pattern)
+        occurrences[row] = count(before, before, offsets, codes, codes, window, everybody)
         for code in codes.tolist():
             if code not in images_of:
-                images_of[code] = np.unique(after[before == code])
-        for image in product(*(images_of[code].tolist() for code in codes.tolist())):
+                images_of[code] = np.unique(after[before == code]).tolist()
+        for image in product(*(images_of[code] for code in codes.tolist())):
+            looks[lengths.index(len(pattern))].setdefault(image, []).append(row)
+    rows_of = np.array([lengths.index(len(pattern)) for pattern in ordered], np.int64)
+    sensitive = np.zeros(per_length, np.int64)
+    np.add.at(sensitive, rows_of, occurrences)
+    for number, images in enumerate(looks):
+        n_tuples = tuples[number]
+        for image, rows in images.items():
             look = np.array(image, np.int32)
-            joint = kernels.window_counts.count_spelled(before, after, offsets, codes, look, window, occurs)
-            met = joint > 0
-            if not met.any():
+            joint = [
+                count(before, after, offsets, spelled[row], look, window, occurrences[row] > 0)
+                for row in rows
+            ]
+            hits = np.sum(joint, axis=0)
+            some = hits > 0
+            if not some.any():
                 continue
-            alike = kernels.window_counts.count_spelled(after, after, offsets, look, look, window, met)[met]
-            both, all_of = joint[met], counts[met]
-            n_tuples = tuples[len(pattern)][met]
-            # In this order 1 / 1 comes out of what is generalized to the root, and its logarithm is 0.
-            leakage[row, met] += both / n_tuples * np.log2((both / all_of) / (alike / n_tuples))
-            posterior[row, met] = np.maximum(posterior[row, met], both / alike)
-            is_shown[row, met] |= tuple(after_book.decode(image)) == pattern
+            alike = count(after, after, offsets, look, look, window, some)
+            none_leakage[number, some] -= _rest(alike[some], hits[some], n_tuples[some])
+            for row, both in zip(rows, joint, strict=True):
+                met = both > 0
+                share, all_of = both[met] / n_tuples[met], occurrences[row, met]
+                # In this order 1 / 1 comes out of what is generalized to the root, and its logarithm is 0.
+                bits = np.log2((both[met] / all_of) / (alike[met] / n_tuples[met]))
+                leakage[row, met] += share * bits
+                other_leakage[row, met] -= _rest(alike[met], both[met], n_tuples[met])
+                posterior[row, met] = np.maximum(posterior[row, met], both[met] / alike[met])
+                is_shown[row, met] |= tuple(after_book.decode(image)) == ordered[row]
+    shares = np.divide(occurrences, tuples[rows_of], out=np.ones(shape), where=occurrences > 0)
+    entropy = shares * np.log2(1 / shares)
+    other_entropy = _rest(tuples[rows_of], occurrences, tuples[rows_of])
+    none_entropy = _rest(tuples, sensitive, tuples)
     return Leakage(
         patterns=tuple(ordered),
         occurrences=occurrences,
         entropy=entropy,
         leakage=leakage,
+        other_entropy=other_entropy,
+        other_leakage=other_entropy + other_leakage,
+        none_entropy=none_entropy,
+        none_leakage=none_entropy + none_leakage,
         posterior=posterior,
         is_shown=is_shown,
     )
+
+
+def _rest(alike: Counts, hits: Counts, n_tuples: Counts) -> Bits:
+    """Return what is open, in bits, about tuples that look alike and are not among the `hits`.
+
+    That is (F - H) / N log2 F / (F - H). Images without a hit have nothing open, so that what the release
+    tells about all tuples that are no hit is this for all tuples together, less the sum over images: the sum
+    of P[none, g] log2 (P[none, g] / (P[none] P[g])), with nothing to add for images that are not listed.
+    """
+    is_open = (hits > 0) & (hits < alike)
+    share = np.divide(hits, alike, out=np.zeros(alike.shape), where=is_open)
+    weight = np.divide(alike - hits, n_tuples, out=np.zeros(alike.shape), where=is_open)
+    # The logarithm of a number next to 1 keeps its digits this way.
+    bits: Bits = weight * -np.log1p(-share) / np.log(2)
+    return bits

@@ -102,7 +102,14 @@ NAMES = {
         "Surest place",
         "largest share of a secret pattern among places that look alike",
     ),
-    "leakage": ("Leakage", "largest share of what could be learned about the places that is learned"),
+    "leakage": (
+        "Leakage",
+        "largest share of what could be learned about the places that is learned (mutual information)",
+    ),
+    "paper_leakage": (
+        "Leakage by the paper's measure",
+        "largest share of it by the measure of the promise, which leaves out places without a secret pattern",
+    ),
     "arrival": (
         "Value by arrival",
         "mean belief in a record's true value of somebody who knows when it came, and the method",

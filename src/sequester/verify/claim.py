@@ -45,7 +45,9 @@ def claimed_model(certificate: Certificate, known: PrivacyModel | None = None) -
         raise InputError(msg)
     declared = {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
     hidden = [name for name, each in declared.items() if not each.metadata.get("published", True)]
-    claim: dict[str, Any] = dict(certificate.claim)
+    # What a claim that is older than a parameter was about.
+    older = {name: each.metadata["absent"] for name, each in declared.items() if "absent" in each.metadata}
+    claim: dict[str, Any] = older | dict(certificate.claim)
     if hidden:
         told = [f"{name} must not be published, and is" for name in hidden if name in claim]
         if told:

@@ -28,7 +28,9 @@ class Followed:
     n_symbols: int
     """Symbols that came, and left."""
     leakage_bits: float
-    """They tell at most this much, where they tell most."""
+    """They tell at most this much by the measure, where they tell most."""
+    measure: str
+    """What counts as told: "exact" is mutual information, "paper" the paper's sum."""
     loss_per_symbol: float
     """Their mean cost."""
 
@@ -46,7 +48,7 @@ def follow(config: str | Path | Config, lines: Iterable[bytes], write: Callable[
         what has been written stays true.
     """
     config = config if isinstance(config, Config) else Config.load(config)
-    online, column, leaf_of = _start(config)
+    online, column, leaf_of, measure = _start(config)
     is_object = False
     n_symbols = 0
 
@@ -65,12 +67,15 @@ def follow(config: str | Path | Config, lines: Iterable[bytes], write: Callable[
         n_symbols += 1
     leave(online.finish())
     return Followed(
-        n_symbols=n_symbols, leakage_bits=online.leakage_bits, loss_per_symbol=online.loss_per_symbol
+        n_symbols=n_symbols,
+        leakage_bits=online.leakage_bits,
+        measure=measure,
+        loss_per_symbol=online.loss_per_symbol,
     )
 
 
-def _start(config: Config) -> tuple[OnlineTopDown, str, Callable[[str], str]]:
-    """Make what follows, name the symbol's column, and say which leaf a symbol is."""
+def _start(config: Config) -> tuple[OnlineTopDown, str, Callable[[str], str], str]:
+    """Return what follows, the symbol's column, which leaf a symbol is, and the measure."""
     method = config.method()
     if not isinstance(method, TopDown):
         msg = f'{config.path.name}: method.name must be "top-down" to follow a stream, got "{method.name}"'
@@ -84,7 +89,7 @@ def _start(config: Config) -> tuple[OnlineTopDown, str, Callable[[str], str]]:
         leaf_of = _leaves(config, method, taxonomy)
         # Patterns mean the leaves that they look like, where these are merged.
         patterns = tuple(tuple(map(leaf_of, pattern)) for pattern in method.patterns)
-        return replace(method, patterns=patterns).follow(taxonomy), symbol.column, leaf_of
+        return replace(method, patterns=patterns).follow(taxonomy), symbol.column, leaf_of, method.measure
     except InputError as error:
         names = method.parameters()
         raise InputError(

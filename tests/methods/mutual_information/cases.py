@@ -64,6 +64,7 @@ class Case:
             "window": self.window,
             "cost": self.cost,
             "worst_case": self.bound.get("worst_case", False),
+            "measure": self.bound.get("measure", "exact"),
             **({"max_leakage": share} if bits is None else {"max_leakage_bits": bits}),
             **({} if self.weights is None else {"weight": "w"}),
         }
@@ -135,6 +136,10 @@ def cases(draw, *, longest=9, weighted=True):
         tree=tree,
         window=draw(st.integers(1, 4)),
         cost=draw(st.sampled_from(["information-loss", "linear", "exponential"])),
-        bound={**bound, "worst_case": draw(st.booleans())},
+        bound={
+            **bound,
+            "worst_case": draw(st.booleans()),
+            "measure": draw(st.sampled_from(["exact", "paper"])),
+        },
         weights=draw(st.none() | weights) if weighted else None,
     )

@@ -22,7 +22,7 @@ class BottomUp(MutualInformationMethod):
     >>> days = ["Beer", "Chips", "Wine", "Cookies", "Beer", "Chips", "Cookies", "Wine"]
     >>> table = symbol_table([days], hierarchy=shop)
     >>> secret = [["Beer", "Chips"], ["Wine", "Cookies"]]
-    >>> release = BottomUp(patterns=secret, window=1, max_leakage=0.7).apply(table)
+    >>> release = BottomUp(patterns=secret, window=1, max_leakage=0.8).apply(table)
     >>> release.table.sequences.to_rows()
     [('Alcohol', 'Snack', 'Alcohol', 'Snack', 'Alcohol', 'Snack', 'Snack', 'Alcohol')]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,11 +35,13 @@ def evidence_of(
     """Lay out every person's own verdict and every pattern's posterior; most leaking ones first.
 
     ``verdicts`` has the columns ``person``, ``length`` (of the patterns), ``entropy_bits``, ``bound_bits``,
-    ``leakage_bits``, ``holds`` and ``loss_per_symbol``; in the worst case also ``pattern``. ``patterns`` has
-    ``person``, ``pattern``, ``occurrences``, ``leakage_bits``, ``posterior`` (the surest guess that an index
-    tuple was the pattern) and ``released_as_it_is``. Persons without an occurrence are left out.
+    ``leakage_bits``, ``holds`` and ``loss_per_symbol``; in the worst case also ``pattern``, and by the
+    paper's measure also ``mutual_information_bits``. ``patterns`` has ``person``, ``pattern``,
+    ``occurrences``, ``leakage_bits``, ``posterior`` (the surest guess that an index tuple was the pattern)
+    and ``released_as_it_is``. Persons without an occurrence are left out.
     """
     lengths, leakage, entropy, bound = model.bounds(found)
+    exact = {} if model.measure == "exact" else {"mutual_information_bits": _exactly(model, found)}
     spelled = pl.Series([" → ".join(pattern) for pattern in found.patterns], dtype=pl.String)
     rows, persons = np.nonzero(entropy > 0)
     verdicts = pl.DataFrame(
@@ -49,6 +52,7 @@ def evidence_of(
             "entropy_bits": entropy[rows, persons],
             "bound_bits": bound[rows, persons],
             "leakage_bits": leakage[rows, persons],
+            **{name: bits[rows, persons] for name, bits in exact.items()},
             "holds": leakage[rows, persons] <= bound[rows, persons] + SLACK * entropy[rows, persons],
             "loss_per_symbol": losses[persons],
         }
@@ -59,7 +63,7 @@ def evidence_of(
             "person": table.persons.gather(persons),
             "pattern": spelled.gather(rows),
             "occurrences": found.occurrences[rows, persons],
-            "leakage_bits": found.leakage[rows, persons],
+            "leakage_bits": found.by_pattern(model.measure)[0][rows, persons],
             "posterior": found.posterior[rows, persons],
             "released_as_it_is": found.is_shown[rows, persons],
         }
@@ -68,6 +72,11 @@ def evidence_of(
         VERDICTS: verdicts.sort("leakage_bits", "person", "length", descending=[True, False, False]),
         PATTERNS: patterns.sort("posterior", "person", "pattern", descending=[True, False, False]),
     }
+
+
+def _exactly(model: MutualInformationPrivacy, found: Leakage) -> npt.NDArray[np.float64]:
+    """Return the mutual information where the promise is by another measure."""
+    return replace(model, measure="exact").bounds(found)[1]
 
 
 def plots_of(released: Sequences, table: EventTable, *, window: int) -> tuple[Plot, ...]:

@@ -1,16 +1,22 @@
-"""A running account of index tuples as they are released, and of what they tell at the most."""
+"""Running accounts of index tuples as they are released, and of what they tell at the most."""
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import lru_cache
 from itertools import combinations
 from math import comb, e, exp, inf, log, log2
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
 ROOT = 0
 """The node that says nothing."""
+GRID = 1.05
+"""Futures whose numbers of tuples differ by a smaller factor are looked at together."""
+UNIT = 1 << 40
+"""Terms x log2 x are kept as whole multiples of 1 / UNIT, so that what is added can be taken back exactly."""
 
 
 def ceiling(n_patterns: int) -> float:
@@ -40,7 +46,7 @@ def density(patterns: frozenset[tuple[Hashable, ...]]) -> float:
 
 
 class Ledger:
-    """Counts of one length: how often each image was released, and how often it was a secret pattern.
+    """Counts of one length by the paper's measure: how often each image was released, and was a pattern.
 
     The patterns of a group leak no more than the sum over their occurrences of log2 (N / F) / N, with N index
     tuples in all, F of which look like the occurrence. (By Equation 2 the leakage is the sum over images q of
@@ -162,3 +168,161 @@ class Ledger:
         beyond = max(0.0, hidden + reaching_back - dense * all_root)
         root = max(all_root, 1)
         return min(anything, dense * anything + beyond / (other + root) * log2((other + root) / root))
+
+
+class ExactLedger:
+    """Counts of one length by the exact measure: the mutual information of outcome and image.
+
+    The outcome of an index tuple is the secret pattern that it spells, or None. With n tuples in all, n_s of
+    outcome s, n_g of image g and n_sg of both, n times the mutual information is the sum of n_sg log2 n_sg,
+    less those of n_s log2 n_s and n_g log2 n_g, plus n log2 n.
+
+    Examples
+    --------
+    >>> ledger = ExactLedger(1, [{("a",)}], window=1)
+    >>> for symbol, image in 90 * [("a", 1)] + 10 * [("b", 2)]:
+    ...     ledger.add((symbol,), (image,))
+    >>> round(ledger.leakage, 3)
+    0.469
+    """
+
+    def __init__(self, length: int, groups: Iterable[Iterable[tuple[Hashable, ...]]], *, window: int) -> None:
+        self.length = length
+        self.window = window
+        self.total = 0
+        self.images: Counter[tuple[int, ...]] = Counter()
+        self.of_images = 0
+        """The sum of n_g log2 n_g, in units."""
+        self.groups = [_Outcomes(frozenset(group)) for group in groups]
+        """One per set of patterns that share a bound."""
+        self._journal: list[tuple[tuple[Hashable, ...], tuple[int, ...]]] = []
+
+    def add(self, symbols: tuple[Hashable, ...], image: tuple[int, ...]) -> None:
+        """Count a tuple of `symbols` that is released as the nodes `image`."""
+        self._journal.append((symbols, image))
+        self._count(symbols, image, 1)
+
+    def mark(self) -> int:
+        """Return a mark of this moment."""
+        return len(self._journal)
+
+    def take_back(self, mark: int) -> None:
+        """Undo what was counted since the mark."""
+        while len(self._journal) > mark:
+            symbols, image = self._journal.pop()
+            self._count(symbols, image, -1)
+
+    def settle(self) -> None:
+        """Make final what was counted so far."""
+        self._journal.clear()
+
+    @property
+    def leakage(self) -> float:
+        """What has been released tells this many bits, of the group of which it tells most."""
+        if not self.total:
+            return 0.0
+        rest = _units(self.total) - self.of_images
+        return max((group.of_joint - group.of_outcomes + rest) / UNIT / self.total for group in self.groups)
+
+    @property
+    def worst_to_come(self) -> float:
+        """The most that this can become if only the root is released from now on, whatever happens.
+
+        Requires that the last `window` places are on the root, so that every tuple to come is, too.
+        """
+        return max(min(self._worst(group), log2(len(group.patterns) + 1)) for group in self.groups)
+
+    def _count(self, symbols: tuple[Hashable, ...], image: tuple[int, ...], step: int) -> None:
+        self.total += step
+        self.of_images += _change(self.images, image, step)
+        for group in self.groups:
+            outcome = symbols if symbols in group.patterns else None
+            group.of_joint += _change(group.joint, (outcome, image), step)
+            group.of_outcomes += _change(group.outcomes, outcome, step)
+
+    def _worst(self, group: _Outcomes) -> float:
+        """The largest mutual information for any number of tuples from now on, or a little more.
+
+        Take N tuples, R of them on the root, and c = N - R others, which stay as they are. N times the mutual
+        information is a part that stays, what the images of the c others tell among themselves, and T, what
+        is told by whether a tuple is on the root. For a given N, T is convex in the numbers of new outcomes,
+        so it is largest where they are all None, or as many as can be are one pattern and the others None. At
+        most the `density` of all to come are patterns, and a few that reach back.
+
+        Between two numbers of new tuples, M1 and M2, T is at most its largest value at M2 where M2 - M1 more
+        may be patterns: there is always an outcome that is no rarer on the root than elsewhere, more of which
+        on the root make T no smaller. And N is at least what it is at M1. Far out, T / N is at most the
+        entropy of c / N.
+        """
+        on_root = (ROOT,) * self.length
+        root = self.images[on_root]
+        others = self.total - root
+        if not others:
+            return 0.0
+        counts = {
+            outcome: (count - group.joint[outcome, on_root], group.joint[outcome, on_root])
+            for outcome, count in group.outcomes.items()
+        }
+        none = counts.pop(None, (0, 0))
+        shown = (group.of_joint - self.of_images) / UNIT + _bits(root) + _bits(others)
+        shown -= sum(_bits(off) + _bits(on) for off, on in (*counts.values(), none))
+        told = {(0, 0)} | set(counts.values()) if len(counts) < len(group.patterns) else set(counts.values())
+        fixed = sum(_mixed(off, on) for off, on in counts.values())
+        back = group.density * comb(self.window, self.length - 1) * self.window
+        worst, fewest = 0.0, 0
+        while True:
+            most = max(fewest, int((self.total + fewest) * GRID) - self.total)
+            secret = min(most, group.density * most + back + most - fewest)
+            between = _mixed(others, root + most) - fixed
+            largest = between - _mixed(none[0], none[1] + most)
+            for off, on in told:
+                here = _mixed(none[0], none[1] + most - secret) + _mixed(off, on + secret) - _mixed(off, on)
+                largest = max(largest, between - here)
+            worst = max(worst, (shown + largest) / (self.total + fewest))
+            fewest = most + 1
+            share = others / (self.total + fewest)
+            if 2 * share <= 1 and shown / others * share + _entropy(share) <= worst:
+                return worst
+
+
+class _Outcomes:
+    """Patterns that share a bound, and how often each of them, or none, was released as what."""
+
+    def __init__(self, patterns: frozenset[tuple[Hashable, ...]]) -> None:
+        self.patterns = patterns
+        self.density = density(patterns)
+        self.outcomes: Counter[tuple[Hashable, ...] | None] = Counter()
+        self.joint: Counter[tuple[tuple[Hashable, ...] | None, tuple[int, ...]]] = Counter()
+        self.of_joint = 0
+        """The sum of n_sg log2 n_sg, in units."""
+        self.of_outcomes = 0
+        """The sum of n_s log2 n_s, in units."""
+
+
+Key = TypeVar("Key")
+
+
+def _change(counts: Counter[Key], key: Key, step: int) -> int:
+    """Change a count, and return the change of its term n log2 n, in units."""
+    before = counts[key]
+    counts[key] = before + step
+    return _units(before + step) - _units(before)
+
+
+@lru_cache(maxsize=1 << 16)
+def _units(count: int) -> int:
+    return int(_bits(count) * UNIT)
+
+
+def _bits(count: float) -> float:
+    """X log2 x, and 0 for 0."""
+    return count * log2(count) if count > 0 else 0.0
+
+
+def _mixed(off: float, on: float) -> float:
+    """What is open about `off` and `on` tuples that are not told apart, in bits, for all of them together."""
+    return _bits(off + on) - _bits(off) - _bits(on)
+
+
+def _entropy(share: float) -> float:
+    return -_bits(share) - _bits(1 - share)

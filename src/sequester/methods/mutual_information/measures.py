@@ -25,7 +25,11 @@ if TYPE_CHECKING:
     Numbers = npt.NDArray[np.float64]
 
 LOSS_REFERENCE = "Bonomi, Fan, Jin (2016), utility loss"
-LEAK_REFERENCE = "Bonomi, Fan, Jin (2016), mutual information of patterns and release"
+LEAK_REFERENCES = {
+    "exact": "Cover, Thomas (2006), mutual information, of patterns and release",
+    "paper": "Bonomi, Fan, Jin (2016), Equation 2, sensitive patterns only",
+}
+"""Measure of the promise to where it is from."""
 
 
 def measure(
@@ -74,7 +78,7 @@ def measure(
 
 def _leakage(method: MutualInformationMethod, released: Sequences, table: EventTable) -> dict[str, Score]:
     model = method.model()
-    found = model.measure(released, table)
+    found = model.leakage(released, table)
     _, leakage, entropy, _ = model.bounds(found)
     if method.max_leakage_bits is None:
         what = "share of the entropy of a person's patterns that the release tells"
@@ -82,7 +86,9 @@ def _leakage(method: MutualInformationMethod, released: Sequences, table: EventT
     else:
         what, levels = "bits that the release tells about a person's patterns", leakage
     concerned = (found.occurrences > 0).any(axis=0)
-    scores = _spread("leakage", levels.max(axis=0)[concerned], what, LEAK_REFERENCE)
+    if method.measure == "paper":
+        what += ", by the paper's measure, which leaves out places without a secret pattern"
+    scores = _spread("leakage", levels.max(axis=0)[concerned], what, LEAK_REFERENCES[method.measure])
     posterior = float(found.posterior.max(initial=0.0))
     scores["largest_posterior"] = Score(
         value=posterior,
@@ -91,7 +97,7 @@ def _leakage(method: MutualInformationMethod, released: Sequences, table: EventT
         means="The surest guess anywhere: the largest share of one secret pattern among the index tuples "
         "that are released alike.",
         formula="max over patterns p of occurrences of p / index tuples released as h(p)",
-        reference=LEAK_REFERENCE,
+        reference="Bonomi, Fan, Jin (2016)",
     )
     return scores
 

@@ -47,6 +47,9 @@ class MutualInformationMethod(Method):
     """Bits that may leak, instead of a share."""
     worst_case: bool = False
     """Bound what leaks of each pattern by itself, and not only of all of one length together."""
+    # The measures of utility come from `evaluate`, so that the parameter can have this name.
+    measure: Literal["exact", "paper"] = "exact"  # type: ignore[assignment]
+    """Mutual information, or the paper's leakage measure, which sums over sensitive patterns only."""
     cost: str | dict[str, dict[str, float]] = "information-loss"
     """What generalizing costs: information-loss, linear, exponential, or a table leaf -> node -> cost."""
     weight: str | None = None
@@ -58,7 +61,11 @@ class MutualInformationMethod(Method):
 
     def __post_init__(self) -> None:
         # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.privacy.mutual_information import checked_bounds, checked_window  # noqa: PLC0415
+        from sequester.privacy.mutual_information import (  # noqa: PLC0415
+            checked_bounds,
+            checked_measure,
+            checked_window,
+        )
 
         object.__setattr__(self, "patterns", as_patterns("patterns", self.patterns))
         if not self.patterns:
@@ -68,6 +75,7 @@ class MutualInformationMethod(Method):
         share, bits = checked_bounds(self.max_leakage, self.max_leakage_bits)
         object.__setattr__(self, "max_leakage", share)
         object.__setattr__(self, "max_leakage_bits", bits)
+        checked_measure(self.measure)
         given: dict[str, object] = {"worst_case": self.worst_case, "cost": self.cost, "weight": self.weight}
         if not isinstance(given["worst_case"], bool):
             msg = f"worst_case must be true or false, got {given['worst_case']!r}"
@@ -100,6 +108,7 @@ class MutualInformationMethod(Method):
             max_leakage=self.max_leakage,
             max_leakage_bits=self.max_leakage_bits,
             worst_case=self.worst_case,
+            measure=self.measure,
         )
 
     def named_labels(self) -> tuple[str, ...]:
@@ -175,7 +184,7 @@ class MutualInformationMethod(Method):
             return (Ladder.of(self, "max_leakage_bits", steps),)
         return (Ladder.of(self, "max_leakage", upwards(self.max_leakage or 0)),)
 
-    def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
+    def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Say what generalizing lost, what can still be mined, and how leakage spreads over persons."""
         # Loaded here so that `sequester methods` need not wait for polars and numba.
         from sequester.methods.mutual_information.measures import measure  # noqa: PLC0415

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from sequester.errors import InputError, ParameterError
 from sequester.hierarchies.labels import quoted
 from sequester.methods.mutual_information.costs import costs_by_depth
-from sequester.methods.mutual_information.ledger import ROOT, Ledger
+from sequester.methods.mutual_information.ledger import ROOT, ExactLedger, Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,9 +24,9 @@ class OnlineTopDown:
     """Releases each symbol when at most `window` others have come after it.
 
     After every released symbol, what has been released tells at most `max_leakage_bits` about the patterns of
-    each length (in the worst case: about each pattern), whatever comes later. A symbol leaves as the lowest
-    node of its path after which it is still possible, for any future, to stay within the bound by releasing
-    nothing but the root; so the root itself is always possible.
+    each length (in the worst case: about each pattern) by the `measure`, whatever comes later. A symbol
+    leaves as the lowest node of its path after which it is still possible, for any future, to stay within the
+    bound by releasing nothing but the root; so the root itself is always possible.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class OnlineTopDown:
     >>> shop = Hierarchy.from_tree({"Alcohol": ["Beer", "Wine"], "Snack": ["Chips", "Cookies"]})
     >>> online = OnlineTopDown(shop, patterns=[("Beer", "Chips")], window=1, max_leakage_bits=0.6)
     >>> list(online.run(["Beer", "Chips", "Wine", "Beer", "Cookies"]))
-    ['Beer', 'Chips', 'Wine', 'Beer', 'Cookies']
+    ['*', '*', '*', 'Beer', 'Cookies']
     >>> online.leakage_bits <= 0.6
     True
     """
@@ -47,6 +47,7 @@ class OnlineTopDown:
         window: int,
         max_leakage_bits: float,
         worst_case: bool = False,
+        measure: Literal["exact", "paper"] = "exact",
         cost: str | Mapping[str, Mapping[str, float]] = "information-loss",
     ) -> None:
         self._tree = hierarchy
@@ -59,7 +60,9 @@ class OnlineTopDown:
         for pattern in patterns:
             by_length.setdefault(len(pattern), []).append(pattern)
         self._ledgers = [
-            Ledger(length, [[each] for each in group] if worst_case else [group], window=window)
+            (ExactLedger if measure == "exact" else Ledger)(
+                length, [[each] for each in group] if worst_case else [group], window=window
+            )
             for length, group in sorted(by_length.items())
         ]
         self._pending: deque[str] = deque()

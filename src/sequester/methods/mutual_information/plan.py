@@ -87,7 +87,12 @@ class Plan:
             costs=costs_by_depth(tree, book.labels, method.cost),
             patterns=tuple(book.encode(method.patterns[place]) for place in order),
             window=method.window,
-            bound=Bound(share=method.max_leakage, bits=method.max_leakage_bits, worst_case=method.worst_case),
+            bound=Bound(
+                share=method.max_leakage,
+                bits=method.max_leakage_bits,
+                worst_case=method.worst_case,
+                is_exact=method.measure == "exact",
+            ),
         )
         return cls(
             task=task,

@@ -43,6 +43,18 @@ HOLES = (
     "Where a symbol is generalized shows where secret patterns may be: symbols that take part in none are "
     "released as they are."
 )
+NOT_WHETHER = (
+    "That a secret pattern occurs, and how often, is not hidden: the promise is about where, to somebody who "
+    "knows how often. Of a pattern that is everywhere there is nothing left to tell, and it is released."
+)
+PLACE_BY_PLACE = (
+    "Bits are counted place by place, from the symbols that are released there: what many places tell "
+    "together, what neighbouring symbols tell, and patterns of several lengths together can be more."
+)
+BY_THE_PAPER = (
+    "What leaks is counted by the paper's measure, which leaves out what places without a secret pattern "
+    'tell. The mutual information may be larger; measure = "exact" bounds that.'
+)
 NEEDS_ORIGINAL = (
     "Only those who hold the original and the secret patterns can check the promise; the files alone do not "
     "show it."
@@ -63,14 +75,16 @@ def publish(
     code_of = np.zeros(len(tree), np.int32)
     code_of[used] = book.encode(tree.labels[node] for node in used)
     sequences = Sequences(source.person_offsets, {column: code_of[nodes]}, {column: book})
-    limits = [NEEDS_ORIGINAL, ONLY_PATTERNS, RENAMED, HOLES, ONE_RELEASE]
+    limits = [NEEDS_ORIGINAL, ONLY_PATTERNS, NOT_WHETHER, PLACE_BY_PLACE, RENAMED, HOLES, ONE_RELEASE]
+    if method.measure == "paper":
+        limits.insert(0, BY_THE_PAPER)
     if not method.worst_case:
         limits.insert(0, AVERAGE)
     if has_ties(table):
         limits.append(TIES)
     progress(0.5, "judging every person")
     model = method.model()
-    found = model.measure(sequences, table)
+    found = model.leakage(sequences, table)
     spent = losses(sequences, table, method.cost)
     return Outcome(
         sequences=sequences,

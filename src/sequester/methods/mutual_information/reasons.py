@@ -59,7 +59,7 @@ def reasons_of(changes: pl.DataFrame, evidence: Mapping[str, pl.DataFrame]) -> t
 
 def more_bits(asked: float, model: MutualInformationPrivacy, table: EventTable) -> list[float]:
     """Give the tenths of a bit above a bound, up to all that patterns can tell of anybody."""
-    _, _, entropy, _ = model.bounds(model.measure(table, table))
+    _, _, entropy, _ = model.bounds(model.leakage(table, table))
     highest = math.ceil(TENTHS * float(entropy.max(initial=0)))
     return [tenth / TENTHS for tenth in range(math.floor(TENTHS * asked) + 1, highest + 1)]
 

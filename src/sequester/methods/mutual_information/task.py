@@ -40,6 +40,8 @@ class Bound:
     """Bits instead."""
     worst_case: bool
     """For each pattern by itself."""
+    is_exact: bool = True
+    """Mutual information, and not the paper's sum over patterns."""
 
     def of(self, entropy: Numbers) -> Numbers:
         """Give the bits that may leak where `entropy` could."""
@@ -149,12 +151,16 @@ def describe(
     sizes = np.array([_size(len(row), length, task.window) for length in group_lengths.tolist()])
     shares = found[rows] / sizes[groups]
     entropy = shares * np.log2(1 / shares)
-    unbounded = np.full(len(rows), np.inf), np.full(len(sizes), np.inf)
+    totals = np.bincount(groups, entropy).astype(np.float64)
+    if task.bound.is_exact:
+        # The outcome that a tuple is not the pattern, or none of them.
+        entropy += _other_entropy(shares)
+        totals += _other_entropy(np.bincount(groups, found[rows]) / sizes)
+    pattern_bounds, group_bounds = np.full(len(rows), np.inf), np.full(len(sizes), np.inf)
     if task.bound.worst_case:
-        pattern_bounds, group_bounds = task.bound.of(entropy), unbounded[1]
+        pattern_bounds = task.bound.of(entropy)
     else:
-        pattern_bounds = unbounded[0]
-        group_bounds = task.bound.of(np.bincount(groups, entropy).astype(np.float64))
+        group_bounds = task.bound.of(totals)
     tuples, counts, group_offsets = _count(symbols, len(kept), group_lengths, task.window)
     list_offsets, list_tuples = kernels.leakage.list_tuples(tuples, group_offsets, group_lengths, len(kept))
     problem = kernels.leakage.Problem(
@@ -165,6 +171,7 @@ def describe(
         is_sensitive=is_sensitive[kept],
         patterns=patterns,
         pattern_groups=groups.astype(np.int64),
+        hits=found[rows].astype(np.int64),
         shares=shares,
         pattern_bounds=pattern_bounds,
         group_lengths=group_lengths,
@@ -174,8 +181,16 @@ def describe(
         counts=counts,
         list_offsets=list_offsets,
         list_tuples=list_tuples,
+        is_exact=task.bound.is_exact,
     )
     return Person(problem=problem, symbols=symbols, codes=codes)
+
+
+def _other_entropy(shares: Numbers) -> Numbers:
+    """Return (1 - P) log2 1/(1 - P); nothing where P is 1."""
+    rest = 1 - shares
+    bits: Numbers = rest * -np.log1p(-shares, out=np.zeros(len(shares)), where=rest > 0) / np.log(2)
+    return bits
 
 
 def _size(n_events: int, length: int, window: int) -> float:

@@ -41,7 +41,8 @@ class TopDown(MutualInformationMethod):
         "Sanitization"
     )
     promise: ClassVar[str] = (
-        "A person's released sequence tells little about where secret patterns occurred in it, in bits."
+        "Place by place, on average, a person's released sequence tells little about where secret patterns "
+        "occurred in it, in bits."
     )
     changes: ClassVar[str] = "Replaces symbols by coarser ones, for each person in their own way."
     use_when: ClassVar[str] = (
@@ -99,5 +100,6 @@ class TopDown(MutualInformationMethod):
             window=self.window,
             max_leakage_bits=self.max_leakage_bits,
             worst_case=self.worst_case,
+            measure=self.measure,
             cost=self.cost,
         )
