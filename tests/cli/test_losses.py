@@ -149,6 +149,7 @@ def test_points_that_were_dropped_are_not_forgotten(run):
     made = run("protect", "release.toml", "--quiet")
     assert made.code == 0
     assert f"{n_dropped:,} of them ({share:.1%}) left out" in made.out
+    assert f"{journey['unseen_share']:.1%} of all rows that were read are no longer shown" in made.out
     assert any(f"of the {n_rows:,} rows that were read" in line for line in made.warnings)
     page = Path("out/internal/report.html").read_text()
     assert "left out, all reasons together" in page

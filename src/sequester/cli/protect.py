@@ -137,6 +137,8 @@ def _tell(done: "Protected") -> Iterator[str]:
         whom = counted(release.n_input_persons, f"{one} is", f"{release.unit} are")
         events = counted(release.frame.height, "event", "events")
         yield f"{release.n_persons:,} of {whom} in the release, with {events}; {lost}"
+    if release.reading is not None and release.reading.left_out:
+        yield f"{release.unseen_share:.1%} of all rows that were read are no longer shown"
     if release.singled_out is not None:
         yield from _beyond(release.singled_out)
     if done.judged.risks:
