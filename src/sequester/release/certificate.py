@@ -12,6 +12,7 @@ from sequester.privacy import MODELS
 from sequester.release.fields import plain_table, plain_value, read_document, shown
 from sequester.release.file_names import outside_reason
 from sequester.release.release import PERSON
+from sequester.release.roles import ROLES, column_roles
 from sequester.utility.score import Score
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from sequester.release.fields import Field
+    from sequester.release.fields import Field, Table
     from sequester.release.release import Release
 
 FORMAT = 1
@@ -28,7 +29,10 @@ CERTIFICATE = "certificate.json"
 """The certificate's name in the release folder."""
 HASH = "sha256:"
 """What every hash starts with."""
-_PUBLIC_MEASURE = "information_loss"
+SOFTWARE = "sequester"
+"""The name of this program in certificates."""
+PUBLIC_MEASURE = "information_loss"
+"""The only measure that compares with the original and is published."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,7 @@ class Certificate:
     ...     parameters={"k": 2, "strict": True},
     ...     model="SequenceKAnonymity",
     ...     claim={"k": 2, "strict": True},
+    ...     columns={"events": {"person": "technical", "order": "technical", "page": "symbol"}},
     ...     holds=True,
     ...     achieved={"k": 3},
     ...     persons=3,
@@ -52,7 +57,7 @@ class Certificate:
     True
     """
 
-    software: str = "sequester"
+    software: str = SOFTWARE
     """Name of the program that made the release."""
     version: str = __version__
     """Version of that program."""
@@ -64,6 +69,8 @@ class Certificate:
     """The promise, by the name of its class."""
     claim: Mapping[str, object]
     """The parameters of the promise: all that a recipient needs to check it."""
+    columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Table to its columns, in their order, and the role of each; empty in releases of older versions."""
     holds: bool
     """What the check of the released files said."""
     achieved: Mapping[str, float]
@@ -88,6 +95,7 @@ class Certificate:
             parameters=plain_table(release.published_parameters),
             model=type(release.model).__name__,
             claim=plain_table(release.model.claim()),
+            columns=column_roles(release),
             holds=bool(release.verdict.holds),
             achieved={name: _plain_number(value) for name, value in release.verdict.achieved.items()},
             persons=_count_persons(frame),
@@ -96,7 +104,7 @@ class Certificate:
                 # The file has neither formula nor reference: `means` is what a recipient reads.
                 name: replace(score, value=round(float(score.value), 2), formula="", reference="")
                 for name, score in release.utility.items()
-                if name == _PUBLIC_MEASURE
+                if name == PUBLIC_MEASURE
             },
             limits=tuple(release.limits),
             files=dict(sorted(files.items())),
@@ -108,7 +116,11 @@ class Certificate:
             "format": FORMAT,
             "software": {"name": self.software, "version": self.version},
             "method": {"name": self.method, "parameters": self.parameters},
-            "claim": {"model": self.model, "parameters": self.claim},
+            "claim": {
+                "model": self.model,
+                "parameters": self.claim,
+                **({"columns": self.columns} if self.columns else {}),
+            },
             "verdict": {"holds": self.holds, "achieved": self.achieved},
             "counts": {
                 **({} if self.persons is None else {"persons": self.persons}),
@@ -137,7 +149,9 @@ class Certificate:
         top.expect("format", "software", "method", "claim", "verdict", "counts", "utility", "limits", "files")
         software = top.take("software").table().expect("name", "version")
         method = top.take("method").table().expect("name", "parameters")
-        claim = top.take("claim").table().expect("model", "parameters")
+        claim = top.take("claim").table()
+        # Older releases have none; who verifies or opens one says so.
+        claim.expect("model", "parameters", *(["columns"] if "columns" in claim.value else []))
         verdict = top.take("verdict").table().expect("holds", "achieved")
         counts = top.take("counts").table()
         # A promise about records is about no persons, and their number stays in the house.
@@ -150,6 +164,7 @@ class Certificate:
             parameters=method.take("parameters").table().value,
             model=claim.take("model").text(),
             claim=claim.take("parameters").table().value,
+            columns=_columns(claim.take("columns").table()) if "columns" in claim.value else {},
             holds=verdict.take("holds").flag(),
             achieved={each.key: each.number() for each in verdict.take("achieved").table().fields()},
             persons=counts.take("persons").count() if has_persons else None,
@@ -166,6 +181,14 @@ def _count_persons(frame: pl.DataFrame) -> int | None:
     # The events of a person stand together in a release, which verification makes sure of.
     runs = frame[PERSON].rle_id()
     return 0 if runs.is_empty() else int(runs[-1]) + 1
+
+
+def _columns(tables: Table) -> dict[str, dict[str, str]]:
+    found = {each.key: each.table().fields() for each in tables.fields()}
+    for column in (column for columns in found.values() for column in columns):
+        if column.value not in ROLES:
+            column.refuse(f"must be one of {', '.join(ROLES)}")
+    return {table: {column.key: column.text() for column in columns} for table, columns in found.items()}
 
 
 def _score(field: Field) -> Score:
