@@ -44,7 +44,7 @@ def test_a_cell_counts_side_effects_as_the_definition_does(name, monkeypatch):
     seen = {}
     kept = METHODS[name].measure
 
-    def measure(self, outcome, table, **how):
+    def evaluate(self, outcome, table, **how):
         seen["rows"] = ["".join(row) for row in outcome.sequences.to_rows()]
         return kept(self, outcome, table, **how)
 

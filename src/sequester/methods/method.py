@@ -78,12 +78,8 @@ class Method(ABC):
         return self.transform(table, randomness=randomness, engine=engine, progress=progress)
 
     @abstractmethod
-    def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
-        """Say what the outcome is still good for; ``information_loss`` is always among the answers."""
-
     def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
-        """Return what `measure` does; a method with a parameter of that name defines this instead."""
-        return self.measure(outcome, table, progress=progress)
+        """Say what the outcome is still good for; ``information_loss`` is always among the answers."""
 
     @classmethod
     def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:

@@ -271,7 +271,7 @@ def hide(source: Source, min_support: int, n_patterns: int, share: int, name: st
             table, randomness=Randomness.of(SEED), engine=LocalEngine(), progress=silent
         )
         seconds = time.process_time() - start
-    scores = method.measure(outcome, table, progress=silent)
+    scores = method.evaluate(outcome, table, progress=silent)
     n_frequent = float(scores["lost_patterns"].bounds[1] or 1)
     n_itemsets = float(scores["lost_itemsets"].bounds[1] or 1)
     lost, ghosts = scores["lost_patterns"].value, scores["ghost_patterns"].value

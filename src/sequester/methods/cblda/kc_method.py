@@ -140,7 +140,7 @@ class KCMethod(Method):
             *quasi_ladders(original),
         )
 
-    def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
+    def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Say how much coarser the release is, what is missing, and how well counts can be estimated."""
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.methods.cblda.measures import measure  # noqa: PLC0415

@@ -135,7 +135,7 @@ class KCPMethod(Method):
             *quasi_ladders(original),
         )
 
-    def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
+    def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Say how much coarser the release is, and what is missing."""
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.methods.halt.measures import measure  # noqa: PLC0415

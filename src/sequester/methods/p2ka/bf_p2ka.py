@@ -134,9 +134,9 @@ class BFP2kA(PrefixMethod):
         loose = (Ladder.of(self, "strict", (False,)),) if self.strict else ()
         return (*super().ladders(original), *loose)
 
-    def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
+    def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Say how many events, sequences and patterns survive; with nearness also what it gains."""
-        scores = super().measure(outcome, table, progress=progress)
+        scores = super().evaluate(outcome, table, progress=progress)
         if self.nearness is not None and "displacement" in scores:
             # Loaded here so that `sequester methods` need not wait for polars and numba.
             from sequester.methods.p2ka.measures import displacement_without  # noqa: PLC0415

@@ -151,7 +151,7 @@ class PrefixMethod(Method):
         fewer = Ladder.of(self, "k", downwards(self.k, 2))
         return (fewer, *(coarse_ladder(original, column) for column in original.hierarchies))
 
-    def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
+    def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Say how many events, sequences and patterns survive."""
         # Loaded here so that `sequester methods` need not wait for polars and numba.
         from sequester.methods.p2ka.measures import measure  # noqa: PLC0415

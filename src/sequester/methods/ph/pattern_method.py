@@ -214,7 +214,7 @@ class PatternMethod(Method):
 
         return threshold_ladders(self, original)
 
-    def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
+    def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Say which patterns and itemsets survive, and how much was changed."""
         # Loaded here so that `sequester methods` need not wait for polars and numba.
         from sequester.methods.ph.measures import measure  # noqa: PLC0415

@@ -224,7 +224,7 @@ class SnapshotMethod(Method):
             ),
         )
 
-    def measure(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
+    def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Say how many records were moved or lost, and how far window queries are off."""
         del table
         progress(1.0, "measured")
