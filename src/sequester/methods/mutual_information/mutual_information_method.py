@@ -47,8 +47,7 @@ class MutualInformationMethod(Method):
     """Bits that may leak, instead of a share."""
     worst_case: bool = False
     """Bound what leaks of each pattern by itself, and not only of all of one length together."""
-    # The measures of utility come from `evaluate`, so that the parameter can have this name.
-    measure: Literal["exact", "paper"] = "exact"  # type: ignore[assignment]
+    measure: Literal["exact", "paper"] = "exact"
     """Mutual information, or the paper's leakage measure, which sums over sensitive patterns only."""
     cost: str | dict[str, dict[str, float]] = "information-loss"
     """What generalizing costs: information-loss, linear, exponential, or a table leaf -> node -> cost."""
