@@ -102,8 +102,7 @@ def read_contents(
     hierarchies, findings = read_hierarchies(folder, {column: paths[column] for column in trees}, main)
     if stem is None:
         findings += check_event_logs(folder, files, main)
-    if places:
-        findings += check_regions(folder, main)
+    findings += check_regions(folder, files, main)
     return (None, findings) if findings else (Contents(tables, hierarchies), [])
 
 

@@ -13,6 +13,7 @@ from sequester.release.fields import bare, read_document, shown
 from sequester.release.file_names import REGIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     import polars as pl
@@ -25,10 +26,18 @@ _FEWEST, _MOST = 4, 16
 """Corners of an outline, the first one repeated: a rectangle has 5, a cell of H3 at most 11."""
 
 
-def check_regions(folder: Path, frame: pl.DataFrame) -> list[str]:
-    """Compare the outlines with the released rows."""
+def check_regions(folder: Path, files: Collection[str], frame: pl.DataFrame) -> list[str]:
+    """Compare the outlines, where the certificate lists any, with the released rows."""
+    if REGIONS not in files:
+        return []
+    if REGION not in frame.columns:
+        return [f"{REGIONS}: does not belong here: there is no column {REGION}"]
     text = (folder / REGIONS).read_bytes()
-    top = read_document(text, REGIONS)
+    try:
+        top = read_document(text, REGIONS)
+    except InputError as error:
+        msg = f"{REGIONS} is not readable as outlines of regions: {bare(error.lines[0])}"
+        raise InputError(msg) from None
     try:
         _is(top.expect("type", "features").take("type"), "FeatureCollection")
         outlined = [_outline(feature) for feature in top.take("features").items()]
