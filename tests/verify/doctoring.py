@@ -126,9 +126,11 @@ class Copy:
         with self.certify() as document:
             roles = document["claim"].get("columns")
             if roles is not None:
-                roles[table or self.tables[0]][column] = role
-                if role is None:
-                    del roles[table or self.tables[0]][column]
+                table = table or self.tables[0]
+                claimed = {**roles[table], column: role}
+                # In the order of the table, as an honest claim is.
+                order = [each for each in self.frame(table).columns if each in claimed]
+                roles[table] = {each: claimed[each] for each in order if claimed[each] is not None}
 
     def columns(self, *roles: str) -> list[str]:
         """Give the columns of the main table that have one of these roles, by claim and hierarchies."""

@@ -182,6 +182,40 @@ def add_a_column_and_claim_that_it_is_technical(copy: Copy) -> None:
     copy.role("name", "technical")
 
 
+for _role in ("quasi", "sensitive", "keep", "symbol", "quasi+sensitive", "group", "count", "time", "person"):
+
+    def _homonym(copy: Copy, role: str = _role) -> None:
+        roles(copy.document)
+        frame = copy.frame()
+        if role in frame.columns:
+            raise NotHereError
+        # Beside a column that really has the role, where there is one.
+        places = [frame.columns.index(column) for column in copy.columns(role.partition("+")[0])]
+        place = 1 + places[-1] if places else None
+        copy.put(with_column(frame, raw(copy, role), place))
+        with copy.certify() as document:
+            table = copy.tables[0]
+            claimed = {**roles(document)[table], role: "technical"}
+            roles(document)[table] = {column: claimed[column] for column in copy.frame().columns}
+
+    forgery(["rich", "abul", "p2ka", "trips", "reposition", "generalize", "none", "stream"])(
+        named(f"add_a_technical_column_called_{_role.replace('+', '_')}", _homonym)
+    )
+
+
+@forgery(QUASI)
+def call_a_quasi_identifier_keep_and_claim_that_it_is_technical(copy: Copy) -> None:
+    roles(copy.document)
+    column = quasi_to_the_end(copy)
+    copy.put(copy.frame().rename({column: "keep"}))
+    with copy.certify() as document:
+        claimed = {
+            ("keep" if each == column else each): role for each, role in roles(document)["events"].items()
+        }
+        claimed["keep"] = "technical"
+        roles(document)["events"] = {each: claimed[each] for each in copy.frame().columns}
+
+
 @forgery()
 def add_a_column_and_claim_that_it_is_a_region(copy: Copy) -> None:
     copy.put(with_column(copy.frame(), raw(copy, "name")))
@@ -544,6 +578,12 @@ def protect_a_quasi_identifier_too(copy: Copy) -> None:
     column = need(copy.columns("quasi"))
     with copy.certify() as document:
         document["claim"]["parameters"]["protect"][column] = copy.frame()[column].unique().sort().to_list()
+
+
+@forgery(QUASI, who="house", why="Its role is the house's decision.")
+def protect_a_quasi_identifier_too_and_claim_it(copy: Copy) -> None:
+    protect_a_quasi_identifier_too(copy)
+    copy.role(need(copy.columns("quasi", "sensitive")), "quasi+sensitive")
 
 
 @forgery(QUASI)
@@ -1165,6 +1205,35 @@ def tell_another_writer_of_parquet(copy: Copy) -> None:
 
 
 @forgery(LAYOUTS)
+def name_a_person_as_the_writer_of_parquet(copy: Copy) -> None:
+    path = copy.path(f"{copy.tables[0]}.parquet")
+    contents = path.read_bytes()
+    writer = f"Polars {NAME}".encode()
+    # In Parquet's foot a text stands behind its length, and the length of the foot at the end.
+    assert contents.count(b"\x06Polars") == 1
+    foot = int.from_bytes(contents[-8:-4], "little") + len(writer) - len(b"Polars")
+    contents = contents.replace(b"\x06Polars", bytes([len(writer)]) + writer)
+    path.write_bytes(contents[:-8] + foot.to_bytes(4, "little") + contents[-4:])
+    copy.frame()
+
+
+for _title, _note in {
+    "hide_short_words_in_a_column_of_parquet": lambda column: {"a": "Ann", "b": "HIV"},
+    "hide_the_name_of_a_column_with_more_in_parquet": lambda column: {column: f"{NAME}: {column} HIV"},
+    "hide_other_letters_in_a_column_of_parquet": lambda column: {"ä": "Ä ö ü ß ¢"},
+}.items():
+
+    def _hide(copy: Copy, note: Callable[[str], dict[str, str]] = _note) -> None:
+        fields = [each.with_metadata(note(each.name)) for each in _arrow(copy).schema]
+        views = [
+            each.with_type(pa.string_view()) if each.type == pa.large_string() else each for each in fields
+        ]
+        copy.frame().write_parquet(copy.path(f"{copy.tables[0]}.parquet"), arrow_schema=pa.schema(views))
+
+    forgery(LAYOUTS)(named(_title, _hide))
+
+
+@forgery(LAYOUTS)
 def write_categories_into_parquet(copy: Copy) -> None:
     frame = copy.frame()
     column = frame.columns[-2] if frame.columns[-1] == "group" else frame.columns[-1]
@@ -1714,6 +1783,13 @@ def split_a_count_into_two_rows(copy: Copy) -> None:
     values = copy.frame("values")
     row = values.head(1)
     copy.put(pl.concat([row, row, values.slice(2)]), "values")
+
+
+@forgery(ANATOMY)
+def list_values_in_an_order_that_tells_something(copy: Copy) -> None:
+    # Such as that of the records, which says who has which.
+    values = copy.frame("values")
+    copy.put(values.reverse().sort("group", maintain_order=True), "values")
 
 
 @forgery(ANATOMY)
