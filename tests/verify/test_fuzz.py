@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
+from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,10 +38,32 @@ UNNOTICED = {name: (each.who, each.why) for name, each in FORGERIES.items() if e
 """Forgery to who can notice it, the house alone or nobody, and why a recipient cannot."""
 
 
+MOST = 4
+"""Releases to which the quick profile does one thing; it takes others for the next."""
+
+
+def choose() -> dict[str, set[str]]:
+    """Choose the releases of the quick profile for each forgery: those that were doctored least so far."""
+    done: Counter[str] = Counter()
+    chosen = {}
+    for name, each in FORGERIES.items():
+        chosen[name] = set(sorted(each.cases, key=lambda case: (done[case], each.cases.index(case)))[:MOST])
+        done.update(chosen[name])
+    return chosen
+
+
+QUICK = choose()
+
+
 def cases(*who: str) -> list[object]:
     """Every forgery of this kind with each release to which it applies."""
     return [
-        pytest.param(case, name, id=f"{name}-{case}")
+        pytest.param(
+            case,
+            name,
+            id=f"{name}-{case}",
+            marks=() if case in QUICK[name] else pytest.mark.thorough,
+        )
         for name, each in FORGERIES.items()
         if each.who in who
         for case in each.cases
@@ -118,8 +141,8 @@ def test_honest_releases_hold_and_so_do_they_when_written_anew(houses, tmp_path,
 def test_all_methods_are_doctored_in_at_least_forty_ways_each():
     made = {line.split('"')[1] for _, method in honest.CASES.values() for line in method.splitlines()[:1]}
     assert made == set(METHODS)
-    for case in honest.CASES:
-        assert sum(case in each.cases for each in FORGERIES.values()) >= 40
+    done = Counter(case for place, each in enumerate(FORGERIES.values()) for case in quick_cases(place, each))
+    assert {case: done[case] for case in honest.CASES if done[case] < 40} == {}
 
 
 @pytest.mark.parametrize(("case", "name"), cases("recipient"))
