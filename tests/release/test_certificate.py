@@ -46,7 +46,11 @@ def test_a_release_is_certified_with_its_claim_and_a_rounded_loss():
         "format": 1,
         "software": {"name": "sequester", "version": __version__},
         "method": {"name": "p2ka", "parameters": {"k": 2, "strict": True}},
-        "claim": {"model": "SequenceKAnonymity", "parameters": {"k": 2, "strict": True}},
+        "claim": {
+            "model": "SequenceKAnonymity",
+            "parameters": {"k": 2, "strict": True},
+            "columns": {"events": {"person": "technical", "order": "technical", "page": "symbol"}},
+        },
         "verdict": {"holds": True, "achieved": {"k": 2}},
         "counts": {"persons": 5, "events": 11},
         "utility": {

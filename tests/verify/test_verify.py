@@ -55,6 +55,7 @@ def test_an_honest_release_holds(folder, monkeypatch):
         "witnesses": [],
         "release": str(folder),
         "certificate_sha256": found.certificate_sha256,
+        "not_checked": list(found.not_checked),
     }
 
 
@@ -293,7 +294,15 @@ class TestTable:
 
     def test_two_attributes_do_not_fit_a_claim_about_one(self, folder):
         replace_table(folder, frame_of(["ab", "ab"]).with_columns(ward=pl.lit("w")))
-        with pytest.raises(InputError, match="one symbol per event"):
+        must, named = verify(folder).lines
+        assert must.startswith("events.parquet: the columns must be person, order, page; they are ")
+        assert named == "events.parquet: column 'ward' is not named in the certificate"
+
+        def name_it(document):
+            document["claim"]["columns"]["events"]["ward"] = "keep"
+
+        edit_certificate(folder, name_it)
+        with pytest.raises(InputError, match=r"claim\.columns: events: SequenceKAnonymity has no table with"):
             verify(folder)
 
     def test_metadata_beside_the_rows_is_named(self, folder):

@@ -12,10 +12,8 @@ from sequester.bundle.expected import by_node, plain_counts, weights
 from sequester.bundle.glance import glance
 from sequester.errors import InputError, ParameterError
 from sequester.release.release import PERSON
+from sequester.verify.contents import read_contents
 from sequester.verify.files import check_files, read_certificate
-from sequester.verify.nodes import read_hierarchies
-from sequester.verify.records import LAYOUTS, read_records
-from sequester.verify.tables import EVENTS, read_events
 
 if TYPE_CHECKING:
     import os
@@ -134,16 +132,7 @@ def open_release(path: str | os.PathLike[str]) -> Opened:
     findings = check_files(folder, certificate.files)
     if findings:
         raise InputError(*findings)
-    tables: dict[str, pl.DataFrame] | None
-    if certificate.model in LAYOUTS:
-        tables, findings = read_records(folder, certificate)
-    else:
-        events, findings = read_events(folder, certificate)
-        tables = None if events is None else {EVENTS: events}
-    if tables is None:
+    contents, findings = read_contents(folder, certificate)
+    if contents is None:
         raise InputError(*findings)
-    frame = next(iter(tables.values()))
-    hierarchies, findings = read_hierarchies(folder, certificate.files, frame)
-    if findings:
-        raise InputError(*findings)
-    return Opened(frame, hierarchies, certificate, tables)
+    return Opened(contents.frame, contents.hierarchies, certificate, contents.tables)

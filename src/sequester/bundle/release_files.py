@@ -14,7 +14,7 @@ from sequester.release.certificate import CERTIFICATE, HASH, Certificate
 from sequester.release.event_log import misfit, write_log
 from sequester.release.file_names import HIERARCHIES, REGIONS, hierarchy_files
 from sequester.verify.files import hash_folder
-from sequester.verify.nodes import COLUMNS, ROOT, SEPARATOR
+from sequester.verify.nodes import hierarchy_csv
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,11 +62,7 @@ def write_hierarchies(release: Release, folder: Path) -> None:
         if attribute not in names:
             msg = f"the release has a hierarchy for {attribute!r}, and no such column"
             raise InternalError(msg)
-        # The root has no parent; in CSV that is an empty cell, and not the label of nothing.
-        parent = pl.when(pl.col("node") == ROOT).then(None).otherwise(pl.col("parent")).alias("parent")
-        tree.select(COLUMNS).with_columns(parent).write_csv(
-            folder / names[attribute], separator=SEPARATOR, line_terminator="\n", quote_style="necessary"
-        )
+        (folder / names[attribute]).write_bytes(hierarchy_csv(tree))
 
 
 def write_regions(release: Release, folder: Path) -> None:

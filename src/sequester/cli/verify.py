@@ -25,8 +25,9 @@ def verify(
 ) -> int:
     """Check a release by its files.
 
-    Hashes, CSV against Parquet, every value against its hierarchy, then the promise. Exit 1 if anything
-    is not as certified.
+    Hashes, every file and column against the claim, CSV against Parquet, every value against its hierarchy,
+    then the promise. With --original, also the claim against the configuration. Exit 1 if anything is not as
+    certified or not as asked for.
     """
     from sequester.workflow.verify import verify_release  # noqa: PLC0415  (--help need not wait for polars)
 
@@ -43,5 +44,7 @@ def verify(
     broken = f"is not to be trusted: {found.violations:,} found against {found.model}"
     # A folder of snapshots has a certificate for each.
     own = [f"certificate {found.certificate_sha256}"] if found.certificate_sha256 else []
-    terminal.answer(found.to_json(), [f"{folder} {kept}", *own] if found else [f"{folder} {broken}"])
+    terminal.answer(
+        found.to_json(), [f"{folder} {kept}", *own, *found.not_checked] if found else [f"{folder} {broken}"]
+    )
     return DONE if found else UNMET

@@ -28,9 +28,10 @@ VALUES = "values"
 class LDiversity:
     """In every published group no sensitive value has more than 1/`l` of the records.
 
-    A group is what the column ``group`` says, within one snapshot. Its values stand in the records
-    themselves, or in a table of their own, whose counts must then add up to the records of the group. In a
-    table without groups, those are the records of a snapshot that share all quasi-identifiers.
+    A group is what the column ``group`` says, within one snapshot. Its values stand in a table of their own,
+    whose counts must then add up to the records of the group; or in the records themselves, which must then
+    be alike in all quasi-identifiers: otherwise whoever knows those finds less than the group. In a table
+    without groups, those are the records of a snapshot that share all quasi-identifiers.
 
     Examples
     --------
@@ -86,18 +87,13 @@ class LDiversity:
         if VALUES not in tables:
             attribute = self.sensitive or records.columns[-2]
             _need(tables, RECORDS, (attribute,))
-            return self._judge_records(records, attribute)
+            return _broken(_unlike(records, attribute)) or self._judge_records(records, attribute)
         attribute = self.sensitive or tables[VALUES].columns[1]
         _need(tables, VALUES, (GROUP, attribute, COUNT))
         values = tables[VALUES]
-        findings = _disagreements(records, values, attribute)
-        if findings:
-            return Verdict(
-                holds=False,
-                achieved={"l": 0.0},
-                witnesses=tuple(findings[:N_WITNESSES]),
-                violations=len(findings),
-            )
+        broken = _broken(_disagreements(records, values, attribute))
+        if broken is not None:
+            return broken
         times = records.group_by(GROUP, maintain_order=True).agg(pl.col(TIME).first())
         plain = pl.DataFrame({GROUP: values[GROUP], VALUE: values[attribute], COUNT: values[COUNT]})
         counts = plain.join(times, on=GROUP, how="left", maintain_order="left")
@@ -129,6 +125,28 @@ def _need(tables: Mapping[str, pl.DataFrame], table: str, columns: Sequence[str]
     if missing:
         msg = f"LDiversity needs a column {missing[0]!r}, and the table {table!r} has none"
         raise InputError(msg)
+
+
+def _broken(findings: Sequence[str]) -> Verdict | None:
+    """Answer that no group can be believed; None where nothing was found."""
+    if not findings:
+        return None
+    witnesses = tuple(findings[:N_WITNESSES])
+    return Verdict(holds=False, achieved={"l": 0.0}, witnesses=witnesses, violations=len(findings))
+
+
+def _unlike(records: pl.DataFrame, attribute: str) -> list[str]:
+    """Say which groups are in several snapshots, or have records that differ in a quasi-identifier."""
+    findings = []
+    for column in records.columns:
+        if column in (GROUP, attribute):
+            continue
+        # Series by series: a column may have any name.
+        values = pl.DataFrame({GROUP: records[GROUP], VALUE: records[column]})
+        counts = values.group_by(GROUP).agg(pl.col(VALUE).n_unique()).filter(pl.col(VALUE) > 1).sort(GROUP)
+        what = "snapshots" if column == TIME else f"different values of {column}"
+        findings += [f"group {group} has records of {count:,} {what}" for group, count in counts.iter_rows()]
+    return findings
 
 
 def _disagreements(records: pl.DataFrame, values: pl.DataFrame, attribute: str) -> list[str]:

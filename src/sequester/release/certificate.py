@@ -12,6 +12,7 @@ from sequester.privacy import MODELS
 from sequester.release.fields import plain_table, plain_value, read_document, shown
 from sequester.release.file_names import outside_reason
 from sequester.release.release import PERSON
+from sequester.release.roles import ROLES, column_roles
 from sequester.utility.score import Score
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from sequester.release.fields import Field
+    from sequester.release.fields import Field, Table
     from sequester.release.release import Release
 
 FORMAT = 1
@@ -42,6 +43,7 @@ class Certificate:
     ...     parameters={"k": 2, "strict": True},
     ...     model="SequenceKAnonymity",
     ...     claim={"k": 2, "strict": True},
+    ...     columns={"events": {"person": "technical", "order": "technical", "page": "symbol"}},
     ...     holds=True,
     ...     achieved={"k": 3},
     ...     persons=3,
@@ -64,6 +66,8 @@ class Certificate:
     """The promise, by the name of its class."""
     claim: Mapping[str, object]
     """The parameters of the promise: all that a recipient needs to check it."""
+    columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Table to its columns, in their order, and the role of each; empty in releases of older versions."""
     holds: bool
     """What the check of the released files said."""
     achieved: Mapping[str, float]
@@ -88,6 +92,7 @@ class Certificate:
             parameters=plain_table(release.published_parameters),
             model=type(release.model).__name__,
             claim=plain_table(release.model.claim()),
+            columns=column_roles(release),
             holds=bool(release.verdict.holds),
             achieved={name: _plain_number(value) for name, value in release.verdict.achieved.items()},
             persons=_count_persons(frame),
@@ -108,7 +113,11 @@ class Certificate:
             "format": FORMAT,
             "software": {"name": self.software, "version": self.version},
             "method": {"name": self.method, "parameters": self.parameters},
-            "claim": {"model": self.model, "parameters": self.claim},
+            "claim": {
+                "model": self.model,
+                "parameters": self.claim,
+                **({"columns": self.columns} if self.columns else {}),
+            },
             "verdict": {"holds": self.holds, "achieved": self.achieved},
             "counts": {
                 **({} if self.persons is None else {"persons": self.persons}),
@@ -137,7 +146,9 @@ class Certificate:
         top.expect("format", "software", "method", "claim", "verdict", "counts", "utility", "limits", "files")
         software = top.take("software").table().expect("name", "version")
         method = top.take("method").table().expect("name", "parameters")
-        claim = top.take("claim").table().expect("model", "parameters")
+        claim = top.take("claim").table()
+        # Older releases have none; who verifies or opens one says so.
+        claim.expect("model", "parameters", *(["columns"] if "columns" in claim.value else []))
         verdict = top.take("verdict").table().expect("holds", "achieved")
         counts = top.take("counts").table()
         # A promise about records is about no persons, and their number stays in the house.
@@ -150,6 +161,7 @@ class Certificate:
             parameters=method.take("parameters").table().value,
             model=claim.take("model").text(),
             claim=claim.take("parameters").table().value,
+            columns=_columns(claim.take("columns").table()) if "columns" in claim.value else {},
             holds=verdict.take("holds").flag(),
             achieved={each.key: each.number() for each in verdict.take("achieved").table().fields()},
             persons=counts.take("persons").count() if has_persons else None,
@@ -166,6 +178,14 @@ def _count_persons(frame: pl.DataFrame) -> int | None:
     # The events of a person stand together in a release, which verification makes sure of.
     runs = frame[PERSON].rle_id()
     return 0 if runs.is_empty() else int(runs[-1]) + 1
+
+
+def _columns(tables: Table) -> dict[str, dict[str, str]]:
+    found = {each.key: each.table().fields() for each in tables.fields()}
+    for column in (column for columns in found.values() for column in columns):
+        if column.value not in ROLES:
+            column.refuse(f"must be one of {', '.join(ROLES)}")
+    return {table: {column.key: column.text() for column in columns} for table, columns in found.items()}
 
 
 def _score(field: Field) -> Score:

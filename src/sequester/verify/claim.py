@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,10 +12,11 @@ from sequester.privacy import MODELS
 from sequester.release.certificate import CERTIFICATE
 from sequester.release.fields import plain_table, shown
 from sequester.release.release import ORDER, PERSON
-from sequester.release.roles import released_schema
+from sequester.release.roles import AREA, KEEP, QUASI_ROLES, SYMBOL, released_schema
+from sequester.verify.columns import with_role
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
@@ -32,24 +32,32 @@ _KINDS: dict[object, tuple[str, tuple[type, ...]]] = {
 """What a parameter may be in the certificate, in words and as types, by how the model declares it."""
 
 
+def hidden_parameters(certificate: Certificate) -> list[str]:
+    """List the parameters of the claimed model that must not be published; refuse a claim that has one."""
+    kind = MODELS.get(certificate.model)
+    if kind is None:
+        names = ", ".join(MODELS)
+        msg = f"{CERTIFICATE}: claim.model must be one of {names}, got {shown(certificate.model)}"
+        raise InputError(msg)
+    declared = fields(kind)  # type: ignore[arg-type]
+    hidden = [each.name for each in declared if not each.metadata.get("published", True)]
+    told = [f"{name} must not be published, and is" for name in hidden if name in certificate.claim]
+    if told:
+        raise InputError(*(f"{CERTIFICATE}: claim.parameters: {line}" for line in told))
+    return hidden
+
+
 def claimed_model(certificate: Certificate, known: PrivacyModel | None = None) -> PrivacyModel:
     """Make the model that the certificate claims; a claim that is incomplete or senseless is refused.
 
     Parameters that must not be published, ``field(metadata={"published": False})``, are taken from `known`,
     the promise as those have it who hold the original.
     """
-    kind = MODELS.get(certificate.model)
-    if kind is None:
-        names = ", ".join(MODELS)
-        msg = f"{CERTIFICATE}: claim.model must be one of {names}, got {shown(certificate.model)}"
-        raise InputError(msg)
+    hidden = hidden_parameters(certificate)
+    kind = MODELS[certificate.model]
     declared = {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
-    hidden = [name for name, each in declared.items() if not each.metadata.get("published", True)]
     claim: dict[str, Any] = dict(certificate.claim)
     if hidden:
-        told = [f"{name} must not be published, and is" for name in hidden if name in claim]
-        if told:
-            raise InputError(*(f"{CERTIFICATE}: claim.parameters: {line}" for line in told))
         if known is None:
             msg = (
                 f"the claim {certificate.model} compares with the original, and what it hides is not "
@@ -84,30 +92,16 @@ def claimed_model(certificate: Certificate, known: PrivacyModel | None = None) -
 def rebuild(
     frame: pl.DataFrame, certificate: Certificate, hierarchies: Mapping[str, pl.DataFrame]
 ) -> EventTable:
-    """Give the released columns the roles that the claim is about; `claimed_model` has accepted the claim.
-
-    A claim that protects values is about quasi-identifiers, which are the columns with a hierarchy. Any
-    others but the sensitive ones are kept columns, and stand behind them in a release.
-    """
-    attributes = [column for column in frame.columns if column not in (PERSON, ORDER)]
-    protect = certificate.claim.get("protect")
-    if not isinstance(protect, Mapping):
-        if len(attributes) != 1:
-            msg = f"{certificate.model} is about one symbol per event; the release has {shown(attributes)}"
-            raise InputError(msg)
-        return EventTable(frame, Schema(person=PERSON, order=ORDER, symbol=attributes[0], released=True))
-    columns = cast("Mapping[str, Sequence[str]]", certificate.claim.get("columns", {}))
-    sensitive = {column for name in protect for column in columns.get(name, (name,))}
-    keep = [column for column in attributes if column not in hierarchies and column not in sensitive]
-    stray = [column for column in keep if column not in attributes[-len(keep) :]]
-    if stray:
-        msg = f"column {shown(stray[0])} stands among the quasi-identifiers, and there is no hierarchy for it"
-        raise InputError(msg)
+    """Give the released columns the roles that the claim names; `claimed_columns` has accepted those."""
+    columns = certificate.columns
+    symbols = with_role(columns, (SYMBOL, AREA))
+    if symbols:
+        return EventTable(frame, Schema(person=PERSON, order=ORDER, symbol=symbols[0], released=True))
     schema = released_schema(
         # In the order of the table: a release lists its files in the order of their names.
-        {column: hierarchies[column] for column in attributes if column in hierarchies},
-        protect=protect,
-        columns=columns,
-        keep=keep,
+        {column: hierarchies[column] for column in with_role(columns, QUASI_ROLES)},
+        protect=cast("Mapping[str, Sequence[str]]", certificate.claim.get("protect", {})),
+        columns=cast("Mapping[str, Sequence[str]]", certificate.claim.get("columns", {})),
+        keep=with_role(columns, (KEEP,)),
     )
     return EventTable(frame, schema)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, get_args
 
 from sequester.errors import InputError
-from sequester.release.event_log import LogFormat, expected_log, misfit, read_log
+from sequester.release.event_log import LogFormat, expected_log, misfit, read_log, write_log
 from sequester.release.fields import bare, shown
 
 if TYPE_CHECKING:
@@ -26,12 +26,17 @@ def check_event_logs(folder: Path, files: Collection[str], frame: pl.DataFrame) 
         if reason is not None:
             findings.append(f"{path.name}: does not belong here: {bare(reason)}")
             continue
+        contents = path.read_bytes()
+        if contents == write_log(frame, form):
+            continue
         try:
-            found = read_log(path.read_bytes(), path.name, form)
+            found = read_log(contents, path.name, form)
         except (InputError, OSError) as error:
             msg = f"{path.name} is not readable: {bare(str(error).removeprefix(f'{path.name}: '))}"
             raise InputError(msg) from None
-        findings += _compare(found, expected_log(frame, form), path.name)
+        findings += _compare(found, expected_log(frame, form), path.name) or [
+            f"{path.name}: has the events of events.parquet, and is not written as a release is"
+        ]
     return findings
 
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from sequester.release.fields import bare, shown
-from sequester.release.file_names import HIERARCHIES, hierarchy_files
 from sequester.verify.tables import read_text_csv
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
     from pathlib import Path
 
 COLUMNS = ["node", "parent", "leaves"]
@@ -22,26 +21,35 @@ SEPARATOR = ";"
 """Between the cells of a released hierarchy."""
 
 
+def hierarchy_csv(tree: pl.DataFrame) -> bytes:
+    """Write a hierarchy as a release has it; the root has no parent, which is an empty cell."""
+    parent = pl.when(pl.col("node") == ROOT).then(None).otherwise(pl.col("parent")).alias("parent")
+    text: str = (
+        tree.select(COLUMNS)
+        .with_columns(parent)
+        .write_csv(separator=SEPARATOR, line_terminator="\n", quote_style="necessary")
+    )
+    return text.encode()
+
+
 def read_hierarchies(
-    folder: Path, files: Iterable[str], frame: pl.DataFrame
+    folder: Path, files: Mapping[str, str], frame: pl.DataFrame
 ) -> tuple[dict[str, pl.DataFrame], list[str]]:
-    """Read the hierarchy of each column of `frame` that has one, and say what is wrong with them."""
-    names = hierarchy_files(frame.columns)
-    attributes = {file: attribute for attribute, file in names.items()}
+    """Read the hierarchy of each column that has one, and say what is wrong with them.
+
+    `files` leads from the columns of `frame` that have a hierarchy to its file.
+    """
     hierarchies: dict[str, pl.DataFrame] = {}
     findings: list[str] = []
-    for file in files:
-        if not file.startswith(f"{HIERARCHIES}/"):
-            continue
-        if file not in attributes:
-            findings.append(f"{bare(file)}: belongs to no column of the table")
-            continue
+    for column, file in files.items():
         tree = read_text_csv(folder / file, SEPARATOR)
-        problems = _check_tree(tree, set(frame[attributes[file]].cast(pl.String).unique().to_list()))
-        findings += [f"{file}: {problem}" for problem in problems]
+        problems = _check_tree(tree, set(frame[column].unique().to_list()))
         if not problems:
-            leaves = pl.col("leaves").cast(pl.Int64)
-            hierarchies[attributes[file]] = tree.with_columns(pl.col("parent").fill_null(""), leaves)
+            tree = tree.with_columns(pl.col("parent").fill_null(""), pl.col("leaves").cast(pl.Int64))
+            hierarchies[column] = tree
+            if hierarchy_csv(tree) != (folder / file).read_bytes():
+                problems = ["is not written as a release is: other quotes, line ends or numbers"]
+        findings += [f"{bare(file)}: {problem}" for problem in problems]
     return hierarchies, findings
 
 

@@ -22,8 +22,23 @@ if TYPE_CHECKING:
 
 PSEUDONYMS = "pseudonyms.parquet"
 """The file in ``internal/`` that tells who is who."""
+_NAME = r"^p[0-9a-f]{1,16}$"
 PSEUDONYM = "pseudonym"
 """Its column of released names, beside ``person`` as in the input."""
+
+
+def check_names(frame: pl.DataFrame) -> list[str]:
+    """Find persons whose names are not drawn by chance, or who do not stand in the order of their names.
+
+    A name in the form of a pseudonym may still be anybody's; an order beside that of the names cannot.
+    """
+    names = frame[PERSON].gather(person_starts(frame[PERSON]))
+    strange = names.filter(~names.str.contains(_NAME))
+    if len(strange):
+        return [f"events.parquet: {shown(strange[0])} is no pseudonym: those are p and hexadecimal digits"]
+    if not names.is_sorted():
+        return ["events.parquet: persons do not stand in the order of their pseudonyms"]
+    return []
 
 
 def check_pseudonyms(path: Path, frame: pl.DataFrame, original: EventTable) -> list[str]:

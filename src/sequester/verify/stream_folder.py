@@ -11,17 +11,18 @@ from sequester.io.trial import trial
 from sequester.privacy.model import RecordModel
 from sequester.release.fields import bare
 from sequester.verify.claim import claimed_model
+from sequester.verify.contents import read_contents
 from sequester.verify.disagreement import disagreements
 from sequester.verify.files import hash_file, list_files, read_certificate_file
-from sequester.verify.records import LAYOUTS, read_records
-from sequester.verify.tables import EVENTS
+from sequester.verify.original import compare_claim
 from sequester.verify.verification import Verification
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from sequester.data.schema import Schema
     from sequester.engine import Progress
-    from sequester.privacy import Verdict
+    from sequester.privacy import PrivacyModel, Verdict
     from sequester.release.certificate import Certificate
 
 ENDING = ".certificate.json"
@@ -34,8 +35,18 @@ def is_stream_folder(folder: Path) -> bool:
     return folder.is_dir() and any(path.name.endswith(ENDING) for path in folder.iterdir())
 
 
-def verify_stream(path: str | os.PathLike[str], *, progress: Progress) -> Verification:
+def verify_stream(
+    path: str | os.PathLike[str],
+    *,
+    model: PrivacyModel | None = None,
+    method: tuple[str, Mapping[str, object]] | None = None,
+    schema: Schema | None = None,
+    progress: Progress,
+) -> Verification:
     """Check every published snapshot of a folder, as `verify` checks a release.
+
+    Each certificate is compared with the `model`, the `method` and the roles that were asked for, as far as
+    they are given.
 
     ``achieved`` is the smallest of what the snapshots achieve. What a stream is about to put in its place
     begins with a dot, and is not looked at.
@@ -63,7 +74,8 @@ def verify_stream(path: str | os.PathLike[str], *, progress: Progress) -> Verifi
     violations = len(findings)
     for place, (stem, certificate) in enumerate(certificates.items()):
         progress(place / len(certificates), f"checking {bare(stem)}")
-        found, verdict = _check(folder, stem, certificate)
+        differences = compare_claim(certificate, model=model, schema=schema, method=method)
+        found, verdict = (differences, None) if differences else _check(folder, stem, certificate)
         findings += [f"{bare(stem)}: {each}" for each in found]
         violations += verdict.violations if verdict is not None and not verdict else len(found)
         for name, value in verdict.achieved.items() if verdict is not None else ():
@@ -76,6 +88,7 @@ def verify_stream(path: str | os.PathLike[str], *, progress: Progress) -> Verifi
         violations=violations,
         witnesses=tuple(findings),
         release=os.fspath(path),
+        compared=schema is not None,
     )
 
 
@@ -88,12 +101,10 @@ def _check(folder: Path, stem: str, certificate: Certificate) -> tuple[Sequence[
         reason = "is not the file that was certified: its hash differs"
         return [f"{bare(name)} {reason}" for name in changed], None
     model = claimed_model(certificate)
-    if not isinstance(model, RecordModel) or certificate.model not in LAYOUTS:
+    if not isinstance(model, RecordModel):
         return [f"its certificate claims {certificate.model}, which is not about records"], None
-    tables, findings = read_records(
-        folder, certificate, ours=True, file_of=lambda name: stem if name == EVENTS else f"{stem}.{name}"
-    )
-    if tables is None:
+    contents, findings = read_contents(folder, certificate, stem=stem, ours=True)
+    if contents is None:
         return findings, None
-    verdict = model.check_tables(tables)
+    verdict = model.check_tables(contents.tables)
     return verdict.witnesses or disagreements(verdict, certificate), verdict

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import io
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,108 +12,75 @@ import polars as pl
 from sequester.errors import InputError
 from sequester.hierarchies.labels import counted
 from sequester.io.trial import trial
+from sequester.release.certificate import HASH
 from sequester.release.fields import bare, shown
 from sequester.release.release import ORDER, PERSON
-from sequester.verify.event_logs import check_event_logs
+from sequester.release.roles import NUMBERS, TECHNICAL
+from sequester.verify.columns import EVENTS
+from sequester.verify.parquet import check_parquet
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Mapping
     from pathlib import Path
 
     from sequester.release.certificate import Certificate
 
-EVENTS = "events"
-"""The table of histories, by file name without ending."""
-_METADATA = {"ARROW:schema"}
+ROWS_PER_PIECE = 2**20
+"""Rows of a table that are written at once to compare them with its CSV file."""
 _FIXED_MEMORY = 8 * 2**30
 _MEMORY_PER_BYTE = 40
 """Memory that a trial may reserve: generous for honest files, far from what a doctored one can ask for."""
 _UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, OverflowError)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Columns:
-    """Which columns a released table must have."""
-
-    first: tuple[str, ...]
-    """The first ones, in this order."""
-    last: tuple[str, ...] = ()
-    """The last ones, in this order."""
-    inner: tuple[int, int | None]
-    """How many stand between, at least and at most."""
-    numbers: frozenset[str]
-    """Those that hold whole numbers; all others hold text."""
-    words: str
-    """All of this in words."""
-
-    def fit(self, columns: list[str]) -> bool:
-        """Tell whether these columns are as they must be."""
-        inner = len(columns) - len(self.first) - len(self.last)
-        least, most = self.inner
-        return (
-            least <= inner
-            and (most is None or inner <= most)
-            and tuple(columns[: len(self.first)]) == self.first
-            and tuple(columns[len(columns) - len(self.last) :]) == self.last
-        )
-
-
-HISTORIES = Columns(
-    first=(PERSON, ORDER),
-    inner=(1, None),
-    numbers=frozenset({ORDER}),
-    words=f"{PERSON}, {ORDER} and attributes",
-)
-"""The table of histories."""
-
-
-def read_events(
-    folder: Path, certificate: Certificate, *, ours: bool = False
-) -> tuple[pl.DataFrame | None, list[str]]:
-    """Read ``events.parquet``, ``events.csv`` and the event log if any; the table, or what is wrong with it.
-
-    Files that are not `ours`, written by this very process, are read with care.
-    """
-    frame, findings = read_table(
-        folder, EVENTS, HISTORIES, certificate.files, n_rows=certificate.events, ours=ours
-    )
-    if frame is None:
-        return None, findings
-    findings = _check_persons(frame, certificate)
-    findings = findings or check_event_logs(folder, certificate.files, frame)
-    return (None, findings) if findings else (frame, [])
-
-
 def read_table(
-    folder: Path, name: str, columns: Columns, files: Collection[str], *, n_rows: int | None, ours: bool
+    folder: Path,
+    name: str,
+    roles: Mapping[str, str],
+    files: Mapping[str, str],
+    *,
+    n_rows: int | None,
+    ours: bool,
 ) -> tuple[pl.DataFrame | None, list[str]]:
     """Read the Parquet and the CSV file of a table; the table, or what is wrong with it.
 
-    `n_rows` is the number of rows that the certificate tells, where it tells one.
+    `roles` are those of its columns, `files` the hashes of all files, which have been compared. `n_rows` is
+    the number of rows that the certificate tells, where it tells one.
     """
-    for ending in ("parquet", "csv"):
-        if f"{name}.{ending}" not in files:
-            msg = f"the release is incomplete: the certificate lists no {name}.{ending}"
-            raise InputError(msg)
     parquet, csv = folder / f"{name}.parquet", folder / f"{name}.csv"
-    if ours:
-        plain = read_text_csv(csv)
-    else:
+    if not ours:
         most_memory = _FIXED_MEMORY + _MEMORY_PER_BYTE * csv.stat().st_size
         with trial([parquet], "Parquet", most_memory=most_memory) as answers:
-            plain = read_text_csv(csv)
             if any(answers()):
                 msg = f"{parquet.name} is not readable as Parquet"
                 raise InputError(msg)
     try:
-        findings = _check_columns(parquet, columns) or _check_size(parquet, csv, n_rows)
+        findings = _check_columns(parquet, roles) or _check_size(parquet, csv, n_rows)
         if findings:
             return None, findings
         frame = pl.read_parquet(parquet, use_statistics=False, memory_map=False, glob=False)
     except _UNREADABLE as error:
         raise _unreadable(parquet, error) from None
-    findings = _check_cells(frame, name) or _compare(frame, plain, name)
+    findings = _check_cells(frame, name)
+    if not findings and files[csv.name] != csv_hash(frame):
+        # As written, a release has no other bytes; say what differs, if it is a cell.
+        findings = _compare(frame, read_text_csv(csv), name) or [
+            f"{csv.name}: has the cells of {parquet.name}, and is not written as a release is"
+        ]
+    findings = findings or check_parquet(parquet, frame)
     return (None, findings) if findings else (frame, [])
+
+
+def csv_hash(frame: pl.DataFrame) -> str:
+    """Return the hash of the CSV file that a release has of a table, written anew piece by piece."""
+    digest = hashlib.sha256()
+    for start in range(0, max(frame.height, 1), ROWS_PER_PIECE):
+        piece = io.BytesIO()
+        frame.slice(start, ROWS_PER_PIECE).write_csv(
+            piece, include_header=start == 0, line_terminator="\n", quote_style="necessary"
+        )
+        digest.update(piece.getbuffer())
+    return HASH + digest.hexdigest()
 
 
 def read_text_csv(path: Path, separator: str = ",") -> pl.DataFrame:
@@ -144,23 +112,23 @@ def _unreadable(path: Path, error: BaseException) -> InputError:
     return InputError(f"{path.name} is not readable: {bare(str(error))}")
 
 
-def _check_columns(parquet: Path, expected: Columns) -> list[str]:
+def _check_columns(parquet: Path, roles: Mapping[str, str]) -> list[str]:
     name = parquet.name
     schema = pl.read_parquet_schema(parquet)
-    metadata = set(pl.read_parquet_metadata(parquet))
     columns = list(schema)
-    if not expected.fit(columns):
-        return [f"{name}: the columns must be {expected.words}; they are {shown(columns)}"]
-    kinds = {column: pl.Int64() if column in expected.numbers else pl.String() for column in columns}
-    findings = [
+    strange = [column for column in columns if column not in roles]
+    if columns != list(roles):
+        return [
+            f"{name}: the columns must be {bare(', '.join(roles))}; they are {shown(columns)}",
+            *(f"{name}: column {shown(column)} is not named in the certificate" for column in strange[:5]),
+        ]
+    numbers = {column for column, role in roles.items() if role == TECHNICAL and column in NUMBERS}
+    kinds = {column: pl.Int64() if column in numbers else pl.String() for column in columns}
+    return [
         f"{name}: column {shown(column)} must be {kinds[column]}, it is {kind}"
         for column, kind in schema.items()
         if kind != kinds[column]
     ]
-    surplus = sorted(metadata - _METADATA)
-    if surplus:
-        findings.append(f"{name}: carries metadata beside the rows: {shown(surplus)}")
-    return findings
 
 
 def _check_size(parquet: Path, csv: Path, n_rows: int | None) -> list[str]:
@@ -201,7 +169,7 @@ def _compare(frame: pl.DataFrame, csv: pl.DataFrame, name: str) -> list[str]:
     return findings
 
 
-def _check_persons(frame: pl.DataFrame, certificate: Certificate) -> list[str]:
+def check_persons(frame: pl.DataFrame, certificate: Certificate) -> list[str]:
     """Find persons whose events are apart, events that are not numbered from 1, and a wrong count."""
     starts = person_starts(frame[PERSON])
     heads = frame[PERSON].gather(starts)

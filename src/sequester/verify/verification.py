@@ -12,6 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+_NOT_ALONE = (
+    "Not checked without --original: whether roles of columns, protected values and parameters are those "
+    "that were asked for, whether released values are of the original, and whether persons are distinct."
+)
+_NOBODY = (
+    "Not checked by any means: the words of report.html and of limits, the information loss, and whose a "
+    "value is."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Verification:
     """Whether the files of a release keep its promise, and what speaks against it.
@@ -47,6 +57,9 @@ class Verification:
     certificate_sha256: str = field(default="", repr=False)
     """The certificate's own hash, to compare with the one that came by another way."""
 
+    compared: bool = field(default=False, repr=False)
+    """The original was at hand."""
+
     def __bool__(self) -> bool:
         return self.holds
 
@@ -54,6 +67,11 @@ class Verification:
     def lines(self) -> tuple[str, ...]:
         """The witnesses as one line each, without characters that could disturb a terminal."""
         return tuple(_line(witness) for witness in self.witnesses)
+
+    @property
+    def not_checked(self) -> tuple[str, ...]:
+        """What this check could not see, in a line each."""
+        return (_NOBODY,) if self.compared else (_NOT_ALONE, _NOBODY)
 
     def _repr_html_(self) -> str:
         """Show in a notebook what a terminal says."""
@@ -79,6 +97,7 @@ class Verification:
             "witnesses": list(self.lines),
             "release": self.release,
             "certificate_sha256": self.certificate_sha256,
+            "not_checked": list(self.not_checked),
         }
 
 

@@ -13,25 +13,25 @@ from sequester.errors import InputError, SchemaError
 from sequester.hierarchies.labels import counted
 from sequester.privacy.model import RecordModel
 from sequester.release.certificate import CERTIFICATE
-from sequester.verify.claim import claimed_model, rebuild
+from sequester.verify.claim import claimed_model, hidden_parameters, rebuild
+from sequester.verify.columns import EVENTS
+from sequester.verify.contents import read_contents
 from sequester.verify.disagreement import disagreements
 from sequester.verify.files import check_files, read_certificate
-from sequester.verify.nodes import read_hierarchies
+from sequester.verify.original import compare_claim, compare_contents
 from sequester.verify.pseudonyms import (
     PSEUDONYMS,
+    check_names,
     check_pseudonyms,
     in_order_of,
     read_pseudonyms,
     with_owners,
 )
-from sequester.verify.records import read_records
-from sequester.verify.regions import check_regions
 from sequester.verify.stream_folder import is_stream_folder, verify_stream
-from sequester.verify.tables import EVENTS, read_events
 from sequester.verify.verification import Verification
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sequester.engine import Progress
     from sequester.privacy import PrivacyModel, Verdict
@@ -43,6 +43,7 @@ def verify(
     *,
     original: EventTable | None = None,
     model: PrivacyModel | None = None,
+    method: tuple[str, Mapping[str, object]] | None = None,
     pseudonyms: str | os.PathLike[str] | None = None,
     ours: bool = False,
     progress: Progress = silent,
@@ -54,11 +55,14 @@ def verify(
     path
         The release folder.
     original
-        The table that was protected; a claim that compares with it cannot be checked without, others are
-        checked against it as well.
+        The table that was protected: roles, protected values, hierarchies and released values are compared
+        with it. A claim that compares with it cannot be checked without.
     model
-        The promise as the house knows it, such as ``release.model``: a claim about something that must not be
-        published, such as patterns, cannot be checked without.
+        The promise that was asked for, such as ``release.model``: a certificate that claims other than that
+        is named, value by value. A claim about something that must not be published, such as patterns,
+        cannot be checked without.
+    method
+        The name of the method that was asked for and those of its parameters that may be published.
     pseudonyms
         The file that tells which person of `original` is which; found by itself beside the release, in
         ``internal/``.
@@ -84,8 +88,33 @@ def verify(
         raise SchemaError(msg)
     folder = Path(path)
     if not (folder / CERTIFICATE).exists() and is_stream_folder(folder):
-        return verify_stream(path, progress=progress)
+        return verify_stream(path, model=model, method=method, progress=progress)
     certificate, own_hash = read_certificate(folder)
+
+    def answer(findings: Sequence[object], verdict: Verdict | None = None) -> Verification:
+        return Verification(
+            holds=not findings,
+            model=certificate.model,
+            achieved=dict(verdict.achieved) if verdict is not None else {},
+            violations=verdict.violations if verdict is not None and not verdict else len(findings),
+            witnesses=tuple(findings),
+            release=os.fspath(path),
+            certificate_sha256=own_hash,
+            compared=original is not None,
+        )
+
+    hidden_parameters(certificate)
+    table = original if isinstance(original, EventTable) else None
+    differences = compare_claim(
+        certificate,
+        model=model if model is None or table is None else model.about(table),
+        schema=None if table is None else table.schema,
+        places=table is not None and table.regions is not None,
+        protected=None if table is None else table.protected,
+        method=method,
+    )
+    if differences:
+        return answer([*check_files(folder, certificate.files), *differences])
     claimed = claimed_model(certificate, model)
     if claimed.needs_original and original is None:
         msg = f"the claim {certificate.model} compares with the original; give it with --original"
@@ -98,38 +127,23 @@ def verify(
         )
         raise InputError(msg)
 
-    def answer(findings: Sequence[object], verdict: Verdict | None = None) -> Verification:
-        return Verification(
-            holds=not findings,
-            model=certificate.model,
-            achieved=dict(verdict.achieved) if verdict is not None else {},
-            violations=verdict.violations if verdict is not None and not verdict else len(findings),
-            witnesses=tuple(findings),
-            release=os.fspath(path),
-            certificate_sha256=own_hash,
-        )
-
     progress(0.0, "hashing the files")
     findings = check_files(folder, certificate.files)
     if findings:
         return answer(findings)
     progress(0.2, "reading the tables")
+    contents, findings = read_contents(folder, certificate, ours=ours)
+    if contents is None:
+        return answer(findings)
+    frame = contents.frame
+    findings = [] if table is None else compare_contents(folder, certificate, contents, table)
+    if findings:
+        return answer(findings)
     if isinstance(claimed, RecordModel):
-        tables, findings = read_records(folder, certificate, ours=ours)
-        if tables is None:
-            return answer(findings)
-        _, findings = read_hierarchies(folder, certificate.files, next(iter(tables.values())))
-        if findings:
-            return answer(findings)
         progress(0.6, "checking the claim")
-        verdict = claimed.check_tables(tables)
+        verdict = claimed.check_tables(contents.tables)
         progress(1.0, "checked")
         return answer(verdict.witnesses or disagreements(verdict, certificate), verdict)
-    frame, findings = read_events(folder, certificate, ours=ours)
-    if frame is None or findings:
-        return answer(findings)
-    hierarchies, findings = read_hierarchies(folder, certificate.files, frame)
-    findings += check_regions(folder, certificate.files, frame)
     if original is not None:
         findings += check_pseudonyms(beside, frame, original) if beside is not None else []
         n_persons = certificate.persons or 0
@@ -139,20 +153,20 @@ def verify(
     if findings:
         return answer(findings)
     progress(0.6, "checking the claim")
-    table = rebuild(frame, certificate, hierarchies)
-    released: EventTable | Sequences = table
-    compared: EventTable | Sequences = table
+    rebuilt = rebuild(frame, certificate, contents.hierarchies)
+    released: EventTable | Sequences = rebuilt
+    compared: EventTable | Sequences = rebuilt
     if beside is not None and isinstance(original, EventTable):
         if original.owners is not None:
-            compared = with_owners(read_pseudonyms(beside), table)
+            compared = with_owners(read_pseudonyms(beside), rebuilt)
         elif claimed.needs_original:
-            released = in_order_of(read_pseudonyms(beside), table, original)
+            released = in_order_of(read_pseudonyms(beside), rebuilt, original)
     verdict, disagreement = _judge(released, certificate, claimed, original)
-    if original is not None and not claimed.needs_original and table.schema.symbol is not None and verdict:
+    if original is not None and not claimed.needs_original and rebuilt.schema.symbol is not None and verdict:
         # A promise about quasi-identifiers is about the release alone; one about symbols may compare.
         verdict = claimed.check(compared, original=original)
     progress(1.0, "checked")
-    return answer(verdict.witnesses if not verdict else disagreement, verdict)
+    return answer(verdict.witnesses if not verdict else [*disagreement, *check_names(frame)], verdict)
 
 
 def _judge(

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sequester.engine import part, silent
 from sequester.errors import InputError
+from sequester.privacy import LDiversity, LEligibility
 from sequester.verify import verify
 from sequester.verify.pseudonyms import PSEUDONYMS
+from sequester.verify.stream_folder import is_stream_folder, verify_stream
 from sequester.verify.verify import find_pseudonyms
 from sequester.workflow.config import Config
 from sequester.workflow.hearing import hearing, keep_quiet
 
 if TYPE_CHECKING:
     from sequester.engine import Progress
+    from sequester.methods.method import Method
     from sequester.verify import Verification
     from sequester.workflow.hearing import Warn
 
@@ -34,16 +38,39 @@ def verify_release(
         msg = "--pseudonyms tells who is who in the original; give that with --original"
         raise InputError(msg)
     with hearing(warn):
-        table, model = None, None
+        if original is not None and is_stream_folder(Path(folder)):
+            return _verify_stream(folder, Config.load(original, without_data=True), progress)
+        table, model, asked = None, None, None
         if original is not None:
             progress(0.0, "reading the original")
             config = Config.load(original)
             table = config.table()
             if config.settings.method is not None:
                 # What a claim must not publish, such as patterns, is in the configuration.
-                model = config.method().model().about(table)
+                model, asked = config.method().model().about(table), _asked(config.method())
             if find_pseudonyms(Path(folder), pseudonyms) is None:
                 warn(f"no {PSEUDONYMS} was found, so it is not checked that released persons are distinct")
         return verify(
-            folder, original=table, model=model, pseudonyms=pseudonyms, progress=part(progress, 0.3, 1.0)
+            folder,
+            original=table,
+            model=model,
+            method=asked,
+            pseudonyms=pseudonyms,
+            progress=part(progress, 0.3, 1.0),
         )
+
+
+def _asked(method: Method) -> tuple[str, dict[str, object]]:
+    """Return the name of a method and the parameters that its certificates have."""
+    unpublished = method.unpublished()
+    values = method.parameters().items()
+    return method.name, {name: value for name, value in values if name not in unpublished}
+
+
+def _verify_stream(folder: str | Path, config: Config, progress: Progress) -> Verification:
+    """Verify published snapshots, each against the configuration of the stream."""
+    method = config.method()
+    model = method.model()
+    if isinstance(model, LDiversity | LEligibility):
+        model = replace(model, sensitive=next(iter(config.schema.sensitive), ""))
+    return verify_stream(folder, model=model, method=_asked(method), schema=config.schema, progress=progress)

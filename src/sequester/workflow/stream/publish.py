@@ -17,7 +17,7 @@ from sequester.methods.reposition.groups import EVENTS, Records, publish
 from sequester.release.certificate import HASH, Certificate
 from sequester.release.file_names import hierarchy_files
 from sequester.release.release import Release
-from sequester.verify.nodes import COLUMNS, ROOT, SEPARATOR
+from sequester.verify.nodes import hierarchy_csv
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,15 +53,9 @@ def snapshot_files(
         files[f"{base}.parquet"] = packed.getvalue()
         plain = rebuilt.write_csv(line_terminator="\n", quote_style="necessary")
         files[f"{base}.csv"] = plain.encode()
-    names = hierarchy_files(made.hierarchies)
+    names = hierarchy_files(column for frame in made.tables.values() for column in frame.columns)
     for attribute, tree in made.hierarchies.items():
-        parent = pl.when(pl.col("node") == ROOT).then(None).otherwise(pl.col("parent")).alias("parent")
-        text = (
-            tree.select(COLUMNS)
-            .with_columns(parent)
-            .write_csv(separator=SEPARATOR, line_terminator="\n", quote_style="necessary")
-        )
-        files[f"{stem}.{names[attribute].replace('/', '.')}"] = text.encode()
+        files[f"{stem}.{names[attribute].replace('/', '.')}"] = hierarchy_csv(tree)
     hashes = {name: HASH + hashlib.sha256(content).hexdigest() for name, content in files.items()}
     model: RecordModel = method.model()
     model = type(model)(l=method.l, sensitive=records.attribute)  # type: ignore[call-arg]
