@@ -198,7 +198,7 @@ for _role in ("quasi", "sensitive", "keep", "symbol", "quasi+sensitive", "group"
             claimed = {**roles(document)[table], role: "technical"}
             roles(document)[table] = {column: claimed[column] for column in copy.frame().columns}
 
-    forgery(["rich", "abul", "p2ka", "trips", "reposition", "generalize", "none", "stream"])(
+    forgery(["rich", "p2ka", "reposition", "none"])(
         named(f"add_a_technical_column_called_{_role.replace('+', '_')}", _homonym)
     )
 
@@ -228,7 +228,13 @@ def add_a_column_and_claim_that_it_is_a_symbol(copy: Copy) -> None:
     copy.role("name", "symbol")
 
 
-@forgery()
+@forgery(["stream"])
+def claim_another_quasi_identifier_in_one_snapshot(copy: Copy) -> None:
+    copy.put(with_column(copy.frame(), raw(copy, "name")))
+    copy.role("name", "quasi")
+
+
+@forgery(FOLDERS)
 def add_a_column_and_claim_that_it_is_a_quasi_identifier(copy: Copy) -> None:
     copy.put(with_column(copy.frame(), raw(copy, "name")))
     copy.role("name", "quasi")
@@ -632,7 +638,7 @@ def exchange_the_model(copy: Copy) -> None:
         document["method"] = {"name": "cblda", "parameters": {"k": kept["k"], "c": 0.99, "reading": "each"}}
 
 
-@forgery(["generalize"])
+@forgery(["generalize"], who="house", why="Another promise that is kept is no broken one.")
 def exchange_groups_for_snapshots(copy: Copy) -> None:
     # Whole snapshots are l-eligible where groups need not be l-diverse.
     frame = copy.frame().drop("group")
@@ -641,6 +647,7 @@ def exchange_groups_for_snapshots(copy: Copy) -> None:
     copy.put(frame, "events")
     with copy.certify() as document:
         document["claim"]["model"] = "LEligibility"
+        document["method"]["parameters"]["then"] = "none"
         if "columns" in document["claim"]:
             (of_table,) = document["claim"]["columns"].values()
             document["claim"]["columns"] = {
@@ -706,7 +713,6 @@ for _path in (
     (),
     ("software",),
     ("method",),
-    ("method", "parameters"),
     ("claim",),
     ("claim", "parameters"),
     ("verdict",),
@@ -726,6 +732,12 @@ for _path in (
             table["note"] = NAME
 
     forgery()(named(f"add_a_member_to_{'_'.join(_path) or 'the_certificate'}", _member))
+
+
+@forgery(FOLDERS, who="house", why="What was asked of the method beside the promise is in the configuration.")
+def add_a_member_to_method_parameters(copy: Copy) -> None:
+    with copy.certify() as document:
+        document["method"]["parameters"]["note"] = NAME
 
 
 @forgery()
@@ -751,6 +763,12 @@ def tell_the_loss_of_records(copy: Copy) -> None:
 def tell_an_impossible_loss(copy: Copy) -> None:
     with copy.certify() as document:
         document["utility"]["information_loss"]["value"] = 4912345678.5
+
+
+@forgery(HISTORIES)
+def tell_an_impossible_loss_within_other_bounds(copy: Copy) -> None:
+    with copy.certify() as document:
+        document["utility"]["information_loss"].update(value=4912345678.5, bounds=[0, 5e9])
 
 
 @forgery(HISTORIES, who="nobody", why="A loss compares with the original, and a method measures its own.")
@@ -781,6 +799,12 @@ def name_a_person_in_the_limits(copy: Copy) -> None:
 def tell_another_program(copy: Copy) -> None:
     with copy.certify() as document:
         document["software"] = {"name": "sequester", "version": "99.0"}
+
+
+@forgery()
+def name_a_person_as_the_program(copy: Copy) -> None:
+    with copy.certify() as document:
+        document["software"]["version"] = NAME
 
 
 @forgery(FOLDERS, who="house", why="What was asked of the method beside the promise is in the configuration.")
@@ -1109,7 +1133,7 @@ def write_another_page(copy: Copy) -> None:
     copy.path("report.html").write_text(f"<p>{NAME} has HIV.</p>")
 
 
-@forgery(FOLDERS, who="nobody", why="A release without the page tells the same.")
+@forgery(FOLDERS)
 def take_away_the_page(copy: Copy) -> None:
     copy.path("report.html").unlink()
 
@@ -1837,7 +1861,7 @@ def exchange_two_records(copy: Copy) -> None:
     copy.put(frame.with_columns(group=pl.Series(groups)))
 
 
-@forgery(RECORDS, who="house", why="Names of snapshots are the publisher's; the data has others.")
+@forgery(RECORDS, who="nobody", why="Names of snapshots are the publisher's.")
 def name_a_person_in_a_snapshot(copy: Copy) -> None:
     copy.put(copy.frame().with_columns(time=pl.col("time") + f" {NAME}"))
 
@@ -1877,7 +1901,7 @@ def name_a_person_in_a_symbol(copy: Copy) -> None:
     copy.put(copy.frame().with_columns(pl.col(column).replace({"a": NAME})))
 
 
-@forgery(HISTORIES, who="house", why="A pseudonym is any text; who is who is in internal/.")
+@forgery(HISTORIES)
 def release_names_for_pseudonyms(copy: Copy) -> None:
     persons = sorted(set(copy.frame()["person"]))
     names = [f"{NAMES[row % len(NAMES)]} {row // len(NAMES) or ''}".strip() for row in range(len(persons))]
@@ -1929,7 +1953,7 @@ def exchange_events_of_two_persons(copy: Copy) -> None:
     copy.put(frame.with_columns(person=other))
 
 
-@forgery(HISTORIES, who="nobody", why="Any order of persons looks like chance.")
+@forgery(HISTORIES)
 def sort_persons_as_the_house_does(copy: Copy) -> None:
     frame = copy.frame()
     known = pl.read_parquet(copy.folder.parent / "internal" / "pseudonyms.parquet").cast(pl.String)
