@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -83,6 +83,7 @@ CASES: dict[str, tuple[Method, Any]] = {
     "abul": (sq.Abul(**PATTERNS), symbols),
     "p2ka": (sq.BFP2kA(k=2), symbols),
     "regions": (sq.BFP2kA(k=2), trajectories),
+    "log": (sq.BFP2kA(k=2), symbols),
     "prefix-pruning": (sq.PrefixPruning(k=2), symbols),
     "top-down": (sq.TopDown(patterns=[["a", "b"]], window=2), symbols),
     "bottom-up": (sq.BottomUp(patterns=[["a", "b"]], window=2), symbols),
@@ -134,5 +135,7 @@ def publish(name: str, folder: Path) -> Published:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SequesterWarning)
         release = method.apply(table, seed="a sentence that nobody guesses")
+        if name == "log":
+            release = replace(release, event_log="xes")
         written = sq.write(release, folder / name, original=table, pseudonyms=True, report=Pages())
     return Published(written.path, table, method, method.model().about(table))

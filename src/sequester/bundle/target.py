@@ -8,13 +8,13 @@ from pathlib import Path
 
 from sequester.bundle.internal_files import CHANGES, CONFIGURATION
 from sequester.errors import InputError
+from sequester.release.certificate import SOFTWARE
 from sequester.verify.files import read_certificate
 
 RELEASE = "release"
 """The folder that a recipient may have."""
 INTERNAL = "internal"
 """The folder that stays in the house."""
-_SOFTWARE = "sequester"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def _is_release(folder: Path) -> bool:
     if _is_empty(folder):
         return True
     try:
-        return read_certificate(folder)[0].software == _SOFTWARE
+        return read_certificate(folder)[0].software == SOFTWARE
     except InputError:
         return False
 

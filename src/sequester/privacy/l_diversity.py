@@ -87,7 +87,8 @@ class LDiversity:
         if VALUES not in tables:
             attribute = self.sensitive or records.columns[-2]
             _need(tables, RECORDS, (attribute,))
-            return _broken(_unlike(records, attribute)) or self._judge_records(records, attribute)
+            broken = _broken(_unlike(records, attribute))
+            return self._judge_records(records, attribute) if broken is None else broken
         attribute = self.sensitive or tables[VALUES].columns[1]
         _need(tables, VALUES, (GROUP, attribute, COUNT))
         values = tables[VALUES]

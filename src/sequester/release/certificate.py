@@ -29,7 +29,10 @@ CERTIFICATE = "certificate.json"
 """The certificate's name in the release folder."""
 HASH = "sha256:"
 """What every hash starts with."""
-_PUBLIC_MEASURE = "information_loss"
+SOFTWARE = "sequester"
+"""The name of this program in certificates."""
+PUBLIC_MEASURE = "information_loss"
+"""The only measure that compares with the original and is published."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +57,7 @@ class Certificate:
     True
     """
 
-    software: str = "sequester"
+    software: str = SOFTWARE
     """Name of the program that made the release."""
     version: str = __version__
     """Version of that program."""
@@ -101,7 +104,7 @@ class Certificate:
                 # The file has neither formula nor reference: `means` is what a recipient reads.
                 name: replace(score, value=round(float(score.value), 2), formula="", reference="")
                 for name, score in release.utility.items()
-                if name == _PUBLIC_MEASURE
+                if name == PUBLIC_MEASURE
             },
             limits=tuple(release.limits),
             files=dict(sorted(files.items())),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from sequester.release.certificate import PUBLIC_MEASURE, SOFTWARE
 from sequester.release.fields import shown
 
 if TYPE_CHECKING:
     from sequester.privacy import Verdict
     from sequester.release.certificate import Certificate
+
+_VERSION = re.compile(r"[0-9]+(\.[0-9A-Za-z+-]{1,20}){0,5}")
 
 
 def disagreements(verdict: Verdict, certificate: Certificate) -> list[str]:
@@ -21,6 +25,16 @@ def disagreements(verdict: Verdict, certificate: Certificate) -> list[str]:
             f"certificate.json: says that {_level(certificate.achieved)} is achieved, the files achieve "
             f"{_level(verdict.achieved)}"
         )
+    if certificate.software != SOFTWARE or not _VERSION.fullmatch(certificate.version):
+        made = shown(f"{certificate.software} {certificate.version}")
+        disagreement.append(f"certificate.json: software must be {SOFTWARE} and its version, it is {made}")
+    for name, score in certificate.utility.items():
+        low, high = score.bounds
+        if name != PUBLIC_MEASURE or not low <= score.value <= (score.value if high is None else high):
+            disagreement.append(
+                f"certificate.json: utility may have {PUBLIC_MEASURE} within its bounds, it has "
+                f"{shown(name)} = {score.value:g}"
+            )
     for name, claimed in certificate.claim.items():
         asked = certificate.parameters.get(name, claimed)
         if asked not in (None, claimed) and not _is_share(asked, claimed):
