@@ -42,13 +42,13 @@ def test_forbidden_are_orders_that_nobody_has():
 @pytest.mark.parametrize("name", METHODS)
 def test_a_cell_counts_side_effects_as_the_definition_does(name, monkeypatch):
     seen = {}
-    kept = METHODS[name].measure
+    kept = METHODS[name].evaluate
 
     def evaluate(self, outcome, table, **how):
         seen["rows"] = ["".join(row) for row in outcome.sequences.to_rows()]
         return kept(self, outcome, table, **how)
 
-    monkeypatch.setattr(METHODS[name], "measure", measure)
+    monkeypatch.setattr(METHODS[name], "evaluate", evaluate)
     (row,) = hide(SMALL, 8, 3, 0, name)
     secrets = choose(symbol_table(ROWS), 8, 3, (2, 3, 4))
     lost, ghosts = pattern_hiding.side_effects(secrets, seen["rows"], ROWS, 8, 5)

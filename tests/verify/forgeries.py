@@ -1481,7 +1481,7 @@ def add_a_hierarchy_of_a_kept_column(copy: Copy) -> None:
     grow(copy.folder / "hierarchies" / "ward.csv", rows)
 
 
-@forgery(["p2ka", "ph", "xes"])
+@forgery(["p2ka", "ph", "xes"], who="house", why="A symbol may have a hierarchy; the configuration tells.")
 def add_a_hierarchy_of_a_symbol(copy: Copy) -> None:
     column = copy.frame().columns[-1]
     labels = sorted(set(copy.frame()[column]))

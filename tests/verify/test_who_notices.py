@@ -325,6 +325,15 @@ def add_a_tree(folder):
     certify(folder)
 
 
+@row("a hierarchy of a symbol that nobody asked for", "p2ka", ORIGINAL)
+def _(folder):
+    labels = sorted(set(pl.read_parquet(folder / "events.parquet")["symbol"]))
+    rows = ["node;parent;leaves", f"*;;{len(labels)}", *(f"{label};*;1" for label in labels), ""]
+    (folder / "hierarchies").mkdir()
+    (folder / "hierarchies" / "symbol.csv").write_text("\n".join(rows))
+    rehash(folder)
+
+
 @row("another parent or number of leaves in a hierarchy", "halt", ORIGINAL)
 def count_leaves(folder):
     rewrite("hierarchies/stay.csv", lambda text: re.sub(rb"\*;;\d+", b"*;;77", text))(folder)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from sequester.release.certificate import Certificate
 
+_TECHNICAL = (PERSON, ORDER, TIME, GROUP, COUNT)
 EVENTS = "events"
 """The table of histories, by file name without ending."""
 _QUASI = r"( quasi(\+region)?)*"
@@ -62,6 +63,11 @@ def claimed_columns(certificate: Certificate) -> Roles:
         if not re.fullmatch(fitting[0][table], spelled):
             problems.append(f"{table}: {certificate.model} has no table with the roles {shown(spelled)}")
         problems += [
+            f"{table}: column {shown(column)} cannot be {TECHNICAL}: only {', '.join(_TECHNICAL)} are"
+            for column, role in roles.items()
+            if role == TECHNICAL and column not in _TECHNICAL
+        ]
+        problems += [
             f"{table}: column {shown(column)} cannot be {role}: places are in the column {REGION!r}"
             for column, role in roles.items()
             if role in REGION_ROLES and column != REGION
@@ -87,6 +93,9 @@ def _check_sensitive(certificate: Certificate) -> list[str]:
     else:
         source = lists_of_text("columns", parameters.get("columns", {}))
         protect = lists_of_text("protect", parameters.get("protect", {}))
+        strange = sorted(source.keys() - protect.keys())
+        if strange:
+            return [f"claim.parameters.columns has {shown(strange[0])}, and claim.parameters.protect has not"]
         named = {column for name in protect for column in source.get(name, (name,))}
     claimed = set(with_role(certificate.columns, SENSITIVE_ROLES))
     return [

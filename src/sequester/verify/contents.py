@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, get_args
 import polars as pl
 
 from sequester.errors import InputError
+from sequester.hierarchies.labels import in_label_order
+from sequester.privacy.skew import COUNT
 from sequester.privacy.snapshots import GROUP, TIME
 from sequester.release.event_log import LogFormat
 from sequester.release.fields import bare, shown
@@ -117,6 +119,8 @@ def check_order(tables: Mapping[str, pl.DataFrame]) -> list[str]:
                 findings.append(
                     f"{name}.parquet: the records of snapshot {shown(twice)} do not stand together"
                 )
+        if COUNT in frame.columns and not _is_in_label_order(frame):
+            findings.append(f"{name}.parquet: the values of a group are not in the order of their labels")
         if GROUP in frame.columns:
             expected = frame[GROUP].rle_id().cast(pl.Int64) + 1
             wrong = (frame[GROUP] != expected).arg_true()
@@ -127,6 +131,17 @@ def check_order(tables: Mapping[str, pl.DataFrame]) -> list[str]:
                     f"{GROUP} is {frame[GROUP][row]:,}"
                 )
     return findings
+
+
+def _is_in_label_order(frame: pl.DataFrame) -> bool:
+    """Return whether the values of every group are ascending, as labels or as text."""
+    group, values = frame[GROUP], frame[frame.columns[1]]
+    labels = values.unique().to_list()
+    for order in (in_label_order(labels), sorted(labels)):
+        ranks = values.replace_strict(order, list(range(len(order))), return_dtype=pl.Int64)
+        if not ((group == group.shift(1)) & (ranks <= ranks.shift(1))).any():
+            return True
+    return False
 
 
 def _all(columns: Mapping[str, Mapping[str, str]]) -> list[str]:

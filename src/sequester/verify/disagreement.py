@@ -29,11 +29,17 @@ def disagreements(verdict: Verdict, certificate: Certificate) -> list[str]:
         made = shown(f"{certificate.software} {certificate.version}")
         disagreement.append(f"certificate.json: software must be {SOFTWARE} and its version, it is {made}")
     for name, score in certificate.utility.items():
-        low, high = score.bounds
-        if name != PUBLIC_MEASURE or not low <= score.value <= (score.value if high is None else high):
+        # Of records not even that is published: it would tell how many were moved.
+        is_known = name == PUBLIC_MEASURE and certificate.persons is not None
+        if (
+            not is_known
+            or score.goal != "minimize"
+            or tuple(score.bounds) != (0, 1)
+            or not 0 <= score.value <= 1
+        ):
             disagreement.append(
-                f"certificate.json: utility may have {PUBLIC_MEASURE} within its bounds, it has "
-                f"{shown(name)} = {score.value:g}"
+                f"certificate.json: utility may have {PUBLIC_MEASURE} from 0 to 1, and nothing for records "
+                f"without persons; it has {shown(name)} = {score.value:g}"
             )
     for name, claimed in certificate.claim.items():
         asked = certificate.parameters.get(name, claimed)

@@ -115,6 +115,8 @@ def _walk(folder: Path) -> tuple[list[str], dict[str, str]]:
         except OSError as error:
             msg = f"cannot read {folder / inside}: {error.strerror}"
             raise InputError(msg) from None
+        if inside and not entries:
+            strange[inside.rstrip("/")] = "is an empty folder, and a release has none"
         for entry in entries:
             name = f"{inside}{entry.name}"
             if entry.is_symlink():

@@ -71,7 +71,17 @@ def _check_tree(tree: pl.DataFrame, released: set[str]) -> list[str]:
     unknown = sorted(released - parent.keys())
     if unknown:
         return [f"{len(unknown):,} released values are no node of it, for example {shown(unknown[0])}"]
-    return _check_ways_up(parent, released) or _check_leaves(parent, dict(zip(parent, leaves, strict=True)))
+    return (
+        _check_ways_up(parent, released)
+        or _check_leaves(parent, dict(zip(parent, leaves, strict=True)))
+        or _check_order(parent)
+    )
+
+
+def _check_order(parent: dict[str, str | None]) -> list[str]:
+    place = {node: row for row, node in enumerate(parent)}
+    early = [node for node, above in parent.items() if above is not None and place[above] > place[node]]
+    return [f"node {shown(early[0])} stands before its parent"] if early else []
 
 
 def _check_ways_up(parent: dict[str, str | None], released: set[str]) -> list[str]:

@@ -183,6 +183,10 @@ def _compare_hierarchies(certificate: Certificate, contents: Contents, original:
             }
             for each in (tree, asked)
         )
+        if list(told) != list(known) and told.keys() == known.keys():
+            findings.append(
+                f"{files[column]}: the nodes are not in the order of the configuration's hierarchy"
+            )
         differing = [node for node in dict.fromkeys((*known, *told)) if told.get(node) != known.get(node)]
         findings += [
             f"{files[column]}: node {shown(node)} is not as in the configuration's hierarchy: parent and "

@@ -25,8 +25,14 @@ if TYPE_CHECKING:
 
 _MAGIC = b"PAR1"
 _SCHEMA = b"ARROW:schema"
-_WRITER = re.compile(rb"Polars[ -~]{0,40}(version [0-9A-Za-z.+-]{1,20})?[ ]?(\(build [0-9a-f]{0,40}\))?")
+_WRITER = re.compile(
+    rb"Polars( \((python|rust)\))?"
+    rb"( version \d{1,4}(\.\d{1,4}){1,3}((a|b|rc|-alpha\.|-beta\.|-rc\.)\d{1,3})?)?"
+    rb"( \(build [0-9a-f]{1,40}\))?"
+)
 _DEEPEST = 12
+_SMALLEST_GROUP = 1_000
+"""Rows of every group but the last, at least: smaller ones could tell who belongs together."""
 _DATA, _DICTIONARY, _DATA_V2 = 0, 2, 3
 _STATISTICS = {1, 2, 3, 4, 5, 6, 7, 8}
 _Struct = dict[int, Any]
@@ -186,12 +192,11 @@ class _Walk:
         usual = pl.read_parquet_metadata(empty)[_SCHEMA.decode()].encode()
         if written == usual:
             return
-        names = [name.encode() for name in self.frame.columns]
-        text = base64.b64decode(written)
-        # Another version of the writer: every text in it is then a name, and it is about as long.
-        runs = re.findall(rb"[ -~]{4,}", text)
-        strange = [run for run in runs if not any(run in name or name in run for name in names)]
-        if strange or len(written) > len(usual) + 400:
+        # Another version of the writer: beside the names there are only small numbers, and about as many.
+        text = base64.b64decode(written, validate=True)
+        for name in sorted((name.encode() for name in self.frame.columns), key=len, reverse=True):
+            text = text.replace(name, b"\0", 1)
+        if re.search(rb"[ -\xfe]{3}", text) or len(written) > len(usual) + 100 * self.frame.width:
             _refuse(f"carries metadata beside the rows: {shown([_SCHEMA.decode()])}")
 
     def _chunks(self, footer: _Struct) -> Iterator[tuple[int, int]]:
@@ -199,8 +204,8 @@ class _Walk:
         row = 0
         for group in footer[4]:
             _only(group, {1, 2, 3, 5, 6, 7}, "group of rows")
-            if group[3] < 1 and self.frame.height:
-                _refuse("has a group without rows")
+            if group[3] < min(_SMALLEST_GROUP, self.frame.height - row):
+                _refuse(f"has a group of {group[3]:,} rows, fewer than {_SMALLEST_GROUP:,}")
             if len(group[1]) != self.frame.width:
                 _refuse("has a group of rows with other columns")
             for column, chunk in zip(self.frame.iter_columns(), group[1], strict=True):

@@ -48,17 +48,17 @@ def verify_stream(
     Each certificate is compared with the `model`, the `method` and the roles that were asked for, as far as
     they are given.
 
-    ``achieved`` is the smallest of what the snapshots achieve. What a stream is about to put in its place
-    begins with a dot, and is not looked at.
+    ``achieved`` is the smallest of what the snapshots achieve. All snapshots make the same claim.
     """
     folder = Path(path)
-    names = [name for name in list_files(folder) if not name.startswith(".")]
+    names = list_files(folder)
     stems = [name.removesuffix(ENDING) for name in names if name.endswith(ENDING)]
     certificates = {stem: read_certificate_file(folder / f"{stem}{ENDING}")[0] for stem in stems}
     models = sorted({each.model for each in certificates.values()})
     listed = {name for each in certificates.values() for name in each.files}
     findings: list[object] = [
         f"{bare(name)}: is not listed in a certificate"
+        + (" (a stream is writing, or was stopped: let it go on first)" if name.startswith(".") else "")
         for name in names
         if name not in listed and not name.endswith(ENDING)
     ]
@@ -80,6 +80,9 @@ def verify_stream(
         violations += verdict.violations if verdict is not None and not verdict else len(found)
         for name, value in verdict.achieved.items() if verdict is not None else ():
             achieved[name] = min(value, achieved.get(name, value))
+    if not findings:
+        findings += _differences(certificates)
+        violations = len(findings)
     progress(1.0, "checked")
     return Verification(
         holds=not findings,
@@ -90,6 +93,20 @@ def verify_stream(
         release=os.fspath(path),
         compared=schema is not None,
     )
+
+
+def _differences(certificates: Mapping[str, Certificate]) -> list[str]:
+    """Name the snapshots that do not claim what the first one does: a promise is about all of them."""
+    first, *others = certificates.items()
+    return [
+        f"{bare(stem)}: its {what} is not that of {bare(first[0])}"
+        for stem, certificate in others
+        for what, of in (
+            ("method", lambda each: (each.method, dict(each.parameters))),
+            ("claim", lambda each: (each.model, dict(each.claim), each.columns)),
+        )
+        if of(certificate) != of(first[1])
+    ]
 
 
 def _check(folder: Path, stem: str, certificate: Certificate) -> tuple[Sequence[object], Verdict | None]:
