@@ -49,7 +49,7 @@ def pieces_of(world, kind, known):
 
 def test_all_kinds_are_there_and_true_of_somebody(table, world):
     kinds = kinds_for(table, world.ground)
-    assert len(kinds) == 11
+    assert len(kinds) == 12
     for kind in kinds:
         for known in (1, 3):
             found = world.find(kind, known)
