@@ -21,7 +21,7 @@ from sequester.data.table import EventTable
 from sequester.engine import LocalEngine
 from sequester.errors import SequesterWarning, UnattainableError
 from sequester.hierarchies import Hierarchy
-from sequester.methods import CBLDA, HALT, GloGen
+from sequester.methods import CBLDA, HALT, CBLDABaseline, GloGen
 
 ENGINE = LocalEngine(threads=1, shards=1)
 SEED = "a sentence that nobody guesses"
@@ -196,3 +196,18 @@ def test_protected_values_become_as_coarse_as_the_others():
     counts = {"HIV": 2, "syphilis": 1, "flu": 1, "TB": 4, "gout": 3, "cold": 3}
     release = run(GloGen(k=4, c=0.5, p=1), diagnoses(counts, tree))
     assert Counter(release.frame["ill"]) == {"infectious": 8, "other": 6}
+
+
+@pytest.mark.parametrize("rows", ["abcccc", "abcd", "aabbccdd", "ababcdcdcdcd"])
+@pytest.mark.parametrize("method", [CBLDA, CBLDABaseline])
+@pytest.mark.parametrize("reading", ["any", "each"])
+def test_a_class_that_shows_a_node_with_protected_leaves_alone_counts_it(rows, method, reading):
+    """Each protected value is below c, and the node above both would not be."""
+    tree = Hierarchy.from_tree({"A": ["a", "b"], "C": ["c", "d"]})
+    frame = pl.DataFrame({"who": range(len(rows)), "n": 1, "ill": list(rows)})
+    table = EventTable(frame, Schema("who", "n", quasi={"ill": tree}, sensitive={"ill": ["a", "b"]}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SequesterWarning)
+        release = method(k=2, c=0.5, reading=reading).apply(table, seed=SEED, engine=ENGINE)
+    assert release.verdict
+    assert not {"a", "b", "A"} & set(release.frame["ill"])

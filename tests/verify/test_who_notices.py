@@ -200,6 +200,37 @@ def add_names(folder):
     put(folder, lambda frame: frame.with_columns(name=pl.lit("Ann"), letter=pl.lit("a")), "records")
 
 
+@row("a column is added to a table, and named in the claim as a kept one", "halt", ORIGINAL)
+def claim_names(folder):
+    put(folder, lambda frame: frame.with_columns(name=pl.lit("Ann")))
+    edit_certificate(folder, lambda document: document["claim"]["columns"]["events"].update(name="keep"))
+    certify(folder)
+
+
+@row("the sensitive attribute is added to `records`, under any role", "anatomy", ALONE)
+def tell_values(folder):
+    values = pl.read_parquet(folder / "values.parquet")
+    attribute = values.columns[1]
+
+    def change(frame):
+        told = frame.select("group").join(values.unique("group"), on="group")[attribute]
+        return frame.insert_column(1, told)
+
+    put(folder, change, "records")
+    labels = sorted(set(values[attribute]))
+    rows = ["node;parent;leaves", f"*;;{len(labels)}", *(f"{label};*;1" for label in labels), ""]
+    (folder / "hierarchies").mkdir(exist_ok=True)
+    (folder / "hierarchies" / f"{attribute}.csv").write_text("\n".join(rows))
+
+    def claim(document):
+        roles = document["claim"]["columns"]["records"]
+        first, *rest = roles.items()
+        document["claim"]["columns"]["records"] = dict([first, (attribute, "quasi"), *rest])
+
+    edit_certificate(folder, claim)
+    certify(folder)
+
+
 @row("a value, a person or a record that breaks the promise", "p2ka", ALONE)
 def add_a_person(folder):
     lonely = pl.DataFrame({"person": ["pffffffffffffffff"], "order": [1], "symbol": ["secret"]})

@@ -72,6 +72,12 @@ def claimed_columns(certificate: Certificate) -> Roles:
             for column, role in roles.items()
             if role in REGION_ROLES and column != REGION
         ]
+    problems += [
+        f"{table}: column {shown(column)} is {role}, and sensitive in another table"
+        for column in with_role(columns, SENSITIVE_ROLES)
+        for table, roles in columns.items()
+        if (role := roles.get(column, "sensitive")) not in SENSITIVE_ROLES
+    ]
     problems += _check_sensitive(certificate)
     if problems:
         raise InputError(*(f"{CERTIFICATE}: claim.columns: {problem}" for problem in problems))

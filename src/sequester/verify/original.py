@@ -128,26 +128,25 @@ def asked_roles(schema: Schema, *, places: bool) -> dict[str, str]:
 
 
 def _compare_roles(certificate: Certificate, asked: Mapping[str, str]) -> list[str]:
-    told = {
-        column: role
+    told = [
+        (column, role)
         for columns in certificate.columns.values()
         for column, role in columns.items()
         if role != TECHNICAL
-    }
-    findings = []
-    for column in dict.fromkeys((*asked, *told)):
-        if column not in told:
+    ]
+    released = {column for column, _ in told}
+    findings = [
+        f"column {shown(column)} is not released, and is {role} by the configuration"
+        for column, role in asked.items()
+        if column not in released
+    ]
+    for column, role in told:
+        if column not in asked:
             findings.append(
-                f"column {shown(column)} is not released, and is {asked[column]} by the configuration"
+                f"column {shown(column)} is {role}, and the configuration releases no such column"
             )
-        elif column not in asked:
-            findings.append(
-                f"column {shown(column)} is {told[column]}, and the configuration releases no such column"
-            )
-        elif told[column] != asked[column]:
-            findings.append(
-                f"column {shown(column)} is {told[column]}, and the configuration says {asked[column]}"
-            )
+        elif role != asked[column]:
+            findings.append(f"column {shown(column)} is {role}, and the configuration says {asked[column]}")
     return findings
 
 

@@ -2,7 +2,8 @@
 
 Readers pass over much of such a file: metadata, statistics, labels of a dictionary that no row has, bytes
 between its parts. The walk follows the format itself (Thrift, compact protocol), unpacks nothing, and
-accounts for every byte: whatever it does not know is named.
+accounts for every byte of the file: whatever it does not know is named. What is inside a compressed page is
+left to the reader.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ _DEEPEST = 12
 _SMALLEST_GROUP = 1_000
 """Rows of every group but the last, at least: smaller ones could tell who belongs together."""
 _DATA, _DICTIONARY, _DATA_V2 = 0, 2, 3
+_ZSTD = 6
+_FRAME = 0xFD2FB528
 _STATISTICS = {1, 2, 3, 4, 5, 6, 7, 8}
 _Struct = dict[int, Any]
 
@@ -232,6 +235,8 @@ class _Walk:
             page = reader.struct()
             _only(page, {1, 2, 3, 5, 7, 8}, f"{what}, a page")
             at = reader.at + page[3]
+            if about[4] == _ZSTD:
+                _check_frame(self.data[reader.at + _levels(page) : at], what)
             if page[1] == _DICTIONARY:
                 self._check_dictionary(page, unique, what)
                 continue
@@ -298,6 +303,34 @@ class _Walk:
             _refuse(f"{what}: has bytes behind it")
         _only(index, known, what)
         return index
+
+
+def _levels(page: _Struct) -> int:
+    """Return the bytes of a page that stand before what is compressed."""
+    return int(page[8].get(5, 0) + page[8].get(6, 0)) if page[1] == _DATA_V2 else 0
+
+
+def _check_frame(packed: bytes, what: str) -> None:
+    """Refuse compressed bytes that are more than one frame of zstd (RFC 8878): readers skip others."""
+    if not packed:
+        return
+    (magic,) = struct.unpack("<I", packed[:4])
+    if magic != _FRAME:
+        _refuse(f"{what}: has a page that is not compressed as releases are")
+    flags = packed[4]
+    is_single = flags >> 5 & 1
+    at = 5 + (1 - is_single) + (0, 1, 2, 4)[flags & 3]
+    at += (is_single, 2, 4, 8)[flags >> 6]
+    is_last = False
+    while not is_last:
+        head = int.from_bytes(packed[at : at + 3], "little")
+        is_last, kind, size = bool(head & 1), head >> 1 & 3, head >> 3
+        at += 3 + (1 if kind == 1 else size)
+        if at > len(packed):
+            raise IndexError
+    at += 4 if flags >> 2 & 1 else 0
+    if at != len(packed):
+        _refuse(f"{what}: has {len(packed) - at:,} bytes behind the values of a page")
 
 
 def _is_value(written: bytes, unique: pl.Series) -> bool:

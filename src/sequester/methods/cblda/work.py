@@ -15,6 +15,7 @@ from sequester.hierarchies.labels import in_label_order
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.table import EventTable
+    from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.kernels.clusters import Clusters, Demand, Scratch
     from sequester.methods.cblda.forest import Trees
 
@@ -35,7 +36,11 @@ class Values:
 
     @classmethod
     def of(cls, table: EventTable) -> Values:
-        """Collect the protected values of each event, from all columns of each sensitive attribute."""
+        """Collect the protected values of each event, from all columns of each sensitive attribute.
+
+        Where a quasi-identifier is sensitive, too, a class may show a node that has nothing but protected
+        leaves below it: whoever has one of these has that node, as a value of its own.
+        """
         sequences = table.sequences
         names: list[tuple[str, str]] = []
         pairs = [np.empty(0, np.int64)]
@@ -50,6 +55,15 @@ class Values:
                 codes = np.array([code_of.get(label, -1) for label in book], np.int64)
                 codes = codes[sequences.columns[column]]
                 pairs.append((events * (1 << 31) + codes)[codes >= 0])
+                for node in in_label_order(table.protected_nodes[attribute] - labels):
+                    if column not in table.schema.quasi or node not in table.hierarchies[column]:
+                        continue
+                    if (attribute, node) not in names:
+                        names.append((attribute, node))
+                    tree = table.hierarchies[column]
+                    is_below = np.array([node in _labels_above(tree, label) for label in book], np.bool_)
+                    has_it = is_below[sequences.columns[column]]
+                    pairs.append(events[has_it] * (1 << 31) + names.index((attribute, node)))
         distinct = np.unique(np.concatenate(pairs))
         return cls(
             tuple(names),
@@ -63,6 +77,10 @@ class Values:
         owners = np.repeat(np.arange(len(person_offsets) - 1), np.diff(person_offsets))
         distinct = np.unique(np.repeat(owners, per_event) * (1 << 31) + self.codes)
         return distinct >> 31, (distinct & ((1 << 31) - 1)).astype(np.int32)
+
+
+def _labels_above(tree: Hierarchy, label: str) -> list[str]:
+    return [tree.labels[node] for node in tree.ancestors(tree.node(label))]
 
 
 @dataclass(frozen=True, eq=False)
