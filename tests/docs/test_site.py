@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -178,3 +179,21 @@ def test_the_reference_has_every_public_name():
         re.findall(r"^::: sequester\.(?:verify\.)?(\w+)$", (ROOT / "docs/api.md").read_text(), re.MULTILINE)
     )
     assert named == set(sequester.__all__) - {"__version__"}
+
+
+def test_the_architecture_has_the_layers_in_their_order():
+    """Optional layers, in parentheses, are on the page once they exist."""
+    (contract,) = [
+        each
+        for each in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+        if each["type"] == "layers"
+    ]
+    layers = [[name.strip("() ") for name in layer.split("|")] for layer in contract["layers"]]
+    source = ROOT / "src/sequester"
+    exists = {path.stem for path in source.iterdir()}
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8").split("<!-- measured: begin -->")[0]
+    rows = re.findall(r"^\| [a-z ]*\| ((?:`\w+`(?:, )?)+) \|", page.split("## The flow")[0], re.MULTILINE)
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    place = {name: index for index, layer in enumerate(layers) for name in layer if name in exists}
+    assert set(named) == set(place)
+    assert [place[name] for name in named] == sorted(place.values())
