@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import yaml
 
 import sequester
 from sequester._version import __version__
+from sequester.cli import main
 from sequester.methods import METHODS
 
 ROOT = Path(__file__).parents[2]
@@ -26,6 +28,25 @@ PAPERS = {
     "Pensa": (2008, 4),
 }
 """First author to year and number of authors."""
+COMMANDS = {
+    "advise": ["advise"],
+    "attack": ["attack"],
+    "compare": ["compare"],
+    "convert": ["convert"],
+    "datasets": ["datasets make"],
+    "demo": ["demo"],
+    "hierarchy": ["hierarchy lint", "hierarchy show", "hierarchy build"],
+    "init": ["init"],
+    "inspect": ["inspect"],
+    "methods": ["methods"],
+    "protect": ["protect"],
+    "reproduce": ["reproduce"],
+    "schema": ["schema"],
+    "stream": ["stream"],
+    "verify": ["verify"],
+}
+"""Page to the commands on it."""
+COMMON = {"--json", "--quiet", "--help"}
 
 
 @pytest.fixture(scope="module")
@@ -64,13 +85,40 @@ def test_the_site_loads_nothing_from_elsewhere(site):
         assert not outside.search(path.read_text(encoding="utf-8")), path.name
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_page_of_a_command_has_its_options(name, capsys):
+    text = (ROOT / f"docs/commands/{name}.md").read_text(encoding="utf-8")
+    (usage,) = re.findall(rf"^```text\n(sequester {name}\b.*?)^```$", text, re.DOTALL | re.MULTILINE)[:1]
+    for command in COMMANDS[name]:
+        (line,) = re.findall(rf"^sequester {command}\b.*?(?=^sequester |\Z)", usage, re.DOTALL | re.MULTILINE)
+        main([*command.split(), "--help"])
+        offered = set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out))
+        assert offered >= COMMON
+        assert set(re.findall(r"--[a-z][a-z-]*", line)) == offered - COMMON
+        assert all(f"`{option}" in text for option in offered - COMMON)
+
+
+def test_the_overview_has_every_command(capsys):
+    assert {path.stem for path in (ROOT / "docs/commands").glob("*.md")} == set(COMMANDS)
+    text = (ROOT / "docs/command-line.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| \[`(\w+)`\]\(commands/\1\.md\) \|", text, re.MULTILINE)) == set(COMMANDS)
+    main(["--help"])
+    assert set(COMMANDS) <= set(re.findall(r"^ +(\w+)  ", capsys.readouterr().out, re.MULTILINE))
+    assert re.findall(r"^\| (\d+) \|", text, re.MULTILINE) == ["0", "1", "2", "3", "130"]
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_has_a_page_and_a_row(name):
     (row,) = re.findall(
         rf"^\| \[`{re.escape(name)}`\]\((docs/methods/[\w-]+\.md)\) \|(.*)\|$", README, re.MULTILINE
     )
     page, cells = row
-    assert f"`{name}`" in (ROOT / page).read_text(encoding="utf-8")
+    assert Path(page).stem == name
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert f"`{name}`" in text
+    assert f"`sq.{METHODS[name].__name__}`" in text
+    for heading in ("Promise", "Not promised", "What changes", "When to use it"):
+        assert f"\n## {heading}\n" in text
     assert all(cell.strip() for cell in cells.split("|"))
     assert Path(page).relative_to("docs").as_posix() in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 
@@ -131,3 +179,21 @@ def test_the_reference_has_every_public_name():
         re.findall(r"^::: sequester\.(?:verify\.)?(\w+)$", (ROOT / "docs/api.md").read_text(), re.MULTILINE)
     )
     assert named == set(sequester.__all__) - {"__version__"}
+
+
+def test_the_architecture_has_the_layers_in_their_order():
+    """Optional layers, in parentheses, are on the page once they exist."""
+    (contract,) = [
+        each
+        for each in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+        if each["type"] == "layers"
+    ]
+    layers = [[name.strip("() ") for name in layer.split("|")] for layer in contract["layers"]]
+    source = ROOT / "src/sequester"
+    exists = {path.stem for path in source.iterdir()}
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8").split("<!-- measured: begin -->")[0]
+    rows = re.findall(r"^\| [a-z ]*\| ((?:`\w+`(?:, )?)+) \|", page.split("## The flow")[0], re.MULTILINE)
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    place = {name: index for index, layer in enumerate(layers) for name in layer if name in exists}
+    assert set(named) == set(place)
+    assert [place[name] for name in named] == sorted(place.values())

@@ -20,7 +20,7 @@ from sequester.workflow.draft.column import SAMPLE
 from sequester.workflow.init import init
 
 CLICKS = "user,at,page\na,2024-05-14T07:41:20,news\na,2024-05-14T07:41:32,tech\nb,2024-05-14T14:50:30,news\n"
-PAGE = (Path(__file__).parents[2] / "docs" / "init.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "commands" / "init.md").read_text(encoding="utf-8")
 VISITS, DRAFT_OF_VISITS = (
     re.search(rf"^```{language}\n({start}.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)[1]
     for language, start in (("text", "case_id"), ("toml", "# Drafted"))
