@@ -255,7 +255,7 @@ def test_a_fault_of_ours_names_its_place_and_no_data(clicks_here, run, listing, 
         raise error
 
     before = listing()
-    monkeypatch.setattr(BFP2kA, "measure", fail)
+    monkeypatch.setattr(BFP2kA, "evaluate", fail)
     ran = run("protect", "release.toml", "--quiet")
     assert ran.code == 3
     assert len(ran.errors) == 1
@@ -270,6 +270,6 @@ def test_too_little_memory_is_said(clicks_here, run, monkeypatch):
     def fail(*args, **keywords):
         raise MemoryError
 
-    monkeypatch.setattr(BFP2kA, "measure", fail)
+    monkeypatch.setattr(BFP2kA, "evaluate", fail)
     ran = run("protect", "release.toml")
     assert (ran.code, ran.errors) == (2, ["there is not enough memory for this"])

@@ -165,8 +165,13 @@ class SinglingOut:
 
     def warning(self) -> str:
         """Say what unprotected sensitive values do."""
-        together = f"with all else that is released, {percent(self.share(self.by_all))}"
-        return "; ".join((*self._sensitive_line(), f"{together} are singled out, and no promise covers that"))
+        share = percent(self.share(self.by_all))
+        if not self.by_sensitive:
+            return (
+                f"everything that is released singles out {share} of the persons, and no promise covers that"
+            )
+        together = f"with all else that is released, {share} are singled out, and no promise covers that"
+        return "; ".join((*self._sensitive_line(), together))
 
     def limits(self) -> Iterator[str]:
         """Say it to a recipient: no value of the data, and shares in whole percents."""

@@ -126,7 +126,8 @@ def _tell(done: "Protected") -> Iterator[str]:
 
     release, written = done.release, done.written
     verified = written.verification
-    yield f"{verified.model} holds, verified from the files: {levels(verified.achieved)}"
+    measure = " by the paper's measure" if getattr(release.model, "measure", None) == "paper" else ""
+    yield f"{verified.model} holds{measure}, verified from the files: {levels(verified.achieved)}"
     if release.reading is not None:
         yield from release.reading.lines()
     lost = _lost(release)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -101,12 +101,24 @@ Protection = Protect | Literal["all"]
 """What may stand in `protect`, completed."""
 
 
-def as_protection(protect: Protection | Sequence[str]) -> Protection:
-    """Complete the short forms of `protect`: a list of values, or ``"all"``."""
+def as_protection(protect: Protection | Sequence[str] | Mapping[str, Sequence[str]]) -> Protection:
+    """Complete the short forms of `protect`: a list of values, a table as in TOML, or ``"all"``.
+
+    Examples
+    --------
+    >>> as_protection({"prefix": ["B2"]})
+    Protect(values=(), prefix=('B2',), range=())
+    """
     if isinstance(protect, Protect):
         return protect
     if isinstance(protect, str) and protect == "all":
         return "all"
+    if isinstance(protect, Mapping):
+        strange = sorted(set(protect) - {"values", "prefix", "range"}, key=str)
+        if strange:
+            msg = f"protect may have values, prefix and range, got {strange[0]!r}"
+            raise ParameterError(msg)
+        return Protect(**protect)
     if isinstance(protect, str) or not isinstance(protect, Iterable):
         msg = f'protect must be a list of values, "all", or prefixes and ranges, got {protect!r}'
         raise ParameterError(msg)

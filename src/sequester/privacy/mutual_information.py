@@ -111,7 +111,7 @@ class MutualInformationPrivacy:
     """Bits that may leak, instead."""
     worst_case: bool = False
     """Bound each pattern by itself and not only all of one length together."""
-    measure: Measure = field(default="exact", metadata={"absent": "paper"})
+    measure: Measure = "exact"
     """Mutual information, or the paper's sum; a claim that does not say is an older one, by the paper's."""
 
     def __post_init__(self) -> None:

@@ -56,9 +56,7 @@ def claimed_model(certificate: Certificate, known: PrivacyModel | None = None) -
     hidden = hidden_parameters(certificate)
     kind = MODELS[certificate.model]
     declared = {each.name: each for each in fields(kind)}  # type: ignore[arg-type]
-    # What a claim that is older than a parameter was about.
-    older = {name: each.metadata["absent"] for name, each in declared.items() if "absent" in each.metadata}
-    claim: dict[str, Any] = older | dict(certificate.claim)
+    claim: dict[str, Any] = dict(certificate.claim)
     if hidden:
         if known is None:
             msg = (

@@ -134,7 +134,9 @@ def dry_run(
         return Forecast(
             job=job,
             trial=trial,
-            n_problems=sum(problem.severity == "warning" for problem in table.problems),
+            n_problems=sum(
+                problem.severity == "warning" or bool(problem.alike) for problem in table.problems
+            ),
             n_persons=table.n_owners,
             tried_persons=tried_persons,
             n_trips=None if table.owners is None else table.n_persons,
