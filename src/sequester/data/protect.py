@@ -118,7 +118,7 @@ def as_protection(protect: Protection | Sequence[str] | Mapping[str, Sequence[st
         if strange:
             msg = f"protect may have values, prefix and range, got {strange[0]!r}"
             raise ParameterError(msg)
-        return Protect(**protect)
+        return Protect(**{name: texts(name, labels) for name, labels in protect.items()})
     if isinstance(protect, str) or not isinstance(protect, Iterable):
         msg = f'protect must be a list of values, "all", or prefixes and ranges, got {protect!r}'
         raise ParameterError(msg)

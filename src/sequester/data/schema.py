@@ -157,7 +157,8 @@ class Schema:
         tie: str | None = None,
         symbol: str | Symbol | None = None,
         quasi: Mapping[str, Hierarchy | HierarchyBuilder | Quasi] | None = None,
-        sensitive: Mapping[str, Sequence[str] | str | Protect | Sensitive] | None = None,
+        sensitive: Mapping[str, Sequence[str] | str | Mapping[str, Sequence[str]] | Protect | Sensitive]
+        | None = None,
         keep: Sequence[str] = (),
         drop: Sequence[str] = (),
         derive: Mapping[str, Derivation] | None = None,
@@ -272,7 +273,9 @@ def _check_builds(hierarchy: object) -> None:
         raise ParameterError(msg)
 
 
-def _sensitive(name: str, given: Sequence[str] | str | Protect | Sensitive) -> Sensitive:
+def _sensitive(
+    name: str, given: Sequence[str] | str | Mapping[str, Sequence[str]] | Protect | Sensitive
+) -> Sensitive:
     if not isinstance(given, Sensitive):
         given = Sensitive(protect=as_protection(given))
     return given if given.columns else Sensitive((name,), given.protect)

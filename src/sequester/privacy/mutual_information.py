@@ -112,7 +112,7 @@ class MutualInformationPrivacy:
     worst_case: bool = False
     """Bound each pattern by itself and not only all of one length together."""
     measure: Measure = "exact"
-    """Mutual information, or the paper's sum; a claim that does not say is an older one, by the paper's."""
+    """Mutual information, or the paper's sum over sensitive patterns."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sensitive", frozenset(checked_patterns("sensitive", self.sensitive)))
