@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import events as oracles
-from sequester.data.protect import Protect
+from sequester.data.protect import Protect, as_protection
 from sequester.data.schema import Schema, Sensitive
 from sequester.data.table import EventTable
 from sequester.errors import ParameterError
@@ -88,3 +88,13 @@ def test_several_columns_are_one_attribute_and_a_rule_without_a_match_is_named()
 def test_a_column_of_values_is_a_list_of_them():
     schema = Schema("p", "o", sensitive={"D": pl.Series(["633", "042"])})
     assert schema.sensitive["D"].protect == Protect(values=("633", "042"))
+
+
+def test_a_table_is_taken_as_in_the_configuration():
+    assert as_protection({"prefix": ["B2"], "range": ["634-639"]}) == Protect(
+        prefix=("B2",), range=("634-639",)
+    )
+    with pytest.raises(ParameterError, match="may have values, prefix and range, got 'prefixes'"):
+        as_protection({"prefixes": ["B2"]})
+    with pytest.raises(ParameterError, match="prefix must be a list of texts"):
+        as_protection({"prefix": "B2"})
