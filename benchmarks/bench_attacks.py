@@ -21,13 +21,12 @@ import numpy as np
 import polars as pl
 
 from ledger import growth, note
-from sequester.attacks.crowds import find_crowds
-from sequester.attacks.evidence import Evidence
-from sequester.attacks.ground import Ground
+from sequester.attacks.background_knowledge import kinds_for
+from sequester.attacks.candidate_sets import Evidence, find_candidates
+from sequester.attacks.context import AttackContext
+from sequester.attacks.domain import Domain
+from sequester.attacks.exposure import sequence_risk
 from sequester.attacks.narrowing import Narrowing
-from sequester.attacks.pieces import kinds_for
-from sequester.attacks.sequence_risk import sequence_risk
-from sequester.attacks.world import World
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.hierarchies import Hierarchy
@@ -36,14 +35,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from oracles import attacks as oracles
 
 if TYPE_CHECKING:
-    from sequester.attacks.pieces import PieceKind
+    from sequester.attacks.background_knowledge import KnowledgeKind
 
 LONGEST, LONGEST_PAIRS = 30.0, 1.0
 TARGETS = 10_000
 
 
 def clicks(persons: int, n_events: int, n_pages: int, *, seed: int = 1) -> EventTable:
-    """Make histories of about `n_events` pages; few pages are frequent."""
+    """Return histories of about `n_events` pages; few pages are frequent."""
     rng = np.random.default_rng(seed)
     lengths = np.maximum(rng.poisson(n_events, persons), 1)
     pages = (n_pages * rng.random(int(lengths.sum())) ** 2).astype(np.int64)
@@ -58,7 +57,7 @@ def clicks(persons: int, n_events: int, n_pages: int, *, seed: int = 1) -> Event
 
 
 def visits(persons: int) -> EventTable:
-    """Make visits with three quasi-identifiers and something to protect."""
+    """Return visits with three quasi-identifiers and something to protect."""
     rng = np.random.default_rng(2)
     lengths = np.maximum(rng.poisson(3, persons), 1)
     n = int(lengths.sum())
@@ -83,7 +82,7 @@ def equals_enumeration() -> bool:
     """Compare crowds and the mean risk of a small table with enumeration."""
     table = clicks(60, 5, 12)
     rows = table.sequences.to_rows()
-    world = World.of(table, table, targets=200)
+    world = AttackContext.of(table, table, targets=200)
     equal = True
     for known in (1, 2, 3):
         equal &= abs(sequence_risk(table, known=known) - float(oracles.sequence_risk(rows, known))) < 1e-9
@@ -99,18 +98,18 @@ def _holds(row: tuple[str, ...], piece: list[str]) -> bool:
     return all(label in left for label in piece)
 
 
-def seconds_of(table: EventTable, kind: PieceKind) -> tuple[float, float]:
+def seconds_of(table: EventTable, kind: KnowledgeKind) -> tuple[float, float]:
     start, worked = time.perf_counter(), time.process_time()
-    world = World.of(table, table, targets=TARGETS)
+    world = AttackContext.of(table, table, targets=TARGETS)
     evidence = Evidence.of(table, world.ground)
     for known in (1, 2, 3):
         pieces = world.draw(kind, known)
-        find_crowds(pieces, evidence, world.ground, windows=world.inside.windows(pieces))
+        find_candidates(pieces, evidence, world.ground, windows=world.inside.windows(pieces))
     return time.perf_counter() - start, time.process_time() - worked
 
 
 def stays(persons: int) -> EventTable:
-    """Make stays whose length is known from the days on which they began and ended."""
+    """Return stays whose length is known from the days on which they began and ended."""
     rng = np.random.default_rng(3)
     came, stayed = rng.integers(0, 1000, 3 * persons), rng.integers(0, 60, 3 * persons)
     columns = {"came": came, "stayed": stayed, "left": came + stayed}
@@ -129,7 +128,7 @@ def narrows(persons: int) -> bool:
     """Narrow lengths of stay that were hidden by the week, and compare with those of the original."""
     table = stays(persons)
     start, worked = time.perf_counter(), time.process_time()
-    ground = Ground.of(table)
+    ground = Domain.of(table)
     narrowing = Narrowing.of(table, ground)
     exact = ground.cells(table.sequences)
     coarse = exact.copy()
@@ -179,7 +178,7 @@ def main() -> int:
 
     print(f"\n{'visits, 3 attributes':<26}{'persons':>10}{'seconds':>9}{'of cores':>10}")
     table = visits(persons)
-    for kind in kinds_for(table, Ground.of(table)):
+    for kind in kinds_for(table, Domain.of(table)):
         seconds, cores = seconds_of(table, kind)
         print(f"{kind:<26}{persons:>10,}{seconds:>9.1f}{cores:>10.1f}")
         passed &= note("seconds", f"visits, {persons:,} persons, {kind}, 1 to 3 known", seconds, bar=LONGEST)

@@ -31,7 +31,7 @@ from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.datasets import desynpuf
 from sequester.engine import LocalEngine, silent
-from sequester.engine.checkpoint import NoCheckpoint
+from sequester.engine.progress import NoCheckpoint
 from sequester.hierarchies import Hierarchy
 from sequester.methods.cblda.solve import BLOCK, Plan, solve
 from sequester.release.randomness import Randomness
@@ -50,7 +50,7 @@ TWIN = 1_000
 
 
 def claims(folder: Path) -> pl.DataFrame:
-    """The events of the thesis, read once."""
+    """Return the events of the thesis, read once."""
     path = folder / "claims.parquet"
     if not path.exists():
         desynpuf.table(DATA).write_parquet(path)
@@ -82,7 +82,7 @@ def first_persons(events: pl.DataFrame, n: int) -> pl.DataFrame:
 
 
 def copies(events: pl.DataFrame, n: int) -> pl.DataFrame:
-    """Persons again and again under new names, a few days and dollars apart, until there are `n`."""
+    """Return `n` persons: copies under new names, a few days and dollars apart."""
     draw = np.random.default_rng(7)
     n_persons = events["PID"].n_unique()
     parts = []
@@ -170,7 +170,7 @@ def told(what: str, figures: dict[str, float]) -> None:
 
 
 def twin(folder: Path) -> bool:
-    """The plain algorithm in Python, on as many persons as it finishes in a while: the same classes."""
+    """Compare with the plain algorithm in Python, on as many persons as it finishes: the same classes."""
     sys.path.insert(0, str(ROOT / "tests"))
     from methods.cblda.tables import by_oracle, classes_of
     from oracles import cblda as oracle
@@ -208,7 +208,7 @@ def twin(folder: Path) -> bool:
 
 
 def growth(folder: Path, largest: int) -> bool:
-    """Time and memory over sizes; memory must grow no faster than persons."""
+    """Measure time and memory over sizes; memory must grow no faster than persons."""
     is_met = True
     sizes, times = [size for size in SIZES if size <= largest], []
     for size in sizes:
@@ -223,7 +223,7 @@ def growth(folder: Path, largest: int) -> bool:
 
 
 def blocks(folder: Path, largest: int) -> bool:
-    """The price of blocks in loss, where an exact run fits as well."""
+    """Measure what blocks cost in loss, where an exact run fits as well."""
     size = max(each for each in SIZES if each <= largest)
     exact = ask(folder, size)
     told("exact", exact)
@@ -236,7 +236,7 @@ def blocks(folder: Path, largest: int) -> bool:
 
 
 def million(folder: Path, largest: int) -> bool:
-    """A million persons in blocks; stopped at twice the bar."""
+    """Cluster a million persons in blocks; stop at twice the bar."""
     if largest < MILLION:
         return True
     what, bar = f"{MILLION:,} persons in blocks", SECONDS[MILLION]

@@ -29,21 +29,21 @@ LOADED = (
 
 
 def seconds(argv: list[str]) -> float:
-    """One run of a fresh process, until it has ended."""
+    """Return the duration of a fresh process, in seconds."""
     started = time.perf_counter()
     subprocess.run([sys.executable, "-m", "sequester", *argv], check=True, capture_output=True)
     return time.perf_counter() - started
 
 
 def heavy_modules(argv: list[str]) -> str:
-    """Which of the slow packages a command loads."""
+    """Return the slow packages that a command loads."""
     done = subprocess.run([sys.executable, "-c", LOADED, *argv], check=True, capture_output=True, text=True)
     loaded = set(done.stderr.split())
     return ", ".join(name for name in HEAVY if name in loaded) or "nothing heavy"
 
 
 def main() -> int:
-    """Print the table and say whether every bar is kept."""
+    """Print the table, and return whether every bar is met."""
     answers = []
     bare = [sys.executable, "-c", "pass"]
     started = time.perf_counter()

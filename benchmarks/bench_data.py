@@ -34,7 +34,7 @@ MSNBC = DATA / "msnbc" / "msnbc990928.seq.gz"
 
 
 def events() -> pl.DataFrame:
-    """Full MSNBC, or as many events of the same shape where it is absent."""
+    """Return full MSNBC, or as many events of the same shape where it is absent."""
     if MSNBC.exists():
         return read_frame(MSNBC).rename({"symbol": "page"})
     rng = np.random.default_rng(1)
@@ -58,7 +58,7 @@ def polars_alone(path: Path) -> pl.DataFrame:
 
 
 def slow_twin(path: Path) -> tuple[list[str], list[list[int]], list[str]]:
-    """The same in plain Python: persons, the codes of each, and what the codes mean."""
+    """Return the same in plain Python: persons, the codes of each, and what the codes mean."""
     histories: dict[str, list[tuple[int, str]]] = {}
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
@@ -93,7 +93,7 @@ def timed(work, path: Path) -> float:
 
 
 def peak_memory(which: str, path: Path) -> float:
-    """Peak resident memory of a fresh process that does the work once."""
+    """Return the peak resident memory of a fresh process that does the work once."""
     output = subprocess.run(
         [sys.executable, __file__, which, str(path)], capture_output=True, text=True, check=True
     ).stdout
@@ -101,7 +101,7 @@ def peak_memory(which: str, path: Path) -> float:
 
 
 def own_peak() -> int:
-    """Bytes; from /proc where there is one, because getrusage also counts the process that started it."""
+    """Return peak memory in bytes; from /proc if present, as getrusage also counts the parent process."""
     status = Path("/proc/self/status")
     if status.exists():
         return next(

@@ -24,7 +24,7 @@ PARAMETERS = {"activities": {"days": 1}}
 
 
 def digest(name: str, persons: int) -> int:
-    """A number that two equal tables share."""
+    """Return a number that equal tables share."""
     import importlib
 
     module = importlib.import_module(f"sequester.datasets.{name}")
@@ -33,7 +33,7 @@ def digest(name: str, persons: int) -> int:
 
 
 def measure(name: str, persons: int) -> dict[str, float]:
-    """What one generator needs; runs in a process of its own, so that the peak is its own."""
+    """Measure one generator, in its own process, so that the peak memory is its own."""
     import importlib
 
     module = importlib.import_module(f"sequester.datasets.{name}")

@@ -56,14 +56,14 @@ QUASI = {
 
 
 def visits(persons: int, *, mean_events: float = 2.5) -> EventTable:
-    """Hospital visits with four quasi-identifiers."""
+    """Return hospital visits with four quasi-identifiers."""
     frame = hospital.make(persons=persons, mean_events=mean_events)
     sensitive = {"Disease": list(hospital.PROTECTED)}
     return EventTable(frame, Schema(person="PID", order="VID", quasi=QUASI, sensitive=sensitive))
 
 
 def claims(data: Path) -> EventTable:
-    """The claims of the thesis, with its five quasi-identifiers."""
+    """Return the claims of the thesis, with its five quasi-identifiers."""
     dates = Hierarchy.dates(["month", "quarter", "year"])
     quasi = {
         "admission": dates,
@@ -157,7 +157,7 @@ def alone(part: str, *options: str) -> bool:
 
 
 def compile_time() -> bool:
-    """What the first run of a fresh installation costs beyond the second."""
+    """Measure what the first run of a fresh installation costs beyond the second."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, __file__, "first-run"]
         done = subprocess.run(command, check=False, env={**os.environ, "NUMBA_CACHE_DIR": folder})
@@ -174,7 +174,7 @@ def first_run() -> bool:
 
 
 def twin() -> bool:
-    """The minimal channels are those of the slow miner, one by one."""
+    """Compare the minimal channels with those of the slow miner, one by one."""
     answers = []
     for p in (1, 2, 3):
         table = visits(150 if p < 3 else 60)
@@ -187,7 +187,7 @@ def twin() -> bool:
 
 
 def miner(persons: int) -> bool:
-    """The lead over a straightforward miner, on a size that both finish."""
+    """Compare with a straightforward miner, on a size that both finish."""
     table = visits(persons)
     found, seconds = set(), float("inf")
     for _ in range(4):  # the first compiles
@@ -200,7 +200,7 @@ def miner(persons: int) -> bool:
 
 
 def threads(persons: int) -> bool:
-    """Two threads against one, alternated, best of three."""
+    """Compare two threads with one, alternated, best of three."""
     table = visits(persons)
     best = {1: float("inf"), 2: float("inf")}
     for _ in range(3):
@@ -211,7 +211,7 @@ def threads(persons: int) -> bool:
 
 
 def refusal(persons: int) -> bool:
-    """What does not fit is refused at once, with an estimate and the largest p that does."""
+    """Measure how soon a p that does not fit is refused, with an estimate and the largest p that does."""
     table = visits(persons, mean_events=20)
     start = time.perf_counter()
     try:
@@ -223,7 +223,7 @@ def refusal(persons: int) -> bool:
 
 
 def grow(sizes: list[int]) -> bool:
-    """Visits of several sizes, each against the bar, and the power of the size that time grows with."""
+    """Measure visits of several sizes, each against its bar, and how time grows with the size."""
     times: list[float] = []
     fine = every(run(visits(size), 2, name="visits", bar=MILLION_SECONDS, times=times) for size in sizes)
     if len(sizes) > 1:

@@ -64,7 +64,7 @@ def prepare(name: str, persons: int, folder: Path) -> Path:
 
 
 def as_oracle(table: EventTable) -> tuple[list[list[tuple[str, ...]]], list[set[str]]]:
-    """Give the persons and their protected values as the definition takes them."""
+    """Return the persons and their protected values as the definition takes them."""
     columns = [table.symbol] if table.symbol else list(table.schema.quasi)
     persons, protected = [], []
     bounds = zip(table.person_offsets, table.person_offsets[1:], strict=False)

@@ -47,7 +47,7 @@ STATES = {
 
 
 def biofam(data: Path) -> EventTable:
-    """Family lives of 2,000 persons: an event for each change of state; religion is sensitive."""
+    """Return family lives of 2,000 persons: an event for each change of state; religion is sensitive."""
     names = [name for states in STATES.values() for name in states]
     wide = load("biofam", data).with_row_index("person")
     long = wide.unpivot(
@@ -74,7 +74,7 @@ def biofam(data: Path) -> EventTable:
 
 
 def billing(data: Path) -> EventTable:
-    """Billing events of a hospital: what was done in which month; the diagnosis is sensitive."""
+    """Return billing events of a hospital: what was done in which month; the diagnosis is sensitive."""
     frame = load("hospital-billing", data).select(
         "case_id",
         pl.col("timestamp").str.slice(0, 10).alias("day"),
@@ -88,7 +88,7 @@ def billing(data: Path) -> EventTable:
 
 
 def synthea(data: Path) -> EventTable:
-    """Conditions of 986 made patients with their month and duration; a few of them are protected."""
+    """Return conditions of 986 synthetic patients with month and duration; a few are protected."""
     days = (pl.col("STOP").str.to_date() - pl.col("START").str.to_date()).dt.total_days()
     frame = (
         load("synthea-conditions", data)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ledger import note
-from sequester.data.place import GridRegions, Place
+from sequester.data.places import GridRegions, Place
 from sequester.data.schema import Schema, Symbol
 from sequester.data.table import EventTable
 from sequester.datasets import activities, clicks, days, hospital, trips
@@ -122,7 +122,7 @@ def records() -> Set:
 
 
 def loss_of(method: Method, release: Release, table: EventTable) -> float:
-    """Tell what a method of this kind is judged by: values, frequent patterns, or records."""
+    """Return what a method of this kind is judged by: values, frequent patterns, or records."""
     if isinstance(method, PatternMethod):
         lost, ghosts = release.utility["lost_patterns"], release.utility["ghost_patterns"]
         return (lost.value + ghosts.value) / (lost.bounds[1] or 1)
@@ -132,7 +132,7 @@ def loss_of(method: Method, release: Release, table: EventTable) -> float:
 
 
 def surest(method: Method, release: Release, table: EventTable) -> tuple[str, float, float, float]:
-    """Find who comes closest to what is promised: by name, in the original, in the release, and the bound."""
+    """Return the adversary closest to what is promised: name, risk in original and release, and the bound."""
     if isinstance(method, PatternMethod):
         # Nothing is promised about persons: whoever mines finds none of the patterns.
         wanted = {tuple(pattern) for pattern in method.patterns}

@@ -96,7 +96,7 @@ def work(who: str, path: Path, min_support: int) -> None:
 
 
 def processor_seconds() -> float:
-    """The time of all threads and finished children."""
+    """Return the processor time of all threads and finished children."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
 
@@ -105,8 +105,8 @@ def ours(path: Path, min_support: int, first: int | None = None):
     import numpy as np
 
     from sequester import kernels
-    from sequester.data.codebook import Codebook
     from sequester.data.sequences import Sequences
+    from sequester.data.text import Codebook
     from sequester.mining import frequent
 
     contents = gzip.decompress(path.read_bytes())
@@ -201,7 +201,7 @@ def read_spmf_patterns(path: Path) -> list[tuple[tuple[int, ...], int]]:
 
 
 def peers(arguments: argparse.Namespace) -> bool:
-    """Same patterns, and how many times faster."""
+    """Compare patterns and times with other miners."""
     holds = True
     for name in arguments.sets:
         file, min_support, least_lead, least_spmf = SETS[name]
@@ -268,7 +268,7 @@ def start_runners(arguments: argparse.Namespace, path: Path, min_support: int, f
 
 
 def compile_time(_: argparse.Namespace) -> bool:
-    """What the first call of a fresh installation costs beyond the second."""
+    """Measure what the first call of a fresh installation costs beyond the second."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, __file__, "first-call"]
         return (
@@ -295,7 +295,7 @@ def first_call() -> None:
 
 
 def twin(_: argparse.Namespace) -> bool:
-    """The patterns are those of the slow definition."""
+    """Compare the patterns with those of the slow definition."""
     import random
 
     sys.path.insert(0, str(ROOT / "tests"))
@@ -318,7 +318,7 @@ def twin(_: argparse.Namespace) -> bool:
 
 
 def growth(arguments: argparse.Namespace) -> bool:
-    """Three sizes of MSNBC at half a percent."""
+    """Measure three sizes of MSNBC at half a percent."""
     sizes, times = (10_000, 100_000, 989_818), []
     for persons in sizes:
         call, _ = ours(arguments.data / SETS["msnbc"][0], -(-persons // 200), persons)

@@ -28,7 +28,8 @@ from sequester.data.schema import Schema, Symbol
 from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
 from sequester.datasets import clicks
-from sequester.datasets.taxonomies import areas, msnbc
+from sequester.datasets.clicks import msnbc
+from sequester.datasets.public import areas
 from sequester.engine import LocalEngine
 from sequester.errors import InputError, SequesterWarning
 from sequester.hierarchies import Hierarchy
@@ -38,9 +39,7 @@ from sequester.methods.mutual_information.plan import Plan
 from sequester.methods.mutual_information.top_down import TopDown
 from sequester.privacy import MutualInformationPrivacy
 from sequester.privacy.leakage import count_tuples
-from sequester.reproduce.bonomi_2016 import LENGTH, NUMBER, WAYS, sanitize
-from sequester.reproduce.bonomi_2016 import draw as draw_of
-from sequester.reproduce.bonomi_2016_data import sources_of
+from sequester.reproduce.bonomi_2016 import ALGORITHMS, LENGTH, NUMBER, draw_patterns, sanitize, sources_of
 
 ROOT = Path(__file__).parents[1]
 N_AREAS = 69
@@ -54,7 +53,7 @@ FREQUENT = 10
 
 
 def one_person(n_events: int, *, seed: int = 0) -> EventTable:
-    """Areas of a person who stays, returns to a few of them, and rarely goes elsewhere."""
+    """Return areas of a person who stays, returns to a few of them, and rarely goes elsewhere."""
     chance = np.random.default_rng(seed)
     weights = 1 / np.arange(1, N_AREAS + 1)
     numbers = chance.permutation(N_AREAS)[chance.choice(N_AREAS, n_events, p=weights / weights.sum())] + 1
@@ -64,8 +63,8 @@ def one_person(n_events: int, *, seed: int = 0) -> EventTable:
     return EventTable(frame, schema)
 
 
-def draw_patterns(table: EventTable, length: int, *, seed: int) -> list[list[str]]:
-    """Take patterns of the person's own, each from a few places within the window."""
+def take_patterns(table: EventTable, length: int, *, seed: int) -> list[list[str]]:
+    """Return patterns of the person's own, each from a few places within the window."""
     chance = np.random.default_rng(seed)
     row = table.sequences.to_rows()[0]
     patterns: set[tuple[str, ...]] = set()
@@ -83,7 +82,7 @@ def solve(method, table: EventTable) -> tuple[np.ndarray, float]:
 
 
 def rescanning_top_down(method: TopDown, table: EventTable, *, counts_all: bool) -> np.ndarray:
-    """Algorithm 1 as printed: rounds over the active symbols, each trial counted in the sequence itself.
+    """Run Algorithm 1 as printed: rounds over the active symbols, each trial counted in the sequence itself.
 
     With `counts_all` a trial counts all index tuples of the generalized sequence, as the method does once;
     otherwise it looks only for the images of the patterns, which is the most that can be saved without
@@ -163,7 +162,7 @@ def rescanning_top_down(method: TopDown, table: EventTable, *, counts_all: bool)
 
 
 def share_that_needs_all(table: EventTable, patterns: list[list[str]]) -> float:
-    """A share of the entropy just below what leaks when only the symbols of the patterns are on the root."""
+    """Return a share of the entropy just below what leaks when only symbols of patterns are on the root."""
     sequences = table.sequences
     column = sequences.symbol
     secret = {label for pattern in patterns for label in pattern}
@@ -173,7 +172,7 @@ def share_that_needs_all(table: EventTable, patterns: list[list[str]]) -> float:
 
 
 def twin(n_events: int) -> bool:
-    """The same answer as the twins, and how much sooner, at a share for which all symbols have to move.
+    """Compare answers and times with the twins, at a share for which all symbols have to move.
 
     The bar is for the twin that counts anew what the method counts once. The other one, which only looks for
     the patterns, is told beside it, and so is a share for which few symbols move and there are few trials.
@@ -181,7 +180,7 @@ def twin(n_events: int) -> bool:
     table = one_person(n_events)
     answers = []
     for length in (2, 3):
-        patterns = draw_patterns(table, length, seed=1)
+        patterns = take_patterns(table, length, seed=1)
         all_of_them = share_that_needs_all(table, patterns)
         for share, bar in ((all_of_them, LEAST_LEAD), (1.1 * all_of_them, None)):
             method = TopDown(patterns=patterns, max_leakage=share, measure="paper")
@@ -199,12 +198,12 @@ def twin(n_events: int) -> bool:
 
 
 def million(n_events: int) -> bool:
-    """Each method and length, at a share that needs few symbols and at one that needs all."""
+    """Measure each method and length, at a share that needs few symbols and at one that needs all."""
     table = one_person(n_events)
     table.sequences.distinct()
     kept = True
     for length, longest in LONGEST.items():
-        patterns = draw_patterns(table, length, seed=2)
+        patterns = take_patterns(table, length, seed=2)
         for method in (TopDown, BottomUp):
             for share in (0.5, 0.1):
                 asked = method(patterns=patterns, max_leakage=share)
@@ -225,12 +224,12 @@ def million(n_events: int) -> bool:
 
 
 def growth(n_events: int) -> bool:
-    """Three sizes."""
+    """Measure three sizes."""
     for length in (2, 3):
         sizes, times = (n_events // 16, n_events // 4, n_events), []
         for size in sizes:
             table = one_person(size)
-            method = TopDown(patterns=draw_patterns(table, length, seed=3), max_leakage=0.1)
+            method = TopDown(patterns=take_patterns(table, length, seed=3), max_leakage=0.1)
             solve(method, table)
             _, seconds = solve(method, table)
             print(f"length {length}, {size:,} symbols: {seconds:.3f} s")
@@ -240,7 +239,7 @@ def growth(n_events: int) -> bool:
 
 
 def users(data: Path) -> EventTable:
-    """The users of MSNBC with 500 clicks or more, or invented ones of the same kind."""
+    """Return the users of MSNBC with 500 clicks or more, or synthetic ones of the same kind."""
     path = data / "msnbc" / "msnbc990928.seq.gz"
     if path.exists():
         frame = read_frame(path)
@@ -253,7 +252,7 @@ def users(data: Path) -> EventTable:
 
 
 def on_msnbc(data: Path) -> bool:
-    """All users together, several draws of patterns, both ways and the closer searches."""
+    """Measure all users together, several draws of patterns, both ways and the closer searches."""
     table = users(data)
     print(f"{table.n_persons} users, {table.n_events:,} clicks")
     kept = True
@@ -265,7 +264,7 @@ def on_msnbc(data: Path) -> bool:
     ):
         seconds, losses = [], []
         for draw in range(5):
-            asked = method(patterns=draw_patterns(table, 2, seed=draw), max_leakage=0.5, **more)
+            asked = method(patterns=take_patterns(table, 2, seed=draw), max_leakage=0.5, **more)
             solve(asked, table)
             nodes, took = solve(asked, table)
             tree = msnbc()
@@ -279,7 +278,7 @@ def on_msnbc(data: Path) -> bool:
 
 
 def searches(n_cases: int = 1000) -> bool:
-    """A thousand random cases over four letters: how far from the optimum each search is, per symbol."""
+    """Measure how far from the optimum each search is, on a thousand random cases over four letters."""
     tree = Hierarchy.from_tree({"A": ["a", "b"], "B": ["c", "d"]})
     chance = np.random.default_rng(6)
     gaps: dict[str, list[float]] = {"top-down": [], "bottom-up": [], "improve": []}
@@ -308,14 +307,14 @@ def searches(n_cases: int = 1000) -> bool:
 
 
 def online(data: Path) -> bool:
-    """One user's clicks as they come, beside the offline answer for the same bits."""
+    """Measure one user's clicks as they come, beside the offline answer for the same bits."""
     table = users(data)
     longest = int(np.argmax(np.diff(table.person_offsets) * (np.diff(table.person_offsets) < 3000)))
     row = table.sequences.to_rows()[longest]
     frame = pl.DataFrame({"u": ["x"] * len(row), "n": range(len(row)), "s": row})
     alone = EventTable(frame, Schema(person="u", order="n", symbol=Symbol("s", msnbc())))
     kept = True
-    patterns = draw_patterns(alone, 2, seed=0)[:1]
+    patterns = take_patterns(alone, 2, seed=0)[:1]
     for bits in (0.05, 0.1, 0.2, 0.4):
         method = TopDown(patterns=patterns, max_leakage_bits=bits)
         running = method.follow(msnbc())
@@ -333,7 +332,7 @@ def online(data: Path) -> bool:
 
 
 def measures(data: Path, draws: int = 5) -> bool:
-    """Loss and time by the exact measure and by the paper's, for the same patterns, as a table in Markdown.
+    """Print loss and time by the exact measure and by the paper's, for the same patterns, in Markdown.
 
     Beside them, how much of the entropy the releases tell that the paper's measure lets pass: the mean of the
     exact share over persons and draws.
@@ -347,9 +346,9 @@ def measures(data: Path, draws: int = 5) -> bool:
             (table, patterns)
             for person, table in enumerate(source.load())
             for turn in range(draws)
-            if (patterns := draw_of(source, person, NUMBER, LENGTH, turn))
+            if (patterns := draw_patterns(source, person, NUMBER, LENGTH, turn))
         ]
-        for way in WAYS:
+        for way in ALGORITHMS:
             for bound in (
                 *({"max_leakage": share} for share in (0.1, 0.3, 0.5, 0.7, 0.9)),
                 {"max_leakage": 0.5, "worst_case": True},
@@ -370,14 +369,14 @@ def measures(data: Path, draws: int = 5) -> bool:
                 (loss, seconds), (exact_loss, exact_seconds) = found["paper"], found["exact"]
                 words = ", ".join(f"{key} = {str(value).lower()}" for key, value in bound.items())
                 print(
-                    f"| {source.role} | {way} | {words} | {loss:.3f} | {exact_loss:.3f} | "
+                    f"| {source.name} | {way} | {words} | {loss:.3f} | {exact_loss:.3f} | "
                     f"{1e3 * seconds:.2f} | {1e3 * exact_seconds:.2f} | {told:.0%} |"
                 )
     return True
 
 
 def exact_share(table, patterns, nodes, *, worst_case: bool = False, **_) -> float:
-    """The share of the entropy that a release tells where it tells most, by the exact measure."""
+    """Return the largest share of the entropy that a release tells, by the exact measure."""
     column = table.sequences.symbol
     labels = table.hierarchies[column].labels
     released = Sequences.from_rows([[labels[node] for node in nodes]], column=column)

@@ -24,10 +24,10 @@ import numpy as np
 from ledger import growth as power
 from ledger import note
 from sequester.bundle.write import write
-from sequester.data.codebook import Codebook
 from sequester.data.schema import Schema
 from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
+from sequester.data.text import Codebook
 from sequester.datasets import clicks
 from sequester.engine import LocalEngine
 from sequester.errors import SequesterWarning
@@ -47,7 +47,7 @@ ROUNDS = 5
 
 
 def trips(n_trips: int, *, seed: int = 7) -> Sequences:
-    """Random walks between regions in the plane; near and popular regions are more likely."""
+    """Return random walks between regions in the plane; near and popular regions are more likely."""
     draw = np.random.default_rng(seed)
     places = draw.random((N_REGIONS, 2))
     popular = draw.zipf(1.6, N_REGIONS).clip(1, 200).astype(float)
@@ -79,13 +79,13 @@ def attacher(sequences: Sequences, *, strict: bool = True, reattach: bool = True
 
 
 def texts(items: np.ndarray, offsets: np.ndarray) -> list[str]:
-    """One character per item, the form that rapidfuzz reads fastest."""
+    """Return one character per item, the form that rapidfuzz reads fastest."""
     text = (items + 33).astype("<u4").tobytes().decode("utf-32-le")
     return [text[a:b] for a, b in pairwise(offsets.tolist())]
 
 
 def compile_time() -> bool:
-    """What the first call of a fresh installation costs beyond the second."""
+    """Measure what the first call of a fresh installation costs beyond the second."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, __file__, "first-call"]
         return (
@@ -105,7 +105,7 @@ def first_call() -> bool:
 
 
 def twin() -> bool:
-    """The release equals that of the slow definition, person by person."""
+    """Compare the release with that of the slow definition, person by person."""
     sys.path.insert(0, str(ROOT / "tests"))
     from oracles import p2ka as oracles
 
@@ -132,7 +132,7 @@ def twin() -> bool:
 
 
 def closest() -> bool:
-    """The closest-LCS step beside rapidfuzz's batched cdist over the leaves, same threads, alternated."""
+    """Compare the closest-LCS step with rapidfuzz's batched cdist over leaves, same threads, alternated."""
     from rapidfuzz.distance import LCSseq
     from rapidfuzz.process import cdist, cpdist
 
@@ -187,7 +187,7 @@ def closest() -> bool:
 
 
 def growth() -> bool:
-    """Three sizes of trips: time of the whole fixpoint, and how it grows."""
+    """Measure the whole fixpoint on three sizes of trips, and how its time grows."""
     before = None
     sizes, times = (20_000, 80_000, 320_000), []
     for n_trips in sizes:
@@ -216,7 +216,7 @@ def growth() -> bool:
 
 
 def msnbc(data: Path) -> bool:
-    """All of MSNBC through read, protect and verify, in a process of its own, so that its peak is its own."""
+    """Measure read, protect and verify on all of MSNBC, in its own process, so that the peak is its own."""
     command = [sys.executable, __file__, "msnbc-alone", "--data", str(data)]
     return subprocess.run(command, check=False).returncode == 0
 

@@ -21,7 +21,7 @@ import polars as pl
 
 from ledger import note
 from peers import PEERS, interpreter_of
-from sequester.attacks.sequence_risk import sequence_risk
+from sequester.attacks.exposure import sequence_risk
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.hierarchies import Hierarchy
@@ -84,7 +84,7 @@ def ask(name: str, program: str, *arguments: object) -> dict[str, float] | None:
 
 
 def persons(n: int) -> pl.DataFrame:
-    """One row per person, as these packages take it."""
+    """Return one row per person, as these packages take it."""
     draw = np.random.default_rng(5)
     return pl.DataFrame(
         {
@@ -107,7 +107,7 @@ def table_of(frame: pl.DataFrame) -> EventTable:
 
 
 def levels_of(table: EventTable) -> str:
-    """The hierarchies as anjana takes them: for every level, value to what stands for it there."""
+    """Return the hierarchies as anjana takes them: for every level, value to what stands for it there."""
     levels: dict[str, dict[int, dict[str, str]]] = {}
     for name, tree in table.hierarchies.items():
         chains = {}
@@ -162,7 +162,7 @@ def one_row_each(folder: Path) -> bool:
 
 
 def places(folder: Path) -> bool:
-    """The mean risk of trajectories of whom somebody knows places in their order."""
+    """Compare the mean risk of trajectories of whom an adversary knows places in order."""
     draw = np.random.default_rng(3)
     n_users, n_points, n_places = 20, 10, 8
     place = draw.integers(0, n_places, n_users * n_points)

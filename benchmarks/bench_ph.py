@@ -51,7 +51,7 @@ def peak() -> float:
 
 
 def table_of(data: Path, persons: int) -> tuple[EventTable, str]:
-    """Take the first persons of MSNBC, or as many of the same shape where it is absent."""
+    """Return the first persons of MSNBC, or as many of the same shape where it is absent."""
     path = data / MSNBC
     if path.exists():
         frame, name = read_frame(path), "MSNBC"
@@ -64,7 +64,7 @@ def table_of(data: Path, persons: int) -> tuple[EventTable, str]:
 
 
 def chosen(table: EventTable, min_support: int) -> list[list[str]]:
-    """Choose the patterns to hide by their ranks."""
+    """Return the patterns to hide, by their ranks."""
     found = frequent(table, min_support=min_support, max_length=max(RANKS))
     patterns = []
     for length, ranks in RANKS.items():
@@ -74,7 +74,7 @@ def chosen(table: EventTable, min_support: int) -> list[list[str]]:
 
 
 def compile_time() -> bool:
-    """What the first call of a fresh installation costs beyond the second."""
+    """Measure what the first call of a fresh installation costs beyond the second."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, __file__, "first-call"]
         environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
@@ -91,7 +91,7 @@ def first_call() -> bool:
 
 
 def twin() -> bool:
-    """Releases of small tables are hidden, measured and ranked as the slow definitions say."""
+    """Compare releases of small tables with the slow definitions."""
     sys.path.insert(0, str(ROOT / "tests"))
     from oracles import pattern_hiding
 
@@ -162,7 +162,7 @@ def msnbc(data: Path, persons: int) -> bool:
 
 
 def growth(data: Path, persons: int) -> bool:
-    """Time over three sizes, the threshold in proportion."""
+    """Measure three sizes, the threshold in proportion."""
     times = []
     for size in (each for each in SIZES if each <= persons):
         table, _ = table_of(data, size)

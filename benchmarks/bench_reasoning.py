@@ -21,17 +21,16 @@ import numpy as np
 import polars as pl
 
 from ledger import growth, note
-from sequester.attacks.arrivals import believe
-from sequester.attacks.hidden_patterns import OrderGuess, Secrets, Suspicion
-from sequester.attacks.snapshots import Snapshots
-from sequester.attacks.special import Case, special_attacks
+from sequester.attacks.model_attacks import Case, model_attacks
+from sequester.attacks.pattern_hiding import OrderGuess, Secrets, Suspicion
+from sequester.attacks.snapshots import Snapshots, estimate_arrivals
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.datasets.hospital import PROTECTED, make
 from sequester.hierarchies import Hierarchy
 from sequester.methods import CBLDA, HALT, Reposition
 from sequester.privacy import MutualInformationPrivacy, PatternHiding, SequenceKAnonymity
-from sequester.workflow.background import background
+from sequester.workflow.attack import background_knowledge
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from oracles import hidden_patterns, snapshots
@@ -44,7 +43,7 @@ SEED = "kept in a safe place"
 
 
 def clicks(events: int, *, length: int = 10, pages: int = 17) -> EventTable:
-    """Make sequences of pages, few of them frequent."""
+    """Return sequences of pages, few of them frequent."""
     rng = np.random.default_rng(1)
     persons = events // length
     labels = np.array([f"p{page:02d}" for page in range(pages)])
@@ -56,7 +55,7 @@ def clicks(events: int, *, length: int = 10, pages: int = 17) -> EventTable:
 
 
 def reports(events: int) -> EventTable:
-    """Make case reports of a year; some persons come again."""
+    """Return case reports of a year; some persons come again."""
     rng = np.random.default_rng(2)
     ills = np.array([f"ill {number}" for number in range(12)])
     frame = pl.DataFrame(
@@ -74,17 +73,17 @@ def reports(events: int) -> EventTable:
 
 
 def case_of(method: Method, table: EventTable) -> tuple[object, Case]:
-    """Make a release, and what is known of it."""
+    """Return a release, and what is known of it."""
     release = method.apply(table, seed=SEED)
     released = None if method.name == "reposition" else release.table
-    known = background(method, released, table, None)
+    known = background_knowledge(method, released, table, None)
     return release.model, Case(tables=release.tables, released=released, original=table, seed=SEED, **known)
 
 
 def timed(model: object, case: Case) -> float:
-    """Attack, and give the seconds."""
+    """Attack, and return the seconds."""
     began = time.perf_counter()
-    special_attacks(model, case)
+    model_attacks(model, case)
     return time.perf_counter() - began
 
 
@@ -106,7 +105,7 @@ def equal() -> bool:
     cases = reports(300)
     method = Reposition(l=3, window=3, snapshot="order", then="none")
     release = method.apply(cases, seed=SEED)
-    stream = background(method, None, cases, None)["stream"]
+    stream = background_knowledge(method, None, cases, None)["stream"]
     assert stream is not None
     seen = Snapshots.of(release.tables, cases, stream, sensitive="ill")
     published = [
@@ -115,7 +114,7 @@ def equal() -> bool:
     ]
     came, _ = snapshots.believed(published, seen.sizes.tolist(), seen.reach)
     told = [[float(row.get(value, 0)) for value in seen.values] for row in came]
-    return same & bool(np.allclose(believe(seen).came, told))
+    return same & bool(np.allclose(estimate_arrivals(seen).came, told))
 
 
 def main() -> int:

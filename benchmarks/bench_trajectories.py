@@ -20,7 +20,7 @@ import numpy as np
 
 from ledger import growth, note
 from sequester import kernels
-from sequester.data.place import DensityRegions, Place
+from sequester.data.places import DensityRegions, Place
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.datasets import trips

@@ -22,20 +22,20 @@ import numpy as np
 import polars as pl
 
 from ledger import growth, note
-from sequester.data.codebook import Codebook
 from sequester.data.schema import Schema, Symbol
 from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
+from sequester.data.text import Codebook
 from sequester.datasets import hospital
-from sequester.datasets.taxonomies import areas
+from sequester.datasets.public import areas
 from sequester.hierarchies import Hierarchy
 from sequester.privacy import KCPPrivacy, MutualInformationPrivacy, SequenceKAnonymity
 from sequester.testing import symbol_table
 from sequester.utility import Transitions, ValueDivergence
-from sequester.utility.comparison import Comparison
-from sequester.utility.expected_edits import ExpectedEdits
-from sequester.utility.loss_metric import LossMetric
-from sequester.utility.measures import applicable, measure_all
+from sequester.utility.edits import ExpectedEdits
+from sequester.utility.generalization import LossMetric
+from sequester.utility.register import applicable, measure_all
+from sequester.utility.score import ReleasePair
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from oracles import utility as definitions
@@ -55,8 +55,8 @@ QUASI = {
 }
 
 
-def visits(n_events: int) -> Comparison:
-    """Hospital visits, each value one level up."""
+def visits(n_events: int) -> ReleasePair:
+    """Return hospital visits, each value one level up."""
     frame = hospital.make(persons=max(int(n_events / 2.5), 10), mean_events=2.5)
     sensitive = {"Disease": list(hospital.PROTECTED)}
     table = EventTable(frame, Schema(person="PID", order="VID", quasi=QUASI, sensitive=sensitive))
@@ -66,7 +66,7 @@ def visits(n_events: int) -> Comparison:
         columns[name], books[name] = one_up(source.columns[name], books[name], table.hierarchies[name])
     model = KCPPrivacy(k=5, c=0.7, p=2)
     released = leave_out(Sequences(source.person_offsets, columns, books), every_event=0)
-    return Comparison(released=released, original=table, model=model, information_loss=0.3)
+    return ReleasePair(released=released, original=table, model=model, information_loss=0.3)
 
 
 def one_up(codes: np.ndarray, book: Codebook, tree: Hierarchy) -> tuple[np.ndarray, Codebook]:
@@ -76,7 +76,7 @@ def one_up(codes: np.ndarray, book: Codebook, tree: Hierarchy) -> tuple[np.ndarr
 
 
 def leave_out(sequences: Sequences, *, every_event: int) -> Sequences:
-    """Leave out every tenth person, and of the others every so many events."""
+    """Drop every tenth person, and of the others every so many events."""
     persons = np.arange(sequences.n_persons)
     owner = np.repeat(persons, np.diff(sequences.person_offsets))
     kept = owner % 10 > 0
@@ -92,7 +92,7 @@ def leave_out(sequences: Sequences, *, every_event: int) -> Sequences:
 
 
 def pages(n_events: int, *, n_labels: int, mean_events: float, hierarchy: Hierarchy | None) -> EventTable:
-    """Symbols by rank, runs of the same person one after the other."""
+    """Return symbols by rank, runs of the same person one after the other."""
     chance = np.random.default_rng(0)
     n_persons = max(int(n_events / mean_events), 2)
     lengths = 1 + chance.poisson(mean_events - 1, n_persons)
@@ -103,28 +103,28 @@ def pages(n_events: int, *, n_labels: int, mean_events: float, hierarchy: Hierar
     return EventTable(frame, Schema(person="who", order="n", symbol=Symbol("page", hierarchy)))
 
 
-def clicks(n_events: int) -> Comparison:
-    """Pages of 2,000 kinds, some deleted."""
+def clicks(n_events: int) -> ReleasePair:
+    """Return pages of 2,000 kinds, some deleted."""
     table = pages(n_events, n_labels=2000, mean_events=6, hierarchy=None)
     released = leave_out(table.sequences, every_event=7)
-    return Comparison(released=released, original=table, model=SequenceKAnonymity(k=5), information_loss=0.3)
+    return ReleasePair(released=released, original=table, model=SequenceKAnonymity(k=5), information_loss=0.3)
 
 
-def taxonomy(n_events: int) -> Comparison:
-    """Long logs of 69 areas, each released one level up."""
+def taxonomy(n_events: int) -> ReleasePair:
+    """Return long logs of 69 areas, each released one level up."""
     table = pages(n_events, n_labels=69, mean_events=1000, hierarchy=areas(69))
     source, tree = table.sequences, table.hierarchies["page"]
     codes, book = one_up(source.columns["page"], source.codebooks["page"], tree)
     model = MutualInformationPrivacy(sensitive=frozenset({("1", "2")}), window=10, max_leakage_bits=1)
     released = Sequences(source.person_offsets, {"page": codes}, {"page": book})
-    return Comparison(released=released, original=table, model=model, information_loss=0.3)
+    return ReleasePair(released=released, original=table, model=model, information_loss=0.3)
 
 
 KINDS = {"visits": visits, "clicks": clicks, "taxonomy": taxonomy}
 
 
 def oracle(n_cases: int = 200) -> bool:
-    """Random rows of three letters, some of them coarse, against the definitions."""
+    """Compare random rows of three letters, some of them coarse, with the definitions."""
     chance = np.random.default_rng(1)
     tree = Hierarchy.from_edges(list(TREE.items()))
     same = {"loss_metric": True, "kl_values": True, "transitions": True, "edits": True}
@@ -153,7 +153,7 @@ def oracle(n_cases: int = 200) -> bool:
 
 
 def timed(kind: str, n_events: int) -> bool:
-    """Each measure, all of them, and three sizes."""
+    """Time each measure, all of them, and three sizes."""
     measure_all(KINDS[kind](2000))
     met, sizes, seconds = True, [], []
     for size in (n_events // 16, n_events // 4, n_events):

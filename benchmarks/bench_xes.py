@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from ledger import note
-from sequester.io import read_frame, xes_plain
+from sequester.io import read_frame, xes
 from sequester.io.xes import ACTIVITY, TIME, write_times
 from sequester.io.xes_write import write_xes
 
@@ -35,7 +35,7 @@ ACTIVITIES = ["register request", "examine casually", "check ticket", "decide", 
 
 
 def log(n_cases: int) -> bytes:
-    """Cases of a request that is handled, with eight attributes of four types."""
+    """Return cases of a request that is handled, with eight attributes of four types."""
     rng = np.random.default_rng(1)
     lengths = rng.integers(1, 15, n_cases)
     size = int(lengths.sum())
@@ -59,7 +59,7 @@ def log(n_cases: int) -> bytes:
 
 
 def slow_twin(contents: bytes) -> list[dict[str, str]]:
-    """The same by building the whole tree, one dict per event."""
+    """Return the same by building the whole tree, one dict per event."""
     rows = []
     for trace in ElementTree.fromstring(contents):
         if not trace.tag.endswith("trace"):
@@ -89,7 +89,7 @@ def timed(path: Path) -> float:
 
 
 def compare_with_r4pm(path: Path) -> None:
-    """Tell what r4pm alone takes for the same file, and whether it gives the same table, in any order."""
+    """Compare with r4pm on the same file: time, and rows in any order."""
     if find_spec("r4pm") is None:
         print("r4pm is not installed: no comparison")
         return
@@ -106,7 +106,7 @@ def compare_with_r4pm(path: Path) -> None:
 
 
 def own_peak() -> int:
-    """Bytes; from /proc where there is one, because getrusage also counts the process that started it."""
+    """Return peak memory in bytes; from /proc if present, as getrusage also counts the parent process."""
     status = Path("/proc/self/status")
     if status.exists():
         return next(
@@ -116,7 +116,7 @@ def own_peak() -> int:
 
 
 def variants(contents: bytes) -> dict[str, bytes]:
-    """The log as it is, and with a remark before its last trace, which is enough to need a whole parser."""
+    """Yield the log as it is, and with a comment before its last trace, which needs a whole parser."""
     place = contents.rindex(b"<trace>")
     return {"plain": contents, "with a remark": contents[:place] + b"<!-- the last -->" + contents[place:]}
 
@@ -129,7 +129,7 @@ def main() -> int:
             path.write_bytes(contents)
             frame, twin = read_frame(path), slow_twin(contents)
             equal = frame.to_dicts() == [{key: row.get(key) for key in frame.columns} for row in twin]
-            passed &= equal and (xes_plain.parse(contents) is not None) == (kind == "plain")
+            passed &= equal and (xes.parse_plain(contents) is not None) == (kind == "plain")
             note("equality", f"{kind}, {len(twin):,} events: the slow twin's rows", equal)
 
         start = time.perf_counter()

@@ -77,7 +77,7 @@ def shown(kind: Kind, value: float) -> str:
 
 
 def note(kind: Kind, what: str, value: float, *, bar: float | None = None) -> bool:
-    """Say a figure, keep it, and tell whether its bar is met."""
+    """Print a figure, record it, and return whether its bar is met."""
     figure = Figure(kind=kind, what=what, value=float(value), bar=bar)
     held = f" ({figure.shown_bar}: {'met' if figure.is_met else 'MISSED'})" if figure.shown_bar else ""
     print(f"{figure.what}: {figure.shown}{held}", flush=True)
@@ -88,6 +88,6 @@ def note(kind: Kind, what: str, value: float, *, bar: float | None = None) -> bo
 
 
 def growth(sizes: Sequence[int], seconds: Sequence[float]) -> float:
-    """Give the power of the size that the time grows with: 1 is linear, 2 is quadratic."""
+    """Return the power of the size that the time grows with: 1 is linear, 2 is quadratic."""
     slope, _ = np.polyfit(np.log(sizes), np.log(seconds), 1)
     return float(slope)

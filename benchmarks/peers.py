@@ -64,7 +64,7 @@ PEERS = {
 
 @cache
 def interpreter_of(name: str) -> str | None:
-    """Give the first interpreter in which a peer can be imported; None where it is nowhere."""
+    """Return the first interpreter in which a peer can be imported, or None."""
     for python in [*filter(None, os.environ.get("SEQUESTER_PEERS", "").split(os.pathsep)), sys.executable]:
         command = [python, "-W", "ignore", "-c", f"import {PEERS[name].module}"]
         if subprocess.run(command, check=False, capture_output=True).returncode == 0:

@@ -57,7 +57,7 @@ each promises first."""
 
 
 def machine() -> dict[str, str]:
-    """Describe what the figures were measured on."""
+    """Return a description of the machine."""
     cpu = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -108,7 +108,7 @@ def run(name: str) -> dict[str, Any]:
 
 
 def title(name: str) -> str:
-    """The first line of a benchmark's own description."""
+    """Return the first line of a benchmark's own description."""
     text = Path(__file__).with_name(f"bench_{name}.py").read_text()
     return text.split('"""', 2)[1].splitlines()[0].rstrip(".")
 

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from sequester.attacks.risk import Risk
     from sequester.bundle.open import open_release as open  # noqa: A004  (as in sq.open, where it is plain)
     from sequester.bundle.write import write
-    from sequester.data.protect import Protect
-    from sequester.data.schema import Quasi, Schema, Sensitive, Symbol
+    from sequester.data.schema import Protect, Quasi, Schema, Sensitive, Symbol
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.engine.local import LocalEngine
@@ -153,7 +152,7 @@ _PLACES = {
     "ParameterError": "errors",
     "PatternHiding": "privacy.pattern_hiding",
     "PrefixPruning": "methods",
-    "Protect": "data.protect",
+    "Protect": "data.schema",
     "Quasi": "data.schema",
     "Release": "release.release",
     "Risk": "attacks.risk",

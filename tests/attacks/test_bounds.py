@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attacks.worlds import some_rows, symbols
+from attacks.tables import some_rows, symbols
 from methods.cblda.tables import examples
 from methods.halt.tables import cases
 from sequester.attacks import Inference, Linkage, Presence, attack_tables

@@ -15,8 +15,8 @@ from methods.cblda.tables import examples
 from methods.halt.tables import cases
 from oracles import minimality as oracles
 from sequester.attacks import minimality
-from sequester.attacks.minimality import Minimality, Worlds, attack_minimality
-from sequester.attacks.special import Case
+from sequester.attacks.minimality import Minimality, PossibleWorlds, attack_minimality
+from sequester.attacks.model_attacks import Case
 from sequester.data.schema import Schema
 from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
@@ -25,7 +25,7 @@ from sequester.errors import ParameterError, UnattainableError
 from sequester.hierarchies import Hierarchy
 from sequester.methods import CBLDA, HALT, CBLDABaseline, GloGen
 from sequester.privacy import KCPPrivacy, KCPrivacy
-from sequester.workflow.background import background
+from sequester.workflow.attack import background_knowledge
 
 SEED = "kept in a safe place"
 PROTECT = ("H", "C")
@@ -49,12 +49,12 @@ def cautious(persons):
 
     Whom nobody resembles is left out.
     """
-    crowds = {}
+    candidates = {}
     for (label,), (value,) in persons:
-        crowds.setdefault(label, Counter())[value] += 1
+        candidates.setdefault(label, Counter())[value] += 1
     shown = []
     for (label,), _ in persons:
-        crowd = crowds[label]
+        crowd = candidates[label]
         too_sure = any(2 * crowd[value] > crowd.total() for value in PROTECT)
         shown.append(None if crowd.total() == 1 else ("*",) if too_sure else (label,))
     return shown
@@ -99,7 +99,7 @@ some_persons = st.lists(st.tuples(labels, values), min_size=1, max_size=4)
 @settings(max_examples=settings.default.max_examples // 5)
 @given(persons=some_persons)
 def test_beliefs_equal_definition(method, persons):
-    worlds = Worlds.of(table_of(persons), remade_by(method), seed=SEED, progress=silent)
+    worlds = PossibleWorlds.of(table_of(persons), remade_by(method), seed=SEED, progress=silent)
     assert worlds.is_all
     for measure, (reasoned, shown) in oracles.beliefs(persons, method, PROTECT).items():
         risk = Minimality(measure=measure).judge(worlds, kind="everybody")
@@ -112,7 +112,7 @@ def test_what_was_not_necessary_is_ruled_out():
     persons = [(("a",), ("H",)), (("a",), ("H",)), (("b",), ("f",)), (("b",), ("f",))]
     # Two of four look the same and have H. But a would have been shown, had not both of them had it.
     assert oracles.beliefs(persons, only_a, PROTECT)["minimality"] == (1, 0.5)
-    worlds = Worlds.of(table_of(persons), remade_by(only_a), seed=SEED, progress=silent)
+    worlds = PossibleWorlds.of(table_of(persons), remade_by(only_a), seed=SEED, progress=silent)
     risk = Minimality().judge(worlds, kind="everybody")
     assert (risk.value, risk.control.value, risk.raw.value, risk.baseline) == (1.0, 0.5, 1.0, 0.5)
     assert worlds.n_fit < worlds.n_tried
@@ -139,7 +139,7 @@ def check(method, table):
         release = method.apply(table, seed=SEED)
     except UnattainableError:
         return
-    known = background(method, release.table, table, release.pseudonyms)
+    known = background_knowledge(method, release.table, table, release.pseudonyms)
     known["histories"] = None
     before = minimality.MOST_WORLDS
     minimality.MOST_WORLDS = 6
@@ -186,7 +186,7 @@ def test_a_sample_that_cannot_be_protected_says_nothing():
 
 def test_the_same_seed_tries_the_same_worlds():
     table = table_of([(("a",), (value,)) for value in "HHHfff"])
-    one, other = (Worlds.of(table, remake, seed=SEED, progress=silent) for _ in range(2))
+    one, other = (PossibleWorlds.of(table, remake, seed=SEED, progress=silent) for _ in range(2))
     assert one.n_tried == minimality.MOST_WORLDS
     assert not one.is_all
     assert np.array_equal(one.believed, other.believed)
@@ -205,7 +205,7 @@ def test_where_no_other_world_fits_the_risk_is_open(monkeypatch):
         return made
 
     table = table_of([(("a",), (value,)) for value in "Hfff"])
-    worlds = Worlds.of(table, only_once, seed="any", progress=silent)
+    worlds = PossibleWorlds.of(table, only_once, seed="any", progress=silent)
     assert (worlds.n_tried, worlds.n_fit) == (1, 0)
     for measure in ("minimality", "surest_minimality"):
         assert Minimality(measure=measure).judge(worlds, kind="sample").interval == (0.0, 1.0)

@@ -12,12 +12,11 @@ import sequester as sq
 from oracles import narrowing as oracle
 from sequester.attacks import Inference, Linkage, attack_tables
 from sequester.attacks.bounds import bound_of
-from sequester.attacks.ground import Ground
-from sequester.attacks.narrowing import Narrowing
-from sequester.attacks.spans import spans_of
-from sequester.attacks.world import World
+from sequester.attacks.context import AttackContext
+from sequester.attacks.domain import Domain
+from sequester.attacks.narrowing import Narrowing, spans_of
 from sequester.hierarchies import Hierarchy
-from sequester.mining.dependence import read_each
+from sequester.mining.dependence import parse_labels
 from sequester.privacy import KCPPrivacy, KCPrivacy
 
 NUMBERS = {
@@ -62,15 +61,15 @@ def test_a_sum_leaves_what_trying_all_values_leaves(case):
     trees, rows, steps = case
     names = list(trees)
     table = table_of(stays(rows), trees)
-    ground = Ground.of(table)
-    narrowing = Narrowing.of(table, ground)
+    domain = Domain.of(table)
+    narrowing = Narrowing.of(table, domain)
     coarse = [
         [coarser(trees[name], str(value), up) for name, value, up in zip(names, row, ups, strict=True)]
         for row, ups in zip(rows, steps, strict=True)
     ]
-    starts = ground.starts.tolist()
+    starts = domain.starts.tolist()
     nodes = np.array(
-        [[start + tree.node(cell) for start, tree, cell in zip(starts, ground.trees, event, strict=False)]
+        [[start + tree.node(cell) for start, tree, cell in zip(starts, domain.trees, event, strict=False)]
          for event in coarse],
         np.int32,
     )  # fmt: skip
@@ -82,7 +81,7 @@ def test_a_sum_leaves_what_trying_all_values_leaves(case):
     for place, (row, cells) in enumerate(zip(rows, coarse, strict=True)):
         left = oracle.left_over(cells, list(trees.values()), add_up)
         for column, name in enumerate(names):
-            found = ground.trees[column].labels[int(narrowed[place, column]) - starts[column]]
+            found = domain.trees[column].labels[int(narrowed[place, column]) - starts[column]]
             below = oracle.leaves_below(trees[name], found)
             # Never more than the truth leaves, and never coarser than what was released.
             assert left[column] <= below <= oracle.leaves_below(trees[name], cells[column])
@@ -110,14 +109,14 @@ def test_a_function_leaves_what_trying_all_values_leaves(drawn):
         }
     )
     table = table_of(frame, trees)
-    ground = Ground.of(table)
-    narrowing = Narrowing.of(table, ground)
+    domain = Domain.of(table)
+    narrowing = Narrowing.of(table, domain)
     assert [rule.columns for rule in narrowing.rules] == [(0, 1)]
     coarse = [
         (coarser(trees["zip"], place, up), coarser(trees["city"], city[place], over))
         for place, up, over in events
     ]
-    one, other = ground.trees
+    one, other = domain.trees
     nodes = np.array([(one.node(a), len(one) + other.node(b)) for a, b in coarse], np.int32)
 
     def belong(place, town):
@@ -181,23 +180,23 @@ def test_fine_dates_undo_a_coarse_length_of_stay():
 
 def test_values_dealt_out_anew_give_little_back():
     table, released = hospital()
-    world = World.of(released, table)
-    assert world.narrowing is not None
-    dealt = world.evidence("shuffled", narrowed=True)
-    assert dealt.n_persons == 4
+    context = AttackContext.of(released, table)
+    assert context.narrowing is not None
+    permuted = context.evidence("shuffled", narrowed=True)
+    assert permuted.n_persons == 4
     # Where neighbours contradict a value it stays as it is.
-    ground = world.ground
-    strange = ground.cells(released.sequences)[:1].copy()
+    domain = context.ground
+    strange = domain.cells(released.sequences)[:1].copy()
     # Who comes on the second day does not leave on the first of a stay of a week, and not in the week before.
-    strange[0, 1] = ground.starts[1] + ground.trees[1].node("4")
-    assert world.narrowing.apply(strange).tolist() == strange.tolist()
+    strange[0, 1] = domain.starts[1] + domain.trees[1].node("4")
+    assert context.narrowing.apply(strange).tolist() == strange.tolist()
 
 
 def test_nothing_depends_on_a_symbol():
     table = sq.EventTable(
         pl.DataFrame({"who": ["a"], "n": [1], "page": ["x"]}), sq.Schema("who", "n", symbol="page")
     )
-    assert World.of(table, table).narrowing is None
+    assert AttackContext.of(table, table).narrowing is None
     assert not any("narrowed" in risk.name for risk in attack_tables(table, original=table, targets=1))
 
 
@@ -212,16 +211,16 @@ def test_what_nobody_has_is_possible_all_the_same():
     frame = stays([(1, 2, 3), (8, 2, 10), (1, 9, 10), (8, 9, 17)])
     weeks = {name: Hierarchy.intervals(7) for name in ("came", "stayed", "left")}
     table = sq.EventTable(frame, sq.Schema("who", "n", quasi=weeks))
-    ground = Ground.of(table)
-    narrowing = Narrowing.of(table, ground)
+    domain = Domain.of(table)
+    narrowing = Narrowing.of(table, domain)
 
     def narrowed(*labels):
         nodes = [
             start + tree.node(label)
-            for start, tree, label in zip(ground.starts.tolist(), ground.trees, labels, strict=False)
+            for start, tree, label in zip(domain.starts.tolist(), domain.trees, labels, strict=False)
         ]
         found = narrowing.apply(np.array([nodes], np.int32))[0].tolist()
-        return tuple(ground.label(node).split("=")[1] for node in found)
+        return tuple(domain.label(node).split("=")[1] for node in found)
 
     assert narrowed("1", "[0:6]", "3") == ("1", "2", "3")
     # Stays of 0 to 6 days fit the week of departure, and 2 is only the one that occurs.
@@ -242,13 +241,13 @@ def test_a_range_of_which_nobody_knows_the_numbers_covers_none():
         "left": Hierarchy.intervals(7),
     }
     table = sq.EventTable(frame, sq.Schema("who", "n", quasi=trees))
-    ground = Ground.of(table)
-    came, _, left = ground.trees
-    a, b, c = ground.starts.tolist()[:3]
+    domain = Domain.of(table)
+    came, _, left = domain.trees
+    a, b, c = domain.starts.tolist()[:3]
     event = [a + came.node("1"), b, c + left.node("[0:6]")]
-    narrowed = Narrowing.of(table, ground).apply(np.array([event], np.int32))[0].tolist()
+    narrowed = Narrowing.of(table, domain).apply(np.array([event], np.int32))[0].tolist()
     # "soon" may be any number, and so may what is behind the star.
-    assert [ground.label(node) for node in narrowed] == ["came=1", "stayed=*", "left=[0:6]"]
+    assert [domain.label(node) for node in narrowed] == ["came=1", "stayed=*", "left=[0:6]"]
 
 
 def test_a_star_becomes_the_range_that_its_neighbours_leave():
@@ -256,12 +255,12 @@ def test_a_star_becomes_the_range_that_its_neighbours_leave():
     widths = {"came": 7, "stayed": [2, 14], "left": 2}
     quasi = {name: Hierarchy.intervals(width) for name, width in widths.items()}
     table = sq.EventTable(frame, sq.Schema("who", "n", quasi=quasi))
-    ground = Ground.of(table)
-    came, _, left = ground.trees
-    a, b, c = ground.starts.tolist()[:3]
+    domain = Domain.of(table)
+    came, _, left = domain.trees
+    a, b, c = domain.starts.tolist()[:3]
     event = [a + came.node("0"), b, c + left.node("[2:3]")]
-    narrowed = Narrowing.of(table, ground).apply(np.array([event], np.int32))[0].tolist()
-    assert [ground.label(node) for node in narrowed] == ["came=0", "stayed=[2:3]", "left=[2:3]"]
+    narrowed = Narrowing.of(table, domain).apply(np.array([event], np.int32))[0].tolist()
+    assert [domain.label(node) for node in narrowed] == ["came=0", "stayed=[2:3]", "left=[2:3]"]
 
 
 @pytest.mark.parametrize(
@@ -281,7 +280,7 @@ def test_what_labels_say_they_stand_for(labels, reading, spans):
 
 
 def test_labels_that_are_read_one_by_one():
-    assert read_each(["2010-01-02", "20100103", "2010-01", "soon"], "date").tolist() == pytest.approx(
+    assert parse_labels(["2010-01-02", "20100103", "2010-01", "soon"], "date").tolist() == pytest.approx(
         [14611, 14612, np.nan, np.nan], nan_ok=True
     )
-    assert read_each([], "date").size == 0
+    assert parse_labels([], "date").size == 0

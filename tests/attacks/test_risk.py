@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attacks.worlds import some_rows, symbols
+from attacks.tables import some_rows, symbols
 from oracles import attacks as oracle
-from sequester.attacks import Inference, Linkage, Presence, Risk, Share, attack_tables
+from sequester.attacks import Inference, Linkage, Presence, Proportion, Risk, attack_tables
+from sequester.attacks.exposure import sequence_risk
 from sequester.attacks.risk import mean_of, median_of
-from sequester.attacks.sequence_risk import sequence_risk
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.errors import ParameterError
@@ -30,7 +32,7 @@ def visits(rows, **roles):
 def test_the_mean_of_coins_is_within_its_interval_and_wider_than_the_exact_one(heads, tails):
     coins = np.repeat([1.0, 0.0], [heads, tails])
     low, high = mean_of(coins).interval
-    exact = Share.drawn(heads, heads + tails).interval
+    exact = Proportion.drawn(heads, heads + tails).interval
     assert low <= exact[0] + 1e-9
     assert exact[1] <= high + 1e-9
     assert low <= heads / (heads + tails) <= high
@@ -39,7 +41,7 @@ def test_the_mean_of_coins_is_within_its_interval_and_wider_than_the_exact_one(h
 @pytest.mark.parametrize("end", [0, 1])
 def test_intervals_are_exact_at_the_ends(end):
     mean = mean_of(np.full(40, float(end)))
-    exact = Share.drawn(40 * end, 40)
+    exact = Proportion.drawn(40 * end, 40)
     assert mean.value == exact.value == end
     assert mean.interval == pytest.approx(exact.interval)
     assert mean.interval[end] == end
@@ -51,7 +53,7 @@ def test_nothing_drawn_says_nothing():
 
 
 def test_a_risk_at_its_bound_is_within_it():
-    at = Risk(1 / 3, (0.3, 1.0), 0.0, Share(0.0, (0.0, 1.0)), bound=1 / 3)
+    at = Risk(1 / 3, (0.3, 1.0), 0.0, Proportion(0.0, (0.0, 1.0)), bound=1 / 3)
     assert at.is_within
     assert Risk(0.9, (0.3, 1.0), 0.0, at.control).is_within
     assert set(at.to_json()) >= {"name", "known", "raw", "release", "control"}
@@ -171,3 +173,46 @@ def test_an_original_without_events_is_refused():
     nobody = EventTable(frame, Schema("who", "n", symbol="page"))
     with pytest.raises(ParameterError, match="original must have events"):
         attack_tables(nobody, original=nobody)
+
+
+def chance_of_at_least(found, of, true):
+    return sum(math.comb(of, i) * true**i * (1 - true) ** (of - i) for i in range(found, of + 1))
+
+
+@given(st.integers(1, 40), st.data())
+def test_interval_of_clopper_and_pearson_by_its_definition(of, data):
+    found = data.draw(st.integers(0, of))
+    low, high = Proportion.drawn(found, of).interval
+    assert low <= found / of <= high
+    if found:
+        assert chance_of_at_least(found, of, low) == pytest.approx(0.025)
+    else:
+        assert low == 0
+    if found < of:
+        assert 1 - chance_of_at_least(found + 1, of, high) == pytest.approx(0.025)
+    else:
+        assert high == 1
+
+
+@given(st.integers(1, 40), st.data())
+def test_undecided_persons_raise_the_upper_end_only(of, data):
+    found = data.draw(st.integers(0, of))
+    undecided = data.draw(st.integers(0, of - found))
+    plain, wide = Proportion.drawn(found, of), Proportion.drawn(found, of, undecided=undecided)
+    assert (wide.value, wide.interval[0]) == (plain.value, plain.interval[0])
+    assert wide.interval[1] == Proportion.drawn(found + undecided, of).interval[1]
+    assert Proportion.counted(found, of, undecided=undecided).interval == (
+        found / of,
+        (found + undecided) / of,
+    )
+
+
+def test_nobody_to_count():
+    assert Proportion.counted(0, 0) == Proportion(0.0, (0.0, 0.0))
+    assert Proportion.drawn(0, 0) == Proportion(0.0, (0.0, 1.0))
+
+
+def test_exact_shares_know_that_they_are():
+    assert Proportion.counted(1, 3).is_exact
+    assert not Proportion.counted(1, 3, undecided=1).is_exact
+    assert not Proportion.drawn(1, 3).is_exact

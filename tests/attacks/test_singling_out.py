@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from oracles import singling_out as oracle
 from sequester.attacks import Linkage, attack_tables
 from sequester.attacks.bounds import bound_of
-from sequester.attacks.crowds import find_crowds
-from sequester.attacks.evidence import Evidence
-from sequester.attacks.ground import Ground
+from sequester.attacks.candidate_sets import Evidence, find_candidates
+from sequester.attacks.domain import Domain
 from sequester.attacks.singling_out import SinglingOut
-from sequester.attacks.source import Source
+from sequester.attacks.targets import TargetPool
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.hierarchies.hierarchy import Hierarchy
@@ -170,18 +169,18 @@ def test_published_shares_are_whole_percents() -> None:
 def test_adversaries_who_know_values_of_one_event_find_whom_they_fit(records, known) -> None:
     secret = max(row[1] for record in records for row in record)
     table = made(records, protect=[secret]).with_kept(["ward", "bed"])
-    ground = Ground.of(table, table)
-    assert ground.columns == ("zip", "ill", "ward", "bed")
-    source = Source.of(table, ground)
-    evidence = Evidence.of(table, ground)
+    domain = Domain.of(table, table)
+    assert domain.columns == ("zip", "ill", "ward", "bed")
+    source = TargetPool.of(table, domain)
+    evidence = Evidence.of(table, domain)
     rng = np.random.default_rng(3)
     for kind, columns in (("kept", {2, 3}), ("released", {0, 1, 2, 3})):
-        pieces = source.draw(kind, known, 12, rng=rng)
-        sizes = find_crowds(pieces, evidence, ground).sizes
+        knowledge = source.draw(kind, known, 12, rng=rng)
+        sizes = find_candidates(knowledge, evidence, domain).sizes
         for place, size in enumerate(sizes.tolist()):
             items = [
-                (int(ground.kernel.column[node]), ground.label(node).split("=")[1])
-                for node in pieces.nodes[place].tolist()
+                (int(domain.kernel.column[node]), domain.label(node).split("=")[1])
+                for node in knowledge.nodes[place].tolist()
                 if node >= 0
             ]
             assert {column for column, _ in items} <= columns
@@ -191,7 +190,7 @@ def test_adversaries_who_know_values_of_one_event_find_whom_they_fit(records, kn
                 not items or any(all(row[column] == label for column, label in items) for row in record)
                 for record in records
             )
-            own = records[pieces.persons[place]]
+            own = records[knowledge.persons[place]]
             assert not items or any(all(row[column] == label for column, label in items) for row in own)
 
 

@@ -13,19 +13,16 @@ from hypothesis import strategies as st
 
 import sequester as sq
 from oracles import snapshots as oracles
-from sequester.attacks.arrivals import believe
-from sequester.attacks.intersection import Intersection
-from sequester.attacks.remake import Stream
-from sequester.attacks.snapshot_guess import ArrivalGuess, SnapshotGuess, attack_snapshots
-from sequester.attacks.snapshots import Snapshots
-from sequester.attacks.special import Case
+from sequester.attacks.model_attacks import Case, Stream
+from sequester.attacks.snapshot_attacks import ArrivalGuess, Intersection, SnapshotGuess, attack_snapshots
+from sequester.attacks.snapshots import Snapshots, estimate_arrivals
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.errors import InputError, ParameterError, UnattainableError
 from sequester.hierarchies import Hierarchy
 from sequester.methods import MergeSnapshots, Reposition, SuppressOnly
 from sequester.privacy import LDiversity, LEligibility
-from sequester.workflow.background import background, method_of
+from sequester.workflow.attack import background_knowledge, method_of
 
 SEED = "kept in a safe place"
 SOME = settings(max_examples=settings.default.max_examples // 8)
@@ -75,7 +72,7 @@ def test_beliefs_equal_definition(came, published, reach):
     published = [*published, *[""] * len(came)][: len(came)]
     assume(any(published))
     snapshots = snapshots_of(came, published, reach)
-    found = believe(snapshots)
+    found = estimate_arrivals(snapshots)
     arrived, moved = oracles.believed(published, [len(snapshot) for snapshot in came], reach)
     for amounts, expected in ((found.came, arrived), (found.moved, moved)):
         for slot, beliefs in enumerate(expected):
@@ -119,7 +116,7 @@ def test_hole_3_beliefs_equal_those_of_all_worlds():
     assert [sorted(each) for each in out] == [["flu", "hiv"], ["cold", "flu", "flu", "x"]]
     worlds = list(oracles.worlds([4, 2], ("cold", "flu", "hiv", "x"), out, program))
     assert len(worlds) == 8
-    posterior = sum(world[0].count("flu") for world in worlds) / (4 * len(worlds))
+    posterior = sum(context[0].count("flu") for context in worlds) / (4 * len(worlds))
     assert posterior == 0.75
     risks = attack_snapshots(
         release.model,
@@ -127,7 +124,7 @@ def test_hole_3_beliefs_equal_those_of_all_worlds():
             tables=release.tables,
             released=None,
             original=table,
-            **background(method_of(release), None, table, None),
+            **background_knowledge(method_of(release), None, table, None),
         ),
     )
     found = {risk.name: risk for risk in risks}
@@ -148,11 +145,11 @@ def test_beliefs_lie_between_what_is_shown_and_what_all_worlds_tell():
     shown = reasoned = exact = 0
     for published, worlds in alike.items():
         believed, _ = oracles.believed(published, [3, 3], 2)
-        posterior = [Counter(value for world in worlds for value in world[slot]) for slot in range(2)]
-        for world in worlds:
-            shown += oracles.mean_belief([Counter(each) for each in published], world, 3)
-            reasoned += oracles.mean_belief(believed, world, 3)
-            exact += oracles.mean_belief(posterior, world, 3)
+        posterior = [Counter(value for context in worlds for value in context[slot]) for slot in range(2)]
+        for context in worlds:
+            shown += oracles.mean_belief([Counter(each) for each in published], context, 3)
+            reasoned += oracles.mean_belief(believed, context, 3)
+            exact += oracles.mean_belief(posterior, context, 3)
     # The figures that the page about attacks tells.
     means = [round(float(total / len(streams)), 3) for total in (shown, reasoned, exact)]
     assert means == [0.44, 0.459, 0.477]
@@ -169,7 +166,7 @@ def attacked(method, table):
         released=None,
         original=table,
         seed=SEED,
-        **background(method, None, table, None),
+        **background_knowledge(method, None, table, None),
     )
     return release, attack_snapshots(release.model, case)
 
@@ -264,7 +261,7 @@ def test_many_persons_are_drawn():
     came = [["a", "b", "c"], ["a", "b", "c"]]
     table = table_of(came, persons=[1, 2, 3, 1, 2, 3], quasi=["11", "12", "21"] * 2)
     release = Reposition(l=2, window=1, snapshot="order", then="anatomy").apply(table, seed=SEED)
-    known = background(method_of(release), None, table, None)
+    known = background_knowledge(method_of(release), None, table, None)
     snapshots = Snapshots.of(release.tables, table, known["stream"], sensitive="ill")
     some = Intersection().judge(snapshots, release.tables, table, targets=2, seed=SEED)
     everybody = Intersection().judge(snapshots, release.tables, table, targets=3, seed=SEED)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import sequester as sq
 from oracles import attacks as oracle
 from sequester.attacks import Inference, Linkage, attack_tables, hold_out
-from sequester.attacks.pieces import draw_targets
-from sequester.attacks.world import World
+from sequester.attacks.background_knowledge import draw_targets
+from sequester.attacks.context import AttackContext
 from sequester.errors import UnattainableError
 from sequester.hierarchies import Hierarchy
 
@@ -61,13 +61,13 @@ def test_candidates_are_persons_and_not_trips(trips, data, known):
     kept = data.draw(st.permutations(kept))
     people = {person: number for number, person in enumerate(sorted({person for person, _ in kept}))}
     owners = np.array([people[person] for person, _ in kept], np.int32)
-    world = World.of(released_table(kept), table_of(trips), owners=owners, targets=12)
+    context = AttackContext.of(released_table(kept), table_of(trips), owners=owners, targets=12)
     for kind in ("ordered", "anywhere", "consecutive"):
-        found = world.find(kind, known)
+        found = context.find(kind, known)
         for trial, those in ((found.raw, trips), (found.release, kept)):
             assert trial.evidence.n_persons == len({person for person, _ in those})
             for nodes, size in zip(trial.pieces.nodes, trial.crowds.sizes, strict=True):
-                items = [world.ground.label(node) for node in nodes if node >= 0]
+                items = [context.ground.label(node) for node in nodes if node >= 0]
                 assert size == len(persons_who_fit(kind, items, those))
 
 

@@ -10,7 +10,7 @@ from sequester.data.schema import Schema
 from sequester.data.sequences import Sequences
 from sequester.privacy import SequenceKAnonymity
 from sequester.release.release import Release
-from sequester.report.findings import NOTHING, Findings
+from sequester.report.findings import NO_FINDINGS, Findings
 from sequester.utility.score import Score
 
 if TYPE_CHECKING:
@@ -31,13 +31,13 @@ class Pages:
         return f"<!doctype html><title>{release.method}</title>\n"
 
     def internal_page(
-        self, release: Release, *, original: EventTable | None = None, findings: Findings = NOTHING
+        self, release: Release, *, original: EventTable | None = None, findings: Findings = NO_FINDINGS
     ) -> str:
-        """The page that stays in the house."""
+        """The internal page."""
         return f"<!doctype html><title>{release.method}, {release.n_lost_events} lost</title>\n"
 
     def internal_document(
-        self, release: Release, *, original: EventTable | None = None, findings: Findings = NOTHING
+        self, release: Release, *, original: EventTable | None = None, findings: Findings = NO_FINDINGS
     ) -> str:
         """Its numbers."""
         return f'{{"attacks": {len(findings.risks)}}}\n'
@@ -45,8 +45,9 @@ class Pages:
 
 def frame_of(rows: Sequence[Sequence[str]], column: str = "page") -> pl.DataFrame:
     """Events of persons p1, p2, ... with the symbols of `rows`."""
+    digits = max(3, len(str(len(rows))))
     events = [
-        (f"p{person:03}", order, symbol)
+        (f"p{person:0{digits}}", order, symbol)
         for person, row in enumerate(rows)
         for order, symbol in enumerate(row, start=1)
     ]

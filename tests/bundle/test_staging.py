@@ -13,9 +13,7 @@ import pytest
 
 from bundle.samples import Pages, release_of
 from sequester.bundle import write
-from sequester.bundle.interrupts import uninterrupted
-from sequester.bundle.staging import staging
-from sequester.bundle.target import Target
+from sequester.bundle.staging import Target, defer_interrupts, staging
 from sequester.errors import InputError
 from sequester.verify import verify
 
@@ -193,7 +191,7 @@ def test_an_interrupt_waits_for_the_end_of_the_block():
     reached = []
 
     def be_interrupted() -> None:
-        with uninterrupted() as interrupted:
+        with defer_interrupts() as interrupted:
             signal.raise_signal(signal.SIGINT)
             reached.append(interrupted())
 
@@ -206,7 +204,7 @@ def test_an_interrupt_waits_for_the_end_of_the_block():
 def test_a_program_that_ignores_interrupts_keeps_doing_so():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with uninterrupted() as interrupted:
+        with defer_interrupts() as interrupted:
             signal.raise_signal(signal.SIGINT)
             assert not interrupted()
         assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
@@ -333,3 +331,9 @@ def test_what_cannot_be_put_back_is_named_the_rest_goes_back_and_the_next_run_do
         pass
     assert sorted(path.name for path in tmp_path.iterdir()) == ["internal", "release"]
     assert (tmp_path / "internal" / "changes.parquet").exists()
+
+
+@pytest.mark.parametrize("places", [("a\0b", None), ("out", "a\0b")])
+def test_a_nul_character_is_refused(places):
+    with pytest.raises(InputError, match=r"^'a\\x00b' cannot be written: it has a NUL character$"):
+        Target.of(*places)

@@ -18,7 +18,7 @@ import pytest
 
 import sequester as sq
 from refusal_cases import TOML
-from sequester.workflow.compare import Asked, compare_config
+from sequester.workflow.compare import CompareOptions, compare_config
 
 ROWS = ["news tech", "news tech", "news tech", "tech news", "tech news", "news", "local tech", "news local"]
 PARTS = ("candidates.csv", "candidates.json", "frontier.svg", "frontier.png", "report.html")
@@ -65,7 +65,7 @@ def test_a_table_a_drawing_and_pages(run, clicks):
     assert time.monotonic() - began < 5
     assert other.code == 0
     assert "largest chance to find a person" in other.out
-    assert other.out.splitlines()[-2] == "to read          out/report.html (keep it in the house)"
+    assert other.out.splitlines()[-2] == "to read          out/report.html (internal: do not share)"
     # No candidate is so safe.
     none = run(*argv, "--set", "k=2", "--out", "out", "--max-risk", "0.0001")
     assert none.code == 1
@@ -90,7 +90,7 @@ def test_what_cannot_be_kept_is_a_row_and_exit_1(run, clicks):
 
 
 def test_an_adversary_who_beats_a_promise_is_exit_1_and_a_fault_of_ours_3(run, clicks, monkeypatch):
-    asked = Asked(targets=20)
+    asked = CompareOptions(targets=20)
     made = compare_config(
         "release.toml", out=clicks / "once", methods=["p2ka"], settings={"k": [2]}, asked=asked
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from refusal_cases import GOOD, HEAD, TOML, Case, Refusal, more, toml
-from sequester.cli.inspect import _bar
+from sequester.cli.data import _bar
 
 DATA = TOML[: TOML.index("[method]")]
 ARGV = ("inspect", "release.toml")

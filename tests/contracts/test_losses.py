@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from contracts.test_laws import CASES, LETTERS, short_rows
 from oracles.losses import count_losses
-from sequester.bundle.notes import check_suppressed
+from sequester.bundle.write import check_suppressed
 from sequester.errors import SequesterWarning, UnattainableError
 from sequester.report.document import internal_document
 from sequester.report.page import internal_page

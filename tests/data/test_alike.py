@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 
 from oracles import alike as oracle
 from sequester.data import alike
-from sequester.data.alike import find_twins, likenesses
-from sequester.data.place import Gap, GridRegions, Place
-from sequester.data.protect import Protect
-from sequester.data.schema import Quasi, Schema, Sensitive, Symbol
+from sequester.data.alike import canonical_labels, find_twins
+from sequester.data.places import Gap, GridRegions, Place
+from sequester.data.schema import Protect, Quasi, Schema, Sensitive, Symbol
 from sequester.data.table import EventTable
 from sequester.errors import ParameterError, SchemaError
-from sequester.hierarchies.alike import likeness, twins
 from sequester.hierarchies.hierarchy import Hierarchy
+from sequester.hierarchies.labels import canonical_label, groups_alike
 from sequester.methods import HALT, PH, BFP2kA, TopDown
 from sequester.workflow.inspect import inspect
 
@@ -53,17 +52,19 @@ LABELS = st.lists(
 @given(LABELS)
 def test_groups_are_those_of_the_oracle(labels):
     labels = list(dict.fromkeys(labels))
-    assert sorted(map(sorted, twins(labels))) == sorted(map(sorted, oracle.groups(labels)))
+    assert sorted(map(sorted, groups_alike(labels))) == sorted(map(sorted, oracle.groups(labels)))
 
 
 @given(st.text(max_size=4), st.text(max_size=4))
 def test_any_two_texts(one, other):
-    assert (likeness(one) == likeness(other)) == oracle.look_alike(one, other)
+    assert (canonical_label(one) == canonical_label(other)) == oracle.look_alike(one, other)
 
 
 @given(LABELS)
 def test_many_at_once_are_the_same_as_one_by_one(labels):
-    assert likenesses(pl.Series(labels, dtype=pl.String)).to_list() == list(map(likeness, labels))
+    assert canonical_labels(pl.Series(labels, dtype=pl.String)).to_list() == list(
+        map(canonical_label, labels)
+    )
 
 
 @given(LABELS)
@@ -89,7 +90,7 @@ def test_many_labels_have_the_twins_of_few(labels):
     ],
 )
 def test_what_does_not_look_alike(one, other):
-    assert likeness(one) != likeness(other)
+    assert canonical_label(one) != canonical_label(other)
 
 
 # the example of the issue, and its relatives

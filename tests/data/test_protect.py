@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import events as oracles
-from sequester.data.protect import Protect, as_protection
-from sequester.data.schema import Schema, Sensitive
+from sequester.data.schema import Protect, Schema, Sensitive, as_protection
 from sequester.data.table import EventTable
 from sequester.errors import ParameterError
 

@@ -6,8 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sequester.data.protect import Protect
-from sequester.data.schema import Quasi, Schema, Sensitive
+from sequester.data.schema import Protect, Quasi, Schema, Sensitive
 from sequester.data.table import EventTable
 from sequester.errors import InputError
 from sequester.hierarchies.hierarchy import Hierarchy

@@ -6,8 +6,7 @@ import dataclasses
 
 import pytest
 
-from sequester.data.protect import Protect
-from sequester.data.schema import Quasi, Schema, Sensitive, Symbol
+from sequester.data.schema import Protect, Quasi, Schema, Sensitive, Symbol
 from sequester.errors import ParameterError
 from sequester.hierarchies.hierarchy import Hierarchy
 

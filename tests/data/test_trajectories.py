@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import trajectories as oracle
-from sequester.data.grid import Lattice
-from sequester.data.place import DensityRegions, Gap, GridRegions, H3Regions, Place
+from sequester.data.places import DensityRegions, Gap, GridRegions, H3Regions, Place
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
+from sequester.data.trajectories import Lattice
 from sequester.errors import HierarchyError, ParameterError, SchemaError
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.methods import BFP2kA
@@ -157,7 +157,7 @@ def test_data_is_cut_at_the_date_line():
 
 def test_lines_over_more_cells_than_fit_are_refused(monkeypatch):
     frame = points(("a", 0, 0, 0), ("a", 1, 0, 8))
-    monkeypatch.setattr("sequester.data.grid.MOST_CROSSED", 9)
+    monkeypatch.setattr("sequester.data.trajectories.MOST_CROSSED", 9)
     with pytest.raises(SchemaError, match="the lines between points cross 10 cells, more than 9: raise"):
         table(frame, DensityRegions(CELL, 1.0, "segments"))
     assert table(frame, DensityRegions(CELL, 1.0)).n_events == 2

@@ -6,7 +6,7 @@ import pytest
 
 from sequester.errors import HierarchyError
 from sequester.hierarchies import Hierarchy, lint
-from sequester.hierarchies.finding import shown_rows
+from sequester.hierarchies.lint import shown_rows
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from sequester.errors import InputError
-from sequester.io import arrow, read_frame, trial
-from sequester.io.arrow import write_arrow
+from sequester.io import parquet, read_frame
+from sequester.io.parquet import write_arrow
 
 FRAME = pl.DataFrame(
     {"user": ["b", "a"], "n": [10, 9], "page": ["x", None], "day": [dt.date(2010, 1, 2), dt.date(2010, 1, 1)]}
@@ -96,7 +96,7 @@ def test_flipped_bytes_are_refused_or_read_and_nothing_else_is_said(tmp_path, ca
 
 def test_without_a_second_process_damage_is_still_refused(tmp_path, monkeypatch):
     path = tmp_path / "x.arrow"
-    monkeypatch.setattr(arrow, "refuse_unreadable", lambda *_: None)
+    monkeypatch.setattr(parquet, "refuse_unreadable", lambda *_: None)
     path.write_bytes(write_arrow(FRAME)[:-40])
     (line,) = refused(path)
     assert line.startswith("IT: the Arrow file is damaged (")
@@ -106,7 +106,7 @@ def test_without_a_second_process_damage_is_still_refused(tmp_path, monkeypatch)
 
 def test_a_claim_of_too_many_rows(tmp_path, monkeypatch):
     (tmp_path / "x.arrow").write_bytes(write_arrow(FRAME))
-    monkeypatch.setattr(trial, "MOST_ROWS", 1)
+    monkeypatch.setattr(parquet, "MOST_ROWS", 1)
     assert refused(tmp_path / "x.arrow") == ["IT: claims 2 rows, at most 1 are read"]
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
+import gzip
 import io
 
+import polars as pl
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oracles import events as oracles
 from sequester.errors import InputError
-from sequester.io import cells as limits
+from sequester.io import contents as limits
 from sequester.io import read_frame
-from sequester.io.csv import read_csv
+from sequester.io.contents import compress
+from sequester.io.csv import read_csv, write_csv
 
 texts = st.text(
     st.characters(codec="utf-8", exclude_characters="\0\r", exclude_categories=["Cs"])
@@ -184,3 +188,58 @@ def test_huge_cells_are_refused_by_column_and_row(tmp_path):
     )
     path.write_text("user,page\na,b\nc," + "x" * limits.LARGEST_CELL + "\n")
     assert read_frame(path).height == 2
+
+
+cells = st.none() | st.text(
+    st.characters(codec="utf-8", exclude_characters="\0") | st.sampled_from(',;"\n\r|\t\ufeff '),
+    min_size=1,
+    max_size=5,
+)
+names = st.text(
+    st.characters(codec="utf-8", exclude_characters="\0\r\n") | st.sampled_from(',;"|\t*'), min_size=1
+)
+
+
+@st.composite
+def frames(draw):
+    columns = draw(st.lists(names, min_size=1, max_size=3, unique=True))
+    height = draw(st.integers(1, 4))
+    return pl.DataFrame(
+        {name: draw(st.lists(cells, min_size=height, max_size=height)) for name in columns},
+        schema=dict.fromkeys(columns, pl.String),
+    )
+
+
+@given(frames(), st.sampled_from([",", "\t"]))
+def test_text_comes_back(frame, delimiter):
+    contents = write_csv(frame, delimiter)
+    assert read_csv(contents, "x.csv", delimiter=delimiter).equals(frame)
+
+
+@given(frames().filter(lambda frame: frame.width > 1))
+def test_commas_are_found_whatever_the_cells_hold(frame):
+    assert read_csv(write_csv(frame), "x.csv").equals(frame)
+
+
+def test_types_are_written_as_people_read_them():
+    frame = pl.DataFrame(
+        {
+            "n": [1, None],
+            "x": [0.5, float("nan")],
+            "day": [dt.date(2010, 1, 2), None],
+            "yes": [True, False],
+            "e": ["", "a"],
+        }
+    )
+    assert write_csv(frame) == b"n,x,day,yes,e\n1,0.5,2010-01-02,true,\n,,,false,a\n"
+
+
+def test_the_same_table_is_the_same_file():
+    packed = compress(b"contents")
+    assert packed == compress(b"contents")
+    assert gzip.decompress(packed) == b"contents"
+
+
+@pytest.mark.parametrize("name", ["a;b", "a|b", "a\tb"])
+def test_a_lone_column_with_another_delimiter_in_it(name):
+    assert read_csv(write_csv(pl.DataFrame({name: ["x;y"]})), "x.csv").to_dicts() == [{name: "x;y"}]

@@ -10,7 +10,7 @@ import pytest
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.errors import InputError
-from sequester.io import read_frame, trial
+from sequester.io import parquet, read_frame
 
 FRAME = pl.DataFrame(
     {"user": ["b", "a"], "n": [10, 9], "page": ["x", None], "day": [dt.date(2010, 1, 2), dt.date(2010, 1, 1)]}
@@ -80,7 +80,7 @@ def test_what_is_no_parquet_file(tmp_path):
 
 def test_a_claim_of_too_many_rows(tmp_path, monkeypatch):
     FRAME.write_parquet(tmp_path / "x.parquet")
-    monkeypatch.setattr(trial, "MOST_ROWS", 1)
+    monkeypatch.setattr(parquet, "MOST_ROWS", 1)
     assert refused(tmp_path / "x.parquet") == ["IT: claims 2 rows, at most 1 are read"]
 
 
@@ -122,13 +122,13 @@ def test_damage_that_ends_the_reading_process_is_refused(tmp_path, monkeypatch):
         FRAME.write_parquet(tmp_path / f"{name}.parquet")
     crash = tmp_path / "crash.py"
     crash.write_text("import os\nprint('null', flush=True)\nos.abort()\n")
-    monkeypatch.setattr(trial.trial_program, "__file__", str(crash))
+    monkeypatch.setattr(parquet.trial_program, "__file__", str(crash))
     assert refused(tmp_path) == ["IT/b.parquet: the Parquet file is damaged (reading it ends the process)"]
 
 
 def test_without_a_second_process_files_are_read_all_the_same(tmp_path, monkeypatch):
     FRAME.write_parquet(tmp_path / "x.parquet")
-    monkeypatch.setattr(trial.sys, "executable", str(tmp_path / "nothing"))
+    monkeypatch.setattr(parquet.sys, "executable", str(tmp_path / "nothing"))
     assert read_frame(tmp_path / "x.parquet").equals(FRAME)
     (tmp_path / "x.parquet").write_bytes(b"PAR1 and no more")
     (line,) = refused(tmp_path / "x.parquet")

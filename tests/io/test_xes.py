@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from oracles import logs as oracles
 from sequester.errors import InputError, SequesterWarning
-from sequester.io import read_frame, xes, xes_plain
+from sequester.io import read_frame, xes
 from sequester.io.xes import ACTIVITY, CASE, TIME, read_xes
 
 texts = st.text(
@@ -79,7 +79,7 @@ def documents(draw):
 def by_expat(contents, name="x.xes"):
     """Read with the parser of the standard library, whatever the file is."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(xes_plain, "parse", lambda _: None)
+        patch.setattr(xes, "parse_plain", lambda _: None)
         return read_xes(contents, name)
 
 
@@ -140,7 +140,7 @@ def test_plain_logs_are_read_as_the_definition_reads_them(text):
 @given(plain_documents())
 def test_plain_logs_are_read_in_one_walk_to_the_same_end(text):
     contents = text.encode()
-    assert xes_plain.parse(contents) is not None
+    assert xes.parse_plain(contents) is not None
     assert read_xes(contents, "x.xes").equals(by_expat(contents))
 
 
@@ -171,7 +171,7 @@ def test_a_change_anywhere_never_makes_the_roads_differ(text, data):
 @pytest.mark.parametrize("name", ["07_bpic2013_incidents", "08_receipt", "helpdesk", "running-example"])
 def test_real_logs_are_plain(shared_data, name):
     contents = gzip.decompress((shared_data / "eventlogs" / f"{name}.xes.gz").read_bytes())
-    assert xes_plain.parse(contents) is not None
+    assert xes.parse_plain(contents) is not None
     assert read_xes(contents, name).equals(by_expat(contents))
 
 
@@ -212,7 +212,7 @@ NOT_PLAIN = {
 
 @pytest.mark.parametrize("text", NOT_PLAIN.values(), ids=NOT_PLAIN.keys())
 def test_what_is_not_plain_is_left_to_expat(text):
-    assert xes_plain.parse(text if isinstance(text, bytes) else text.encode()) is None
+    assert xes.parse_plain(text if isinstance(text, bytes) else text.encode()) is None
 
 
 def test_most_names_are_the_same_for_both_roads():

@@ -14,7 +14,7 @@ from oracles import dependence as oracles
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.hierarchies.hierarchy import Hierarchy
-from sequester.mining.dependence import dependent
+from sequester.mining.dependence import find_dependences
 
 
 def found(columns, **schema):
@@ -22,7 +22,10 @@ def found(columns, **schema):
         {"who": [str(i) for i in range(len(next(iter(columns.values()))))], "n": 1, **columns}
     )
     quasi = {name: Hierarchy.flat() for name in columns}
-    return [each.columns for each in dependent(EventTable(frame, Schema("who", "n", quasi=quasi, **schema)))]
+    return [
+        each.columns
+        for each in find_dependences(EventTable(frame, Schema("who", "n", quasi=quasi, **schema)))
+    ]
 
 
 small = st.one_of(st.integers(-1, 3), st.none())
@@ -99,12 +102,15 @@ def test_derived_years_follow_from_dates():
     frame = pl.DataFrame({"who": list("abc"), "at": ["2010-01-30", "2011-01-30", "2010-01-30"]})
     quasi = {"at": Hierarchy.dates(["year"]), "year": Hierarchy.flat()}
     table = EventTable(frame, Schema("who", time="at", quasi=quasi, derive={"year": "year"}))
-    assert [str(each) for each in dependent(table)] == ["'at' determines 'year'", "'year' determines 'at'"]
+    assert [str(each) for each in find_dependences(table)] == [
+        "'at' determines 'year'",
+        "'year' determines 'at'",
+    ]
 
 
 def test_symbols_have_nothing_to_depend_on():
     frame = pl.DataFrame({"who": list("ab"), "n": [1, 1], "page": list("xy")})
-    assert dependent(EventTable(frame, Schema("who", "n", symbol="page"))) == ()
+    assert find_dependences(EventTable(frame, Schema("who", "n", symbol="page"))) == ()
 
 
 @pytest.mark.real
@@ -118,7 +124,7 @@ def test_claims_of_medicare_show_how_their_columns_hang_together(shared_data):
     frame = frame.with_columns(stay=(pl.col("discharge") - pl.col("admission")).dt.total_days())
     drop = [name for name in frame.columns if name not in ("PID", *quasi)]
     schema = Schema("PID", time="admission", quasi=quasi, drop=drop, derive={"year": "year"})
-    names = [each.columns for each in dependent(EventTable(frame, schema))]
+    names = [each.columns for each in find_dependences(EventTable(frame, schema))]
     assert ("admission", "stay", "discharge") in names
     assert ("admission", "year") in names
     assert ("year", "admission") not in names

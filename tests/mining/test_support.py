@@ -15,14 +15,7 @@ from sequester import kernels
 from sequester.data.sequences import Sequences
 from sequester.engine import LocalEngine
 from sequester.errors import SchemaError
-from sequester.mining import (
-    count_embeddings,
-    embeddings,
-    minimum_prefix,
-    support,
-    supporters,
-    supports,
-)
+from sequester.mining import count_embeddings, embeddings, minimum_prefix, support, supporters, supports
 from sequester.mining.support import MOST_EMBEDDINGS, supports_of_codes
 
 text = st.text("abc", max_size=6)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from sequester.data.place import DensityRegions, Gap, GridRegions, Place
+from sequester.data.places import DensityRegions, Gap, GridRegions, Place
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.datasets import trips

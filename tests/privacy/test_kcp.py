@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from oracles import kcp as oracle
 from oracles.kcp import Table
 from privacy.releases import event_table, tables
-from sequester.data.protect import Protect
-from sequester.data.schema import Schema, Sensitive
+from sequester.data.schema import Protect, Schema, Sensitive
 from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
 from sequester.datasets.papers import paper

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 from bundle.samples import release_of
 from sequester import __version__
+from sequester.data.schema import Protect, Quasi, Sensitive
 from sequester.errors import InputError, InternalError
-from sequester.release.certificate import Certificate
-from sequester.release.fields import plain_value, read_document, shown
+from sequester.hierarchies import Hierarchy
+from sequester.release.certificate import Certificate, released_schema
+from sequester.release.fields import plain_value, read_document, safe_repr
 from sequester.utility.score import Score
 
 HASH = "sha256:" + 64 * "0"
@@ -193,7 +195,7 @@ def test_names_of_somebody_else_are_shown_without_harm():
         Certificate.from_json(changed(("\x1b[2J" + "x" * 500,), "x"))
     assert "\x1b" not in str(raised.value)
     assert len(str(raised.value)) < 200
-    assert shown("x" * 500).endswith("...")
+    assert safe_repr("x" * 500).endswith("...")
 
 
 def test_the_top_of_a_document_is_a_table():
@@ -225,3 +227,24 @@ def test_a_level_that_is_no_number_is_ours_to_fix():
     object.__setattr__(release.verdict, "achieved", {"k": "two"})
     with pytest.raises(InternalError, match="achieved must be a number"):
         Certificate.of(release, {})
+
+
+STAYS = Hierarchy.from_tree({"short": ["1", "2"], "long": ["30"]})
+
+
+def test_the_schema_of_a_release_has_the_released_part_of_every_tree():
+    schema = released_schema(
+        {"stay": STAYS.above(["short"])},
+        protect={"ill": {"HIV", "Cancer"}, "job": []},
+        columns={"ill": ["D1", "D2"]},
+        keep=["ward"],
+    )
+    assert schema.person == "person"
+    assert schema.order == "order"
+    assert schema.released
+    assert schema.quasi == {"stay": Quasi(Hierarchy.from_frame(STAYS.above(["short"])))}
+    assert schema.sensitive == {
+        "ill": Sensitive(("D1", "D2"), Protect(values=("Cancer", "HIV"))),
+        "job": Sensitive(("job",), "all"),
+    }
+    assert schema.keep == ("ward",)

@@ -12,8 +12,7 @@ import polars as pl
 import pytest
 
 from report.browser import Look, find_browser, print_page
-from sequester.attacks.risk import Risk
-from sequester.attacks.share import Share
+from sequester.attacks.risk import Proportion, Risk
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.explanation import Explanation, Reason, Relaxation
@@ -33,8 +32,8 @@ def risks():
     for kind in ("anywhere", "ordered", "event", EVIL):
         for known in (1, 2, 3):
             for name, bound in (("marketer", 0.2), ("unique", 0.0), ("confidence", None), (EVIL, 0.5)):
-                raw = Share(0.1 * known, (0.08 * known, 0.12 * known))
-                control = Share(0.01, (0.0, 0.02))
+                raw = Proportion(0.1 * known, (0.08 * known, 0.12 * known))
+                control = Proportion(0.01, (0.0, 0.02))
                 value = 0.0 if name == "unique" else 0.02 * known
                 yield Risk(
                     value,
@@ -156,9 +155,9 @@ def test_nothing_internal_is_outside_and_everything_is_inside(pages):
     assert SECRET not in pages["external"]
     assert SECRET in pages["internal"]
     assert SECRET in pages["document"]
-    for words in ("q1", "56001", "0.987", "Risk before and after", "adversar"):
+    for words in ("q1", "56001", "0.987", "Re-identification risk", "adversar"):
         assert words not in pages["external"]
-    for words in ("56001", "0.9877", "Risk before and after", "What would have kept more", "1 min 30 s"):
+    for words in ("56001", "0.9877", "Re-identification risk", "What would have kept more", "1 min 30 s"):
         assert words in pages["internal"]
 
 
@@ -209,7 +208,7 @@ def test_what_is_folded_on_a_screen_is_printed(tmp_path, make_release):
         "MEANING",
         "FORMULA",
         "SOURCE",
-        "Persons found",
+        "Expected re-identification (prosecutor)",
         "expected share of targets",
         "What is not promised",
     ):

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sequester.report.comparison_page import comparison_page
 from sequester.report.frontier import HEIGHT, WIDTH, Axes, Mark, _round_step, as_png, draw_frontier
+from sequester.report.page import comparison_page
 
 AXES = Axes(risk="share found", measure="information loss", goal="minimize")
 SVG = "{http://www.w3.org/2000/svg}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree as ET
 
-from sequester.data.regions import Regions, box
+from sequester.data.places import Regions, box
 from sequester.data.sequences import Sequences
 from sequester.report.map import Traffic, draw_map
 

@@ -6,11 +6,17 @@ import re
 
 import pytest
 
-from sequester.attacks.risk import NOTHING, Risk
-from sequester.attacks.share import Share
-from sequester.report.curve import Curve, draw_curve, draw_span, is_largest, scale_for
-from sequester.report.risk_words import GOALS, KINDS, NAMES, attack_means, attack_title
-from sequester.report.risks import judgement
+from sequester.attacks.risk import NOTHING, Proportion, Risk
+from sequester.report.risks import (
+    GENERAL,
+    Curve,
+    draw_curve,
+    draw_span,
+    is_largest,
+    scale_for,
+    summarize_risks,
+)
+from sequester.report.text import ATTACKS, KNOWLEDGE, attack_means, attack_title
 
 
 def risk(name, kind, known, value, *, bound=None, raw=0.5, interval=None):
@@ -18,8 +24,8 @@ def risk(name, kind, known, value, *, bound=None, raw=0.5, interval=None):
         value,
         interval or (value / 2, min(2 * value, 1.0)),
         0.001,
-        Share(0.01, (0.0, 0.05)),
-        raw=Share(raw, (raw / 2, 1.0)),
+        Proportion(0.01, (0.0, 0.05)),
+        raw=Proportion(raw, (raw / 2, 1.0)),
         name=name,
         kind=kind,
         known=known,
@@ -29,11 +35,11 @@ def risk(name, kind, known, value, *, bound=None, raw=0.5, interval=None):
 
 
 def test_nobody_attacked():
-    assert judgement(()) is None
+    assert summarize_risks(()) is None
 
 
 def test_the_worst_of_each_attack_is_shown_once_claimed_ones_first():
-    found = judgement(
+    found = summarize_risks(
         [
             risk("marketer", "event", 1, 0.01, bound=0.2),
             risk("marketer", "ordered", 2, 0.04, bound=0.2),
@@ -43,17 +49,19 @@ def test_the_worst_of_each_attack_is_shown_once_claimed_ones_first():
         ]
     )
     assert [(row.title, row.case, row.release, row.claimed) for row in found.claimed] == [
-        ("Persons found", "in order, 2 known", "4%", "20%"),
+        (attack_title("marketer"), "in order, 2 known", "4%", "20%"),
         ("Leakage", "a secret pattern, and the mapping, 2 known", "40%", "50%"),
     ]
-    assert [(row.title, row.release, row.claimed) for row in found.beyond] == [("Persons found", "30%", "")]
+    assert [(row.title, row.release, row.claimed) for row in found.beyond] == [
+        (attack_title("marketer"), "30%", "")
+    ]
     assert (found.n_attacks, found.n_claimed, found.n_beaten) == (5, 3, 0)
     assert (found.targets, found.most_known) == (300, 3)
     assert sum(len(kind.rows) for kind in found.kinds) == 5
 
 
 def test_an_adversary_who_beats_the_claim_comes_before_a_larger_risk_that_keeps_it():
-    found = judgement(
+    found = summarize_risks(
         [
             risk("unique", "event", 1, 0.001, bound=0.0),
             risk("unique", "event", 2, 0.4, bound=0.5),
@@ -68,9 +76,9 @@ def test_an_adversary_who_beats_the_claim_comes_before_a_larger_risk_that_keeps_
     ("interval", "words"), [((0.2, 1.0), "or more"), ((0.1, 0.3), "10% to 30%"), ((0.2, 0.2), "exactly")]
 )
 def test_intervals_in_words(interval, words):
-    found = judgement([risk("marketer", "event", 1, 0.2, interval=interval)])
+    found = summarize_risks([risk("marketer", "event", 1, 0.2, interval=interval)])
     assert found.beyond[0].interval == words
-    assert is_largest(Share(0.2, interval)) == (words == "or more")
+    assert is_largest(Proportion(0.2, interval)) == (words == "or more")
 
 
 def test_curves_are_drawn_for_each_kind_with_what_was_found_read_out():
@@ -79,14 +87,14 @@ def test_curves_are_drawn_for_each_kind_with_what_was_found_read_out():
         for kind in ("event", "ordered")
         for known in (3, 1, 2)
     ]
-    found = judgement(risks)
+    found = summarize_risks(risks)
     (curves,) = found.curves
     assert curves.has_claim
     assert [title for title, _, _ in curves.drawings] == ["In one event", "In order"]
     drawing = str(curves.drawings[0][2])
     label = re.search(r'aria-label="([^"]*)"', drawing)[1]
     assert label.startswith(
-        "Persons found, in one event. 1 known: original 10%, release 1%, control 1%; 2 known"
+        f"{attack_title('marketer')}, in one event. 1 known: original 10%, release 1%, control 1%; 2 known"
     )
     assert "3 known: original 30%, release 3%" in label
     heights = [float(y) for y in re.findall(r'cy="([0-9.]+)"', drawing)][:3]
@@ -96,7 +104,7 @@ def test_curves_are_drawn_for_each_kind_with_what_was_found_read_out():
 
 
 def test_the_axis_holds_every_point():
-    share = Share(0.22, (0.2, 0.25))
+    share = Proportion(0.22, (0.2, 0.25))
     curve = Curve(
         title="x", means="", known=(1,), raw=(share,), release=(NOTHING,), control=(NOTHING,), bound=(None,)
     )
@@ -107,7 +115,9 @@ def test_the_axis_holds_every_point():
 
 
 def test_one_line_from_the_original_to_the_release():
-    drawing = draw_span(Share(1.0, (1.0, 1.0)), Share(0.0, (0.0, 0.1)), Share(0.5, (0.4, 0.6)), 0.25)
+    drawing = draw_span(
+        Proportion(1.0, (1.0, 1.0)), Proportion(0.0, (0.0, 0.1)), Proportion(0.5, (0.4, 0.6)), 0.25
+    )
     places = [float(x) for x in re.findall(r'cx="([0-9.]+)"', drawing)]
     assert places == [214.0, 6.0]
     assert 'x1="58.0"' in drawing
@@ -116,13 +126,12 @@ def test_one_line_from_the_original_to_the_release():
 def test_every_attack_and_kind_of_the_package_has_a_definition():
     from typing import get_args
 
-    from sequester.attacks.inference import InferenceMeasure
+    from sequester.attacks.background_knowledge import KnowledgeKind
+    from sequester.attacks.inference import InferenceMeasure, PresenceMeasure
     from sequester.attacks.linkage import LinkageMeasure
-    from sequester.attacks.pieces import PieceKind
-    from sequester.attacks.presence import PresenceMeasure
 
     for name in (*get_args(LinkageMeasure), *get_args(InferenceMeasure), *get_args(PresenceMeasure)):
         assert attack_means(name)
-        assert attack_title(f"{name}_shown") == f"{NAMES[name][0]}, stars not counted"
-        assert any(name in goal.attacks for goal in GOALS)
-    assert set(get_args(PieceKind)) <= set(KINDS)
+        assert attack_title(f"{name}_shown") == f"{ATTACKS[name][0]}, without suppressed values"
+        assert name in GENERAL
+    assert set(get_args(KnowledgeKind)) <= set(KNOWLEDGE)

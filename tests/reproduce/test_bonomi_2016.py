@@ -9,26 +9,30 @@ import polars as pl
 import pytest
 
 from oracles import mutual_information as oracle
-from sequester.datasets.taxonomies import areas
+from sequester.datasets.public import areas
 from sequester.errors import InputError
 from sequester.reproduce import bonomi_2016, find_paper
 from sequester.reproduce.bonomi_2016 import (
+    ALGORITHMS,
     COSTS,
     FREQUENT,
-    WAYS,
+    LONG,
     WINDOW,
-    draw,
-    draw_two,
+    draw_pairs,
+    draw_patterns,
     frequent_patterns,
     hide,
     hide_two,
-    kept,
+    logs,
+    long_clicks,
+    preserved,
     sanitize,
-    top,
+    tables_by_person,
+    top_pairs,
     with_all_ratios,
 )
-from sequester.reproduce.bonomi_2016_claims import CLICKS, DRAWINGS, LOGS, ONE, claims
-from sequester.reproduce.bonomi_2016_data import LONG, Source, logs, long_clicks, one_by_one
+from sequester.reproduce.bonomi_2016_claims import CLICKS, DRAWINGS, LOGS, ONE, STATEMENTS
+from sequester.reproduce.plan import Source, judge
 
 ROWS = {"ann": "1121314112" * 4 + "55", "bob": "1234512345" * 4, "cy": "12"}
 TREE = areas(5, width=2)
@@ -40,9 +44,9 @@ def frame_of(rows):
     return pl.DataFrame(pairs, schema=["who", "what"], orient="row")
 
 
-def source_of(rows, role=CLICKS):
+def source_of(rows):
     return Source(
-        role=role, about="rows", load=cache(lambda: one_by_one(frame_of(rows), "who", "what", TREE))
+        name=CLICKS, about="rows", load=cache(lambda: tables_by_person(frame_of(rows), "who", "what", TREE))
     )
 
 
@@ -57,18 +61,18 @@ def test_patterns_are_drawn_from_those_that_are_frequent_by_definition(length):
         often = {pattern: count for pattern, count in counted.items() if count >= FREQUENT}
         patterns, counts = frequent_patterns(SMALL.load()[person], length)
         assert dict(zip(patterns, counts.tolist(), strict=True)) == often
-        drawn = draw(SMALL, person, 4, length, 0)
+        drawn = draw_patterns(SMALL, person, 4, length, 0)
         assert len(drawn) == min(4, len(often))
         assert set(drawn) <= set(often)
-        assert draw(SMALL, person, 2, length, 0) == drawn[:2]
-    assert draw(SMALL, 0, 4, length, 0) != draw(SMALL, 0, 4, length, 1)
+        assert draw_patterns(SMALL, person, 2, length, 0) == drawn[:2]
+    assert draw_patterns(SMALL, 0, 4, length, 0) != draw_patterns(SMALL, 0, 4, length, 1)
 
 
 @pytest.mark.parametrize("cost", COSTS)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ALGORITHMS)
 def test_losses_and_promises_are_those_of_the_definitions(way, cost):
     table, row = SMALL.load()[1], tuple(ROWS["bob"])
-    patterns = draw(SMALL, 1, 3, 2, 0)
+    patterns = draw_patterns(SMALL, 1, 3, 2, 0)
     nodes, loss, seconds = sanitize(table, way, patterns, cost=cost, max_leakage=0.4)
     released = tuple(TREE.labels[node] for node in nodes)
     assert oracle.is_private(row, released, patterns, WINDOW, share=0.4)
@@ -79,10 +83,12 @@ def test_losses_and_promises_are_those_of_the_definitions(way, cost):
 
 
 def test_a_cell_averages_over_draws_and_then_over_persons_who_have_patterns():
-    (row,) = hide(SMALL, way="Top-Down", cost="linear", draws=3)
+    (row,) = hide(SMALL, method="Top-Down", cost="linear", draws=3)
     means = [
         sum(
-            sanitize(SMALL.load()[person], "Top-Down", draw(SMALL, person, 4, 2, turn), cost="linear")[1]
+            sanitize(
+                SMALL.load()[person], "Top-Down", draw_patterns(SMALL, person, 4, 2, turn), cost="linear"
+            )[1]
             for turn in range(3)
         )
         / 3
@@ -90,18 +96,18 @@ def test_a_cell_averages_over_draws_and_then_over_persons_who_have_patterns():
     ]
     assert row["loss"] == pytest.approx(sum(means) / 2)
     assert (row["persons_drawn"], row["runs"], row["series"]) == (2, 6, "Top-Down, linear")
-    assert hide(source_of({"cy": "12"}), way="Bottom-Up", cost="linear", draws=2) == []
+    assert hide(source_of({"cy": "12"}), method="Bottom-Up", cost="linear", draws=2) == []
 
 
 @pytest.mark.parametrize("alpha", [2, 4])
 def test_two_patterns_differ_by_their_ratio(alpha):
     row = ROWS["ann"]
-    pairs = draw_two(SMALL, 0, alpha, 5)
+    pairs = draw_pairs(SMALL, 0, alpha, 5)
     assert len(pairs) == 5
     for often, seldom in pairs:
         counts = [oracle.frequency(row, pattern, WINDOW) for pattern in (often, seldom)]
         assert counts[0] >= alpha * counts[1] >= alpha * FREQUENT
-    assert draw_two(SMALL, 2, alpha, 5) == []
+    assert draw_pairs(SMALL, 2, alpha, 5) == []
 
 
 def test_one_person_or_all_who_have_such_patterns(monkeypatch):
@@ -110,15 +116,15 @@ def test_one_person_or_all_who_have_such_patterns(monkeypatch):
     monkeypatch.setattr(bonomi_2016, "ALPHAS", (2,))
     both = source_of({"ann": ROWS["ann"], "cy": ROWS["cy"], "dan": ROWS["ann"][::-1]})
     assert sorted(with_all_ratios(both)) == [0, 2]
-    (one,) = hide_two(both, True, "Top-Down", "linear", 2, 3)
-    (everybody,) = hide_two(both, False, "Top-Down", "linear", 2, 3)
+    (one,) = hide_two(both, ONE, "Top-Down", "linear", 2, 3)
+    (everybody,) = hide_two(both, "all persons", "Top-Down", "linear", 2, 3)
     assert (one["persons_drawn"], everybody["persons_drawn"]) == (1, 2)
 
 
 def test_side_effects_are_counted_before_and_after(monkeypatch):
     monkeypatch.setattr(bonomi_2016, "ALPHAS", (2,))
     alone = source_of({"ann": ROWS["ann"]})
-    listed = pl.DataFrame(top(alone))
+    listed = pl.DataFrame(top_pairs(alone))
     before = listed.filter(sequence="original")
     places = oracle.index_tuples(len(ROWS["ann"]), 2, WINDOW)
     counted = Counter(" → ".join(oracle.spelled(ROWS["ann"], each)) for each in places)
@@ -127,17 +133,17 @@ def test_side_effects_are_counted_before_and_after(monkeypatch):
     assert before.filter(pl.col("in_both"))["pattern"].to_list() == [
         pattern for pattern in before["pattern"] if pattern in after
     ]
-    (row,) = kept(alone, "Top-Down", 1)
+    (row,) = preserved(alone, "Top-Down", 1)
     assert row["kept"] == before["in_both"].mean()
-    nodes, _, _ = sanitize(alone.load()[0], "Top-Down", draw(alone, 0, 4, 2, 0), max_leakage=0.5)
+    nodes, _, _ = sanitize(alone.load()[0], "Top-Down", draw_patterns(alone, 0, 4, 2, 0), max_leakage=0.5)
     became = dict(zip(ROWS["ann"], [TREE.labels[node] for node in nodes], strict=True))
     images = [" → ".join(became[each] for each in pattern.split(" → ")) for pattern in before["pattern"]]
     assert row["kept_coarser"] == sum(image in after and "*" not in image for image in images) / 10
     assert 0 <= row["distance"] <= 1
     monkeypatch.setattr(bonomi_2016, "SHARE", 0.0)
-    (nothing,) = pl.DataFrame(top(alone)).filter(sequence="sanitized").rows(named=True)
+    (nothing,) = pl.DataFrame(top_pairs(alone)).filter(sequence="sanitized").rows(named=True)
     assert (nothing["pattern"], nothing["occurrences"]) == ("* → *", len(places))
-    (row,) = kept(alone, "Top-Down", 1)
+    (row,) = preserved(alone, "Top-Down", 1)
     assert (row["kept"], row["kept_coarser"]) == (0, 0)
 
 
@@ -180,7 +186,7 @@ def results(*, good):
     cheap = {"information-loss": 0.0, "linear": 0.1, "exponential": 0.1}
     dear = {"information-loss": 0.3, "linear": 0.0, "exponential": 0.2}
     for data in (CLICKS, LOGS):
-        for way in WAYS:
+        for way in ALGORITHMS:
             for cost in COSTS:
                 told = {"data": data, "method": way, "cost": cost}
                 rising = (way, data) == ("Top-Down", CLICKS)
@@ -219,7 +225,7 @@ def results(*, good):
 
 @pytest.mark.parametrize("good", [True, False])
 def test_statements_follow_the_tables(good):
-    found = claims(results(good=good))
+    found = judge(STATEMENTS, results(good=good))
     assert len(found) == 19
     assert {claim.says: claim.agrees for claim in found} == {claim.says: good for claim in found}
     assert all(bool(claim.why) != good for claim in found)

@@ -10,33 +10,42 @@ import pytest
 from oracles import pattern_hiding
 from oracles.sequences import is_subsequence, support
 from sequester.reproduce import gwadera_2013
-from sequester.reproduce.gwadera_2013 import METHODS, Source, choose, forbid, hide, made_baskets
-from sequester.reproduce.gwadera_2013_claims import BASKETS, CLICKS, DRAWINGS, LONG, claims
+from sequester.reproduce.gwadera_2013 import (
+    BASKETS,
+    CLICKS,
+    DRAWINGS,
+    LONG,
+    METHODS,
+    STATEMENTS,
+    choose_patterns,
+    draw_forbidden,
+    hide,
+    made_baskets,
+)
+from sequester.reproduce.plan import Source, judge
 from sequester.testing import symbol_table
 
 ROWS = ["abcd", "abcd", "abc", "acbd", "bcda", "dabc", "cab", "abd", "bd", "abcde"] * 3
-SMALL = Source(
-    role=CLICKS, about="rows", load=partial(symbol_table, ROWS), min_supports=(8,), n_patterns=(3,)
-)
+SMALL = Source(name=CLICKS, about="rows", load=partial(symbol_table, ROWS))
 
 
 def test_patterns_are_chosen_over_all_ranks_of_each_length():
     table = symbol_table(ROWS)
-    chosen = choose(table, 8, 5, (2, 3))
+    chosen = choose_patterns(table, 8, 5, (2, 3))
     assert sorted(map(len, chosen)) == [2, 2, 2, 3, 3]
     supports = [support(pattern, ROWS) for pattern in chosen]
     assert min(supports) >= 8
     assert supports[0] == max(supports)
-    assert choose(table, 31, 5, (2, 3)) == []
+    assert choose_patterns(table, 31, 5, (2, 3)) == []
 
 
 def test_forbidden_are_orders_that_nobody_has():
     table = symbol_table(["ab", "ac"])
-    all_of_them = forbid(table, [("a", "b", "c")], 100)
+    all_of_them = draw_forbidden(table, [("a", "b", "c")], 100)
     assert all_of_them
     assert all(not is_subsequence(order, row) for row in ("ab", "ac") for order in all_of_them)
-    assert len(forbid(table, [("a", "b", "c")], 50)) == round(len(all_of_them) / 2)
-    assert forbid(table, [("a", "b", "c")], 0) == []
+    assert len(draw_forbidden(table, [("a", "b", "c")], 50)) == round(len(all_of_them) / 2)
+    assert draw_forbidden(table, [("a", "b", "c")], 0) == []
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -50,7 +59,7 @@ def test_a_cell_counts_side_effects_as_the_definition_does(name, monkeypatch):
 
     monkeypatch.setattr(METHODS[name], "evaluate", evaluate)
     (row,) = hide(SMALL, 8, 3, 0, name)
-    secrets = choose(symbol_table(ROWS), 8, 3, (2, 3, 4))
+    secrets = choose_patterns(symbol_table(ROWS), 8, 3, (2, 3, 4))
     lost, ghosts = pattern_hiding.side_effects(secrets, seen["rows"], ROWS, 8, 5)
     assert (row["lost"], row["ghosts"], row["hidden"]) == (len(lost), len(ghosts), len(secrets))
     assert row["seconds"] >= 0
@@ -107,14 +116,14 @@ def results(better):
 
 
 def test_claims_agree_where_permutation_wins():
-    found = claims(results(better=True))
+    found = judge(STATEMENTS, results(better=True))
     assert len(found) == 8
     assert all(claim.agrees for claim in found)
     assert "10 side effects beside 20 of SBSH, +50% fewer" in found[0].measured
 
 
 def test_claims_say_why_where_it_does_not():
-    found = claims(results(better=False))
+    found = judge(STATEMENTS, results(better=False))
     assert not any(claim.agrees for claim in found)
     assert all(claim.why for claim in found)
 

@@ -12,15 +12,18 @@ from oracles import trajectories as oracle
 from sequester.data.sequences import Sequences
 from sequester.reproduce import pensa_2008
 from sequester.reproduce.pensa_2008 import (
+    AS_PRINTED,
     METHODS,
-    Source,
+    PRUNED,
+    STRICT,
+    RegionSource,
+    claims,
+    count_short,
     made_trips,
     shape,
-    short_of,
     similarities,
     sources_of,
 )
-from sequester.reproduce.pensa_2008_claims import AS_PRINTED, PRUNED, STRICT, claims
 
 MOST = 50_000
 
@@ -85,7 +88,9 @@ def check_shapes(tables):
 def made():
     load = partial(made_trips, 1_500)
     thresholds = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1)
-    return grid(Source(name="trips", about="", load=load, thresholds=thresholds, ks=(10, 20, 50, 100, 200)))
+    return grid(
+        RegionSource(name="trips", about="", load=load, thresholds=thresholds, ks=(10, 20, 50, 100, 200))
+    )
 
 
 def test_six_densities_of_made_trips_have_the_shapes_of_the_paper(made):
@@ -107,11 +112,11 @@ def test_short_sequences_are_those_of_the_definition():
     for k in (1, 2, 3, 4):
         counted = {row: oracle.person_support(row, list(enumerate(rows))) for row in rows if row}
         short = {row for row, support in counted.items() if support < k}
-        assert short_of(Sequences.from_rows(rows), k) == (len(short), sum(row in short for row in rows))
+        assert count_short(Sequences.from_rows(rows), k) == (len(short), sum(row in short for row in rows))
 
 
 def test_a_k_that_releases_nothing_has_no_row(monkeypatch):
-    source = Source(name="trips", about="", load=partial(made_trips, 30), thresholds=(0.2,), ks=(2,))
+    source = RegionSource(name="trips", about="", load=partial(made_trips, 30), thresholds=(0.2,), ks=(2,))
     assert similarities(source, 0.2, 31, STRICT, MOST) == []
     assert similarities(source, 0.2, 30, PRUNED, MOST) == []
     (row, _) = similarities(source, 0.2, 2, STRICT, 1)  # more patterns than may be held

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -11,10 +13,9 @@ from sequester import reproduce as package
 from sequester.errors import InputError, ParameterError
 from sequester.reproduce import Paper
 from sequester.reproduce import reproduce as module
-from sequester.reproduce.drawings import points_of, svg_of
-from sequester.reproduce.grid import Grid
 from sequester.reproduce.plan import Cell, Claim, Drawing, Plan
-from sequester.reproduce.reproduce import reproduce
+from sequester.reproduce.report import draw_svg, select_points
+from sequester.reproduce.reproduce import Grid, reproduce
 
 DRAWING = Drawing(
     name="figure-1",
@@ -143,6 +144,16 @@ def test_results_of_other_experiments_are_not_taken(tmp_path, paper, monkeypatch
     assert grid.runs == [1, 1]
 
 
+@pytest.mark.parametrize("name", package.PAPERS)
+def test_code_that_only_draws_and_judges_is_not_in_the_digest(name):
+    path = Path(package.__file__).with_name(f"{name.replace('-', '_')}.py")
+    measuring, marker, _ = path.read_text(encoding="utf-8").partition(module.FIGURES_AND_CLAIMS)
+    apart = path.with_name(f"{path.stem}_claims.py").exists()
+    assert bool(marker) != apart
+    assert "Drawing(" not in measuring
+    assert module.experiments_digest(package.find_paper(name)) == sha256(measuring.encode()).hexdigest()
+
+
 def test_a_quick_run_is_a_part_of_the_whole_one(tmp_path, paper):
     grid = Counting([1, 2, 3])
     paper(grid.plan)
@@ -154,12 +165,12 @@ def test_a_quick_run_is_a_part_of_the_whole_one(tmp_path, paper):
 def test_folders_of_others_are_refused(tmp_path, paper):
     paper(Counting([1]).plan)
     (tmp_path / "letters.txt").write_text("mine")
-    with pytest.raises(InputError, match="has no results of euclid-300; name another folder"):
+    with pytest.raises(InputError, match="has no results of euclid-300"):
         reproduce("euclid-300", out=tmp_path)
     (tmp_path / module.ABOUT).write_text("[]")
     with pytest.raises(InputError, match="has no results of euclid-300"):
         reproduce("euclid-300", out=tmp_path)
-    with pytest.raises(InputError, match="nowhere is no folder"):
+    with pytest.raises(InputError, match=r"--data must be a folder, got .*nowhere"):
         reproduce("euclid-300", out=tmp_path / "out", data=tmp_path / "nowhere")
     with pytest.raises(InputError, match="PAPER must be one of"):
         reproduce("nobody-1999", out=tmp_path / "out")
@@ -171,16 +182,16 @@ def test_points_are_those_of_the_drawing(log):
     table = pl.DataFrame({"x": [1, 2, 1], "y": [1.0, None, 3.0], "kind": ["a", "a", None], "part": "<p>"})
     both = {"table": "t", "title": "t", "x": "x", "y": "y", "x_title": "x", "y_title": "y", "name": "n"}
     drawing = Drawing(**both, where={"kind": "a"}, panel="part", log_x=log, log_y=log)
-    assert points_of(drawing, {"t": table}).rows() == [(1, 1.0, "<p>")]
-    assert points_of(Drawing(**both, where={"kind": None}), {"t": table}).rows() == [(1, 3.0)]
-    assert points_of(Drawing(**both, series="no such column"), {"t": table}).is_empty()
-    assert svg_of(drawing, points_of(drawing, {"t": table})).startswith("<svg")
+    assert select_points(drawing, {"t": table}).rows() == [(1, 1.0, "<p>")]
+    assert select_points(Drawing(**both, where={"kind": None}), {"t": table}).rows() == [(1, 3.0)]
+    assert select_points(Drawing(**both, series="no such column"), {"t": table}).is_empty()
+    assert draw_svg(drawing, select_points(drawing, {"t": table})).startswith("<svg")
 
 
 def test_rows_that_fall_together_are_one_point_at_their_mean():
     table = pl.DataFrame({"x": [2, 1, 2], "y": [1.0, 5.0, 4.0], "kind": ["a", "a", "a"]})
     drawing = Drawing(name="n", title="t", table="t", x="x", y="y", x_title="x", y_title="y", series="kind")
-    assert points_of(drawing, {"t": table}).rows() == [(2, 2.5, "a"), (1, 5.0, "a")]
+    assert select_points(drawing, {"t": table}).rows() == [(2, 2.5, "a"), (1, 5.0, "a")]
 
 
 def test_words_and_panels_are_drawn_as_they_come():
@@ -188,7 +199,7 @@ def test_words_and_panels_are_drawn_as_they_come():
     drawing = Drawing(
         name="n", title="t", table="t", x="w", y="y", x_title="w", y_title="y", series="p", panel="p"
     )
-    svg = svg_of(drawing, points_of(drawing, {"t": table}))
+    svg = draw_svg(drawing, select_points(drawing, {"t": table}))
     assert svg.index(">9<") < svg.index(">10<") < svg.index(">all<")
     assert svg.index(">b<") < svg.index(">a<")
 
@@ -196,5 +207,5 @@ def test_words_and_panels_are_drawn_as_they_come():
 def test_few_whole_numbers_are_marked_once_each():
     table = pl.DataFrame({"x": [2, 3, 4], "y": [0.1, 0.2, 0.3]})
     drawing = Drawing(name="n", title="t", table="t", x="x", y="y", x_title="x", y_title="y")
-    svg = svg_of(drawing, points_of(drawing, {"t": table}))
+    svg = draw_svg(drawing, select_points(drawing, {"t": table}))
     assert [svg.count(f">{number}<") for number in (2, 3, 4)] == [1, 1, 1]

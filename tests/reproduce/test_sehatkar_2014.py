@@ -12,8 +12,7 @@ from sequester.datasets import desynpuf, hospital, quest
 from sequester.errors import InputError, UnattainableError
 from sequester.reproduce import find_paper, sehatkar_2014
 from sequester.reproduce.sehatkar_2014 import CLASSES, LEVELS, Source, claims_table, made_table, measure
-from sequester.reproduce.sehatkar_2014_claims import claims
-from sequester.reproduce.sehatkar_2014_drawings import CMS, DRAWINGS, SYN_1000, SYN_10000
+from sequester.reproduce.sehatkar_2014_claims import CMS, DRAWINGS, SYN_1000, SYN_10000, claims
 
 
 @pytest.mark.parametrize("shape", quest.TABLE_6_5)
@@ -165,5 +164,5 @@ def test_no_shape_of_both_sizes_is_no_agreement():
 def test_loaded_sets_do_not_pile_up():
     loads = [partial(sehatkar_2014.hospital_table, 20, number) for number in range(4)]
     for load in loads:
-        sehatkar_2014._kept(load)()
+        sehatkar_2014._loaded(load)
     assert sehatkar_2014._loaded.cache_info().currsize <= 2

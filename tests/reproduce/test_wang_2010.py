@@ -14,8 +14,8 @@ from sequester.errors import SequesterWarning
 from sequester.methods.reposition.comparators import MergeSnapshots, SuppressOnly
 from sequester.methods.reposition.reposition import Reposition
 from sequester.reproduce import find_paper, wang_2010
-from sequester.reproduce.wang_2010 import Source, hong_kong, houston, made_days, moves
-from sequester.reproduce.wang_2010_claims import WHOLE, claims
+from sequester.reproduce.plan import Source, judge
+from sequester.reproduce.wang_2010 import STATEMENTS, WHOLE, hong_kong, houston, made_days, moves
 
 
 def test_the_plan_names_its_data_and_every_method():
@@ -31,14 +31,14 @@ def test_the_plan_names_its_data_and_every_method():
 
 @pytest.fixture(scope="module")
 def few():
-    return Source("few", "records", cache(partial(made_days, 600)))
+    return Source(name="few", about="records", load=cache(partial(made_days, 600)))
 
 
 def test_what_cannot_be_avoided_bounds_what_is_suppressed(few):
     for level in (2, 5):
-        (alone,) = moves(few, level, "quadratic", 1)
-        (window,) = moves(few, level, "quadratic", 4)
-        (whole,) = moves(few, level, "quadratic", wang_2010.WHOLE)
+        (alone,) = moves(few, level, "quadratic", "1")
+        (window,) = moves(few, level, "quadratic", "4")
+        (whole,) = moves(few, level, "quadratic", WHOLE)
         assert alone["unavoidable"] <= whole["suppressed"] <= window["suppressed"] <= alone["suppressed"]
         assert whole["snapshots_in_window"] == 90
         assert window["loss_per_record"] <= alone["loss_per_record"]
@@ -54,8 +54,8 @@ def test_raw_snapshots_are_counted_by_the_definition(few):
 
 
 def test_what_cannot_be_kept_has_no_queries(few):
-    assert wang_2010.queries(few, SuppressOnly(l=11, then="none")) == []
-    assert [row["length"] for row in wang_2010.queries(few, Reposition(l=2))] == [1, 2, 3, 5, 7, 14]
+    assert wang_2010.queries(few, 11, "suppress-only") == []
+    assert [row["length"] for row in wang_2010.queries(few, 2, "reposition, anatomy")] == [1, 2, 3, 5, 7, 14]
     assert sum(row["share_of_moved"] for row in wang_2010.distances(few, 3)) == pytest.approx(1)
 
 
@@ -147,7 +147,7 @@ def tables_of(*, good):
 
 @pytest.mark.parametrize("good", [True, False])
 def test_statements_follow_the_tables(good):
-    found = claims(tables_of(good=good))
+    found = judge(STATEMENTS, tables_of(good=good))
     assert len(found) == 8
     assert {claim.agrees for claim in found} == {good}
     assert all(bool(claim.why) != good for claim in found)

@@ -7,7 +7,7 @@ from functools import cache
 
 import polars as pl
 
-from sequester.data.place import GridRegions, Place
+from sequester.data.places import GridRegions, Place
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.errors import SequesterWarning

@@ -26,8 +26,8 @@ from sequester.utility import (
     ValueDivergence,
     draw_queries,
 )
-from sequester.utility.window_query import RecordView
-from sequester.utility.window_query import draw_queries as draw_window_queries
+from sequester.utility.window_queries import RecordView
+from sequester.utility.window_queries import draw_queries as draw_window_queries
 from utility.cases import TREES, sequences, table
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import polars as pl
 
-from sequester.release.event_log import LogFormat, misfit, write_log
+from sequester.release.files import LogFormat, unsupported_reason, write_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -114,7 +114,7 @@ class Copy:
         )
         frame.write_csv(self.path(f"{name}.csv"), line_terminator="\n", quote_style="necessary")
         for form in get_args(LogFormat):
-            if (log := self.path(f"events.{form}")).exists() and misfit(frame, form) is None:
+            if (log := self.path(f"events.{form}")).exists() and unsupported_reason(frame, form) is None:
                 log.write_bytes(write_log(frame, form))
 
     def trees(self) -> dict[str, Path]:

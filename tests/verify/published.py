@@ -10,7 +10,7 @@ import polars as pl
 
 import sequester as sq
 from bundle.samples import Pages
-from sequester.data.place import GridRegions, Place
+from sequester.data.places import GridRegions, Place
 from sequester.data.schema import Sensitive
 from sequester.errors import SequesterWarning
 from sequester.testing import record_table, symbol_table

@@ -16,7 +16,7 @@ from sequester.errors import InputError, SequesterWarning
 from sequester.io.spmf import write_spmf
 from sequester.io.xes import ACTIVITY, CASE, read_xes
 from sequester.io.xes_write import write_xes
-from sequester.release.event_log import expected_log, misfit, read_log, write_log
+from sequester.release.files import expected_log, read_log, unsupported_reason, write_log
 from sequester.verify import verify
 from verify.doctoring import rehash
 
@@ -136,10 +136,10 @@ def test_what_does_not_fit_is_not_written_and_said(tmp_path):
 
 def test_what_fits_where():
     frame = pl.DataFrame({"person": ["a"], "order": [1], "ZIP": ["1*"], "Disease": ["HIV"]})
-    assert misfit(frame, "xes") is None
-    assert misfit(frame, "spmf") == "SPMF has one attribute per event, the release has 2"
-    assert misfit(frame.clear(), "xes") == "it would have no persons"
-    assert misfit(frame.drop("person"), "xes") == "it would have no persons"
+    assert unsupported_reason(frame, "xes") is None
+    assert unsupported_reason(frame, "spmf") == "SPMF has one attribute per event, the release has 2"
+    assert unsupported_reason(frame.clear(), "xes") == "it would have no persons"
+    assert unsupported_reason(frame.drop("person"), "xes") == "it would have no persons"
     columns = expected_log(frame, "xes").to_dicts()
     assert columns == [{CASE: "a", ACTIVITY: "1*", "ZIP": "1*", "Disease": "HIV"}]
 

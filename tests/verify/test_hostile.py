@@ -13,7 +13,7 @@ import pytest
 from bundle.samples import Pages, frame_of, release_of
 from sequester.bundle import open_release, write
 from sequester.errors import InputError
-from sequester.io.trial import trial
+from sequester.io.parquet import try_decode
 from sequester.privacy import MODELS
 from sequester.verify import verify
 from sequester.verify.files import LARGEST_CERTIFICATE
@@ -156,7 +156,7 @@ def test_a_trial_ends_where_memory_ends(tmp_path):
     rows.head(1).write_parquet(tmp_path / "small.parquet")
     assert (tmp_path / "bomb.parquet").stat().st_size < 1_000_000
     paths = [tmp_path / "small.parquet", tmp_path / "bomb.parquet"]
-    with trial(paths, "Parquet", most_memory=5 * 2**28) as answers:
+    with try_decode(paths, "Parquet", most_memory=5 * 2**28) as answers:
         small, bomb = answers()
     assert small is None
     assert bomb is not None

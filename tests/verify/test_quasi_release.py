@@ -18,9 +18,9 @@ from sequester.errors import InputError, InternalError
 from sequester.hierarchies import Hierarchy
 from sequester.privacy import KCPPrivacy
 from sequester.release.assemble import assemble
+from sequester.release.certificate import released_schema
 from sequester.release.outcome import Outcome
 from sequester.release.randomness import Randomness
-from sequester.release.roles import released_schema
 from sequester.verify import verify
 from verify.doctoring import edit_certificate, rehash, replace_table
 

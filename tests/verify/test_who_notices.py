@@ -14,7 +14,7 @@ import pytest
 
 from sequester.errors import InputError
 from sequester.privacy.model import RecordModel
-from sequester.verify.claim import claimed_model, rebuild
+from sequester.verify.claim import claimed_model, rebuild_table
 from sequester.verify.contents import read_contents
 from sequester.verify.files import read_certificate
 from verify.doctoring import edit_certificate, rehash
@@ -81,7 +81,7 @@ def certify(folder):
     verdict = (
         model.check_tables(contents.tables)
         if isinstance(model, RecordModel)
-        else model.check(rebuild(contents.frame, certificate, contents.hierarchies))
+        else model.check(rebuild_table(contents.frame, certificate, contents.hierarchies))
     )
     edit_certificate(folder, lambda document: document["verdict"].update(achieved=dict(verdict.achieved)))
 

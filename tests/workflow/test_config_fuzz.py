@@ -9,13 +9,18 @@ from hypothesis import strategies as st
 from sequester.errors import InputError
 from sequester.methods import METHODS
 from sequester.workflow.config import Config
-from sequester.workflow.hierarchy_settings import KINDS, File, Intervals, Mask, Quantiles, Tree
 from sequester.workflow.settings import (
+    KINDS,
     DataSettings,
+    File,
+    Intervals,
+    Mask,
+    Quantiles,
     QuasiSettings,
     ReleaseSettings,
     SensitiveSettings,
     SymbolSettings,
+    Tree,
 )
 
 scalars = st.one_of(

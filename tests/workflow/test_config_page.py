@@ -8,20 +8,18 @@ from pathlib import Path
 import pytest
 
 from sequester.workflow.config import Config
-from sequester.workflow.place_settings import (
+from sequester.workflow.settings import (
+    DataSettings,
     DensitySettings,
     GridSettings,
     H3Settings,
     PlaceSettings,
-    TripSettings,
-)
-from sequester.workflow.settings import (
-    DataSettings,
     ProtectSettings,
     QuasiSettings,
     ReleaseSettings,
     SensitiveSettings,
     SymbolSettings,
+    TripSettings,
 )
 
 PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sequester.errors import InputError
 from sequester.io import read_frame
 from sequester.io.xes import ACTIVITY, CASE, TIME
-from sequester.workflow.conversion.event_log import Roles
 from sequester.workflow.convert import Source, convert
+from sequester.workflow.convert_formats import Roles
 
 TABLES = ("csv", "tsv.gz", "parquet", "arrow")
 LOGS = ("xes.gz", *TABLES)
@@ -26,8 +26,7 @@ few = settings(max_examples=max(settings().max_examples // 20, 5))
 
 @pytest.fixture(autouse=True)
 def _no_trials(monkeypatch):
-    for module in ("arrow", "parquet"):
-        monkeypatch.setattr(f"sequester.io.{module}.refuse_unreadable", lambda *_: None)
+    monkeypatch.setattr("sequester.io.parquet.refuse_unreadable", lambda *_: None)
 
 
 def through(folder, frame, *endings, **roles):

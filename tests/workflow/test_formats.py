@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from sequester.io import read_frame
-from sequester.io.arrow import write_arrow
+from sequester.io.csv import write_csv
+from sequester.io.parquet import write_arrow
 from sequester.io.spmf import read_spmf
-from sequester.io.write import write_csv
 from sequester.io.xes import ACTIVITY, CASE, TIME
 from sequester.io.xes_write import write_xes
 from sequester.verify import verify

@@ -16,7 +16,7 @@ from sequester.datasets import DATASETS, make
 from sequester.errors import InputError, SequesterWarning
 from sequester.methods import METHODS
 from sequester.workflow.config import Config
-from sequester.workflow.draft.column import SAMPLE
+from sequester.workflow.draft.columns import SAMPLE
 from sequester.workflow.init import init
 
 CLICKS = "user,at,page\na,2024-05-14T07:41:20,news\na,2024-05-14T07:41:32,tech\nb,2024-05-14T14:50:30,news\n"

@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 
 import sequester as sq
 from oracles import halt
-from sequester.attacks import knowledge
+from sequester.attacks import exposure
 from sequester.datasets.papers import paper
 from sequester.errors import InputError, ParameterError
+from sequester.workflow import inspect_measures
 from sequester.workflow.inspect import inspect_config
-from sequester.workflow.inspection import channels
-from sequester.workflow.inspection.frequent import Frequent
-from sequester.workflow.inspection.shape import Spread
+from sequester.workflow.inspect_measures import FrequentPatterns, Spread
 
 FLAT = sq.Hierarchy.flat()
 
@@ -125,7 +124,7 @@ def test_nothing_is_wrong_is_said_too():
 def test_page_stands_alone_and_stays_in_the_house(visits):
     page = sq.inspect(visits).to_html()
     assert page.lstrip().startswith("<!doctype html>")
-    assert "Keep this page in the house" in page
+    assert "Internal: do not share this page" in page
     assert page.count('<svg role="img"') == 6
     assert not re.search(r"<script|https?://(?!www\.w3\.org)", page)
     assert "How sure somebody can become of a protected value" in page
@@ -149,11 +148,11 @@ def test_notebook_shows_the_shares_and_the_plots(visits):
 
 
 def test_drawn_shares_say_so(monkeypatch):
-    monkeypatch.setattr(knowledge, "EXACT", 3)
+    monkeypatch.setattr(exposure, "EXACT", 3)
     found = sq.inspect(clicks("ab", "ab", "ba"))
     assert "drawn" not in repr(found)
     rows = ["ab", "ab", "ba", "abc", "c"] * 4
-    exposures = knowledge.expose(clicks(*rows), exact=5, targets=6)
+    exposures = exposure.expose(clicks(*rows), exact=5, targets=6)
     from dataclasses import replace
 
     text = " ".join(repr(replace(found, shape=replace(found.shape, persons=20), exposures=exposures)).split())
@@ -163,9 +162,9 @@ def test_drawn_shares_say_so(monkeypatch):
 
 
 def test_cut_persons_are_counted_aloud(monkeypatch):
-    from sequester.attacks import search
+    from sequester.attacks import exposure_search
 
-    monkeypatch.setattr(search, "MOST_COMBINATIONS", 1)
+    monkeypatch.setattr(exposure_search, "MOST_COMBINATIONS", 1)
     text = " ".join(repr(sq.inspect(clicks("abc", "ca", "cb", "ba"))).split())
     assert "too many items to combine all of them: only the rarest were combined" in text
 
@@ -174,7 +173,7 @@ def test_same_seed_same_answer_other_seed_other_targets():
     table = clicks(
         *([label] * (1 + place % 2) for place, label in enumerate(map(str, range(60)))), *["x"] * 60
     )
-    one, again, other = (knowledge.expose(table, exact=9, targets=9, seed=seed) for seed in ("x", "x", "y"))
+    one, again, other = (exposure.expose(table, exact=9, targets=9, seed=seed) for seed in ("x", "x", "y"))
     assert one == again
     assert one != other
 
@@ -197,10 +196,10 @@ def test_no_pattern_is_an_answer():
 
 
 def test_patterns_that_are_too_many_are_made_fewer(monkeypatch):
-    from sequester.workflow.inspection import frequent
+    from sequester.workflow import inspect_measures
 
-    monkeypatch.setattr(frequent, "_MOST", 5)
-    found = Frequent.of(clicks(*["abcd"] * 4, *["ab"] * 4))
+    monkeypatch.setattr(inspect_measures, "_MOST", 5)
+    found = FrequentPatterns.of(clicks(*["abcd"] * 4, *["ab"] * 4))
     assert (found.min_support, found.total) == (8, 1)
 
 
@@ -218,9 +217,9 @@ def test_a_support_that_is_given_is_kept():
 
 
 def test_too_many_patterns_at_a_given_support_are_refused(monkeypatch):
-    from sequester.workflow.inspection import frequent
+    from sequester.workflow import inspect_measures
 
-    monkeypatch.setattr(frequent, "_MOST", 5)
+    monkeypatch.setattr(inspect_measures, "_MOST", 5)
     with pytest.raises(ParameterError, match="more than 5 patterns have at least 2 supporters"):
         sq.inspect(clicks("abcd", "abcd"), patterns=True, min_support=2)
 
@@ -331,7 +330,7 @@ def test_minimal_channels_are_counted_by_length():
 
 def test_channels_are_counted_as_far_as_there_is_not_too_much(visits, monkeypatch):
     assert len(sq.inspect(visits).channels.counts) == 3
-    monkeypatch.setattr(channels, "AFFORDABLE", 0)
+    monkeypatch.setattr(inspect_measures, "AFFORDABLE", 0)
     found = sq.inspect(visits)
     assert found.channels.counts == ()
     assert "too much to count" in repr(found)

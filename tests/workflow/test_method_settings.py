@@ -10,9 +10,10 @@ import pytest
 from sequester.errors import InputError, ParameterError
 from sequester.methods import METHODS
 from sequester.methods.method import Method
-from sequester.workflow.config_schema import config_schema
-from sequester.workflow.method_settings import build_method, parameter_files
-from sequester.workflow.parameters import in_words, parameters_of
+from sequester.workflow import method_settings
+from sequester.workflow.config import config_schema
+from sequester.workflow.method_settings import build_method, parameter_files, read_lists
+from sequester.workflow.parameters import describe_type, parameters_of
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def test_parameters_are_listed_with_their_defaults():
     ],
 )
 def test_types_are_said_in_words(annotation, words):
-    assert in_words(annotation) == words
+    assert describe_type(annotation) == words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +161,7 @@ def test_tables_become_values_of_their_class(wand):
     with pytest.raises(InputError) as refused:
         build_method({**table, "spell": [{"words": 1}]})
     assert refused.value.lines == ("method.spell[0].words must be a list of texts, got 1",)
-    assert in_words(tuple[Spell, ...]) == "a list of tables"
+    assert describe_type(tuple[Spell, ...]) == "a list of tables"
     with pytest.raises(InputError) as refused:
         build_method({**table, "spell": [{"times": 1, "word": ["hex"]}]})
     assert refused.value.lines == (
@@ -172,3 +173,31 @@ def test_tables_become_values_of_their_class(wand):
 def test_what_would_give_the_hidden_away_is_not_published(wand):
     assert Wand(k=3).unpublished() == {"patterns"}
     assert Magic(k=3).unpublished() == frozenset()
+
+
+def test_lists_are_read_line_by_line(tmp_path):
+    path = tmp_path / "patterns.jsonl"
+    path.write_bytes('\ufeff["a", "b"]\r\n\n  ["ü\u2028x"]\n[]'.encode())
+    assert read_lists(path) == (("a", "b"), ("ü\u2028x",), ())
+
+
+@pytest.mark.parametrize("line", ["a, b", '"ab"', '["a", 1]', "{}", "[" * 100_000, '["' + "x" * 100])
+def test_any_other_line_is_refused_by_its_number(tmp_path, line):
+    path = tmp_path / "patterns.jsonl"
+    path.write_text(f'["a"]\n{line}\n')
+    with pytest.raises(InputError) as refused:
+        read_lists(path)
+    assert refused.value.lines[0].startswith("patterns.jsonl: line 2 must be a JSON list of texts")
+    assert len(refused.value.lines[0]) < 150
+
+
+def test_what_cannot_be_read_is_said(tmp_path, monkeypatch):
+    with pytest.raises(InputError, match=r"cannot read .*none\.jsonl: No such file"):
+        read_lists(tmp_path / "none.jsonl")
+    path = tmp_path / "latin.jsonl"
+    path.write_bytes(b'["\xfc"]')
+    with pytest.raises(InputError, match=r"is not UTF-8 text \(byte 3\)"):
+        read_lists(path)
+    monkeypatch.setattr(method_settings, "_LARGEST", 3)
+    with pytest.raises(InputError, match="is no file of lists"):
+        read_lists(path)

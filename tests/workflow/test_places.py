@@ -10,9 +10,7 @@ import pytest
 from sequester.datasets import trips
 from sequester.errors import InputError, UnattainableError
 from sequester.workflow.config import Config
-from sequester.workflow.hierarchy_build import build_hierarchy
-from sequester.workflow.hierarchy_show import show_hierarchy
-from sequester.workflow.lint import lint_hierarchies
+from sequester.workflow.hierarchy import build_hierarchy, lint_hierarchies, show_hierarchy
 from sequester.workflow.protect import protect
 from sequester.workflow.verify import verify_release
 

@@ -1,4 +1,4 @@
-"""A release is judged before it is written: what adversaries achieve, and why data was changed."""
+"""A release is audited before it is written: what adversaries achieve, and why data was changed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from sequester.errors import UnattainableError
-from sequester.workflow import judgement
+from sequester.workflow import audit
 from sequester.workflow.attack import attack
+from sequester.workflow.dry_run import dry_run
 from sequester.workflow.protect import protect
 
 TOML = """
@@ -45,15 +46,15 @@ def test_attacks_reasons_and_timings_are_in_the_internal_report(config):
     phases = []
     done = protect(config, progress=lambda _, phase: phases.append(phase))
     found = document(done)
-    assert [risk.to_json() for risk in done.judged.risks] == found["attacks"]
+    assert [risk.to_json() for risk in done.audit.risks] == found["attacks"]
     assert any(risk["bound"] is not None for risk in found["attacks"])
-    assert found["explanation"] == json.loads(json.dumps(done.judged.explanation.to_json()))
+    assert found["explanation"] == json.loads(json.dumps(done.audit.explanation.to_json()))
     assert found["explanation"]["reasons"]
     assert {"reading", "attacking", "explaining"} <= {each["name"] for each in found["timings"]["phases"]}
     assert found["timings"]["peak_bytes"] > 10_000_000
     assert "attacking" in phases
     page = (done.written.internal / "report.html").read_text()
-    for words in ("Risk before and after", "What was changed, and why", "How long it took"):
+    for words in ("Re-identification risk", "What was changed, and why", "How long it took"):
         assert words in page
     assert done.to_json()["attacks"]["tried"] == len(found["attacks"])
 
@@ -74,7 +75,7 @@ def test_a_quick_run_has_neither_and_says_so(config):
     assert "Attacks and reasons were left out" in (done.written.internal / "report.html").read_text()
 
 
-def test_what_is_released_is_the_same_whether_it_was_judged_or_not(config, tmp_path):
+def test_what_is_released_is_the_same_whether_it_was_audited_or_not(config, tmp_path):
     contents = []
     for quick in (True, False):
         out = tmp_path / f"quick-{quick}"
@@ -89,7 +90,7 @@ def test_a_release_that_an_adversary_beats_is_not_written(config, monkeypatch):
     def beaten(*args, **options):
         return [replace(risk, bound=risk.value / 2) for risk in attack(*args, **options) if risk.value]
 
-    monkeypatch.setattr(judgement, "attack", beaten)
+    monkeypatch.setattr(audit, "attack", beaten)
     with pytest.raises(UnattainableError, match="an attack achieved more than SequenceKAnonymity promises"):
         protect(config)
     assert not (config.parent / "out").exists()
@@ -98,9 +99,34 @@ def test_a_release_that_an_adversary_beats_is_not_written(config, monkeypatch):
 def test_where_nobody_can_attack_the_report_says_why(config, monkeypatch):
     def nobody(*args, **options):
         msg = "there is nobody in it to look for"
-        raise judgement.InputError(msg)
+        raise audit.InputError(msg)
 
-    monkeypatch.setattr(judgement, "attack", nobody)
+    monkeypatch.setattr(audit, "attack", nobody)
     done = protect(config)
     page = (done.written.internal / "report.html").read_text()
     assert "No attack was tried: there is nobody in it to look for" in page
+
+
+TIES_TOML = """
+[data]
+path = "d.csv"
+person = "u"
+order = "t"
+symbol = { column = "s" }
+[method]
+name = "p2ka"
+k = 2
+[release]
+path = "out"
+"""
+
+
+@pytest.mark.parametrize("job", [protect, dry_run])
+def test_ties_are_told(tmp_path, job):
+    (tmp_path / "d.csv").write_text("u,t,s\n1,1,a\n1,1,b\n2,1,a\n2,1,b\n")
+    (tmp_path / "release.toml").write_text(TIES_TOML)
+    told = []
+    done = job(tmp_path / "release.toml", warn=told.append)
+    line = "column 't': events of a person at the same time stay in file order (4 rows: 1, 2, 3, 4)"
+    assert line in told
+    assert line in done.to_json()["warnings"]

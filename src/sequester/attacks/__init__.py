@@ -1,21 +1,16 @@
-"""What somebody who knows a little could do: adversaries, simulated on data."""
+"""Adversaries, simulated on data: re-identification, inference and what a promise leaves open."""
 
 from sequester.attacks.attack import attack_tables
-from sequester.attacks.destination import Destination
-from sequester.attacks.exposure import Confidence, Exposure, Pattern
-from sequester.attacks.hidden_patterns import OrderGuess, Suspicion
-from sequester.attacks.hold_out import hold_out
-from sequester.attacks.inference import Inference
-from sequester.attacks.intersection import Intersection
-from sequester.attacks.knowledge import expose
+from sequester.attacks.context import hold_out
+from sequester.attacks.exposure import Confidence, Exposure, Pattern, expose
+from sequester.attacks.inference import Inference, Presence
 from sequester.attacks.linkage import Linkage
 from sequester.attacks.minimality import Minimality
-from sequester.attacks.positions import PositionGuess
-from sequester.attacks.presence import Presence
-from sequester.attacks.recognition import Recognition
-from sequester.attacks.risk import Risk
-from sequester.attacks.share import Share
-from sequester.attacks.snapshot_guess import ArrivalGuess, SnapshotGuess
+from sequester.attacks.mutual_information import PositionGuess
+from sequester.attacks.pattern_hiding import OrderGuess, Recognition, Suspicion
+from sequester.attacks.risk import Proportion, Risk
+from sequester.attacks.sequence_k_anonymity import Destination
+from sequester.attacks.snapshot_attacks import ArrivalGuess, Intersection, SnapshotGuess
 
 __all__ = [
     "ArrivalGuess",
@@ -30,9 +25,9 @@ __all__ = [
     "Pattern",
     "PositionGuess",
     "Presence",
+    "Proportion",
     "Recognition",
     "Risk",
-    "Share",
     "SnapshotGuess",
     "Suspicion",
     "attack_tables",

@@ -1,4 +1,4 @@
-"""Attack a release in every way that fits it."""
+"""Run all attacks that fit a release."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, get_args
 
+from sequester.attacks.background_knowledge import BEYOND, kinds_for
 from sequester.attacks.bounds import bound_of
-from sequester.attacks.given_back import given_back
-from sequester.attacks.inference import Inference, has_numbers
-from sequester.attacks.kept import coded_kept
+from sequester.attacks.context import TARGETS, AttackContext, coded_kept
+from sequester.attacks.inference import Inference, Presence, has_numbers, similar_values
 from sequester.attacks.linkage import Linkage, LinkageMeasure
-from sequester.attacks.pieces import BEYOND, kinds_for
-from sequester.attacks.presence import Presence
-from sequester.attacks.record_risks import singled_out
-from sequester.attacks.similar import similar_values
-from sequester.attacks.world import TARGETS, World
+from sequester.attacks.narrowing import refinement_risk
+from sequester.attacks.singling_out import singling_out_risks
 from sequester.datasets import SEED
 from sequester.engine import silent
 from sequester.errors import ParameterError
@@ -26,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sequester._typing import Codes
-    from sequester.attacks.adversary import Adversary
-    from sequester.attacks.pieces import PieceKind
+    from sequester.attacks.background_knowledge import KnowledgeKind
+    from sequester.attacks.linkage import Adversary
     from sequester.attacks.risk import Risk
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
@@ -48,17 +45,17 @@ def attack_tables(
     held_out: EventTable | None = None,
     owners: Codes | None = None,
     known: Sequence[int] = KNOWN,
-    kinds: Sequence[PieceKind] | None = None,
+    kinds: Sequence[KnowledgeKind] | None = None,
     groups: Mapping[str, str] | None = None,
     targets: int = TARGETS,
     seed: str = SEED,
     engine: Engine | None = None,
     progress: Progress = silent,
 ) -> list[Risk]:
-    """Let every adversary who fits the tables try; risks carry the bound that `model` claims for them.
+    """Run every attack that fits the tables; risks carry the bound that `model` claims for them.
 
     The control is the same adversary against persons who were `held_out`, or, where there are none, against
-    the release with its values dealt out anew. Where persons have trips, `owners` tells whose each released
+    the release with its values permuted. Where persons have trips, `owners` tells whose each released
     one is, so that persons are counted. `groups` leads from protected labels to groups of similar ones; by
     default they are what `similar_values` finds.
 
@@ -81,11 +78,13 @@ def attack_tables(
     """
     _check_known(known)
     groups = similar_values(original) if groups is None else groups
-    prepare = partial(World.of, owners=owners, targets=targets, seed=seed, groups=groups, engine=engine)
-    world = prepare(released, original, held_out=held_out)
+    prepare = partial(
+        AttackContext.of, owners=owners, targets=targets, seed=seed, groups=groups, engine=engine
+    )
+    context = prepare(released, original, held_out=held_out)
     exact = kinds is None
     kept = coded_kept(original) if kinds is None or any(kind in BEYOND for kind in kinds) else []
-    beyond = world
+    beyond = context
     if kept:
         # Apart, because persons who differ in kept columns only are one to all other adversaries.
         beyond = prepare(
@@ -98,22 +97,22 @@ def attack_tables(
     risks: list[Risk] = []
     for place, (kind, size) in enumerate(rounds):
         progress(place / len(rounds), f"attacking ({kind}, {size} known)")
-        where = beyond if kind in BEYOND else world
+        where = beyond if kind in BEYOND else context
         risks += [
             replace(adversary.judge(where), bound=bound_of(model, adversary))
             for adversary in _adversaries(where, kind, size, k=getattr(model, "k", FEW), groups=groups)
         ]
         where.forget()
-    if world.narrowing is not None:
-        risks.append(given_back(world, world.narrowing))
+    if context.narrowing is not None:
+        risks.append(refinement_risk(context, context.narrowing))
     if exact:
-        risks += singled_out(released, original, seed=seed)
+        risks += singling_out_risks(released, original, seed=seed)
     progress(1.0, "attacked")
     return risks
 
 
 def _check_known(known: object) -> None:
-    """Refuse anything but numbers of items; Python lets anything through."""
+    """Raise `ParameterError` for anything but numbers of items."""
     sizes = list(known) if isinstance(known, Iterable) and not isinstance(known, str) else [known]
     for size in sizes or ["none"]:
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
@@ -125,21 +124,21 @@ def _check_known(known: object) -> None:
 
 
 def _adversaries(
-    world: World, kind: PieceKind, known: int, *, k: int, groups: Mapping[str, str]
+    context: AttackContext, kind: KnowledgeKind, known: int, *, k: int, groups: Mapping[str, str]
 ) -> Iterator[Adversary]:
     for measure in get_args(LinkageMeasure):
         yield Linkage(kind=kind, known=known, measure=measure, k=k)
-    has_stars = any(ROOT in labels for labels in world.released.labels.values())
+    has_stars = any(ROOT in labels for labels in context.released.labels.values())
     if has_stars:
         yield Linkage(kind=kind, known=known, shown=True)
-    is_narrowed = kind not in BEYOND and world.narrowing is not None
+    is_narrowed = kind not in BEYOND and context.narrowing is not None
     if is_narrowed:
         for measure in NARROWED:
             yield Linkage(kind=kind, known=known, measure=measure, k=k, narrowed=True)
     yield Presence(kind=kind, known=known, measure="absence")
     yield Presence(kind=kind, known=known, measure="membership")
     # Where only one value is protected and it is known, there is none to find out.
-    if len(world.ground.names) > (kind == "protected"):
+    if len(context.ground.names) > (kind == "protected"):
         yield Inference(kind=kind, known=known, measure="confidence")
         yield Inference(kind=kind, known=known, measure="confidence", shown=True)
         yield Inference(kind=kind, known=known, measure="at_risk")
@@ -148,5 +147,5 @@ def _adversaries(
             yield Inference(kind=kind, known=known, measure="confidence", narrowed=True)
         if groups:
             yield Inference(kind=kind, known=known, measure="group", groups=groups)
-        if has_numbers(world):
+        if has_numbers(context):
             yield Inference(kind=kind, known=known, measure="close")

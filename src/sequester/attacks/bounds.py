@@ -1,4 +1,4 @@
-"""What a promise says about an adversary: the largest risk that it leaves, where it leaves any out.
+"""The largest risk that a promise leaves to an adversary.
 
 An adversary against whom nothing is promised has no bound. The derivations are beside each promise.
 """
@@ -16,7 +16,7 @@ from sequester.privacy.sequence_k import SequenceKAnonymity
 from sequester.privacy.shares import share_of
 
 if TYPE_CHECKING:
-    from sequester.attacks.adversary import Adversary
+    from sequester.attacks.linkage import Adversary
 
 _SPLITTING = ("sensitive", "protected", "kept", "released")
 """Kinds of knowledge that go beyond quasi-identifiers."""
@@ -24,7 +24,7 @@ _SPLITTING = ("sensitive", "protected", "kept", "released")
 
 @singledispatch
 def bound_of(model: object, adversary: Adversary) -> float | None:
-    """Give the largest risk that the promise `model` leaves to an adversary, or None.
+    """Return the largest risk that the promise `model` leaves to an adversary, or None.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def _(model: KCPrivacy, adversary: object) -> float | None:
 
 
 def _crowd_bound(adversary: Linkage, k: int) -> float | None:
-    """Give the bound where every crowd has at least `k` persons or nobody."""
+    """Return the bound where every candidate set has at least `k` persons or nobody."""
     if adversary.measure == "unique":
         return 0.0
     if adversary.measure == "below_k":

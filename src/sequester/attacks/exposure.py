@@ -1,18 +1,30 @@
-"""What somebody who knows a few items of a person finds, in shares and examples."""
+"""Exposure of the persons of a table: candidate sets and confidence, in the worst case over known items."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+
+from sequester.attacks.exposure_search import ItemKind, Items, Search, SearchRows
+from sequester.attacks.risk import Proportion
+from sequester.datasets import SEED
+from sequester.datasets.draws import generator
+from sequester.engine import LocalEngine, part, silent
+from sequester.errors import ParameterError
 
 if TYPE_CHECKING:
-    from sequester.attacks.items import Kind
-    from sequester.attacks.share import Share
+    from collections.abc import Callable, Sequence
+
+    from sequester._typing import Codes, Counts, Mask
+    from sequester.data.table import EventTable
+    from sequester.engine import Engine, Progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """Items that somebody could know, and the crowd that they leave; no person is named."""
+    """Items that an adversary could know, and the candidate set that they leave; no person is named."""
 
     items: tuple[str, ...]
     """Labels, in order where order counts."""
@@ -24,7 +36,7 @@ class Pattern:
     """The share of them who have it."""
 
     def to_json(self) -> dict[str, Any]:
-        """Give the part of the document that ``inspect --json`` prints."""
+        """Return the part of the document that ``inspect --json`` prints."""
         document: dict[str, Any] = {"items": list(self.items), "persons": self.persons}
         return document | ({"value": self.value, "confidence": self.confidence} if self.value else {})
 
@@ -39,15 +51,15 @@ class Confidence:
     """The largest share of all persons with one protected value: the confidence without any knowledge."""
     largest: float
     """The largest confidence in a value of a target's own."""
-    above_half: Share
+    above_half: Proportion
     """Of the persons with a protected value, those for whom it rises above one half."""
-    above_80: Share
+    above_80: Proportion
     """Of the persons with a protected value, those for whom it rises above 80 %."""
     worst: tuple[Pattern, ...]
     """Some of the items, exactly so many, that tell more than fewer do; the largest confidence first."""
 
     def to_json(self) -> dict[str, Any]:
-        """Give the part of the document that ``inspect --json`` prints."""
+        """Return the part of the document that ``inspect --json`` prints."""
         return {
             "targets": self.targets,
             "base_rate": self.base_rate,
@@ -64,25 +76,25 @@ class Exposure:
 
     known: int
     """How many items."""
-    kind: Kind
+    kind: ItemKind
     """Of which events."""
-    unique: Share
+    unique: Proportion
     """Persons of whom some such items fit nobody else."""
-    below_5: Share
+    below_5: Proportion
     """Persons of whom some such items fit fewer than 5 persons, themselves included."""
-    below_10: Share
+    below_10: Proportion
     """Persons of whom some such items fit fewer than 10 persons, themselves included."""
     confidence: Confidence | None
     """None where nobody has a protected value."""
     worst: tuple[Pattern, ...]
-    """Some of the items, exactly so many, that leave smaller crowds than fewer do; the smallest first."""
+    """Some sets of exactly so many items that leave fewer candidates than smaller sets do; fewest first."""
     targets: int
     """Persons who were looked at: everybody, or as many as were drawn."""
     cut: int
-    """Targets with so many items that only the rarest were combined, and who may be in smaller crowds yet."""
+    """Targets with so many items that only the rarest were combined, and who may be in smaller sets yet."""
 
     def to_json(self) -> dict[str, Any]:
-        """Give the part of the document that ``inspect --json`` prints."""
+        """Return the part of the document that ``inspect --json`` prints."""
         return {
             "known": self.known,
             "kind": self.kind,
@@ -94,3 +106,237 @@ class Exposure:
             "targets": self.targets,
             "cut": self.cut,
         }
+
+
+BOUNDS = (2, 5, 10)
+"""A crowd of fewer persons than these is small."""
+SURE = (0.5, 0.8)
+"""A confidence above these is high."""
+EXACT = 100_000
+"""Up to so many persons, everybody is a target."""
+TARGETS = 10_000
+"""Of more persons, so many are drawn as targets; their crowds are counted among everybody."""
+SHOWN = 5
+"""Patterns that are shown of each kind."""
+_SLACK = 1e-9
+
+
+def kinds_of(table: EventTable) -> tuple[ItemKind, ...]:
+    """Return the kinds of knowledge that a table allows; of one event where events have several items."""
+    return tuple(kind for kind in get_args(ItemKind) if kind != "event" or len(table.schema.quasi) > 1)
+
+
+def expose(
+    table: EventTable,
+    *,
+    known: int = 3,
+    kinds: Sequence[ItemKind] | None = None,
+    exact: int = EXACT,
+    targets: int = TARGETS,
+    seed: str = SEED,
+    engine: Engine | None = None,
+    progress: Progress = silent,
+) -> tuple[Exposure, ...]:
+    """Find what somebody who knows 1, 2, ... `known` items of a person can do, for every kind of knowledge.
+
+    Up to `exact` persons everybody is a target, and shares are exact. Of more persons `targets` are drawn by
+    the seed; what could be known of each is counted among everybody, and shares come with an interval. As
+    many persons with the rarest items and protected values are looked at beside them: they are in no share,
+    and in what is worst.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> frame = pl.DataFrame({"user": list("112233"), "n": [1, 2] * 3, "page": list("ababba")})
+    >>> table = EventTable(frame, Schema(person="user", order="n", symbol="page"))
+    >>> for each in expose(table, known=2):
+    ...     print(each.kind, each.known, round(each.unique.value, 2))
+    ordered 1 0.0
+    ordered 2 0.33
+    anywhere 1 0.0
+    anywhere 2 0.0
+    """
+    for name, value in (("known", known), ("exact", exact), ("targets", targets)):
+        if value < 1:
+            msg = f"{name} must be at least 1, got {value}"
+            raise ParameterError(msg)
+    kinds = kinds_of(table) if kinds is None else tuple(kinds)
+    items = Items.of(table)
+    persons = _draw(table.n_persons, exact, targets, seed)
+    others = _with_the_rarest(items, targets) if len(persons) < table.n_persons else None
+    engine = engine or LocalEngine()
+    found: list[Exposure] = []
+    for place, kind in enumerate(kinds):
+        within = part(progress, place / len(kinds), (place + 1) / len(kinds))
+        within(0.0, f"counting crowds ({kind})")
+        search = Search(SearchRows.of(items, kind), persons, known=known, bounds=BOUNDS, others=others)
+        for size in range(1, known + 1):
+            search.run(
+                size,
+                engine=engine,
+                progress=part(within, (size - 1) / known, size / known),
+                phase=f"counting crowds ({kind}, {size} of {known} items)",
+            )
+            is_drawn = len(persons) < table.n_persons
+            found.append(
+                _sum_up(search, items, kind, size, Proportion.drawn if is_drawn else Proportion.counted)
+            )
+    return tuple(found)
+
+
+def _draw(n_persons: int, exact: int, targets: int, seed: str) -> Counts:
+    if n_persons <= max(exact, targets):
+        return np.arange(n_persons)
+    return np.sort(generator("inspect", seed).choice(n_persons, targets, replace=False))
+
+
+def _with_the_rarest(items: Items, targets: int) -> Counts:
+    """List persons with the rarest items, and with the rarest protected values, at most about so many."""
+    found = []
+    for codes, offsets in ((items.codes, items.offsets), (items.values, items.value_offsets)):
+        often = np.bincount(codes)
+        order = np.argsort(often, kind="stable")
+        is_rare = np.zeros(len(often), np.bool_)
+        is_rare[order[np.cumsum(often[order]) <= targets // 2]] = True
+        before = np.concatenate([[0], np.cumsum(is_rare[codes])])
+        found.append(np.flatnonzero(np.diff(before[offsets])))
+    return np.unique(np.concatenate(found))
+
+
+def _sum_up(
+    search: Search, items: Items, kind: ItemKind, size: int, share: Callable[..., Proportion]
+) -> Exposure:
+    found, n_drawn = search.found, search.n_drawn
+    targets = int(n_drawn.sum())
+
+    def count(mask: Mask) -> int:
+        return int(n_drawn[mask].sum())
+
+    small, maybe = [], []
+    for bound in BOUNDS:
+        small.append(found.fewest < bound)
+        maybe.append(search.is_cut & ~small[-1] & (search.weights < bound))
+    unique, below_5, below_10 = (
+        share(count(yes), targets, undecided=count(open_)) for yes, open_ in zip(small, maybe, strict=True)
+    )
+    return Exposure(
+        known=size,
+        kind=kind,
+        unique=unique,
+        below_5=below_5,
+        below_10=below_10,
+        confidence=_confidence(search, items, size, count, share) if search.has_value.any() else None,
+        worst=_rarest(search, items, size),
+        targets=targets,
+        cut=count(search.is_cut & search.is_open),
+    )
+
+
+def _confidence(
+    search: Search, items: Items, size: int, count: Callable[[Mask], int], share: Callable[..., Proportion]
+) -> Confidence:
+    has, surest = search.has_value, search.found.surest
+    concerned = count(has)
+    above = [has & (surest > bound + _SLACK) for bound in SURE]
+    above_half, above_80 = (
+        share(count(mask), concerned, undecided=count(has & search.is_cut & ~mask)) for mask in above
+    )
+    return Confidence(
+        targets=concerned,
+        base_rate=search.base_rate,
+        largest=float(surest[has].max()),
+        above_half=above_half,
+        above_80=above_80,
+        worst=_most_telling(search, items, size),
+    )
+
+
+def _rarest(search: Search, items: Items, size: int) -> tuple[Pattern, ...]:
+    """Return the smallest candidate sets that `size` items leave and fewer do not, the rarest items first."""
+    found = search.found
+    where = np.flatnonzero((found.fewest < BOUNDS[-1]) & _has(found.rare, size))
+    codes, persons = found.rare[where], found.fewest[where]
+    order = np.lexsort((*codes.T[::-1], persons))
+    return tuple(
+        Pattern(items=_labels(codes[place], items), persons=int(persons[place]))
+        for place in _first_different(codes[order], order)
+    )
+
+
+def _most_telling(search: Search, items: Items, size: int) -> tuple[Pattern, ...]:
+    """Return the largest confidences that `size` items give and fewer do not, the largest sets first."""
+    found = search.found
+    where = np.flatnonzero(search.has_value & _has(found.telling, size))
+    codes = np.column_stack([found.told[where], found.telling[where]])
+    order = np.lexsort((*codes.T[::-1], -found.among[where], -found.surest[where]))
+    return tuple(
+        Pattern(
+            items=_labels(codes[place, 1:], items),
+            persons=int(found.among[where[place]]),
+            value="=".join(items.value_names[codes[place, 0]]),
+            confidence=float(found.surest[where[place]]),
+        )
+        for place in _first_different(codes[order], order)
+    )
+
+
+def _has(codes: Codes, size: int) -> Mask:
+    """Mark the rows of so many items."""
+    mask: Mask = (codes >= 0).sum(axis=1) == size
+    return mask
+
+
+def _first_different(codes: Codes, order: Counts) -> list[int]:
+    """Return the places of the first few rows, without those that were there already."""
+    taken: dict[tuple[int, ...], int] = {}
+    for row, place in zip(codes, order.tolist(), strict=True):
+        taken.setdefault(tuple(row.tolist()), place)
+        if len(taken) == SHOWN:
+            break
+    return list(taken.values())
+
+
+def _labels(codes: Codes, items: Items) -> tuple[str, ...]:
+    return tuple(items.label(code) for code in codes.tolist() if code >= 0)
+
+
+def sequence_risk(
+    table: EventTable,
+    *,
+    known: int = 2,
+    kind: ItemKind = "ordered",
+    engine: Engine | None = None,
+    progress: Progress = silent,
+) -> float:
+    """Return the mean over persons of one over the fewest whom any `known` of their items fit.
+
+    Everything that could be known of everybody is looked at. Somebody with fewer items is known completely.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> frame = pl.DataFrame({"user": list("112233"), "n": [1, 2] * 3, "page": list("ababba")})
+    >>> table = EventTable(frame, Schema(person="user", order="n", symbol="page"))
+    >>> sequence_risk(table, known=1) == 1 / 3, sequence_risk(table) == (1 / 2 + 1 / 2 + 1) / 3
+    (True, True)
+
+    References
+    ----------
+    Pellungrini, Pappalardo, Pratesi, Monreale (2018), A Data Mining Approach to Assess Privacy Risk in Human
+    Mobility Data; the location sequence attack of scikit-mobility.
+    """
+    if known < 1:
+        msg = f"known must be at least 1, got {known}"
+        raise ParameterError(msg)
+    engine = engine or LocalEngine()
+    units = SearchRows.of(Items.of(table), kind)
+    # With every number as a bound, a target is done with only when no smaller crowd is possible.
+    bounds = range(1, table.n_persons + 2)
+    search = Search(units, np.arange(table.n_persons), known=known, bounds=bounds)
+    for size in range(1, known + 1):
+        search.run(size, engine=engine, progress=progress, phase=f"counting crowds ({size} of {known} items)")
+    return float((search.n_drawn / search.found.fewest).sum() / max(table.n_persons, 1))

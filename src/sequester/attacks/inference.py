@@ -1,4 +1,4 @@
-"""Attribute inference: how sure somebody becomes of a protected value."""
+"""Inference: how sure an adversary becomes of a protected value, or of a person's presence."""
 
 from __future__ import annotations
 
@@ -7,22 +7,27 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
-from sequester.attacks.adversary import Adversary
-from sequester.attacks.crowds import Windows, find_crowds, without_told
-from sequester.attacks.risk import larger_of, largest_of, mean_of
+from sequester.attacks.candidate_sets import ValueRanges, find_candidates, without_known
+from sequester.attacks.linkage import Adversary
+from sequester.attacks.risk import CONFIDENCE, Proportion, larger_of, largest_of, mean_of, proportion_of
+from sequester.data.schema import Protect
 from sequester.errors import ParameterError
+from sequester.hierarchies.labels import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy.typing as npt
 
-    from sequester.attacks.evidence import Evidence
+    from sequester._typing import Counts
+    from sequester.attacks.background_knowledge import BackgroundKnowledge
+    from sequester.attacks.candidate_sets import Evidence
+    from sequester.attacks.context import AttackContext, Trial, Trials
     from sequester.attacks.risk import Risk
-    from sequester.attacks.share import Share
-    from sequester.attacks.world import Trial, World
+    from sequester.data.table import EventTable
 
     Shares = npt.NDArray[np.float64]
+
 
 InferenceMeasure = Literal["confidence", "at_risk", "guess", "group", "close"]
 """What is counted; see `Inference`."""
@@ -49,84 +54,90 @@ class Inference(Adversary):
     groups: Mapping[str, str] | None = None
     """Protected label to its group of similar values, for ``group``; others stand alone."""
 
-    def judge(self, world: World) -> Risk:
-        """Look in a world that is ready; one with groups is made of the same groups."""
-        if not world.ground.names:
+    def judge(self, context: AttackContext) -> Risk:
+        """Run in a context that is ready; one with groups is made of the same groups."""
+        if not context.ground.names:
             msg = "original must have protected values, there are none"
             raise ParameterError(msg)
-        found = self._find(world)
+        found = self._find(context)
         is_largest = self.measure in ("confidence", "at_risk")
         measure = self._largest if is_largest else self._mean
-        (raw, _), (release, baseline), (control, _) = (measure(world, each) for each in found)
+        (raw, _), (release, baseline), (control, _) = (measure(context, each) for each in found)
         if not is_largest:
-            return self._risk(world, found, (raw, release, control), baseline=baseline)
-        rarest = self._find_rarest(world)
-        others = [measure(world, each)[0] for each in rarest]
+            return self._risk(context, found, (raw, release, control), baseline=baseline)
+        rarest = self._find_rarest(context)
+        others = [measure(context, each)[0] for each in rarest]
         shares = larger_of(raw, others[0]), larger_of(release, others[1]), larger_of(control, others[2])
-        return self._risk(world, found, shares, baseline=baseline, rarest=rarest)
+        return self._risk(context, found, shares, baseline=baseline, rarest=rarest)
 
     def _groups(self) -> Mapping[str, str] | None:
         return self.groups
 
-    def _largest(self, world: World, trial: Trial) -> tuple[Share, float]:
-        """Give the largest share of candidates, and the same of everybody."""
-        del world
-        crowds = trial.crowds
-        largest = largest_of(crowds.share(crowds.most if self.measure == "confidence" else crowds.at_risk))
+    def _largest(self, context: AttackContext, trial: Trial) -> tuple[Proportion, float]:
+        """Return the largest share of candidates, and the same of everybody."""
+        del context
+        candidates = trial.crowds
+        largest = largest_of(
+            candidates.share(candidates.most if self.measure == "confidence" else candidates.at_risk)
+        )
         return largest, self._base(trial.evidence)
 
-    def _mean(self, world: World, trial: Trial) -> tuple[Share, float]:
-        """Give the mean share of candidates with a value of the target's, and the same of everybody."""
-        windows, crowds = self._windows(world, trial), trial.crowds
+    def _mean(self, context: AttackContext, trial: Trial) -> tuple[Proportion, float]:
+        """Return the mean share of candidates with a value of the target's, and the same of everybody."""
+        windows, candidates = self._windows(context, trial), trial.crowds
         concerned = np.diff(windows.offsets) > 0
         if self.measure != "guess":
-            crowds = find_crowds(
+            candidates = find_candidates(
                 trial.pieces,
                 trial.evidence,
-                world.ground,
+                context.ground,
                 windows=windows,
                 shown=self.shown,
-                engine=world.engine,
+                engine=context.engine,
             )
         base = _base_rates(windows, trial.evidence)[concerned]
-        return mean_of(crowds.share(crowds.own)[concerned]), float(base.mean()) if base.size else 0.0
+        return mean_of(candidates.share(candidates.own)[concerned]), float(base.mean()) if base.size else 0.0
 
     def _base(self, evidence: Evidence) -> float:
-        """Give the share of all persons with the most frequent protected value, or with any."""
+        """Return the share of all persons with the most frequent protected value, or with any."""
         n_persons = max(evidence.n_persons, 1)
         if self.measure == "confidence":
             return float(evidence.base_rates.max(initial=0) / n_persons)
         has_value = np.diff(evidence.histories.value_offsets) > 0
         return float(evidence.person_weights[has_value].sum() / n_persons)
 
-    def _windows(self, world: World, trial: Trial) -> Windows:
+    def _windows(self, context: AttackContext, trial: Trial) -> ValueRanges:
         own = trial.windows
         if self.measure == "guess":
             return own
-        lows, highs = (_groups if self.measure == "group" else _close)(world, self.groups or {})
-        return without_told(
-            Windows(offsets=own.offsets, lows=lows[own.lows], highs=highs[own.lows]), trial.pieces.told
+        lows, highs = (_groups if self.measure == "group" else _close)(context, self.groups or {})
+        return without_known(
+            ValueRanges(offsets=own.offsets, lows=lows[own.lows], highs=highs[own.lows]), trial.pieces.told
         )
 
 
-def has_numbers(world: World) -> bool:
-    """Tell whether some attribute has nothing but numbers to protect, so that values can be close."""
-    lows, highs = _close(world, {})
+def has_numbers(context: AttackContext) -> bool:
+    """Return whether some attribute has nothing but numbers to protect, so that values can be close."""
+    lows, highs = _close(context, {})
     return bool((lows < highs).any())
 
 
-def _groups(world: World, groups: Mapping[str, str]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """Give the first and the last value of each value's group; groups stand side by side."""
-    keys = [(attribute, groups.get(label, label)) for attribute, label in world.ground.names]
+def _groups(
+    context: AttackContext, groups: Mapping[str, str]
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Return the first and the last value of each value's group; groups stand side by side."""
+    keys = [(attribute, groups.get(label, label)) for attribute, label in context.ground.names]
     lows = np.array([keys.index(key) for key in keys], np.int32)
     highs = np.array([len(keys) - 1 - keys[::-1].index(key) for key in keys], np.int32)
     return lows, highs
 
 
-def _close(world: World, groups: Mapping[str, str]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """Give the first and the last value that is close to each; a value that is no number is close to none."""
+def _close(
+    context: AttackContext, groups: Mapping[str, str]
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Return the first and the last value that is close to each; what is no number is close to none."""
     del groups  # numbers stand in their own order
-    names = world.ground.names
+    names = context.ground.names
     lows = np.arange(len(names), dtype=np.int32)
     highs = lows.copy()
     for attribute in dict.fromkeys(attribute for attribute, _ in names):
@@ -143,8 +154,8 @@ def _close(world: World, groups: Mapping[str, str]) -> tuple[npt.NDArray[np.int3
     return lows, highs
 
 
-def _base_rates(windows: Windows, evidence: Evidence) -> Shares:
-    """Give for each piece the largest share of all persons with a value in one of its ranges."""
+def _base_rates(windows: ValueRanges, evidence: Evidence) -> Shares:
+    """Return for each target the largest share of all persons with a value in one of its ranges."""
     histories, weights = evidence.histories, evidence.person_weights
     owners = np.repeat(np.arange(len(histories.weights)), np.diff(histories.value_offsets))
     ranges, inverse = np.unique(np.stack([windows.lows, windows.highs], axis=1), axis=0, return_inverse=True)
@@ -156,6 +167,100 @@ def _base_rates(windows: Windows, evidence: Evidence) -> Shares:
         np.float64,
     ) / max(evidence.n_persons, 1)
     found = np.zeros(len(windows.offsets) - 1)
-    pieces = np.repeat(np.arange(len(found)), np.diff(windows.offsets))
-    np.maximum.at(found, pieces, rates[inverse.ravel()])
+    knowledge = np.repeat(np.arange(len(found)), np.diff(windows.offsets))
+    np.maximum.at(found, knowledge, rates[inverse.ravel()])
     return found
+
+
+def similar_values(table: EventTable) -> dict[str, str]:
+    """Map protected labels to their group: the value above them, or the rule that protects them.
+
+    Where the sensitive column has a hierarchy, values right below the same one are similar. Otherwise those
+    are that one prefix or range of codes protects. A label without others like it is left out.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> frame = pl.DataFrame({"who": list("abc"), "n": [1, 1, 1], "code": ["0421", "0429", "700"]})
+    >>> schema = Schema("who", "n", sensitive={"code": Protect(prefix=("042",), values=("700",))})
+    >>> similar_values(EventTable(frame, schema))
+    {'0421': "prefix '042'", '0429': "prefix '042'"}
+    """
+    groups: dict[str, str] = {}
+    for attribute, sensitive in table.schema.sensitive.items():
+        labels = sorted(table.protected[attribute])
+        trees = [table.hierarchies[name] for name in sensitive.columns if name in table.hierarchies]
+        for tree in trees[:1]:
+            above = {label: tree.generalize(label, 1) for label in labels if label in tree}
+            groups |= {label: group for label, group in above.items() if group not in (ROOT, label)}
+        if not trees and isinstance(sensitive.protect, Protect):
+            for rule in sensitive.protect.rules():
+                if rule.kind != "value":
+                    groups |= {label: str(rule) for label in rule.matches(labels)}
+    sizes: dict[str, int] = {}
+    for group in groups.values():
+        sizes[group] = sizes.get(group, 0) + 1
+    return {label: group for label, group in groups.items() if sizes[group] > 1}
+
+
+PresenceMeasure = Literal["absence", "membership"]
+"""What is counted; see `Presence`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presence(Adversary):
+    """Somebody knows a few items of a person, and looks whether anybody fits at all.
+
+    ``absence`` is the share of targets who are in the original and whom nobody of the release fits: the
+    adversary learns that what was rare about them has been taken out. ``membership`` is how much more often
+    somebody fits a person of the original than a stranger: the advantage of concluding from a fit that the
+    target is in the data. Strangers are persons who were held out; where there are none, persons who do not
+    exist, of whom values of events of the original are known, each of another person's.
+    """
+
+    measures: ClassVar[tuple[str, ...]] = get_args(PresenceMeasure)
+
+    measure: PresenceMeasure = "absence"
+    """What is counted."""
+
+    def judge(self, context: AttackContext) -> Risk:
+        """Run in a context that is ready."""
+        found = self._find(context)
+        if self.measure == "absence":
+            raw, release, control = (proportion_of(each.crowds.sizes == 0) for each in found)
+        else:
+            raw, release, control = self._memberships(context, found)
+        return self._risk(context, found, (raw, release, control), baseline=0.0)
+
+    def _memberships(
+        self, context: AttackContext, found: Trials
+    ) -> tuple[Proportion, Proportion, Proportion]:
+        strangers = context.draw(self.kind, self.known, strangers=True)
+        shuffled = context.evidence("shuffled", timed=self.kind == "gaps", narrowed=self.narrowed)
+
+        def sizes(knowledge: BackgroundKnowledge, evidence: Evidence) -> Counts:
+            return find_candidates(
+                knowledge, evidence, context.ground, shown=self.shown, engine=context.engine
+            ).sizes
+
+        raw, release = (
+            _advantage(each.crowds.sizes, sizes(strangers, each.evidence))
+            for each in (found.raw, found.release)
+        )
+        # Who is a member is lost where values are permuted, whoever the strangers are.
+        return raw, release, _advantage(sizes(found.release.pieces, shuffled), sizes(strangers, shuffled))
+
+
+def _advantage(members: Counts, strangers: Counts) -> Proportion:
+    """Return the difference of two shares, not below 0, with the interval that those of both leave."""
+    # Each of the two is wrong half as often as both together may be.
+    each = 1 - (1 - CONFIDENCE) / 2
+    theirs, others = (
+        Proportion.drawn(int((sizes > 0).sum()), sizes.size, confidence=each)
+        for sizes in (members, strangers)
+    )
+    low = max(theirs.interval[0] - others.interval[1], 0.0)
+    high = max(theirs.interval[1] - others.interval[0], 0.0)
+    return Proportion(max(theirs.value - others.value, 0.0), (low, high))

@@ -1,20 +1,18 @@
-"""Minimality: whoever knows how a method decides rules out what would have made it decide otherwise."""
+"""Minimality attack: an adversary who knows the method rules out originals that give another release."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import permutations, product
 from math import factorial, prod
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from sequester.attacks.chances import exact_of, exactly
-from sequester.attacks.protected import value_names, values_of
-from sequester.attacks.risk import NOTHING, Risk, mean_of
-from sequester.attacks.share import Share
-from sequester.attacks.special import Case, special_attacks
-from sequester.attacks.subtable import some_persons, with_columns
+from sequester.attacks.domain import value_names, values_of
+from sequester.attacks.model_attacks import Case, model_attacks
+from sequester.attacks.risk import NOTHING, Proportion, Risk, exact, exact_mean, mean_of
+from sequester.data.table import EventTable
 from sequester.datasets.draws import generator
 from sequester.errors import ParameterError, SequesterError
 from sequester.privacy.kc import KCPrivacy
@@ -24,15 +22,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy.typing as npt
+    import polars as pl
 
     from sequester._typing import Counts, Mask
-    from sequester.attacks.remake import Remake
+    from sequester.attacks.model_attacks import Replay
     from sequester.data.sequences import Sequences
-    from sequester.data.table import EventTable
     from sequester.engine import Progress
 
     Chances = npt.NDArray[np.float64]
     Record = tuple[tuple[str, ...], ...]
+
 
 MOST_PERSONS = 60
 """Persons of the small world that is thought through, or four times k where that is more."""
@@ -41,15 +40,15 @@ CROWDS = 4
 LARGEST_WORLD = 400
 """Where k needs a larger world than this, nobody thinks it through."""
 MOST_WORLDS = 50
-"""Ways to deal out sensitive values that are tried; all of them where there are no more."""
+"""Permutations of sensitive values that are tried; all of them where there are no more."""
 
 MinimalityMeasure = Literal["minimality", "surest_minimality"]
 """The mean or the largest belief."""
 
 
 @dataclass(frozen=True, slots=True)
-class Worlds:
-    """Persons whose sensitive values could be dealt out otherwise, and what somebody believes of them."""
+class PossibleWorlds:
+    """Persons whose sensitive values could be permuted, and what an adversary believes of them."""
 
     has: Mask
     """Cell ``[i, v]``: person ``i`` has the protected value ``v``."""
@@ -64,11 +63,11 @@ class Worlds:
     n_fit: int
     """Those of them from which the method makes the same release."""
     is_all: bool
-    """Every way to deal out the values was tried."""
+    """Every permutation of the values was tried."""
 
     @classmethod
-    def of(cls, table: EventTable, remake: Remake, *, seed: str, progress: Progress) -> Worlds:
-        """Deal out sensitive values among persons who look the same, and do again what the method does."""
+    def of(cls, table: EventTable, remake: Replay, *, seed: str, progress: Progress) -> PossibleWorlds:
+        """Permute sensitive values among persons who look the same, and replay the method."""
         made = remake(table).sequences
         classes = _classes(made, tuple(table.schema.quasi))
         # Whose events are not all released keeps what they have: which values would go where is not told.
@@ -85,7 +84,7 @@ class Worlds:
         is_all = prod(factorial(len(group)) for group in members) <= MOST_WORLDS
         believed = np.zeros(has.shape)
         n_tried = n_fit = 0
-        for sources in _deals(members, table.n_persons, is_all=is_all, seed=seed):
+        for sources in _permutations(members, table.n_persons, is_all=is_all, seed=seed):
             progress(n_tried / MOST_WORLDS, "attacking (minimality)")
             n_tried += 1
             if _fits(table, sources, remake, wanted):
@@ -108,7 +107,7 @@ class Minimality:
     --------
     Two persons look the same, and one of them has the value. In the only world that fits it is the first.
 
-    >>> worlds = Worlds(
+    >>> worlds = PossibleWorlds(
     ...     has=np.array([[True], [False]]),
     ...     is_open=np.array([True, True]),
     ...     shown=np.array([[0.5], [0.5]]),
@@ -134,31 +133,31 @@ class Minimality:
             msg = f"measure must be one of {', '.join(get_args(MinimalityMeasure))}, got {self.measure!r}"
             raise ParameterError(msg)
 
-    def judge(self, worlds: Worlds, *, kind: str) -> Risk:
+    def judge(self, worlds: PossibleWorlds, *, kind: str) -> Risk:
         """Compare what is believed with and without the reasoning; nothing is claimed of it."""
         asked = worlds.has & worlds.is_open[:, None]
         shares = worlds.has.mean(axis=0) if worlds.has.size else np.zeros(worlds.has.shape[1])
         if self.measure == "minimality":
-            estimate = exact_of if worlds.is_all else mean_of
+            estimate = exact_mean if worlds.is_all else mean_of
             release = estimate(worlds.believed[asked]) if worlds.n_fit else NOTHING
-            control = exact_of(worlds.shown[asked])
+            control = exact_mean(worlds.shown[asked])
             baseline = float(np.broadcast_to(shares, worlds.has.shape)[asked].mean()) if asked.any() else 0.0
         else:
             largest = float(worlds.believed[worlds.is_open].max(initial=0.0))
-            release = exactly(largest)
+            release = exact(largest)
             if not worlds.n_fit:
                 release = NOTHING
             elif not worlds.is_all:
-                drawn = Share.drawn(round(largest * worlds.n_fit), worlds.n_fit)
-                release = Share(largest, (drawn.interval[0], 1.0))
-            control = exactly(float(worlds.shown[worlds.is_open].max(initial=0.0)))
+                drawn = Proportion.drawn(round(largest * worlds.n_fit), worlds.n_fit)
+                release = Proportion(largest, (drawn.interval[0], 1.0))
+            control = exact(float(worlds.shown[worlds.is_open].max(initial=0.0)))
             baseline = float(shares.max(initial=0.0))
         return Risk(
             release.value,
             release.interval,
             baseline,
             control,
-            raw=exactly(float(asked.any())),
+            raw=exact(float(asked.any())),
             name=self.measure,
             kind=kind,
             targets=int(asked.sum()),
@@ -166,10 +165,10 @@ class Minimality:
         )
 
 
-@special_attacks.register(KCPPrivacy)
-@special_attacks.register(KCPrivacy)
+@model_attacks.register(KCPPrivacy)
+@model_attacks.register(KCPrivacy)
 def attack_minimality(model: KCPPrivacy | KCPrivacy, case: Case) -> list[Risk]:
-    """Let somebody think through what the method would have done, with some persons where there are many."""
+    """Run the minimality attack, on a sample of persons where there are many."""
     protects = any(case.original.protected.values())
     if case.remake is None or not protects or case.original.owners is not None:
         return []
@@ -179,35 +178,37 @@ def attack_minimality(model: KCPPrivacy | KCPrivacy, case: Case) -> list[Risk]:
     table, kind = case.original, "everybody"
     if table.n_persons > most:
         rng = generator("attack minimality", case.seed)
-        table = some_persons(table, np.sort(rng.choice(table.n_persons, most, replace=False)))
+        is_drawn = np.zeros(table.n_persons, np.bool_)
+        is_drawn[rng.choice(table.n_persons, most, replace=False)] = True
+        table = table.only(is_drawn)
         kind = "sample"
     case.progress(0.0, "attacking (minimality)")
     try:
-        worlds = Worlds.of(table, case.remake, seed=case.seed, progress=case.progress)
+        worlds = PossibleWorlds.of(table, case.remake, seed=case.seed, progress=case.progress)
     except SequesterError:
-        # So few persons are no crowd for this promise.
+        # So few persons cannot satisfy this promise.
         return []
     case.progress(1.0, "attacked")
     return [Minimality(measure=measure).judge(worlds, kind=kind) for measure in get_args(MinimalityMeasure)]
 
 
-def _fits(table: EventTable, sources: Counts, remake: Remake, wanted: list[Record]) -> bool:
-    """Tell whether the method makes the same release where person ``i`` has the values of ``sources[i]``."""
+def _fits(table: EventTable, sources: Counts, remake: Replay, wanted: list[Record]) -> bool:
+    """Return whether the release stays the same where person ``i`` has the values of ``sources[i]``."""
     if (sources == np.arange(len(sources))).all():
         return True
     lengths = np.diff(table.person_offsets)
     starts = table.person_offsets[:-1]
     events = np.arange(table.n_events) + np.repeat(starts[sources] - starts, lengths)
-    columns = {name: table.frame[name].gather(events) for name in _dealt(table)}
+    columns = {name: table.frame[name].gather(events) for name in _permuted_columns(table)}
     try:
-        made = remake(with_columns(table, columns)).sequences
+        made = remake(_with_columns(table, columns)).sequences
     except SequesterError:
         return False
     return _records(made, table) == wanted
 
 
-def _deals(members: list[Counts], n_persons: int, *, is_all: bool, seed: str) -> Iterator[Counts]:
-    """Give ways to deal out values: for each person whose values they have."""
+def _permutations(members: list[Counts], n_persons: int, *, is_all: bool, seed: str) -> Iterator[Counts]:
+    """Yield permutations of the values: for each person whose values they have."""
     if is_all:
         for orders in product(*(permutations(group.tolist()) for group in members)):
             sources = np.arange(n_persons)
@@ -223,14 +224,14 @@ def _deals(members: list[Counts], n_persons: int, *, is_all: bool, seed: str) ->
         yield sources
 
 
-def _dealt(table: EventTable) -> list[str]:
-    """List the columns whose values are dealt out: sensitive, and not known as quasi-identifiers."""
+def _permuted_columns(table: EventTable) -> list[str]:
+    """List the columns whose values are permuted: sensitive, and not known as quasi-identifiers."""
     return [name for name in table.schema.sensitive_columns if name not in table.schema.quasi]
 
 
 def _records(sequences: Sequences, table: EventTable) -> list[Record]:
     """Write what is released as a list of histories without names, in label order."""
-    names = (*table.schema.quasi, *_dealt(table))
+    names = (*table.schema.quasi, *_permuted_columns(table))
     return sorted(zip(*(sequences.to_rows(name) for name in names), strict=True))
 
 
@@ -250,3 +251,20 @@ def _has(table: EventTable) -> Mask:
     has = np.zeros((table.n_persons, len(names)), np.bool_)
     has[np.repeat(np.arange(table.n_persons), np.diff(offsets)), values] = True
     return has
+
+
+def _with_columns(table: EventTable, columns: dict[str, pl.Series]) -> EventTable:
+    """Return the same events with other values in some columns; no label may be new.
+
+    Examples
+    --------
+    >>> from sequester.testing import symbol_table
+    >>> table = symbol_table(["ab", "c"])
+    >>> _with_columns(table, {table.symbol: table.frame[table.symbol].reverse()}).sequences.to_rows()
+    [('c', 'b'), ('a',)]
+    """
+    other = object.__new__(EventTable)
+    for each in fields(table):
+        object.__setattr__(other, each.name, getattr(table, each.name))
+    object.__setattr__(other, "frame", table.frame.with_columns(**columns))
+    return other

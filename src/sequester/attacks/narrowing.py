@@ -1,23 +1,34 @@
-"""What dependent quasi-identifiers give back: a coarse value is narrowed by its fine neighbours."""
+"""Refinement: a generalized value is narrowed by the columns that it depends on."""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
+from calendar import monthrange
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sequester import kernels
-from sequester.attacks.spans import spans_of
-from sequester.mining.dependence import dependent
+from sequester.attacks.risk import Proportion, Risk
+from sequester.datasets.draws import generator
+from sequester.mining.dependence import find_dependences, parse_labels
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from sequester._typing import Codes, Counts, Mask
-    from sequester.attacks.ground import Ground
+    from sequester.attacks.context import AttackContext
+    from sequester.attacks.domain import Domain
     from sequester.data.table import EventTable
+    from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.kernels.narrowing import Spans
-    from sequester.mining.dependence import Dependence
+    from sequester.mining.dependence import Dependence, LabelKind
+
+    Numbers = npt.NDArray[np.float64]
+
 
 _ROUNDS = 4
 """What is narrowed may narrow others; after so many rounds hardly anything is left to find."""
@@ -28,10 +39,10 @@ class _Rule(ABC):
     """How columns of one event depend on each other."""
 
     columns: tuple[int, ...]
-    """Their places in the ground, the one that follows from the others last."""
+    """Their places in the domain, the one that follows from the others last."""
 
     @abstractmethod
-    def narrow(self, cells: Codes, ground: Ground) -> Codes:
+    def narrow(self, cells: Codes, domain: Domain) -> Codes:
         """Narrow the cells of these columns, a row each."""
 
 
@@ -43,22 +54,22 @@ class _Sum(_Rule):
     """Columns of whole numbers."""
 
     @classmethod
-    def of(cls, dependence: Dependence, ground: Ground) -> _Sum:
-        columns = tuple(ground.columns.index(name) for name in dependence.columns)
-        numbers, lows, highs = (np.full(ground.n_nodes, np.nan) for _ in range(3))
-        is_open = np.zeros(ground.n_nodes, np.bool_)
+    def of(cls, dependence: Dependence, domain: Domain) -> _Sum:
+        columns = tuple(domain.columns.index(name) for name in dependence.columns)
+        numbers, lows, highs = (np.full(domain.n_nodes, np.nan) for _ in range(3))
+        is_open = np.zeros(domain.n_nodes, np.bool_)
         is_whole = []
         for column, reading in zip(columns, dependence.readings, strict=True):
-            own = slice(int(ground.starts[column]), int(ground.starts[column + 1]))
-            numbers[own], lows[own], highs[own], is_open[own] = spans_of(ground.trees[column], reading)
+            own = slice(int(domain.starts[column]), int(domain.starts[column + 1]))
+            numbers[own], lows[own], highs[own], is_open[own] = spans_of(domain.trees[column], reading)
             finite = numbers[own][np.isfinite(numbers[own])]
             is_whole.append(bool((finite == np.floor(finite)).all()))
         spans = kernels.narrowing.Spans(numbers, lows, highs, is_open)
         return cls(columns, spans, np.array(is_whole, np.bool_))
 
-    def narrow(self, cells: Codes, ground: Ground) -> Codes:
+    def narrow(self, cells: Codes, domain: Domain) -> Codes:
         narrowed: Codes = kernels.narrowing.narrow_sums(
-            cells, self.spans, self.is_whole, ground.parent, ground.kernel.end
+            cells, self.spans, self.is_whole, domain.parent, domain.kernel.end
         )
         return narrowed
 
@@ -71,21 +82,21 @@ class _Image(_Rule):
     """Nodes of the first column that stand for more than the leaves below them."""
 
     @classmethod
-    def of(cls, dependence: Dependence, ground: Ground, cells: Codes) -> _Image:
-        source, other = (ground.columns.index(name) for name in dependence.columns)
-        images = np.full(ground.n_nodes, -1, np.int32)
+    def of(cls, dependence: Dependence, domain: Domain, cells: Codes) -> _Image:
+        source, other = (domain.columns.index(name) for name in dependence.columns)
+        images = np.full(domain.n_nodes, -1, np.int32)
         images[cells[:, source]] = cells[:, other]
-        tree = ground.trees[source]
+        tree = domain.trees[source]
         named = np.zeros(len(tree), np.int64)
         np.add.at(named, tree.parent[1:], tree.leaves[1:])
-        is_open = np.zeros(ground.n_nodes, np.bool_)
-        start = int(ground.starts[source])
+        is_open = np.zeros(domain.n_nodes, np.bool_)
+        start = int(domain.starts[source])
         is_open[start : start + len(tree)] = ~tree.is_leaf & (tree.leaves > named)
         return cls((source, other), images, is_open)
 
-    def narrow(self, cells: Codes, ground: Ground) -> Codes:
+    def narrow(self, cells: Codes, domain: Domain) -> Codes:
         narrowed: Codes = kernels.narrowing.narrow_images(
-            cells, self.images, self.is_open, ground.parent, ground.kernel.end
+            cells, self.images, self.is_open, domain.parent, domain.kernel.end
         )
         return narrowed
 
@@ -101,7 +112,7 @@ class Narrowing:
     Examples
     --------
     >>> import polars as pl
-    >>> from sequester.attacks.ground import Ground
+    >>> from sequester.attacks.domain import Domain
     >>> from sequester.data.schema import Schema
     >>> from sequester.data.table import EventTable
     >>> from sequester.hierarchies import Hierarchy
@@ -109,31 +120,31 @@ class Narrowing:
     >>> frame = pl.DataFrame({"who": list("aab"), "n": [1, 2, 1], **stays})
     >>> weeks = {name: Hierarchy.intervals(7) for name in stays}
     >>> table = EventTable(frame, Schema("who", "n", quasi=weeks))
-    >>> ground = Ground.of(table)
-    >>> narrowing = Narrowing.of(table, ground)
-    >>> coarse = ground.cells(table.sequences)
-    >>> coarse[:, 1] = ground.lift(coarse[:, 1], np.ones(3, int))
-    >>> [ground.label(node) for node in coarse[0]]
+    >>> domain = Domain.of(table)
+    >>> narrowing = Narrowing.of(table, domain)
+    >>> coarse = domain.cells(table.sequences)
+    >>> coarse[:, 1] = domain.lift(coarse[:, 1], np.ones(3, int))
+    >>> [domain.label(node) for node in coarse[0]]
     ['came=1', 'stayed=[0:6]', 'left=4']
-    >>> [ground.label(node) for node in narrowing.apply(coarse)[0]]
+    >>> [domain.label(node) for node in narrowing.apply(coarse)[0]]
     ['came=1', 'stayed=3', 'left=4']
     """
 
-    ground: Ground
+    domain: Domain
     rules: tuple[_Rule, ...]
 
     @classmethod
-    def of(cls, original: EventTable, ground: Ground) -> Narrowing | None:
+    def of(cls, original: EventTable, domain: Domain) -> Narrowing | None:
         """Find what depends on what in every event of the original; None where nothing does."""
-        found = dependent(original)
+        found = find_dependences(original)
         if not found:
             return None
-        cells = ground.cells(original.sequences)
+        cells = domain.cells(original.sequences)
         rules: list[_Rule] = [
-            _Sum.of(each, ground) if each.kind == "adds up" else _Image.of(each, ground, cells)
+            _Sum.of(each, domain) if each.kind == "adds up" else _Image.of(each, domain, cells)
             for each in found
         ]
-        return cls(ground, tuple(rules))
+        return cls(domain, tuple(rules))
 
     def apply(self, cells: Codes) -> Codes:
         """Make the cells of events finer, as far as the others of their event allow."""
@@ -144,24 +155,132 @@ class Narrowing:
             before = rows.copy()
             for rule in self.rules:
                 own = [place_of[column] for column in rule.columns]
-                rows[:, own] = rule.narrow(np.ascontiguousarray(rows[:, own]), self.ground)
+                rows[:, own] = rule.narrow(np.ascontiguousarray(rows[:, own]), self.domain)
             if np.array_equal(rows, before):
                 break
         narrowed = cells.copy()
         narrowed[:, columns] = rows[row_of]
         return narrowed
 
-    def given_back(self, cells: Codes) -> tuple[int, int]:
+    def count_refined(self, cells: Codes) -> tuple[int, int]:
         """Count the generalized values of dependent columns that become finer, and all of them."""
         columns = sorted({column for rule in self.rules for column in rule.columns})
         coarse = cells[:, columns]
-        is_coarse = self.ground.kernel.end[coarse] > coarse + 1
+        is_coarse = self.domain.kernel.end[coarse] > coarse + 1
         finer = self.apply(cells)[:, columns] != coarse
         return int(finer.sum()), int(is_coarse.sum())
 
 
 def _distinct(rows: Codes) -> tuple[Codes, Counts]:
-    """Give the different rows, and for each row which of them it is; many events are equal."""
+    """Return the different rows, and for each row which of them it is; many events are equal."""
     offsets = np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]
     row_of, firsts = kernels.distinct.fold_rows(rows.ravel(), offsets)
     return rows[firsts], row_of
+
+
+_RANGES = tuple(map(re.compile, (r"\[(.+):(.+)[\])]", r"<()(.+)", r">=(.+)()")))
+_MONTH = re.compile(r"([0-9]{4})-([0-9]{2})")
+_QUARTER = re.compile(r"([0-9]{4})-Q([1-4])")
+_YEAR = re.compile(r"([0-9]{4})")
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+def spans_of(tree: Hierarchy, reading: LabelKind) -> tuple[Numbers, Numbers, Numbers, Mask]:
+    """Return the number of each leaf, and each node's smallest and largest number and whether it has others.
+
+    A leaf that is no number has NaN. A node says by its label what it spans, such as ``[0:6]`` or
+    ``2010-01``; one that does not spans its leaves, if it has no others than those that are named, and all
+    numbers otherwise. Nobody knows what ``*`` stands for.
+
+    Examples
+    --------
+    >>> from sequester.hierarchies import Hierarchy
+    >>> weeks = Hierarchy.intervals(7).build(["2", "5"], column="stay")
+    >>> weeks.labels
+    ('*', '[0:6]', '2', '5')
+    >>> numbers, lows, highs, is_open = spans_of(weeks, "number")
+    >>> lows.tolist(), highs.tolist(), is_open.tolist()
+    ([-inf, 0.0, 2.0, 5.0], [inf, 6.0, 2.0, 5.0], [True, True, False, False])
+    """
+    size = len(tree)
+    numbers = np.full(size, np.nan)
+    leaves = tree.leaf_nodes
+    numbers[leaves] = parse_labels([tree.labels[leaf] for leaf in leaves.tolist()], reading)
+    lows, highs = np.where(np.isnan(numbers), np.inf, numbers), np.where(np.isnan(numbers), -np.inf, numbers)
+    is_leaf = tree.is_leaf
+    named = np.zeros(size, np.int64)
+    np.add.at(named, tree.parent[1:], tree.leaves[1:])
+    is_open = ~is_leaf & (tree.leaves > named)
+    is_unknown = is_leaf & np.isnan(numbers)
+    for node in range(size - 1, 0, -1):
+        if not is_leaf[node]:
+            said = _said(tree.labels[node], reading)
+            if said is not None:
+                lows[node], highs[node] = said
+                is_open[node] |= said[1] - said[0] + 1 > named[node]
+            elif is_open[node] or is_unknown[node]:
+                lows[node], highs[node] = -np.inf, np.inf
+        elif is_unknown[node]:
+            lows[node], highs[node] = -np.inf, np.inf
+        above = tree.parent[node]
+        is_unknown[above] |= is_unknown[node]
+        lows[above], highs[above] = min(lows[above], lows[node]), max(highs[above], highs[node])
+    lows[0], highs[0], is_open[0] = -np.inf, np.inf, True
+    return numbers, lows, highs, is_open
+
+
+def _said(label: str, reading: LabelKind) -> tuple[float, float] | None:
+    """Read the smallest and the largest number that a label speaks of; None where it speaks of none."""
+    if reading == "number":
+        for written in _RANGES:
+            if found := written.fullmatch(label):
+                low, high = (
+                    end if not text else float(parse_labels([text], "number")[0])
+                    for text, end in ((found[1], -np.inf), (found[2], np.inf))
+                )
+                return None if np.isnan(low) or np.isnan(high) else (low, high)
+        return None
+    if found := _MONTH.fullmatch(label):
+        return _months(int(found[1]), int(found[2]), int(found[2]))
+    if found := _QUARTER.fullmatch(label):
+        return _months(int(found[1]), 3 * int(found[2]) - 2, 3 * int(found[2]))
+    if found := _YEAR.fullmatch(label):
+        return _months(int(found[1]), 1, 12)
+    day = float(parse_labels([label], "date")[0])
+    return None if np.isnan(day) else (day, day)
+
+
+def _months(year: int, first: int, last: int) -> tuple[float, float] | None:
+    """Return the first and the last day of some months of a year, counted from 1970."""
+    try:
+        end = date(year, last, monthrange(year, last)[1])
+    except (ValueError, IndexError):
+        return None
+    return float(date(year, first, 1).toordinal() - _EPOCH), float(end.toordinal() - _EPOCH)
+
+
+def refinement_risk(context: AttackContext, narrowing: Narrowing) -> Risk:
+    """Return the share of generalized values of dependent columns that somebody can make finer.
+
+    They read what is released of the other columns of the same event. All values are looked at, so the share
+    is exact. In the control the values of every column are permuted, so that neighbours do not belong
+    together; nothing of the original is generalized.
+    """
+    cells = context.ground.cells(context.released.sequences)
+    rng = generator("attack control", context.seed)
+    permuted = np.stack([rng.permutation(column) for column in cells.T], axis=1)
+    finer, coarse = narrowing.count_refined(cells)
+    release, control = (
+        Proportion.counted(finer, coarse),
+        Proportion.counted(*narrowing.count_refined(permuted)),
+    )
+    return Risk(
+        release.value,
+        release.interval,
+        0.0,
+        control,
+        raw=Proportion.counted(0, 0),
+        name="given_back",
+        kind="dependent",
+        targets=coarse,
+    )

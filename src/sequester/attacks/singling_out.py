@@ -1,4 +1,4 @@
-"""Who can be singled out by columns that no promise covers: kept ones, and unprotected sensitive values."""
+"""Singling out by columns that no promise covers: kept ones, and unprotected sensitive values."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from sequester.attacks.share import percent, rounded_percent
+from sequester.attacks.risk import Proportion, Risk, percent, rounded_percent
 from sequester.data.text import as_text
+from sequester.datasets.draws import generator
 from sequester.hierarchies.labels import MISSING
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
 
     Hashes = npt.NDArray[np.uint64]
+
 
 TOLERATED = 0.05
 """Kept columns that single out a larger share of the persons need the steward's consent."""
@@ -134,7 +136,7 @@ class SinglingOut:
         return cls(unit="records", persons=frame.height, by_all=int(_alone(known.whole).sum()))
 
     def share(self, count: int) -> float:
-        """Give the share of all persons that so many are."""
+        """Return the share of all persons that so many are."""
         return count / self.persons
 
     @property
@@ -150,7 +152,7 @@ class SinglingOut:
         return bool(self.sensitive) and 100 * most > round(100 * TOLERATED) * self.persons
 
     def lines(self, *, raw: bool = False) -> Iterator[str]:
-        """Say it to the steward and on the reports, the headline first; `raw`: nothing is released yet."""
+        """Yield sentences for the steward and reports, the headline first; `raw`: nothing is released yet."""
         share = f"{percent(self.share(self.by_all))} of the {self.unit} ({self.by_all:,} of {self.persons:,})"
         if self.unit == "records":
             yield f"{share} are the only one with their time and quasi-identifiers"
@@ -160,11 +162,11 @@ class SinglingOut:
         yield from (f"{each[0].upper()}{each[1:]}" for each in (*self._kept_line(), *self._sensitive_line()))
 
     def refusal(self) -> str:
-        """Say what kept columns do, for a steward who must decide whether to accept it."""
+        """Return what kept columns do, for a steward who must decide whether to accept it."""
         return "; ".join(self._kept_line())
 
     def warning(self) -> str:
-        """Say what unprotected sensitive values do."""
+        """Return what unprotected sensitive values do."""
         share = percent(self.share(self.by_all))
         if not self.by_sensitive:
             return (
@@ -174,7 +176,7 @@ class SinglingOut:
         return "; ".join((*self._sensitive_line(), together))
 
     def limits(self) -> Iterator[str]:
-        """Say it to a recipient: no value of the data, and shares in whole percents."""
+        """Yield sentences for a recipient: no value of the data, and shares in whole percents."""
         if self.unit == "records":
             yield (
                 f"{rounded_percent(self.share(self.by_all))} of the records are the only one with their time "
@@ -282,7 +284,7 @@ class _Known:
         return marked
 
     def _told_once(self) -> Hashes:
-        """What all columns show of each person, an event that repeats the one before it left out."""
+        """Hash what all columns show of each person, without events that repeat the one before."""
         is_new = np.ones(len(self.rows), np.bool_)
         is_new[1:] = self.rows[1:] != self.rows[:-1]
         is_new[self.offsets[:-1]] = True
@@ -370,3 +372,41 @@ def _mix(values: Any) -> Any:
         mixed *= np.uint64(0x94D049BB133111EB)
         mixed ^= mixed >> np.uint64(31)
         return mixed
+
+
+def singling_out_risks(released: EventTable, original: EventTable, *, seed: str) -> Iterator[Risk]:
+    """Count who is singled out by kept columns, by unprotected values and by all that is released.
+
+    Everybody is counted, so the shares are exact. In the control the values of every column are permuted
+    among all events. Nothing comes where the release has no such columns.
+    """
+    found = SinglingOut.of(released, details=False)
+    raw = SinglingOut.of(original, details=False)
+    if found is None or raw is None:
+        return
+    rng = generator("attack control", seed)
+    control = SinglingOut.of(released, details=False, shuffle=rng)
+    counts = {
+        "kept_record": ("by_kept", found.kept),
+        "sensitive_record": ("by_sensitive", found.sensitive),
+        "whole_record": ("by_all", True),
+    }
+    for kind, (name, is_there) in counts.items():
+        if not is_there:
+            continue
+        shares = [
+            Proportion.counted(
+                0 if each is None else getattr(each, name), 0 if each is None else each.persons
+            )
+            for each in (raw, found, control)
+        ]
+        yield Risk(
+            shares[1].value,
+            shares[1].interval,
+            float(found.persons == 1),
+            shares[2],
+            raw=shares[0],
+            name="singled_out",
+            kind=kind,
+            targets=found.persons,
+        )

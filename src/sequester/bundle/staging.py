@@ -1,4 +1,4 @@
-"""Written aside and renamed: a run that dies leaves nothing that looks like a release."""
+"""Write folders aside and rename them, so that a run that dies leaves nothing that looks like a release."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ import os
 import re
 import secrets
 import shutil
+import signal
 import sys
+import threading
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sequester.bundle.interrupts import uninterrupted
-from sequester.bundle.target import Target
+from sequester.bundle.files import CHANGES, CONFIGURATION
 from sequester.errors import InputError
+from sequester.release.certificate import SOFTWARE
+from sequester.verify.files import read_certificate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
+
 
 PARTIAL = "partial"
 """Ending of a folder that is being written."""
@@ -38,7 +42,7 @@ class Staging:
 
     @property
     def aside(self) -> Target:
-        """Where the files are written."""
+        """The folders in which files are written first."""
         return Target(*(_beside(folder, self.token, PARTIAL) for folder in self.target.folders))
 
     def commit(self) -> None:
@@ -50,7 +54,7 @@ class Staging:
         aside = self.aside
         moves: list[tuple[Path, Path]] = []
         replaced: list[Path] = []
-        with uninterrupted() as interrupted:
+        with defer_interrupts() as interrupted:
             try:
                 if not self.force:
                     self.target.refuse_existing()
@@ -75,7 +79,7 @@ class Staging:
 
 @contextmanager
 def staging(target: Target, *, force: bool) -> Iterator[Staging]:
-    """Give two empty folders of mode 0700 beside their final places; what is left of them goes at the end.
+    """Yield two empty folders of mode 0700 beside their final places; remove what is left of them at the end.
 
     What an earlier run left behind when it was killed goes as well: its parts are removed, and an older
     release that it had moved aside without putting a new one in its place comes back.
@@ -103,23 +107,23 @@ def staging(target: Target, *, force: bool) -> Iterator[Staging]:
                 yield stage
                 done = True
             finally:
-                with uninterrupted():
+                with defer_interrupts():
                     for folder in reversed(internal_first):
                         _remove(folder)
     finally:
         if not done:
-            with uninterrupted():
+            with defer_interrupts():
                 _remove_empty(made)
 
 
 def sync_file(path: Path) -> None:
-    """Have the disk hold what was written to a file."""
+    """Flush a file to disk."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
 
 def sync_folder(path: Path) -> None:
-    """Have the disk hold the names in a folder; systems that cannot open folders do it by themselves."""
+    """Flush the names in a folder to disk; systems that cannot open folders do it by themselves."""
     if sys.platform == "win32":
         return
     number = os.open(path, os.O_RDONLY)
@@ -139,7 +143,7 @@ def _move(source: Path, destination: Path, moves: list[tuple[Path, Path]]) -> No
 
 
 def _undo(moves: list[tuple[Path, Path]]) -> None:
-    """Move everything back that can be moved, and say of the rest where it is."""
+    """Move everything back; raise with the places of what cannot be moved."""
     lines = []
     for source, destination in reversed(moves):
         try:
@@ -151,7 +155,7 @@ def _undo(moves: list[tuple[Path, Path]]) -> None:
 
 
 def _open_to_readers(folder: Path) -> None:
-    """Give the release the mode of any new folder: nobody needs the house's rights to read it."""
+    """Set the usual mode of a new folder on the release, so that recipients can read it."""
     usual = folder / "usual"
     usual.mkdir()
     mode = usual.stat().st_mode
@@ -188,7 +192,7 @@ def _remove_empty(made: list[Path]) -> None:
 
 @contextmanager
 def _lock(folder: Path) -> Iterator[bool]:
-    """Wait until no other run writes in `folder`; tells whether that is certain, as it is not everywhere."""
+    """Wait until no other run writes in `folder`; yield whether the system guarantees it."""
     if sys.platform == "win32":
         yield False
         return
@@ -226,3 +230,146 @@ def _tokens(folder: Path) -> set[str]:
     leftover = re.compile(rf"\.{re.escape(folder.name)}\.([0-9a-f]{{16}})\.(?:{PARTIAL}|{OLD})")
     matches = (leftover.fullmatch(path.name) for path in folder.parent.iterdir())
     return {match[1] for match in matches if match is not None}
+
+
+RELEASE = "release"
+"""The folder that a recipient may have."""
+INTERNAL = "internal"
+"""The internal folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The two folders of a release."""
+
+    release: Path
+    """What a recipient may have."""
+    internal: Path
+    """The internal folder."""
+
+    @classmethod
+    def of(cls, out: str | os.PathLike[str], internal: str | os.PathLike[str] | None = None) -> Target:
+        """Return the target ``out/release`` with ``out/internal``, or with `internal`.
+
+        Examples
+        --------
+        >>> Target.of("out").internal.as_posix()
+        'out/internal'
+        >>> Target.of("out", internal="out/release/internal")
+        Traceback (most recent call last):
+        sequester.errors.InputError: out/release/internal must not be inside or around out/release
+        """
+        for place in (out, internal):
+            if place is not None and "\0" in os.fspath(place):
+                msg = f"{os.fspath(place)!r} cannot be written: it has a NUL character"
+                raise InputError(msg)
+        target = cls(Path(out) / RELEASE, Path(out) / INTERNAL if internal is None else Path(internal))
+        public, private = (Path(os.path.realpath(each)) for each in target.folders)
+        if public.is_relative_to(private) or private.is_relative_to(public):
+            msg = f"{target.internal} must not be inside or around {target.release}"
+            raise InputError(msg)
+        return target
+
+    @property
+    def folders(self) -> tuple[Path, Path]:
+        """Both folders."""
+        return self.release, self.internal
+
+    def resolved(self) -> Target:
+        """Return the same folders by paths without links in their parents."""
+        return Target(*(Path(os.path.realpath(folder.parent)) / folder.name for folder in self.folders))
+
+    def refuse_existing(self) -> None:
+        """Raise if one of the folders exists."""
+        lines = [
+            f"{folder} exists already; --force (in Python: force=True) replaces it"
+            for folder in self.folders
+            if os.path.lexists(folder)
+        ]
+        if lines:
+            raise InputError(*lines)
+
+    def refuse_foreign(self) -> None:
+        """Raise if a folder is neither a release nor empty nor a link: nothing else is replaced."""
+        own = ((self.release, _is_release), (self.internal, _is_internal))
+        lines = [
+            f"{folder} exists already and was not written with a release, so --force does not replace it; "
+            "remove it, or name another folder"
+            for folder, is_ours in own
+            if os.path.lexists(folder) and not folder.is_symlink() and not is_ours(folder)
+        ]
+        if lines:
+            raise InputError(*lines)
+
+
+def check_target(
+    out: str | os.PathLike[str], *, internal: str | os.PathLike[str] | None = None, force: bool = False
+) -> None:
+    """Raise, before a long run, if the output exists or cannot be written. Leave no trace.
+
+    With `force`, an empty folder and what an earlier release has put there may be replaced, and nothing else.
+    """
+    target = Target.of(out, internal)
+    if force:
+        target.refuse_foreign()
+    else:
+        target.refuse_existing()
+    for folder in target.folders:
+        place = folder.parent
+        while not os.path.lexists(place) and place != place.parent:
+            place = place.parent
+        if not place.is_dir():
+            msg = f"cannot write {folder}: {place} is no folder"
+            raise InputError(msg)
+        if not os.access(place, os.W_OK | os.X_OK):
+            msg = f"cannot write {folder}: {place} is not writable"
+            raise InputError(msg)
+
+
+def _is_release(folder: Path) -> bool:
+    if _is_empty(folder):
+        return True
+    try:
+        return read_certificate(folder)[0].software == SOFTWARE
+    except InputError:
+        return False
+
+
+def _is_internal(folder: Path) -> bool:
+    return _is_empty(folder) or all((folder / name).is_file() for name in (CHANGES, CONFIGURATION))
+
+
+def _is_empty(folder: Path) -> bool:
+    try:
+        return next(folder.iterdir(), None) is None
+    except OSError:
+        # No folder, or one that may not be looked into.
+        return False
+
+
+@contextmanager
+def defer_interrupts() -> Iterator[Callable[[], bool]]:
+    """Defer Ctrl-C until the block is done; yield a function that returns whether one is waiting.
+
+    Python delivers signals to the main thread, so elsewhere there is nothing to hold back; nor is there in a
+    program that ignores them.
+
+    Examples
+    --------
+    >>> with defer_interrupts() as interrupted:
+    ...     interrupted()
+    False
+    """
+    waiting: list[int] = []
+    elsewhere = threading.current_thread() is not threading.main_thread()
+    if elsewhere or signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        yield lambda: False
+        return
+    before = signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
+    try:
+        yield lambda: bool(waiting)
+    finally:
+        # None is a handler that was not set from Python, and cannot be set from it.
+        signal.signal(signal.SIGINT, signal.default_int_handler if before is None else before)
+        if waiting:
+            signal.raise_signal(signal.SIGINT)

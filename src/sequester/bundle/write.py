@@ -10,55 +10,60 @@ from typing import TYPE_CHECKING, Protocol
 
 import polars as pl
 
-from sequester.bundle.internal_files import write_internal, write_report
-from sequester.bundle.notes import check_suppressed, check_unprotected, find_formulas, find_misfit
-from sequester.bundle.release_files import (
+from sequester.attacks.risk import percent
+from sequester.attacks.singling_out import TOLERATED
+from sequester.bundle.files import (
     write_certificate,
     write_hierarchies,
+    write_internal,
     write_regions,
+    write_report,
     write_tables,
 )
-from sequester.bundle.staging import staging, sync_file, sync_folder
-from sequester.bundle.target import Target
+from sequester.bundle.staging import Target, staging, sync_file, sync_folder
 from sequester.engine import part, silent
-from sequester.errors import InputError, InternalError, SequesterWarning, UnattainableError
-from sequester.report.findings import NOTHING, Findings
+from sequester.errors import InputError, InternalError, ParameterError, SequesterWarning, UnattainableError
+from sequester.release.fields import safe_repr
+from sequester.release.files import unsupported_reason
+from sequester.release.release import ORDER, PERSON
+from sequester.report.findings import NO_FINDINGS, Findings
 from sequester.verify import Verification, verify
-from sequester.verify.pseudonyms import PSEUDONYMS
+from sequester.verify.original import PSEUDONYMS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from sequester.attacks.risk import Risk
+    from sequester.attacks.singling_out import SinglingOut
     from sequester.data.table import EventTable
     from sequester.engine import Progress
     from sequester.explanation.explanation import Explanation
     from sequester.privacy.model import PrivacyModel
     from sequester.release.release import Release
-    from sequester.report.stopwatch import Stopwatch
+    from sequester.report.findings import Stopwatch
 
 
 _OS_ERROR = re.compile(r"([^:\s][^:]*?) \(os error \d+\)")
 
 
 class Pages(Protocol):
-    """What makes the two report pages; the module `sequester.report.page` is one."""
+    """Maker of the two report pages, such as the module `sequester.report.page`."""
 
     def external_page(self, release: Release) -> str:
-        """The page for recipients."""
+        """Return the page for recipients."""
         ...
 
     def internal_page(
-        self, release: Release, *, original: EventTable | None = None, findings: Findings = NOTHING
+        self, release: Release, *, original: EventTable | None = None, findings: Findings = NO_FINDINGS
     ) -> str:
-        """The page that stays in the house."""
+        """Return the internal page."""
         ...
 
     def internal_document(
-        self, release: Release, *, original: EventTable | None = None, findings: Findings = NOTHING
+        self, release: Release, *, original: EventTable | None = None, findings: Findings = NO_FINDINGS
     ) -> str:
-        """Its numbers, as JSON."""
+        """Return the numbers of the internal page as JSON."""
         ...
 
 
@@ -69,7 +74,7 @@ class Written:
     path: Path
     """The release folder, to hand out."""
     internal: Path
-    """The folder that stays in the house."""
+    """The internal folder."""
     certificate_sha256: str
     """The certificate's own hash, to be sent by another way."""
     verification: Verification
@@ -159,7 +164,7 @@ def write(
         *check_suppressed(release, max_suppressed),
         *check_unprotected(release.singled_out, accept=accept_unprotected),
         *find_formulas(release),
-        *find_misfit(release),
+        *find_unsupported_log(release),
     ]
     if not release.verdict:
         msg = f"the release does not keep its promise: {release.verdict.witnesses[:1]}"
@@ -254,3 +259,94 @@ def _unwritable(target: Target, error: Exception) -> InputError:
     words = _OS_ERROR.search(str(error))
     reason = reason or (words[1] if words else str(error))
     return InputError(f"cannot write {target.release.parent}: {reason}")
+
+
+NOTABLE_LOSS = 0.2
+"""A larger share of lost events draws a warning where the steward has set no limit."""
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula."""
+
+
+def check_suppressed(release: Release, max_suppressed: float | None = None) -> list[str]:
+    """Raise if a release loses more than `max_suppressed`; without a limit, return a warning if it is much.
+
+    Rows that were left out on reading count as well as events that the method has lost.
+    """
+    unseen = release.unseen_share
+    if max_suppressed is None:
+        return [] if unseen <= NOTABLE_LOSS else [f"{_unseen(release)}; max_suppressed sets a limit"]
+    if not 0 <= max_suppressed <= 1:
+        msg = f"max_suppressed must be between 0 and 1, got {max_suppressed}"
+        raise ParameterError(msg)
+    if unseen > max_suppressed:
+        msg = f"{_unseen(release)}, more than max_suppressed = {max_suppressed:g} allows"
+        raise UnattainableError(msg, achieved={"max_suppressed": unseen})
+    return []
+
+
+def check_unprotected(found: SinglingOut | None, *, accept: bool | None = None) -> list[str]:
+    """Raise if kept columns single out too many persons; return a warning if the steward accepts it.
+
+    With `accept` None, nobody is asked and nothing is returned.
+
+    Raises
+    ------
+    InputError
+        Where `accept` is False, and kept columns alone single out more than 5 % of the persons.
+    """
+    if found is None or not found.needs_consent or accept is None:
+        return []
+    if not accept:
+        msg = (
+            f"{found.refusal()}; above {percent(TOLERATED)} this needs [release] accept_unprotected = true, "
+            "or fewer kept columns: drop them, or make them quasi-identifiers"
+        )
+        raise InputError(msg)
+    return [f"{found.refusal()}, and no promise covers that"]
+
+
+def find_unprotected(found: SinglingOut | None) -> list[str]:
+    """Return a warning if unprotected sensitive values single out many persons."""
+    return [found.warning()] if found is not None and found.needs_warning else []
+
+
+def _unseen(release: Release) -> str:
+    """Return the share of the input that the release no longer shows as text, with the reasons."""
+    lost = (
+        f"loses {release.lost_share:.1%} of the events ({release.n_lost_events:,} of "
+        f"{release.n_input_events:,})"
+    )
+    reading = release.reading
+    if reading is None or not reading.left_out:
+        return f"the release {lost}"
+    return (
+        f"the release no longer shows {release.unseen_share:.1%} of the {reading.rows:,} rows that were "
+        f"read: {reading.left_out:,} were left out on reading, and the method {lost}"
+    )
+
+
+def find_unsupported_log(release: Release) -> list[str]:
+    """Return a note if the format of the input cannot hold the released events."""
+    form = release.event_log
+    reason = None if form is None else unsupported_reason(release.frame, form)
+    return [] if reason is None else [f"events.{form} is not written: {reason}"]
+
+
+def find_formulas(release: Release) -> list[str]:
+    """Return a note for each column with cells that a spreadsheet would run as formulas.
+
+    They are written unchanged, so that CSV and Parquet have the same cells.
+    """
+    notes = []
+    for frame in release.tables.values():
+        for column in frame.columns:
+            if column in (PERSON, ORDER):
+                continue
+            texts = pl.concat([pl.Series([column]), frame[column].unique().cast(pl.String).rename("")])
+            found = texts.filter(texts.str.slice(0, 1).is_in(FORMULA_STARTS)).sort()
+            if len(found):
+                begin = "1 value begins" if len(found) == 1 else f"{len(found):,} values begin"
+                example = f"like a spreadsheet formula, for example {safe_repr(found[0])}"
+                as_is = "it is released as it is" if len(found) == 1 else "they are released as they are"
+                notes.append(f"column {safe_repr(column)}: {begin} {example}; {as_is}")
+    return notes

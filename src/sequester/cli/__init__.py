@@ -6,8 +6,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from sequester.cli.exits import INTERRUPTED
-from sequester.cli.interrupts import Interrupts, end_process
+from sequester.cli.exits import INTERRUPTED, Interrupts, end_process
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

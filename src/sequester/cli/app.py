@@ -6,25 +6,9 @@ from typing import Annotated
 import typer
 
 from sequester._version import __version__
-from sequester.cli import (
-    advise,
-    attack,
-    compare,
-    convert,
-    datasets,
-    demo,
-    hierarchy,
-    init,
-    inspect,
-    methods,
-    protect,
-    reproduce,
-    schema,
-    stream,
-    verify,
-)
-from sequester.cli.commands import Command, Group
-from sequester.cli.exits import DONE, WRONG
+from sequester.cli import data, demo, hierarchy, methods, protect, reproduce, stream, verify
+from sequester.cli.exits import DONE, USAGE_ERROR
+from sequester.cli.options import Command, Group
 from sequester.errors import InputError
 
 app = typer.Typer(
@@ -37,20 +21,20 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("demo", cls=Command)(demo.demo)
-app.command("init", cls=Command)(init.init)
-app.command("inspect", cls=Command)(inspect.inspect)
+app.command("init", cls=Command)(data.init)
+app.command("inspect", cls=Command)(data.inspect)
 app.command("methods", cls=Command)(methods.methods)
-app.command("advise", cls=Command)(advise.advise)
+app.command("advise", cls=Command)(methods.advise)
 app.command("protect", cls=Command)(protect.protect)
 app.command("verify", cls=Command)(verify.verify)
-app.command("attack", cls=Command)(attack.attack)
-app.command("compare", cls=Command)(compare.compare)
+app.command("attack", cls=Command)(verify.attack)
+app.command("compare", cls=Command)(methods.compare)
 app.command("stream", cls=Command)(stream.stream)
 app.command("reproduce", cls=Command)(reproduce.reproduce)
 app.add_typer(hierarchy.app, name="hierarchy")
-app.add_typer(datasets.app, name="datasets")
-app.command("convert", cls=Command)(convert.convert)
-app.command("schema", cls=Command)(schema.schema)
+app.add_typer(data.datasets_app, name="datasets")
+app.command("convert", cls=Command)(data.convert)
+app.command("schema", cls=Command)(hierarchy.schema)
 
 _Usage: type[Exception] = typer.BadParameter.__mro__[1]
 """What typer raises when a command is not used as it must be; it moved between versions."""
@@ -72,7 +56,7 @@ def _without_command(
 ) -> None:
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), err=True)
-        raise typer.Exit(WRONG)
+        raise typer.Exit(USAGE_ERROR)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -90,7 +74,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _wrong_use(error: Exception) -> str:
-    """Say in one line what is wrong with the command, and where to read on."""
+    """Describe in one line what is wrong with the command, and where to read on."""
     message = " ".join(error.format_message().split()).rstrip(".")  # type: ignore[attr-defined]
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "sequester"

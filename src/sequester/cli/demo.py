@@ -20,7 +20,7 @@ def demo(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Have a first look at everything.
+    """Take a first look at everything.
 
     Invents visits to a hospital, shows what they give away, publishes them without, lets adversaries try,
     verifies, and says where to look.
@@ -75,7 +75,7 @@ def _story(shown: "Demo") -> Iterator[str]:
     yield f"  {shown.verification.model} {verdict}: {levels(shown.verification.achieved)}"
     yield ""
     yield f"Open    {written.path / 'report.html'}   what a recipient reads"
-    yield f"then    {written.internal / 'report.html'}   what stays in the house: risk, reasons, all changes"
+    yield f"then    {written.internal / 'report.html'}   internal: risk, reasons, all changes"
     yield f"and try sequester protect {shown.folder / 'release.toml'} --force   with another k, c or p"
 
 

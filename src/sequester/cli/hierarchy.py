@@ -1,13 +1,12 @@
-"""``sequester hierarchy``: look after hierarchies."""
+"""``sequester hierarchy`` and ``sequester schema``."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sequester.cli.commands import Command, Group
-from sequester.cli.exits import DONE, UNMET
-from sequester.cli.options import ConfigPath, Force, Json, Quiet, whole_number
+from sequester.cli.exits import DONE, NOT_SATISFIED
+from sequester.cli.options import Command, ConfigPath, Force, Group, Json, Quiet, whole_number
 from sequester.cli.terminal import Terminal
 
 Attribute = Annotated[str, typer.Argument(metavar="ATTRIBUTE", help="A column that has a hierarchy.")]
@@ -28,7 +27,7 @@ def lint(config: ConfigPath, json: Json = False, quiet: Quiet = False) -> int:
     Names cycles, second parents, doubled leaves, values of the data that are missing, and more. Exit 1
     on errors.
     """
-    from sequester.workflow.lint import lint_hierarchies  # noqa: PLC0415  (--help need not wait for polars)
+    from sequester.workflow.hierarchy import lint_hierarchies  # noqa: PLC0415  (--help need not wait for polars)
 
     terminal = Terminal(json, quiet)
     with terminal.progress() as progress:
@@ -39,7 +38,7 @@ def lint(config: ConfigPath, json: Json = False, quiet: Quiet = False) -> int:
     n_errors = sum(each.count("error") for each in linted)
     document = {"holds": not n_errors, "errors": n_errors, "hierarchies": [each.to_json() for each in linted]}
     terminal.answer(document, [each.summary() for each in linted] or ["no column has a hierarchy"])
-    return UNMET if n_errors else DONE
+    return NOT_SATISFIED if n_errors else DONE
 
 
 @app.command(cls=Command)
@@ -56,7 +55,7 @@ def build(
     Binds the hierarchy of one attribute to its column and writes every leaf with what lies above it, to be
     looked at, edited, and named in the configuration: hierarchy = { path = "FILE" }.
     """
-    from sequester.workflow.hierarchy_build import build_hierarchy  # noqa: PLC0415  (--help need not wait)
+    from sequester.workflow.hierarchy import build_hierarchy  # noqa: PLC0415  (--help need not wait)
 
     terminal = Terminal(json, quiet)
     with terminal.progress() as progress:
@@ -91,10 +90,17 @@ def show(
 
     Beside each node: the events and the persons that have a value there, and how many of its leaves occur.
     """
-    from sequester.workflow.hierarchy_show import show_hierarchy  # noqa: PLC0415  (--help need not wait)
+    from sequester.workflow.hierarchy import show_hierarchy  # noqa: PLC0415  (--help need not wait)
 
     terminal = Terminal(json, quiet)
     with terminal.progress() as progress:
         shown = show_hierarchy(config, attribute, progress=progress)
     lines = shown.lines(depth=_DEPTH if depth is None else depth, children=children)
     terminal.answer(shown.to_json(depth=depth), lines)
+
+
+def schema(json: Json = False, quiet: Quiet = False) -> None:  # noqa: ARG001  (a schema is JSON in any case)
+    """Print the configuration's JSON Schema."""
+    from sequester.workflow.config import config_schema  # noqa: PLC0415  (pydantic takes its time)
+
+    Terminal(as_json=True, quiet=quiet).answer(config_schema(), ())

@@ -1,14 +1,23 @@
-"""``sequester methods``: what there is to choose from."""
+"""Commands on methods: ``methods``, ``advise`` and ``compare``."""
 
+import sys
 import textwrap
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from sequester.cli.options import Json, Quiet
-from sequester.cli.terminal import Terminal
+import typer
+
+from sequester.cli.exits import DONE, INTERNAL_ERROR, NOT_SATISFIED
+from sequester.cli.options import ConfigPath, Json, Quiet, Seed, whole_number
+from sequester.cli.terminal import Terminal, levels
+from sequester.errors import InputError
+from sequester.release.purpose import KEEP, KNOWN, QUESTIONS, RECIPIENT, RELEASE
 
 if TYPE_CHECKING:
     from sequester.methods.method import Method
+    from sequester.release.purpose import Question
+    from sequester.workflow.comparison.comparison import Comparison
 
 
 def methods(json: Json = False, quiet: Quiet = False) -> None:
@@ -23,7 +32,7 @@ def methods(json: Json = False, quiet: Quiet = False) -> None:
 
 
 def _describe(method: "type[Method]") -> dict[str, Any]:
-    from sequester.workflow.parameters import in_words, parameters_of  # noqa: PLC0415
+    from sequester.workflow.parameters import describe_type, parameters_of  # noqa: PLC0415
 
     return {
         "name": method.name,
@@ -35,7 +44,7 @@ def _describe(method: "type[Method]") -> dict[str, Any]:
         "parameters": [
             {
                 "name": each.name,
-                "must_be": in_words(each.annotation),
+                "must_be": describe_type(each.annotation),
                 "required": each.required,
                 **({} if each.required else {"default": each.default}),
                 "about": each.about,
@@ -68,3 +77,233 @@ def _toml(value: object) -> str:
     if value == ():
         return "none"
     return str(value).lower() if isinstance(value, bool) or value is None else repr(value).replace("'", '"')
+
+
+def _option(question: "Question") -> typer.models.OptionInfo:
+    answers = "; ".join(f"{answer}: {means}" for answer, means in question.answers.items())
+    option: typer.models.OptionInfo = typer.Option(
+        f"--{question.name}", metavar="ANSWER", help=f"{question.text} {answers}."
+    )
+    return option
+
+
+def advise(
+    config: ConfigPath,
+    recipient: Annotated[str | None, _option(RECIPIENT)] = None,
+    known: Annotated[str | None, _option(KNOWN)] = None,
+    keep: Annotated[str | None, _option(KEEP)] = None,
+    release: Annotated[str | None, _option(RELEASE)] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Recommend a method.
+
+    Asks four questions, or takes their answers as options: who receives the data, what they may know, what
+    must stay true, and whether it is one release. Exit 1 if no method serves the answers for this data.
+    """
+    given = dict(zip([each.name for each in QUESTIONS], (recipient, known, keep, release), strict=True))
+    terminal = Terminal(json, quiet)
+    answers = _answers(given, terminal, may_ask=not json and not quiet)
+    from sequester.workflow.advise import advise as weigh  # noqa: PLC0415  (--help need not wait for polars)
+
+    with terminal.progress() as progress:
+        advice = weigh(config, **answers, progress=progress)
+    terminal.answer(advice.to_json(), advice.lines())
+    return DONE if advice else NOT_SATISFIED
+
+
+def _answers(given: dict[str, str | None], terminal: Terminal, *, may_ask: bool) -> dict[str, str]:
+    """Take the answers that are given, and ask for the others where somebody is there to answer."""
+    asks = may_ask and sys.stdin.isatty() and sys.stderr.isatty()
+    answers: dict[str, str] = {}
+    lines = []
+    for question in QUESTIONS:
+        answer = given[question.name]
+        if answer is None and asks:
+            answer = _ask(question, terminal)
+        if answer is not None and answer in question.answers:
+            answers[question.name] = answer
+        else:
+            got = "is missing" if answer is None else f"got {answer!r}"
+            words = ", ".join(question.answers)
+            lines.append(f"--{question.name} must be one of {words}, {got}")
+    if lines:
+        raise InputError(*lines)
+    return answers
+
+
+def _ask(question: "Question", terminal: Terminal) -> str:
+    terminal.say(question.text)
+    for number, (answer, means) in enumerate(question.answers.items(), start=1):
+        terminal.say(f"  {number}  {answer}: {means}")
+    by_number = {str(number): answer for number, answer in enumerate(question.answers, start=1)}
+    while True:
+        said: str = typer.prompt("Number or word", err=True).strip()
+        answer = by_number.get(said, said)
+        if answer in question.answers:
+            return answer
+        terminal.say(f"{said!r} is none of them")
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        msg = f"must be a number from 0 to 1, got {text!r}"
+        raise typer.BadParameter(msg)
+    return value
+
+
+def compare(
+    config: ConfigPath,
+    methods: Annotated[
+        str | None, typer.Option(metavar="A,B", help="These methods; unless told, all that fit the data.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="K=2,5,10",
+            help="Values of a parameter, for the methods that have it. Several times: every combination.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where everything goes; the same command resumes there.")
+    ] = Path("sequester-compare"),
+    measure: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The measure of utility that is drawn against the risk."),
+    ] = None,
+    adversary: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Whose risk is compared; found unless told, persons who are expected to be found.",
+        ),
+    ] = None,
+    known: Annotated[
+        int, typer.Option(metavar="N", parser=whole_number(1), help="How many items the adversary knows.")
+    ] = 2,
+    targets: Annotated[
+        int, typer.Option(metavar="N", parser=whole_number(1), help="How many pieces of knowledge are tried.")
+    ] = 10_000,
+    max_risk: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X", parser=_share, help="Recommend the best candidate whose risk is at most this."
+        ),
+    ] = None,
+    at_once: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=whole_number(1),
+            help="Candidates side by side, at most; unless told, one per core. Memory may allow fewer.",
+        ),
+    ] = None,
+    write_releases: Annotated[
+        bool, typer.Option("--write-releases", help="Also write each release. Hand out one of them only.")
+    ] = False,
+    seed: Seed = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Begin anew, and replace an earlier comparison.")
+    ] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Compare methods and parameters.
+
+    Tries them all, one process each, and lets the same adversary try every release: a table, a drawing of
+    the frontier between risk and utility, a page about each candidate, and which of them to look at first.
+    Results are kept as they come. Exit 1 if no candidate keeps its promise, or none is within --max-risk.
+    """
+    from sequester.workflow.compare import CompareOptions, compare_config  # noqa: PLC0415  (--help need not wait)
+    from sequester.workflow.comparison.grid import read_methods, read_settings  # noqa: PLC0415  (as above)
+
+    terminal = Terminal(json, quiet)
+    asked = CompareOptions(
+        known=known,
+        targets=targets,
+        adversary=adversary,
+        measure=measure,
+        max_risk=max_risk,
+        at_once=at_once,
+        seed=seed,
+        force=force,
+        write_releases=write_releases,
+    )
+    names, values = read_methods(methods), read_settings(settings or ())
+    try:
+        with terminal.progress() as progress:
+            found = compare_config(
+                config,
+                out=out,
+                methods=names,
+                settings=values,
+                asked=asked,
+                progress=progress,
+                warn=terminal.warn,
+            )
+    except KeyboardInterrupt:
+        if (out / "comparison.json").exists():
+            terminal.say(f"the results so far are kept in {out}; the same command goes on from there")
+        raise
+    if found.recommended is None:
+        within = "" if max_risk is None or not found.made else f" with a risk of at most {max_risk:g}"
+        terminal.say(f"error: no candidate keeps its promise{within}; {out / 'report.html'} says why")
+    terminal.answer(found.to_json(), _comparison_lines(found, out), made=out)
+    if any(each.is_ours for each in found.tried):
+        return INTERNAL_ERROR
+    return NOT_SATISFIED if found.recommended is None or found.beaten else DONE
+
+
+def _comparison_lines(found: "Comparison", out: Path) -> Iterator[str]:
+    from sequester.workflow.comparison.outputs import ADVERSARIES, describe_knowledge  # noqa: PLC0415  (as above)
+    from sequester.workflow.comparison.trial import SINGLED_OUT  # noqa: PLC0415  (as above)
+
+    made = [place for place, each in enumerate(found.tried) if each.holds]
+    if made:
+        header = ("", "candidate", "risk", "95 %", found.measure, "lost", "invented", "reached", "seconds")
+        rows = [header, *(_row(found, place) for place in made)]
+        widths = [max(len(row[place]) for row in rows) for place in range(len(header))]
+        for row in rows:
+            yield "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        yield ""
+    for title, state in (("cannot be kept", "unattainable"), ("do not apply", "unfit"), ("failed", "failed")):
+        others = [each for each in found.tried if each.state == state]
+        if others:
+            yield f"{title}:"
+            yield from (f"  {each.label}: {each.reason}" for each in others)
+            yield ""
+    known = (
+        "" if found.adversary == "record_guess" else f", for somebody {describe_knowledge(found.knowledge)}"
+    )
+    today = "" if found.original is None else f"; in the original it is {found.original.value:.3g}"
+    yield f"risk: {ADVERSARIES[found.adversary]}{known}{today}"
+    beyond = sorted({each.utility[SINGLED_OUT].value for each in found.made if SINGLED_OUT in each.utility})
+    if beyond:
+        span = " to ".join(f"{value:.1%}" for value in dict.fromkeys((beyond[0], beyond[-1])))
+        yield f"beyond the promises: {span} of the persons are singled out by everything that is released"
+    if found.recommended is not None:
+        yield f"recommended      {found.tried[found.recommended].label}"
+    yield f"to read          {out / 'report.html'} (internal: do not share)"
+    yield f"table, drawing   {out / 'candidates.csv'}, {out / 'frontier.svg'}"
+
+
+def _row(found: "Comparison", place: int) -> tuple[str, ...]:
+    each, risk, score = found.tried[place], found.risk(place), found.score(place)
+    stands = "*" if place == found.recommended else "+" if place in found.frontier else ""
+    low, high = (0.0, 0.0) if risk is None else risk.interval
+    return (
+        stands + ("o" if place in found.local_optima else ""),
+        each.label,
+        "" if risk is None else f"{risk.value:.3g}",
+        "" if risk is None or risk.is_exact else f"{low:.2g} to {high:.2g}",
+        "" if score is None else f"{score.value:.4g}",
+        f"{each.lost_share:.1%}",
+        f"{each.invented:,}",
+        levels(each.achieved),
+        f"{each.seconds:.1f}",
+    )

@@ -1,10 +1,11 @@
-"""Options that several commands share."""
+"""Options and command classes that several commands share."""
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON document on stdout, and nothing else there.")
@@ -35,3 +36,22 @@ def whole_number(least: int | None = None) -> Callable[[str], int]:
         return number
 
     return read
+
+
+class _Prompt:
+    """Gives ``--help`` a value from the start: without one, typer loads pydantic to find out what it is."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Make the option, as it is made anyway, with a default."""
+        option = super().get_help_option(ctx)  # type: ignore[misc]  # of the command beside this class
+        if option is not None:
+            option.default = False
+        return option
+
+
+class Command(_Prompt, TyperCommand):
+    """A command."""
+
+
+class Group(_Prompt, TyperGroup):
+    """Commands under one name."""

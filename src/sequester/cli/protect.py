@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sequester.cli.options import ConfigPath, Force, Json, Quiet, Seed
-from sequester.cli.progress import duration
-from sequester.cli.streams import mention
-from sequester.cli.terminal import Terminal, levels
+from sequester.cli.terminal import Terminal, duration, levels, write_stderr
 from sequester.errors import InputError
 
 if TYPE_CHECKING:
     from sequester.attacks.singling_out import SinglingOut
     from sequester.release.release import Release
+    from sequester.workflow.audit import AuditResult
     from sequester.workflow.dry_run import Forecast
-    from sequester.workflow.judgement import Judged
     from sequester.workflow.protect import Protected
 
 
@@ -74,7 +72,7 @@ def protect(
 
         with terminal.progress() as progress:
             forecast = try_out(config, out=out, seed=seed, force=force, progress=progress, warn=terminal.warn)
-        terminal.answer(forecast.to_json(), _foretell(forecast))
+        terminal.answer(forecast.to_json(), _forecast_lines(forecast))
         return
     from sequester.workflow.protect import protect as make  # noqa: PLC0415  (--help need not wait for polars)
 
@@ -94,7 +92,7 @@ def protect(
         if checkpoint is not None and checkpoint.exists():
             terminal.say(f"the steps so far are kept in {checkpoint}; the same command resumes")
         raise
-    terminal.answer(done.to_json(), _tell(done), made=done.written.path)
+    terminal.answer(done.to_json(), _summary(done), made=done.written.path)
 
 
 def _follow(config: Path, source: str, others: list[str], terminal: Terminal) -> None:
@@ -115,13 +113,13 @@ def _follow(config: Path, source: str, others: list[str], terminal: Terminal) ->
     done = follow(config, sys.stdin.buffer, write)
     if not terminal.quiet:
         counted_by = "mutual information" if done.measure == "exact" else "by the paper's measure"
-        mention(
+        write_stderr(
             f"{done.n_symbols:,} symbols have left; they tell at most {done.leakage_bits:.4f} bits "
             f"({counted_by}), and lost {done.loss_per_symbol:.3f} each\n"
         )
 
 
-def _tell(done: "Protected") -> Iterator[str]:
+def _summary(done: "Protected") -> Iterator[str]:
     from sequester.hierarchies.labels import counted  # noqa: PLC0415  (--help need not wait for numpy)
 
     release, written = done.release, done.written
@@ -142,11 +140,11 @@ def _tell(done: "Protected") -> Iterator[str]:
         yield f"{release.unseen_share:.1%} of all rows that were read are no longer shown"
     if release.singled_out is not None:
         yield from _beyond(release.singled_out)
-    if done.judged.risks:
-        yield _withstood(done.judged)
+    if done.audit.risks:
+        yield _attack_summary(done.audit)
     yield f"to hand out      {written.path}"
     yield f"to read          {written.path / 'report.html'}"
-    yield f"stays in house   {written.internal}"
+    yield f"internal         {written.internal}"
     yield f"certificate      {written.certificate_sha256} (send it by another way)"
 
 
@@ -157,7 +155,7 @@ def _beyond(found: "SinglingOut", *, raw: bool = False) -> Iterator[str]:
 
 
 def _lost(release: "Release") -> str:
-    """Say what is lost of the events that the method got, and what stands where its person never had it."""
+    """Describe which events are lost, and which released items the person never had there."""
     from sequester.hierarchies.labels import counted  # noqa: PLC0415  (--help need not wait for numpy)
 
     events = counted(release.n_input_events, "event is", "events are")
@@ -170,15 +168,15 @@ def _lost(release: "Release") -> str:
     return text
 
 
-def _withstood(judged: "Judged") -> str:
-    tried = f"{len(judged.risks):,} attacks were tried"
-    claimed = sum(risk.bound is not None for risk in judged.risks)
+def _attack_summary(result: "AuditResult") -> str:
+    tried = f"{len(result.risks):,} attacks were tried"
+    claimed = sum(risk.bound is not None for risk in result.risks)
     if not claimed:
         return f"{tried}; the promise says nothing about them, and internal/report.html what they achieve"
     return f"{tried}, {claimed:,} of them against the promise: none achieved more than is promised"
 
 
-def _foretell(forecast: "Forecast") -> Iterator[str]:
+def _forecast_lines(forecast: "Forecast") -> Iterator[str]:
     from sequester.hierarchies.labels import counted  # noqa: PLC0415  (--help need not wait for numpy)
 
     tried = f"tried on {forecast.tried_persons:,} of {counted(forecast.n_persons, 'person', 'persons')}"

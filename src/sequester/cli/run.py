@@ -1,4 +1,4 @@
-"""Runs a command, and explains in one line per problem why it did not work."""
+"""Run a command, and turn errors into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sequester._version import __version__
-from sequester.cli import streams
-from sequester.cli.exits import DONE, INTERRUPTED, OURS, UNMET, WRONG
-from sequester.cli.terminal import Terminal, in_place
+from sequester.cli.exits import DONE, INTERNAL_ERROR, INTERRUPTED, NOT_SATISFIED, USAGE_ERROR
+from sequester.cli.terminal import Terminal, describe_output, discard_unwritten, replace_closed
 from sequester.errors import InputError, InternalError, SchemaError, UnattainableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import TracebackType
 
-    from sequester.cli.interrupts import Interrupts
+    from sequester.cli.exits import Interrupts
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -27,7 +26,7 @@ _PACKAGE = Path(__file__).parents[1]
 def run(argv: Sequence[str], interrupts: Interrupts) -> int:
     """Run ``sequester ARGV`` and give the exit code; no exception leaves."""
     arguments = list(argv)
-    streams.fill_in()
+    replace_closed()
     terminal = Terminal(as_json="--json" in arguments)
     try:
         with _stoppable(), terminal.open():
@@ -51,27 +50,27 @@ def _explain(error: BaseException, terminal: Terminal) -> int:
             terminal.say(note)
     except (OSError, InputError):
         pass  # nobody takes the answer; the code says enough
-    streams.forget(sys.stdout)
+    discard_unwritten(sys.stdout)
     return code
 
 
 def _diagnose(error: BaseException) -> tuple[int, tuple[str, ...]]:
-    """Tell whose turn it is, and what to say."""
+    """Return whose turn it is, and what to say."""
     match error:
         case KeyboardInterrupt():
-            return INTERRUPTED, (f"interrupted; {in_place()}",)
+            return INTERRUPTED, (f"interrupted; {describe_output()}",)
         case InputError():
-            return WRONG, error.lines
+            return USAGE_ERROR, error.lines
         case UnattainableError():
-            return UNMET, (str(error),)
+            return NOT_SATISFIED, (str(error),)
         case BrokenPipeError():
             return DONE, ()
         case MemoryError():
-            return WRONG, ("there is not enough memory for this",)
+            return USAGE_ERROR, ("there is not enough memory for this",)
         case OSError() if not isinstance(error, InternalError):
-            return WRONG, (_about_file(error),)
+            return USAGE_ERROR, (_about_file(error),)
         case _:
-            return OURS, (_report(error),)
+            return INTERNAL_ERROR, (_report(error),)
 
 
 def _about_file(error: OSError) -> str:
@@ -82,8 +81,8 @@ def _about_file(error: OSError) -> str:
 def _report(error: BaseException) -> str:
     """Name the fault and its place; what it says may hold raw data, so it is left out."""
     return (
-        f"this is our fault: {type(error).__name__} at {_place(error.__traceback__)}; {in_place()}. "
-        f"Please report this line, the command and the version ({__version__}, "
+        f"internal error: {type(error).__name__} at {_place(error.__traceback__)}; {describe_output()} "
+        f"(please report it, with the command; sequester {__version__}, "
         f"Python {sys.version_info.major}.{sys.version_info.minor}, {sys.platform})"
     )
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sequester.cli.exits import DONE, WRONG
+from sequester.cli.exits import DONE, USAGE_ERROR
 from sequester.cli.options import ConfigPath, Json, Quiet
 from sequester.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from sequester.workflow.stream.stream import Streamed
+    from sequester.workflow.stream.stream import StreamResult
 
 _SHOWN = 5
 """Sensitive values that are named with the records they lost."""
@@ -62,11 +62,11 @@ def stream(
     for each in done.rejected:
         for reason in each.reasons:
             terminal.say(f"error: {each.name} was not taken: {reason}")
-    terminal.answer(done.to_json(), _tell(done), made=done.out)
-    return WRONG if done.rejected else DONE
+    terminal.answer(done.to_json(), _summary(done), made=done.out)
+    return USAGE_ERROR if done.rejected else DONE
 
 
-def _tell(done: "Streamed") -> Iterator[str]:
+def _summary(done: "StreamResult") -> Iterator[str]:
     from sequester.hierarchies.labels import counted  # noqa: PLC0415  (--help need not wait for numpy)
 
     published = counted(len(done.published), "snapshot", "snapshots")

@@ -1,20 +1,25 @@
-"""What the steward sees: answers on stdout, everything else on stderr."""
+"""Answers on stdout; messages and the progress bar on stderr."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+import time
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from threading import Event, Lock, Thread
+from typing import TYPE_CHECKING, Any, TextIO
 
-from sequester.cli.exits import UNMET
-from sequester.cli.streams import mention
+from sequester.cli.exits import NOT_SATISFIED
 from sequester.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from types import TracebackType
+
+    from rich.progress import Progress as RichProgress
 
     from sequester.engine import Progress
 
@@ -46,7 +51,7 @@ class Terminal:
     def answer(
         self, document: Mapping[str, Any], lines: Iterable[str], *, made: object | None = None
     ) -> None:
-        """Give the answer of a command: the document under ``--json``, the lines otherwise.
+        """Return the answer of a command: the document under ``--json``, the lines otherwise.
 
         `made` is the file or folder that the command has put in its place, whatever becomes of the answer.
         """
@@ -65,7 +70,7 @@ class Terminal:
         except OSError as error:
             if not _made:
                 raise
-            msg = f"cannot write the answer: {error.strerror}; {in_place()}"
+            msg = f"cannot write the answer: {error.strerror}; {describe_output()}"
             raise InputError(msg) from None
 
     def keep(self, what: object) -> None:
@@ -73,20 +78,20 @@ class Terminal:
         _made.append(str(what))
 
     def say(self, line: str) -> None:
-        """Tell something in passing."""
-        mention(plain(line) + "\n")
+        """Write something in passing."""
+        write_stderr(plain(line) + "\n")
 
     def warn(self, line: str) -> None:
-        """Tell something that does not stop the run but must be known."""
+        """Write something that does not stop the run but must be known."""
         self.say(f"warning: {line}")
 
     def refuse(self, code: int, lines: Iterable[str]) -> None:
-        """Tell why there is no answer, one line per problem."""
+        """Explain why there is no answer, one line per problem."""
         lines = [part for line in lines for part in line.split("\n")]
         for line in lines:
             self.say(f"error: {line}")
         if self.as_json and lines:
-            met = {"holds": False} if code == UNMET else {}
+            met = {"holds": False} if code == NOT_SATISFIED else {}
             self.answer({**met, "errors": lines, "exit": code}, ())
 
     @contextmanager
@@ -94,22 +99,21 @@ class Terminal:
         """Show how far the work has come, and say once when kernels have to be compiled first."""
         # Loaded here so that --help need not wait for them.
         from sequester import kernels  # noqa: PLC0415
-        from sequester.cli.progress import COMPILING, Bar  # noqa: PLC0415
         from sequester.engine import silent  # noqa: PLC0415
 
         if self.quiet:
             yield silent
             return
-        forget = kernels.on_compilation(lambda: self.say(COMPILING))
+        stop_listening = kernels.on_compilation(lambda: self.say(COMPILING))
         try:
-            with Bar() as bar:
+            with ProgressBar() as bar:
                 yield bar
         finally:
-            forget()
+            stop_listening()
 
 
-def in_place() -> str:
-    """Say what the run has left, where it did not come to its end."""
+def describe_output() -> str:
+    """Describe what the run has left, where it did not come to its end."""
     return f"{', '.join(_made)} is complete and in place" if _made else "nothing was written"
 
 
@@ -137,3 +141,125 @@ def levels(achieved: Mapping[str, float]) -> str:
     'k = 6, c = 0.5'
     """
     return ", ".join(f"{name} = {value:g}" for name, value in achieved.items())
+
+
+PATIENCE = 2.0
+"""Seconds before anything is shown."""
+COMPILING = "Compiling kernels (first use only), about 20 s"
+"""Said when the first kernel has to be compiled."""
+_EVERY = 10.0
+_KNOWN = 0.02
+"""Below this share of the work, a guess at the time left would be noise."""
+
+
+class ProgressBar:
+    """A `Progress` that shows itself: drawn on a terminal, as plain lines elsewhere."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._fraction, self._phase = 0.0, ""
+        self._said = (-_EVERY, "")
+        self._done, self._lock = Event(), Lock()
+        self._rich: RichProgress | None = None
+        self._task: Any = None
+        self._ticker = Thread(target=self._tick, daemon=True)
+
+    def __enter__(self) -> ProgressBar:
+        self._ticker.start()
+        return self
+
+    def __call__(self, fraction: float, phase: str) -> None:
+        """Record how far the work has come."""
+        self._fraction, self._phase = fraction, phase
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._done.set()
+        self._ticker.join()
+        if self._rich is not None:
+            self._rich.stop()
+
+    def _tick(self) -> None:
+        pause = PATIENCE
+        while not self._done.wait(pause):
+            pause = 0.2
+            with self._lock:
+                if sys.stderr.isatty():
+                    self._draw()
+                else:
+                    self._write()
+
+    def _draw(self) -> None:
+        if self._rich is None:
+            from rich.console import Console  # noqa: PLC0415  (only for work that takes long enough)
+            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn  # noqa: PLC0415
+
+            columns = (
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TaskProgressColumn(),
+                TextColumn("{task.fields[left]}"),
+            )
+            self._rich = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._task = self._rich.add_task("", total=1.0, left="")
+            self._rich.start()
+        self._rich.update(self._task, completed=self._fraction, description=self._phase, left=self._left())
+
+    def _write(self) -> None:
+        elapsed = time.monotonic() - self._started
+        when, phase = self._said
+        if self._phase and (self._phase != phase or elapsed - when >= _EVERY):
+            self._said = (elapsed, self._phase)
+            left = self._left()
+            write_stderr(f"{self._fraction:4.0%} {self._phase}{', ' + left if left else ''}\n")
+
+    def _left(self) -> str:
+        if self._fraction < _KNOWN:
+            return ""
+        elapsed = time.monotonic() - self._started
+        return f"about {duration(elapsed * (1 - self._fraction) / self._fraction)} left"
+
+
+def duration(seconds: float) -> str:
+    """Write a time as people say it.
+
+    Examples
+    --------
+    >>> duration(0.4), duration(75), duration(7300)
+    ('1 s', '1 min 15 s', '2 h 1 min')
+    """
+    whole = max(round(seconds), 1)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def replace_closed() -> None:
+    """Put a stream that leads nowhere in the place of one that was closed before the start."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115  (for as long as the process)
+
+
+def write_stderr(text: str) -> None:
+    """Write to stderr; where that fails, nobody reads it, and the work goes on."""
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        discard_unwritten(sys.stderr)
+
+
+def discard_unwritten(stream: TextIO) -> None:
+    """Keep Python from trying again, at its end, what the other side of a pipe or a full disk refused."""
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        try:
+            with open(os.devnull, "w") as nowhere:  # noqa: PTH123
+                os.dup2(nowhere.fileno(), stream.fileno())
+        except (OSError, ValueError):
+            return  # closed, or no file: there is nothing to try again

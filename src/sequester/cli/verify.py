@@ -1,13 +1,18 @@
-"""``sequester verify``: judge a release by its files."""
+"""``sequester verify`` and ``sequester attack``: check and attack a release."""
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sequester.cli.exits import DONE, UNMET
-from sequester.cli.options import Json, Quiet
+from sequester.cli.exits import DONE, NOT_SATISFIED
+from sequester.cli.options import Json, Quiet, whole_number
 from sequester.cli.terminal import Terminal, levels
+
+if TYPE_CHECKING:
+    from sequester.workflow.attack import AttackResult
 
 
 def verify(
@@ -47,4 +52,101 @@ def verify(
     terminal.answer(
         found.to_json(), [f"{folder} {kept}", *own, *found.not_checked] if found else [f"{folder} {broken}"]
     )
-    return DONE if found else UNMET
+    return DONE if found else NOT_SATISFIED
+
+
+_MOST_KNOWN = 10
+
+
+def _sizes(text: str) -> str:
+    """Accept how many items may be known: a number, or a range such as 1-3."""
+    given = re.fullmatch(r"([0-9]{1,3})(?:-([0-9]{1,3}))?", text)
+    low, high = (int(given[1]), int(given[2] or given[1])) if given else (0, 0)
+    if not 1 <= low <= high <= _MOST_KNOWN:
+        msg = f"must be a number or a range such as 1-3, of 1 to {_MOST_KNOWN}, got {text!r}"
+        raise typer.BadParameter(msg)
+    return text
+
+
+def attack(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release folder, such as out/release.")],
+    original: Annotated[
+        Path,
+        typer.Option(metavar="CONFIG", help="The configuration it was made from: what adversaries know."),
+    ],
+    held_out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CONFIG", help="A configuration of persons who are not in the release: the control."
+        ),
+    ] = None,
+    known: Annotated[
+        str,
+        typer.Option(metavar="1-3", parser=_sizes, help="How many items they know: a number or a range."),
+    ] = "1-3",
+    targets: Annotated[
+        int,
+        typer.Option(
+            metavar="N", parser=whole_number(1), help="How many pieces of knowledge of every kind are tried."
+        ),
+    ] = 10_000,
+    seed: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Who is drawn comes from this text; the same by default."),
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Attack a release with simulated adversaries.
+
+    They know some items of persons of the original, and look for them in the original, in the release and
+    in a control: the release with its values permuted, or other persons who were held out of the release.
+    Exit 1 if one of them achieves more than the release claims.
+    """
+    from sequester.workflow.attack import attack_release  # noqa: PLC0415  (--help need not wait for polars)
+
+    low, _, high = known.partition("-")
+    terminal = Terminal(json, quiet)
+    with terminal.progress() as progress:
+        found = attack_release(
+            folder,
+            original=original,
+            held_out=held_out,
+            known=range(int(low), int(high or low) + 1),
+            targets=targets,
+            seed=seed,
+            progress=progress,
+            warn=terminal.warn,
+        )
+    for risk in found.beaten:
+        terminal.say(f"error: an attack beat the claim {found.model}: {risk}")
+    terminal.answer(found.to_json(), _lines(found))
+    return DONE if found else NOT_SATISFIED
+
+
+def _lines(found: "AttackResult") -> Iterator[str]:
+    header = ("attack, known", "original", "release", "95 %", "chance", "control", "claimed")
+    by_kind: dict[str, list[tuple[str, ...]]] = {}
+    for risk in found.risks:
+        low, high = risk.interval
+        by_kind.setdefault(risk.kind, []).append(
+            (
+                f"{risk.name} {risk.known}",
+                f"{risk.raw.value:.4f}",
+                f"{risk.value:.4f}",
+                f"{low:.4f} to {high:.4f}",
+                f"{risk.baseline:.4f}",
+                f"{risk.control.value:.4f}",
+                "" if risk.bound is None else f"{risk.bound:.4f}{'' if risk.is_within else ' beaten'}",
+            )
+        )
+    for kind, rows in by_kind.items():
+        widths = [max(len(row[place]) for row in (header, *rows)) for place in range(len(header))]
+        yield f"{kind}"
+        for row in (header, *rows):
+            first, *others = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
+            yield f"  {'  '.join((first, *others))}".rstrip()
+        yield ""
+    claimed = sum(risk.bound is not None for risk in found.risks)
+    kept = "none was beaten" if found else f"{len(found.beaten):,} were beaten"
+    yield f"{len(found.risks):,} attacks, {claimed:,} of them against the claim {found.model}: {kept}"

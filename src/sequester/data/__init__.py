@@ -1,1 +1,1 @@
-"""What is published: events of persons, their roles, and the fast face of both."""
+"""Event tables: schemas, tables, and their sequences of codes."""

@@ -16,13 +16,11 @@ import numpy as np
 import polars as pl
 
 from sequester.data.problems import Problem
-from sequester.data.protect import Protect
-from sequester.data.schema import ROW, Schema
+from sequester.data.schema import ROW, Protect, Schema
 from sequester.data.text import all_numbers, as_text, distinct_labels
 from sequester.errors import HierarchyError
-from sequester.hierarchies.alike import DECIMAL, caseless, likeness
 from sequester.hierarchies.hierarchy import Hierarchy
-from sequester.hierarchies.labels import MISSING, ROOT, counted, quoted
+from sequester.hierarchies.labels import DECIMAL, MISSING, ROOT, canonical_label, caseless, counted, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -48,12 +46,12 @@ Group = tuple[str, ...]
 _PERSONS = Schema(person="person", alike="merge")
 
 
-def likenesses(labels: pl.Series) -> pl.Series:
+def canonical_labels(labels: pl.Series) -> pl.Series:
     """Return what each label has in common with those that look like it; fast where most are plain.
 
     Examples
     --------
-    >>> likenesses(pl.Series(["Ann", "ann ", "007.50", None])).to_list()
+    >>> canonical_labels(pl.Series(["Ann", "ann ", "007.50", None])).to_list()
     ['ann', 'ann', '7.5', None]
     """
     labels = labels.alias("")
@@ -71,7 +69,7 @@ def likenesses(labels: pl.Series) -> pl.Series:
 
 
 def _canonical(numbers: pl.Series) -> pl.Series:
-    """Write each plain decimal number in its shortest form, as `likeness` does."""
+    """Write each plain decimal number in its shortest form, as `canonical_label` does."""
     text = numbers.str.replace(r"^(-?)\+?0*([0-9.])", "${1}${2}").str.replace(r"^(-?)\.", "${1}0.")
     has_point = text.str.contains(".", literal=True)
     if has_point.any():
@@ -89,14 +87,18 @@ def find_twins(labels: pl.Series) -> list[Group]:
     """
     labels = labels.drop_nulls().alias("label")
     few = len(labels) < _MANY
-    forms = pl.Series([likeness(label) for label in labels], dtype=pl.String) if few else likenesses(labels)
+    forms = (
+        pl.Series([canonical_label(label) for label in labels], dtype=pl.String)
+        if few
+        else canonical_labels(labels)
+    )
     suspect = forms == ""
     if forms.n_unique() < len(forms):
         suspect |= forms.is_duplicated()
     frame = pl.DataFrame([forms.alias("form"), labels]).filter(suspect)
     groups = frame.group_by("form", maintain_order=True).agg("label")
     rows = (tuple(sorted(set(group))) for group in groups["label"].to_list())
-    return [group for group in rows if len(group) > 1 or not likeness(group[0])]
+    return [group for group in rows if len(group) > 1 or not canonical_label(group[0])]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +146,7 @@ class Vocabulary:
         reserved = [label for label in group if label in (ROOT, MISSING)]
         if not present:
             return None
-        if len(present) == 1 and likeness(group[0]):
+        if len(present) == 1 and canonical_label(group[0]):
             (label,) = present
             is_named = label in secret or self.is_secret or not secret
             is_leaf = label in leaves or not leaves
@@ -155,7 +157,7 @@ class Vocabulary:
         shown = tuple(sorted(secret.union(present, [best]), key=lambda label: (-counts.get(label, 0), label)))
         return Twins(
             rows={label: counts.get(label, 0) for label in shown},
-            best=best if likeness(best) else None,
+            best=best if canonical_label(best) else None,
             is_secret=bool(secret) or self.is_secret,
         )
 
@@ -179,7 +181,7 @@ class Twins:
     @property
     def are_numbers(self) -> bool:
         """They are numbers of one value; codes of different meaning can be so too."""
-        return re.match(DECIMAL, likeness(next(iter(self.rows)))) is not None
+        return re.match(DECIMAL, canonical_label(next(iter(self.rows)))) is not None
 
     def in_words(self, *, merged: bool) -> str:
         """List the labels with their rows, and what they become where they are merged."""
@@ -190,7 +192,7 @@ class Twins:
 
 
 def settle(vocabulary: Vocabulary, alike: Alike | None, rows: Counts, problems: list[Problem]) -> list[Twins]:
-    """Name the labels that look alike, and return them.
+    """Report the labels that look alike, and return them.
 
     Where nobody has said what to do, a secret label with a twin is an error, and others are a warning.
     """
@@ -239,7 +241,7 @@ def _about(
 
 
 def _decision(alike: Alike | None, *, is_secret: bool) -> tuple[str, Severity]:
-    """Say what becomes of labels that look alike, and how bad it is."""
+    """Return what becomes of labels that look alike, and how severe it is."""
     if alike == "merge":
         return "merged", "note"
     if alike == "keep":
@@ -277,7 +279,7 @@ def settle_keys(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) ->
 
 
 def _may_differ(values: pl.Series, noun: str) -> bool:
-    """Tell whether a column can spell one value in two ways: whole numbers and times cannot."""
+    """Return whether a column can spell one value in two ways: whole numbers and times cannot."""
     return values.dtype in (pl.String, pl.Categorical, pl.Enum) or (
         values.dtype.is_float() and noun != "label"
     )
@@ -409,11 +411,11 @@ def _with_labels(
     missed: Collection[str],
 ) -> Schema:
     """Return the schema with the labels that it names for an attribute as they are after merging."""
-    by_form = {likeness(label): label for label in known}
+    by_form = {canonical_label(label): label for label in known}
 
     def merged(names: Iterable[str]) -> tuple[str, ...]:
         now = (becomes.get(each) or each for each in names)
-        return tuple(dict.fromkeys(n if n in known else by_form.get(likeness(n), n) for n in now))
+        return tuple(dict.fromkeys(n if n in known else by_form.get(canonical_label(n), n) for n in now))
 
     quasi = {
         column: replace(each, never_suppress=merged(each.never_suppress)) if column in columns else each
@@ -431,7 +433,7 @@ def _with_labels(
 
 
 def find_named_twins(names: Sequence[str], table: EventTable) -> list[str]:
-    r"""Say which of the symbol labels that a method is told of have a twin in the data, one line each.
+    r"""List the labels named to a method that look like another label of the data, one line each.
 
     Examples
     --------
@@ -443,10 +445,10 @@ def find_named_twins(names: Sequence[str], table: EventTable) -> list[str]:
     symbol = table.symbol
     if not names or symbol is None or table.schema.alike == "keep":
         return []
-    wanted = {likeness(name): name for name in names}
+    wanted = {canonical_label(name): name for name in names}
     found = [
         (wanted[form], label)
-        for label, form in ((label, likeness(label)) for label in table.labels[symbol])
+        for label, form in ((label, canonical_label(label)) for label in table.labels[symbol])
         if form in wanted and label not in names
     ]
     end = 'write it so, or say alike = "keep"'

@@ -1,4 +1,4 @@
-"""From any frame to sorted, checked events; everything that is wrong is found before anything stops."""
+"""Prepare a frame: check, sort and complete its events, and report all problems at once."""
 
 from __future__ import annotations
 
@@ -9,12 +9,18 @@ import numpy as np
 import polars as pl
 
 from sequester.data.alike import settle_attributes, settle_keys
-from sequester.data.binding import bind
-from sequester.data.derive import count_events, derive
-from sequester.data.ordering import Grouping, group_persons, odd_orders, order_keys, repeats, sort_events
-from sequester.data.place import REGION, Gap
-from sequester.data.problems import Problem, first_line
-from sequester.data.reading import Reading
+from sequester.data.attributes import bind, find_protected, read_labels
+from sequester.data.ordering import (
+    Grouping,
+    derive_columns,
+    find_repeats,
+    group_persons,
+    order_keys,
+    sort_events,
+    warn_of_text_order,
+)
+from sequester.data.places import REGION, Gap
+from sequester.data.problems import Problem, ReadSummary
 from sequester.data.roles import check_roles, refuse_patterns, roles_of
 from sequester.data.schema import ROW, Quasi, Schema, Symbol
 from sequester.data.text import as_text, distinct_labels, is_plain
@@ -27,14 +33,13 @@ from sequester.data.trajectories import (
     split_by_column,
     split_by_gap,
 )
-from sequester.data.values import find_protected, read_labels
 from sequester.errors import ParameterError, SchemaError
 from sequester.hierarchies.labels import quoted
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.ordering import Keys
-    from sequester.data.regions import Regions
+    from sequester.data.places import Regions
     from sequester.hierarchies.hierarchy import Hierarchy
 
 _DROPPED = "; dropped"
@@ -42,7 +47,7 @@ _DROPPED = "; dropped"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Intake:
+class Prepared:
     """The events of a frame, sorted, checked and completed."""
 
     schema: Schema
@@ -56,34 +61,11 @@ class Intake:
     protected: dict[str, frozenset[str]]
     owners: Codes | None
     regions: Regions | None
-    reading: Reading
+    reading: ReadSummary
     problems: tuple[Problem, ...]
 
 
-def as_polars(frame: object) -> pl.DataFrame:
-    """Take a polars frame as it is, and anything with an Arrow stream (pandas, pyarrow, duckdb) through it.
-
-    Examples
-    --------
-    >>> import pandas
-    >>> as_polars(pandas.DataFrame({"user": ["a"]}, index=[7])).columns
-    ['user']
-    """
-    if isinstance(frame, pl.DataFrame):
-        return frame
-    if not hasattr(frame, "__arrow_c_stream__"):
-        msg = f"a table must be a polars or pandas frame or have an Arrow stream, got {type(frame).__name__}"
-        raise SchemaError(msg)
-    try:
-        taken = pl.DataFrame(frame)
-    except Exception as error:  # noqa: BLE001 - whatever a foreign object raises, it is no table
-        msg = f"the {type(frame).__name__} cannot be read as a table: {first_line(error)}"
-        raise SchemaError(msg) from None
-    # pandas hands over an index without a name as a column of this name.
-    return taken.drop(pl.selectors.matches(r"^__index_level_\d+__$"))
-
-
-def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
+def prepare(source: pl.DataFrame, schema: Schema) -> Prepared:
     """Check, sort and complete the events of `source`; all errors come in one report."""
     refuse_patterns([*source.columns, *schema.derive, *schema.sensitive])
     problems = [*check_roles(schema, source.columns), *_check_types(source, schema)]
@@ -96,7 +78,7 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
     everybody = person
     ahead = _read_clock(frame, schema, when, problems)
     if schema.tie is not None and schema.tie in frame.columns:
-        problems += _ordered_as_text(_gaps_as_null(frame[schema.tie]))
+        problems += warn_of_text_order(_gaps_as_null(frame[schema.tie]))
     frame, has_place = _read_place(frame, schema, problems)
     if schema.invalid == "drop":
         valid = _present(person, frame.height) & _present(when, frame.height) & has_place
@@ -129,7 +111,7 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
         when = None if when is None else when.gather(order)
         ahead = None if ahead is None else ahead[order]
     if key is not None:
-        problems += _look_for_repeats(source, schema, rows, grouping.offsets, key)
+        problems += find_repeats(source, schema, rows, grouping.offsets, key)
     events = Events(
         frame=frame,
         rows=rows,
@@ -158,13 +140,13 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
         frame = frame.with_columns(persons.gather(owners).alias(schema.person))
     times = None if schema.time is None else events.when
 
-    new = _derive(schema, events.offsets, times, taken=frame.columns)
+    new = derive_columns(schema, events.offsets, times, taken=frame.columns)
     frame = frame.with_columns(new)
     labels |= read_labels(frame, [each.name for each in new], schema, rows, problems)
     hierarchies |= bind(frame, schema, {each.name: labels[each.name] for each in new}, rows, problems)
     if _is_refused(problems):
         raise _refusal(problems)
-    return Intake(
+    return Prepared(
         schema=schema,
         frame=frame,
         rows=rows,
@@ -182,12 +164,12 @@ def take_in(source: pl.DataFrame, schema: Schema) -> Intake:
 
 
 def _is_refused(problems: list[Problem]) -> bool:
-    """Tell whether no table can be made; labels that look alike only stop those who publish it."""
+    """Return whether no table can be made; labels that look alike only stop those who publish it."""
     return any(problem.severity == "error" and not problem.alike for problem in problems)
 
 
 def _refusal(problems: list[Problem]) -> SchemaError:
-    """Put everything that was found into one report: the errors, and beside them warnings and notes."""
+    """Return one error for all problems, with warnings and notes beside it."""
     errors = [str(problem) for problem in problems if problem.severity == "error"]
     notes = [f"{problem.severity}: {problem}" for problem in problems if problem.severity != "error"]
     return SchemaError(*errors, notes=notes)
@@ -210,7 +192,7 @@ def _present(series: pl.Series | None, height: int) -> Mask:
 
 
 def _read_person(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) -> pl.Series | None:
-    """Give the person key of each row; None where the column cannot be read."""
+    """Return the person key of each row; None where the column cannot be read."""
     if schema.person == ROW:
         return pl.int_range(1, frame.height + 1, eager=True).cast(pl.String)
     if schema.person not in frame.columns:
@@ -223,13 +205,13 @@ def _read_person(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) -
 
 
 def _read_when(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) -> pl.Series | None:
-    """Give what says when each row was, null where it cannot be read; None without readable columns."""
+    """Return the order or time of each row, null where it cannot be read; None without readable columns."""
     if schema.order is not None:
         if schema.order not in frame.columns:
             return None
         order = _gaps_as_null(frame[schema.order])
         problems += _invalid(schema, schema.order, "order is missing", order.is_null().to_numpy())
-        problems += _ordered_as_text(order)
+        problems += warn_of_text_order(order)
         return order
     columns = schema.time_columns
     if not columns or not {*columns} <= {*frame.columns}:
@@ -260,7 +242,7 @@ def _read_when(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) -> 
 def _read_clock(
     frame: pl.DataFrame, schema: Schema, when: pl.Series | None, problems: list[Problem]
 ) -> Counts | None:
-    """Give how far clocks are ahead of UTC where parts of the day are asked for and times have an offset."""
+    """Return how far clocks are ahead of UTC; None without parts of the day, and without offsets."""
     if schema.place is None or not schema.place.parts or schema.time is None or when is None:
         return None
     try:
@@ -333,13 +315,13 @@ def _reading(
     n_points: int,
     n_outside: int,
     problems: list[Problem],
-) -> Reading:
+) -> ReadSummary:
     """Account for every row of the input: an event, a part of one, or left out."""
     n_events, n_inside = len(events.rows), n_points - n_outside
     n_persons = len(events.persons) if events.owners is None else int(events.owners.max(initial=-1)) + 1
     if n_inside == n_rows:
         everybody = None  # Who looks for persons that were left out finds none.
-    return Reading(
+    return ReadSummary(
         rows=n_rows,
         dropped=n_rows - n_points,
         reasons={
@@ -356,7 +338,7 @@ def _reading(
 
 
 def _with_regions(schema: Schema, tree: Hierarchy) -> Schema:
-    """Give the roles of the table that points became: regions are its symbol, or a quasi-identifier."""
+    """Return the roles of the table that points became: regions are its symbol, or a quasi-identifier."""
     is_symbol = not (schema.quasi or schema.sensitive)
     given = {each.name: getattr(schema, each.name) for each in fields(Schema)}
     given |= {"place": None, "trip": None}
@@ -374,16 +356,6 @@ def _gaps_as_null(values: pl.Series) -> pl.Series:
     return as_text(values) if values.dtype == pl.String else values
 
 
-def _ordered_as_text(values: pl.Series) -> list[Problem]:
-    """Warn where a few cells turn the order of numbers into an order of texts for everybody."""
-    odd = odd_orders(values)
-    if odd is None:
-        return []
-    column, first = values.name, values[int(odd.argmax())]
-    what = f"column {quoted(column)}: {quoted(first)} is no number, so all are ordered as text, 10 before 9"
-    return [Problem.at(what, column, odd, severity="warning")]
-
-
 def _invalid(
     schema: Schema, column: str, rule: str, where: Mask, rows: Counts | None = None
 ) -> list[Problem]:
@@ -398,7 +370,7 @@ def _invalid(
 def _arrange(
     frame: pl.DataFrame, schema: Schema, person: pl.Series, when: pl.Series | None
 ) -> tuple[Grouping, Counts | None, Keys | None]:
-    """Bring persons together and sort their events: persons, order of rows, and the key of each row."""
+    """Group events by person and sort them: return persons, order of rows, and the key of each row."""
     if schema.person == ROW or when is None:
         return Grouping(person, np.arange(frame.height + 1, dtype=np.int64), None), None, None
     grouping = group_persons(person)
@@ -423,7 +395,7 @@ def _repeats_among_valid(
     person: pl.Series | None,
     when: pl.Series | None,
 ) -> list[Problem]:
-    """Look for repeats among the rows that have a person and a time, where others have none."""
+    """Find repeats among the rows that have a person and a time, where others have none."""
     valid = _present(person, frame.height) & _present(when, frame.height)
     if person is None or when is None or not valid.any():
         return []
@@ -433,43 +405,4 @@ def _repeats_among_valid(
         return []
     if order is not None:
         rows, key = rows[order], key[order]
-    return _look_for_repeats(source, schema, rows, grouping.offsets, key)
-
-
-def _look_for_repeats(
-    source: pl.DataFrame, schema: Schema, rows: Counts, offsets: Offsets, key: Keys
-) -> list[Problem]:
-    """Count events of a person at the same time, and rows that are there twice."""
-    again = repeats(offsets, key)
-    if not again.any():
-        return []
-    shared = again.copy()
-    shared[:-1] |= again[1:]
-    name = schema.order or " ".join(schema.time_columns)
-    by = f"the order of column {quoted(schema.tie)}, then " if schema.tie else ""
-    what = f"column {quoted(name)}: events of a person at the same time stay in {by}file order"
-    problems = [Problem.at(what, name, shared, rows, "note")]
-    suspects = np.flatnonzero(shared)
-    plain = pl.DataFrame({name: source[name] for name, dtype in source.schema.items() if is_plain(dtype)})
-    frame = plain[rows[suspects] - 1]
-    # Equal rows have equal hashes, and only those are compared in full.
-    alike = frame.hash_rows().is_duplicated().to_numpy()
-    if alike.any():
-        first = frame.filter(alike).select(pl.struct(pl.all()).is_first_distinct()).to_series().to_numpy()
-        twice = np.zeros(len(key), np.bool_)
-        twice[suspects[alike][~first]] = True
-        if twice.any():
-            what = "rows that repeat an earlier row in every column"
-            problems.append(Problem.at(what, None, twice, rows, "warning"))
-    return problems
-
-
-def _derive(
-    schema: Schema, offsets: Offsets, times: pl.Series | None, *, taken: list[str]
-) -> list[pl.Series]:
-    new = []
-    for name, kind in schema.derive.items():
-        if name in taken or (times is None and kind != "event_count"):
-            continue
-        new.append((count_events(offsets) if times is None else derive(kind, offsets, times)).alias(name))
-    return new
+    return find_repeats(source, schema, rows, grouping.offsets, key)

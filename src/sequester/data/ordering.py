@@ -1,4 +1,4 @@
-"""Who comes first, and which event of a person comes before which."""
+"""Group events by person, sort them, and derive columns from their order and time."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from sequester.data.text import all_numbers, as_text, encode, is_number
-from sequester.hierarchies.labels import as_number
+from sequester.data.problems import Problem
+from sequester.data.text import all_numbers, as_text, encode, is_number, is_plain
+from sequester.hierarchies.labels import as_number, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sequester._typing import Counts, Mask, Offsets
+    from sequester.data.schema import Derivation, Schema
+
 
 Keys = npt.NDArray[np.int64] | npt.NDArray[np.float64] | npt.NDArray[np.int32]
 """One number per event that says when it was; equal numbers are ties."""
@@ -38,7 +41,7 @@ class Grouping:
 
 
 def group_persons(person: pl.Series) -> Grouping:
-    """Bring the events of each person together without changing their order.
+    """Group the events of each person without changing their order.
 
     Examples
     --------
@@ -62,7 +65,7 @@ def group_persons(person: pl.Series) -> Grouping:
 
 
 def order_keys(values: pl.Series) -> Keys:
-    """Give the keys of a complete order column: its numbers if all are numbers, otherwise ranks of its texts.
+    """Return the keys of a complete order column: its numbers if all are numbers, else ranks of its texts.
 
     Examples
     --------
@@ -115,7 +118,7 @@ def _exact_ranks(numbers: pl.Series) -> Keys:
 
 
 def sort_events(offsets: Offsets, keys: Sequence[Keys]) -> Counts | None:
-    """Give the order that sorts each person's events by `keys`, first key first; None where they are sorted.
+    """Return the order that sorts each person's events by `keys`, first key first; None if they are sorted.
 
     Equal events keep their order.
     """
@@ -128,7 +131,7 @@ def sort_events(offsets: Offsets, keys: Sequence[Keys]) -> Counts | None:
 
 
 def is_sorted(offsets: Offsets, keys: Sequence[Keys]) -> bool:
-    """Tell whether no event comes before an earlier one of its person."""
+    """Return whether no event comes before an earlier one of its person."""
     tied = ~first_events(offsets)[1:]
     for key in keys:
         if (tied & (key[1:] < key[:-1])).any():
@@ -149,3 +152,105 @@ def first_events(offsets: Offsets) -> Mask:
     first = np.zeros(int(offsets[-1]), np.bool_)
     first[offsets[:-1]] = True
     return first
+
+
+def count_events(offsets: Offsets) -> pl.Series:
+    """Return, for each event, the number of events of its person.
+
+    Examples
+    --------
+    >>> count_events(np.array([0, 2, 3])).to_list()
+    ['2', '2', '1']
+    """
+    lengths = np.diff(offsets)
+    return pl.Series(np.repeat(lengths, lengths)).cast(pl.String)
+
+
+def derive(kind: Derivation, offsets: Offsets, times: pl.Series) -> pl.Series:
+    """Return the texts of one derived column; events are sorted by person and time.
+
+    Months are 1 to 12, quarters 1 to 4, weekdays 1 (Monday) to 7. Days are calendar days, in UTC where times
+    have offsets. The first event of a person has no previous one: missing.
+
+    Examples
+    --------
+    >>> import datetime as dt
+    >>> times = pl.Series([dt.datetime(2010, 1, 31, 23), dt.datetime(2010, 2, 1, 1), dt.datetime(2011, 5, 1)])
+    >>> offsets = np.array([0, 3])
+    >>> derive("quarter", offsets, times).to_list()
+    ['1', '1', '2']
+    >>> derive("days_since_previous", offsets, times).to_list()
+    [None, '1', '454']
+    >>> derive("days_since_first_in_year", offsets, times).to_list()
+    ['0', '1', '0']
+    """
+    if kind == "event_count":
+        return count_events(offsets)
+    if kind in ("year", "month", "quarter", "weekday"):
+        part: pl.Series = getattr(times.dt, kind)()
+        return part.cast(pl.String)
+    days = times.dt.date().to_physical().to_numpy().astype(np.int64)
+    starts = first_events(offsets)
+    if kind == "days_since_previous":
+        gaps = pl.Series(np.diff(days, prepend=0))
+        return gaps.set(pl.Series(starts), None).cast(pl.String)
+    if kind == "days_since_first_in_year":
+        years = times.dt.year().to_numpy()
+        starts[1:] |= years[1:] != years[:-1]
+    return pl.Series(days - _value_at_start(days, starts)).cast(pl.String)
+
+
+def _value_at_start(values: Counts, starts: Mask) -> Counts:
+    """Return, for each event, the value of the event where its run started."""
+    places = np.maximum.accumulate(np.where(starts, np.arange(len(values)), 0))
+    return values[places]
+
+
+def warn_of_text_order(values: pl.Series) -> list[Problem]:
+    """Warn where a few cells turn the order of numbers into an order of texts for everybody."""
+    odd = odd_orders(values)
+    if odd is None:
+        return []
+    column, first = values.name, values[int(odd.argmax())]
+    what = f"column {quoted(column)}: {quoted(first)} is no number, so all are ordered as text, 10 before 9"
+    return [Problem.at(what, column, odd, severity="warning")]
+
+
+def find_repeats(
+    source: pl.DataFrame, schema: Schema, rows: Counts, offsets: Offsets, key: Keys
+) -> list[Problem]:
+    """Count events of a person at the same time, and rows that are there twice."""
+    again = repeats(offsets, key)
+    if not again.any():
+        return []
+    shared = again.copy()
+    shared[:-1] |= again[1:]
+    name = schema.order or " ".join(schema.time_columns)
+    by = f"the order of column {quoted(schema.tie)}, then " if schema.tie else ""
+    what = f"column {quoted(name)}: events of a person at the same time stay in {by}file order"
+    problems = [Problem.at(what, name, shared, rows, "note")]
+    suspects = np.flatnonzero(shared)
+    plain = pl.DataFrame({name: source[name] for name, dtype in source.schema.items() if is_plain(dtype)})
+    frame = plain[rows[suspects] - 1]
+    # Equal rows have equal hashes, and only those are compared in full.
+    alike = frame.hash_rows().is_duplicated().to_numpy()
+    if alike.any():
+        first = frame.filter(alike).select(pl.struct(pl.all()).is_first_distinct()).to_series().to_numpy()
+        twice = np.zeros(len(key), np.bool_)
+        twice[suspects[alike][~first]] = True
+        if twice.any():
+            what = "rows that repeat an earlier row in every column"
+            problems.append(Problem.at(what, None, twice, rows, "warning"))
+    return problems
+
+
+def derive_columns(
+    schema: Schema, offsets: Offsets, times: pl.Series | None, *, taken: list[str]
+) -> list[pl.Series]:
+    """Return the derived columns that the schema asks for."""
+    new = []
+    for name, kind in schema.derive.items():
+        if name in taken or (times is None and kind != "event_count"):
+            continue
+        new.append((count_events(offsets) if times is None else derive(kind, offsets, times)).alias(name))
+    return new

@@ -1,16 +1,21 @@
-"""What is wrong with a table, with counts and the first row numbers."""
+"""Problems found in an input, with counts and row numbers, and what became of its rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from sequester.hierarchies.labels import counted
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     import numpy.typing as npt
 
     from sequester._typing import Counts, Mask
+
 
 SHOWN_ROWS = 5
 """Row numbers that a problem lists."""
@@ -19,7 +24,7 @@ Severity = Literal["error", "warning", "note"]
 
 
 def first_line(error: BaseException) -> str:
-    r"""Give the first line of what another library says, or the name of its error where it says nothing.
+    r"""Return the first line of what another library says, or the name of its error where it says nothing.
 
     Examples
     --------
@@ -76,3 +81,68 @@ class Problem:
         noun = "row" if self.count == 1 else "rows"
         more = ", ..." if self.count > len(self.rows) else ""
         return f"{self.what} ({self.count:,} {noun}: {', '.join(map(str, self.rows))}{more})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadSummary:
+    r"""Rows read, those that were left out and why, and the events that the others became.
+
+    ``rows - dropped - outside - folded + crossed = events``
+
+    Examples
+    --------
+    >>> reading = ReadSummary(rows=10, dropped=2, reasons={"time is missing": 2}, folded=3, events=5)
+    >>> reading.left_out
+    2
+    >>> print(*reading.lines(), sep="\n")
+    10 rows were read, 2 of them (20.0%) left out: time is missing (2)
+    8 points became 5 visits of regions
+    """
+
+    rows: int
+    """Rows of the input."""
+    dropped: int = 0
+    """Rows that ``invalid = "drop"`` left out."""
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    """Why they were dropped, with the rows that each rule marks; a row may break several."""
+    outside: int = 0
+    """Points that were left out because they lie in no region."""
+    folded: int = 0
+    """By how much visits of regions are fewer than points in them: a stay is one visit, and not lost."""
+    crossed: int = 0
+    """By how much visits are more than points, where lines between points touch regions, too."""
+    persons_left_out: int = 0
+    """Persons of whom no row was taken."""
+    events: int
+    """What the method gets."""
+
+    @property
+    def left_out(self) -> int:
+        """Rows that no event stands for."""
+        return self.dropped + self.outside
+
+    def lines(self) -> Iterator[str]:
+        """Describe in a line or two what was left out and folded; nothing where every row is an event."""
+        if self.left_out:
+            why = [f"{rule} ({count:,})" for rule, count in self.reasons.items()]
+            why += [f"in no region ({self.outside:,})"] if self.outside else []
+            share = f"{self.left_out:,} of them ({self.left_out / self.rows:.1%}) left out"
+            whom = f", with all rows of {counted(self.persons_left_out, 'person', 'persons')}"
+            read = counted(self.rows, "row was", "rows were")
+            yield f"{read} read, {share}{whom if self.persons_left_out else ''}: {', '.join(why)}"
+        if self.folded or self.crossed:
+            points = counted(self.rows - self.left_out, "point", "points")
+            yield f"{points} became {counted(self.events, 'visit', 'visits')} of regions"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts as a JSON document."""
+        return {
+            "rows": self.rows,
+            "dropped": self.dropped,
+            "reasons": dict(self.reasons),
+            "outside_regions": self.outside,
+            "folded": self.folded,
+            "crossed": self.crossed,
+            "persons_left_out": self.persons_left_out,
+            "events": self.events,
+        }

@@ -1,10 +1,10 @@
-"""Every column has exactly one role: what the schema and the columns of a table say about each other."""
+"""Check that every column of a table has exactly one role in the schema."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sequester.data.place import REGION, Gap
+from sequester.data.places import REGION, Gap
 from sequester.data.problems import Problem
 from sequester.data.schema import ROW
 from sequester.errors import SchemaError
@@ -32,7 +32,7 @@ _NEEDS_TIME = frozenset(
 
 
 def roles_of(schema: Schema) -> dict[str, list[str]]:
-    """Give each column that the schema names the roles it has there.
+    """Return each column that the schema names the roles it has there.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The fast face of a table: codes in flat arrays, delimited by persons."""
+"""The codes of a table in flat arrays, delimited by persons."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester import kernels
-from sequester.data.codebook import Codebook
 from sequester.data.ordering import group_persons
-from sequester.data.text import as_text, encode
+from sequester.data.text import Codebook, as_text, encode
 from sequester.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from sequester._typing import Codes, Counts, Offsets
+
 
 SYMBOL = "symbol"
 """The column of plain symbol sequences that have no other name."""
@@ -153,7 +153,7 @@ class Sequences:
         return next(iter(self.columns))
 
     def to_rows(self, column: str | None = None) -> list[tuple[str, ...]]:
-        """Give each person's labels, in order."""
+        """Return each person's labels, in order."""
         column = column or self.symbol
         labels = self.codebooks[column].decode(self.columns[column])
         bounds = self.person_offsets.tolist()

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.data.glance import glance
-from sequester.data.intake import as_polars, take_in
+from sequester._repr import Card
+from sequester.data.attributes import with_protected_nodes
+from sequester.data.intake import prepare
+from sequester.data.schema import ROW
 from sequester.data.sequences import Sequences
-from sequester.data.text import as_text, distinct_labels
-from sequester.data.values import with_protected_nodes
+from sequester.data.text import as_polars, as_text, distinct_labels
+from sequester.hierarchies.labels import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
 
     from sequester._typing import Codes, Counts, Mask, Offsets
-    from sequester.data.problems import Problem
-    from sequester.data.reading import Reading
-    from sequester.data.regions import Regions
+    from sequester.data.places import Regions
+    from sequester.data.problems import Problem, ReadSummary
     from sequester.data.schema import Schema
     from sequester.hierarchies.hierarchy import Hierarchy
 
@@ -77,13 +79,13 @@ class EventTable:
     """With trips, the number of each trip's person; None where every person has one sequence."""
     regions: Regions | None
     """What the labels of the column ``region`` stand for; None where there are no places."""
-    reading: Reading
+    reading: ReadSummary
     """What became of the rows of the input: events, parts of one, or left out; of the whole input."""
     problems: tuple[Problem, ...] = field(default=())
     """Warnings and notes; errors have been raised."""
 
     def __init__(self, frame: object, schema: Schema) -> None:
-        intake = take_in(as_polars(frame), schema)
+        intake = prepare(as_polars(frame), schema)
         for name in intake.__slots__:
             object.__setattr__(self, name, getattr(intake, name))
 
@@ -121,7 +123,7 @@ class EventTable:
         return replace(coded, owners=self.owners)
 
     def joined(self) -> EventTable:
-        """Give the same events with one sequence per person: their trips, one after the other.
+        """Return the same events with one sequence per person: their trips, one after the other.
 
         Examples
         --------
@@ -137,7 +139,7 @@ class EventTable:
             return self
         # Trips stand in the order of their persons.
         firsts = np.flatnonzero(np.diff(self.owners, prepend=-1))
-        return self._with(
+        return self.replace(
             persons=self.persons.gather(firsts),
             person_offsets=self.person_offsets[np.append(firsts, len(self.owners))],
             owners=None,
@@ -158,10 +160,17 @@ class EventTable:
         """
         texts = [as_text(self.frame[name]) for name in columns]
         labels = {each.name: distinct_labels(each) for each in texts}
-        return self._with(frame=self.frame.with_columns(texts), labels=self.labels | labels)
+        return self.replace(frame=self.frame.with_columns(texts), labels=self.labels | labels)
 
-    def only(self, chosen: Mask) -> EventTable:
-        """Take the persons who are marked, or the trips; roles, hierarchies and protection stay as they are.
+    def take(self, persons: Mask | Counts, *, keep_labels: bool = False) -> EventTable:
+        """Return the table of some persons, or trips; roles, hierarchies and protection stay as they are.
+
+        Parameters
+        ----------
+        persons
+            A mask over persons (or trips), or their numbers in the order wanted; of trips, ascending.
+        keep_labels
+            Keep the labels of the whole table, also those that no longer occur, so that codes stay the same.
 
         Examples
         --------
@@ -169,36 +178,120 @@ class EventTable:
         >>> from sequester.data.schema import Schema
         >>> frame = pl.DataFrame({"user": list("aab"), "n": [1, 2, 1], "page": ["news", "tech", "news"]})
         >>> table = EventTable(frame, Schema(person="user", order="n", symbol="page"))
-        >>> part = table.only(np.array([False, True]))
+        >>> part = table.take(np.array([False, True]))
         >>> part.persons.to_list(), part.labels, part.sequences.to_rows()
         (['b'], {'page': ['news']}, [('news',)])
+        >>> table.take(np.array([1, 0])).persons.to_list()
+        ['b', 'a']
         """
-        lengths, codes, owners = np.diff(self.person_offsets), self.sequences.columns, self.owners
-        is_kept = np.repeat(chosen, lengths)
+        numbers = np.flatnonzero(persons) if persons.dtype == np.bool_ else persons
+        lengths = np.diff(self.person_offsets)[numbers]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        starts = self.person_offsets[numbers] - offsets[:-1]
+        events = np.arange(offsets[-1]) + np.repeat(starts, lengths)
+        labels, owners = self.labels, self.owners
+        if not keep_labels:
+            codes = self.sequences.columns
+            labels = {
+                name: [each[code] for code in np.unique(codes[name][events]).tolist()]
+                for name, each in labels.items()
+            }
         if owners is not None:
-            owners = np.unique(owners[chosen], return_inverse=True)[1].astype(np.int32)
-        return self._with(
-            frame=self.frame.filter(is_kept),
-            rows=self.rows[is_kept],
-            persons=self.persons.filter(chosen),
-            person_offsets=np.concatenate([[0], np.cumsum(lengths[chosen])]).astype(np.int64),
-            times=None if self.times is None else self.times.filter(is_kept),
-            labels={
-                name: [labels[code] for code in np.unique(codes[name][is_kept]).tolist()]
-                for name, labels in self.labels.items()
-            },
+            owners = np.unique(owners[numbers], return_inverse=True)[1].astype(np.int32)
+        return self.replace(
+            frame=self.frame[events],
+            rows=self.rows[events],
+            persons=self.persons.gather(numbers),
+            person_offsets=offsets,
+            times=None if self.times is None else self.times.gather(events),
+            labels=labels,
             owners=owners,
         )
 
-    def _with(self, **changed: object) -> EventTable:
-        """Give a table that differs in some fields; it has been checked before."""
+    def sample(self, *, persons: int, events: int, seed: str) -> EventTable:
+        """Return at most so many random persons with at most so many events; at least one person.
+
+        The table itself comes back where it is not larger. The same seed draws the same persons.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> from sequester.data.schema import Schema
+        >>> frame = pl.DataFrame({"user": list("aabc"), "n": [1, 2, 1, 1], "page": list("xyxy")})
+        >>> table = EventTable(frame, Schema(person="user", order="n", symbol="page"))
+        >>> table.sample(persons=2, events=9, seed="x").n_persons
+        2
+        """
+        if self.n_owners <= persons and self.n_events <= events:
+            return self
+        owners = np.arange(self.n_persons) if self.owners is None else self.owners
+        lengths = np.bincount(owners, weights=np.diff(self.person_offsets), minlength=self.n_owners)
+        chance = np.random.default_rng(list(hashlib.sha256(seed.encode()).digest()))
+        order = chance.permutation(self.n_owners)[:persons]
+        n_taken = int(np.searchsorted(np.cumsum(lengths[order]), events, side="right"))
+        return self.take(np.isin(owners, order[: max(n_taken, 1)]))
+
+    def only(self, chosen: Mask) -> EventTable:
+        """Return the marked persons, or trips; see `take`."""
+        return self.take(chosen)
+
+    def replace(self, **changed: object) -> EventTable:
+        """Return a table that differs in some fields; nothing is checked again."""
         other = object.__new__(EventTable)
         for each in fields(self):
             object.__setattr__(other, each.name, changed.get(each.name, getattr(self, each.name)))
         return other
 
     def __repr__(self) -> str:
-        return str(glance(self))
+        return str(_card(self))
 
     def _repr_html_(self) -> str:
-        return glance(self).html()
+        return _card(self).html()
+
+
+_SHOWN_ROWS = 5
+
+
+def _card(table: EventTable) -> Card:
+    """Show the roles of columns, how many labels each has, what to know, and the first events."""
+    first = table.frame.head(_SHOWN_ROWS)
+    persons, events = (
+        counted(table.n_owners, "person", "persons"),
+        counted(table.n_events, "event", "events"),
+    )
+    trips = "" if table.owners is None else f", {counted(table.n_persons, 'trip', 'trips')}"
+    return Card(
+        title=f"EventTable: {persons}{trips}, {events}",
+        facts=tuple(_facts(table)),
+        remarks=(*(f"{problem.severity}: {problem}" for problem in table.problems), *table.reading.lines()),
+        header=tuple(first.columns),
+        rows=tuple(tuple("" if cell is None else str(cell) for cell in row) for row in first.iter_rows()),
+    )
+
+
+def _facts(table: EventTable) -> Iterator[tuple[str, str]]:
+    schema = table.schema
+    yield "person", "each row" if schema.person == ROW else schema.person
+    if schema.order is not None:
+        yield "order", schema.order
+    if schema.time is not None:
+        yield "time", ", ".join(schema.time_columns)
+    if schema.tie is not None:
+        yield "tie", schema.tie
+    if table.symbol is not None:
+        yield "symbol", f"{table.symbol} ({_labels(table, table.symbol)})"
+    for column in schema.quasi:
+        levels = f", {table.hierarchies[column].height} levels" if column in table.hierarchies else ""
+        made = f", {schema.derive[column]}" if column in schema.derive else ""
+        yield "quasi", f"{column} ({_labels(table, column)}{levels}{made})"
+    for name, sensitive in schema.sensitive.items():
+        source = "" if sensitive.columns == (name,) else f" from {', '.join(sensitive.columns)}"
+        yield "sensitive", f"{name}{source} ({len(table.protected[name]):,} protected)"
+    if schema.keep:
+        yield "keep", ", ".join(schema.keep)
+    if schema.drop:
+        yield "drop", ", ".join(schema.drop)
+
+
+def _labels(table: EventTable, column: str) -> str:
+    return counted(len(table.labels[column]), "label", "labels")

@@ -1,23 +1,30 @@
-"""Values as people read them: every attribute is text, and a gap is a gap."""
+"""Values as text, and codes for them: dense, small, and in label order."""
 
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
-from sequester.data.codebook import Codebook
+from sequester.data.problems import first_line
+from sequester.errors import SchemaError
 from sequester.hierarchies.labels import MISSING, in_label_order
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from sequester._typing import Codes
+
 
 _NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?$"
 
 
 def is_plain(dtype: pl.DataType) -> bool:
-    """Tell whether a column of this type can be written as one text per cell."""
+    """Return whether a column of this type can be written as one text per cell."""
     return not (dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration))
 
 
@@ -49,6 +56,65 @@ def _written(values: pl.Series) -> pl.Series:
     return text.set(empty, None) if empty.any() else text
 
 
+def distinct_labels(text: pl.Series) -> list[str]:
+    """Return the distinct labels of a text column in label order, ``(missing)`` for a gap."""
+    return in_label_order(text.unique().fill_null(MISSING).to_list())
+
+
+def is_number(text: pl.Series) -> pl.Series:
+    """Return for each label whether it is a number, null for a gap."""
+    return text.str.contains(_NUMBER)
+
+
+def all_numbers(text: pl.Series) -> bool:
+    """Return whether every label is a number, gaps aside."""
+    return bool(is_number(text).all())
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """The labels of a column; the code of a label is its place in `labels`.
+
+    Examples
+    --------
+    >>> book = Codebook.of(["news", "10", "9"])
+    >>> book.labels
+    ('10', '9', 'news')
+    >>> book.encode(["news", "9"]).tolist()
+    [2, 1]
+    >>> book.decode([2, 1])
+    ['news', '9']
+    """
+
+    labels: tuple[str, ...]
+    """Distinct labels in label order."""
+
+    @classmethod
+    def of(cls, labels: Iterable[str]) -> Codebook:
+        """Make the codebook of all labels that occur."""
+        return cls(tuple(in_label_order(labels)))
+
+    @cached_property
+    def codes(self) -> dict[str, int]:
+        """Label to code."""
+        return {label: code for code, label in enumerate(self.labels)}
+
+    def encode(self, labels: Iterable[str]) -> Codes:
+        """Turn labels into codes; an unknown label is refused by name."""
+        try:
+            return np.array([self.codes[label] for label in labels], np.int32)
+        except KeyError as error:
+            msg = f"unknown label {error.args[0]!r}"
+            raise SchemaError(msg) from None
+
+    def decode(self, codes: Sequence[int] | Codes) -> list[str]:
+        """Turn codes into labels."""
+        return [self.labels[code] for code in codes]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
 def encode(text: pl.Series, labels: list[str] | None = None) -> tuple[Codes, Codebook]:
     """Number the labels of a text column in label order; a missing value gets the label ``(missing)``.
 
@@ -67,16 +133,24 @@ def encode(text: pl.Series, labels: list[str] | None = None) -> tuple[Codes, Cod
     return codes, Codebook(tuple(labels))
 
 
-def distinct_labels(text: pl.Series) -> list[str]:
-    """Give the distinct labels of a text column in label order, ``(missing)`` for a gap."""
-    return in_label_order(text.unique().fill_null(MISSING).to_list())
+def as_polars(frame: object) -> pl.DataFrame:
+    """Return a polars frame as it is, and anything with an Arrow stream (pandas, pyarrow, duckdb) as one.
 
-
-def is_number(text: pl.Series) -> pl.Series:
-    """Tell of each label whether it is a number, null for a gap."""
-    return text.str.contains(_NUMBER)
-
-
-def all_numbers(text: pl.Series) -> bool:
-    """Tell whether every label is a number, gaps aside."""
-    return bool(is_number(text).all())
+    Examples
+    --------
+    >>> import pandas
+    >>> as_polars(pandas.DataFrame({"user": ["a"]}, index=[7])).columns
+    ['user']
+    """
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    if not hasattr(frame, "__arrow_c_stream__"):
+        msg = f"a table must be a polars or pandas frame or have an Arrow stream, got {type(frame).__name__}"
+        raise SchemaError(msg)
+    try:
+        taken = pl.DataFrame(frame)
+    except Exception as error:  # noqa: BLE001 - whatever a foreign object raises, it is no table
+        msg = f"the {type(frame).__name__} cannot be read as a table: {first_line(error)}"
+        raise SchemaError(msg) from None
+    # pandas hands over an index without a name as a column of this name.
+    return taken.drop(pl.selectors.matches(r"^__index_level_\d+__$"))

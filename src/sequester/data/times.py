@@ -85,7 +85,7 @@ def read_times(columns: Sequence[pl.Series], time_format: str | None) -> Times:
 
 
 def clock_ahead(columns: Sequence[pl.Series], time_format: str | None, times: pl.Series) -> Counts | None:
-    """Give how far the clock that wrote each of `times` is ahead of UTC; None where none has an offset.
+    """Return how far the clock that wrote each of `times` is ahead of UTC; None where none has an offset.
 
     In microseconds, and 0 where there is no time.
 
@@ -118,7 +118,7 @@ def clock_ahead(columns: Sequence[pl.Series], time_format: str | None, times: pl
 
 
 def _written(columns: Sequence[pl.Series], time_format: str | None) -> pl.Series:
-    """Give the times as texts, a date and its clock joined."""
+    """Return the times as texts, a date and its clock joined."""
     text = as_text(columns[0])
     for other in columns[1:]:
         clock = as_text(other)

@@ -53,7 +53,7 @@ class Dataset:
         return made
 
     def hierarchies(self) -> dict[str, Hierarchy]:
-        """Give the trees that come with it, by column."""
+        """Return the trees that come with it, by column."""
         if self.is_printed:
             return PAPERS[self.name].hierarchies()
         if not self.trees:

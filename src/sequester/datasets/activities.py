@@ -10,12 +10,12 @@ import polars as pl
 from sequester.datasets import SEED
 from sequester.datasets.draws import (
     MOST_PERSONS,
-    at_least,
-    at_most,
+    check_at_least,
+    check_at_most,
     check_persons,
+    check_share,
     generator,
     repeat_keys,
-    share,
 )
 from sequester.hierarchies import Hierarchy
 
@@ -91,7 +91,7 @@ _LIKELY = np.array([likely for _, _, _, likely in _DAY]).T
 
 
 def taxonomy() -> Hierarchy:
-    """Give the taxonomy of the activities as a tree.
+    """Return the taxonomy of the activities as a tree.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def taxonomy() -> Hierarchy:
 
 
 def hierarchies() -> dict[str, Hierarchy]:
-    """Give the tree of each column that has one."""
+    """Return the tree of each column that has one."""
     return {"activity": taxonomy()}
 
 
@@ -133,9 +133,9 @@ def make(*, persons: int = 1, seed: str = SEED, days: int = 180, regularity: flo
     (['user', 'at', 'activity'], True, True)
     """
     check_persons(persons)
-    at_least("days", days, 1)
-    at_most("persons times days", persons * days, MOST_PERSONS)
-    share("regularity", regularity)
+    check_at_least("days", days, 1)
+    check_at_most("persons times days", persons * days, MOST_PERSONS)
+    check_share("regularity", regularity)
     chance = generator("activities", seed)
     habits = _habits(chance, persons)
     early = chance.normal(0, 0.5, persons)
@@ -163,7 +163,7 @@ def _habits(chance: np.random.Generator, persons: int) -> Codes:
 def _log(
     chance: np.random.Generator, habits: Codes, early: Reals, day: Counts, regularity: float
 ) -> tuple[pl.DataFrame, Mask]:
-    """Live some days: what is done, and when it begins."""
+    """Draw some days: what is done, and when it begins."""
     shape = habits.shape
     is_done = chance.random(shape) < _LIKELY[day % 7]
     other = _TABLE[np.arange(len(_DAY)), chance.integers(0, _WIDTH, shape)]

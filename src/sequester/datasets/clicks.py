@@ -9,13 +9,13 @@ import polars as pl
 
 from sequester.datasets import SEED
 from sequester.datasets.draws import check_persons, generator, offsets_of, repeat_keys
-from sequester.datasets.taxonomies import msnbc
+from sequester.hierarchies.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Codes, Counts
-    from sequester.hierarchies.hierarchy import Hierarchy
+
 
 # page category: share of first clicks (in a thousand), chance to stay in it, where those who leave tend to go
 _PAGES: dict[str, tuple[int, float, tuple[str, ...]]] = {
@@ -70,7 +70,7 @@ def make(*, persons: int = 10_000, seed: str = SEED) -> pl.DataFrame:
 
 
 def hierarchies() -> dict[str, Hierarchy]:
-    """Give the taxonomy of the pages."""
+    """Return the taxonomy of the pages."""
     return {"page": msnbc()}
 
 
@@ -81,7 +81,7 @@ def _lengths(chance: np.random.Generator, persons: int) -> Counts:
 
 
 def _transitions() -> npt.NDArray[np.float64]:
-    """Tell, per page, how likely each page is the next: stay, go where many go from here, or anywhere."""
+    """Return, per page, how likely each page is the next: stay, go where many go from here, or anywhere."""
     first = np.array([share for share, _, _ in _PAGES.values()], np.float64)
     chances = np.empty((len(PAGES), len(PAGES)))
     for page, (_, stay, favourites) in enumerate(_PAGES.values()):
@@ -121,3 +121,54 @@ def _times(chance: np.random.Generator, lengths: Counts) -> pl.Series:
     since_start = np.cumsum(gaps)
     seconds = since_start - np.repeat(since_start[offsets[:-1]] - begin, lengths)
     return pl.Series((_DAY + seconds.astype("timedelta64[s]")).astype("datetime64[us]"))
+
+
+_MSNBC = {
+    "Overview": ["frontpage", "summary", "on-air", "misc"],
+    "News": {
+        "Current": ["news", "msn-news", "local", "weather"],
+        "Expert": ["business", "tech", "opinion"],
+    },
+    "Social": {
+        "Sport": ["sports", "msn-sports"],
+        "Life": ["health", "living", "travel", "bbs"],
+    },
+}
+
+
+def msnbc() -> Hierarchy:
+    """Return a taxonomy of MSNBC's seventeen page categories, by name.
+
+    Bonomi, Fan and Jin draw one (Figure 3), of which the text names the inner nodes Social, with health and
+    sports below it, and Overview. The rest of this one is ours.
+
+    Examples
+    --------
+    >>> print(msnbc())
+    * (17 leaves)
+      News (7 leaves)
+        Current (4 leaves)
+          local
+          msn-news
+          news
+          weather
+        Expert (3 leaves)
+          business
+          opinion
+          tech
+      Overview (4 leaves)
+        frontpage
+        misc
+        on-air
+        summary
+      Social (6 leaves)
+        Life (4 leaves)
+          bbs
+          health
+          living
+          travel
+        Sport (2 leaves)
+          msn-sports
+          sports
+    """
+    return Hierarchy.from_tree(_MSNBC)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from sequester.datasets import SEED
-from sequester.datasets.draws import at_least, check_persons, generator, repeat_keys, share
+from sequester.datasets.draws import check_at_least, check_persons, check_share, generator, repeat_keys
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -75,10 +75,10 @@ def make(
     (True, True)
     """
     check_persons(persons)
-    at_least("days", days, 1)
-    at_least("mean_records", mean_records, 1)
-    at_least("skew", skew, 0)
-    share("outbreaks", outbreaks)
+    check_at_least("days", days, 1)
+    check_at_least("mean_records", mean_records, 1)
+    check_at_least("skew", skew, 0)
+    check_share("outbreaks", outbreaks)
     chance = generator("days", seed)
     day, patient = _appearances(chance, persons, days, mean_records)
     shares = _shares(chance, days, skew, round(outbreaks * days))
@@ -115,7 +115,7 @@ def _appearances(
 
 
 def _shares(chance: np.random.Generator, days: int, skew: float, n_outbreaks: int) -> Shares:
-    """Tell how frequent each diagnosis is on each day."""
+    """Return how frequent each diagnosis is on each day."""
     ordinary = np.arange(1.0, len(DIAGNOSES) + 1) ** -skew
     shares = np.tile(ordinary / ordinary.sum(), (days, 1))
     is_outbreak: Mask = np.zeros(days, np.bool_)

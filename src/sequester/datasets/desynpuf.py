@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sequester.data.protect import Protect
+from sequester.data.schema import Protect
 from sequester.datasets import SEED
 from sequester.datasets.draws import generator
 from sequester.errors import InputError
@@ -138,7 +138,7 @@ def figures(events: pl.DataFrame) -> pl.DataFrame:
 
 
 def _files(source: str | Path | Iterable[str | Path]) -> list[tuple[Path, int]]:
-    """Name the files and the number of their sample, in order of the numbers."""
+    """List the files with the number of their sample, in order of the numbers."""
     if isinstance(source, str | Path):
         folder = Path(source)
         paths = (

@@ -26,25 +26,25 @@ MOST_PERSONS = 10_000_000
 
 def check_persons(persons: int) -> None:
     """Refuse a number of persons that cannot be made."""
-    at_least("persons", persons, 1)
-    at_most("persons", persons, MOST_PERSONS)
+    check_at_least("persons", persons, 1)
+    check_at_most("persons", persons, MOST_PERSONS)
 
 
-def at_most(name: str, value: float, most: int) -> None:
+def check_at_most(name: str, value: float, most: int) -> None:
     """Refuse a parameter above its range."""
     if value > most:
         msg = f"{name} must be at most {most:,}, got {value:,}"
         raise ParameterError(msg)
 
 
-def at_least(name: str, value: float, least: float) -> None:
+def check_at_least(name: str, value: float, least: float) -> None:
     """Refuse a parameter below its range."""
     if not value >= least:
         msg = f"{name} must be at least {least}, got {value}"
         raise ParameterError(msg)
 
 
-def share(name: str, value: float) -> None:
+def check_share(name: str, value: float) -> None:
     """Refuse a parameter that is no share of a whole."""
     if not 0 <= value <= 1:
         msg = f"{name} must be between 0 and 1, got {value}"

@@ -8,7 +8,14 @@ import numpy as np
 import polars as pl
 
 from sequester.datasets import SEED
-from sequester.datasets.draws import at_least, check_persons, generator, offsets_of, repeat_keys, share
+from sequester.datasets.draws import (
+    check_at_least,
+    check_persons,
+    check_share,
+    generator,
+    offsets_of,
+    repeat_keys,
+)
 
 if TYPE_CHECKING:
     from sequester._typing import Counts, Mask
@@ -52,8 +59,8 @@ def make(
     20
     """
     check_persons(persons)
-    at_least("mean_events", mean_events, 1)
-    share("protected_share", protected_share)
+    check_at_least("mean_events", mean_events, 1)
+    check_share("protected_share", protected_share)
     chance = generator("hospital", seed)
     lengths = 1 + chance.poisson(mean_events - 1, persons)
     offsets = offsets_of(lengths)
@@ -84,7 +91,7 @@ def _admissions(chance: np.random.Generator, lengths: Counts) -> tuple[Counts, C
 
 
 def _zips(chance: np.random.Generator, lengths: Counts) -> pl.Series:
-    """Give each person a home, often in a few crowded areas; one in ten moves once."""
+    """Draw a home for each person, often in a few crowded areas; one in ten moves once."""
     offsets = offsets_of(lengths)
     areas = 10_000 + np.sort(chance.choice(90_000, _AREAS, replace=False))
     crowd = 1 / np.arange(1, _AREAS + 1)
@@ -97,7 +104,7 @@ def _zips(chance: np.random.Generator, lengths: Counts) -> pl.Series:
 
 
 def _diseases(chance: np.random.Generator, lengths: Counts, n_protected: int) -> pl.Series:
-    """Give exactly `n_protected` persons a protected disease at one visit or, now and then, at several."""
+    """Draw exactly `n_protected` persons with a protected disease at one visit, or sometimes at several."""
     offsets = offsets_of(lengths)
     n_visits = int(offsets[-1])
     labels = pl.Series(ORDINARY + PROTECTED)

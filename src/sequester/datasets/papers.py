@@ -48,13 +48,13 @@ class Paper:
         return len({row[0] for row in self.rows})
 
     def frame(self) -> pl.DataFrame:
-        """Give the table."""
+        """Return the table."""
         import polars as pl  # noqa: PLC0415  (a list of names does not need it)
 
         return pl.DataFrame(self.rows, schema=list(self.columns), orient="row")
 
     def hierarchies(self) -> dict[str, Hierarchy]:
-        """Give the tree of each column that has one."""
+        """Return the tree of each column that has one."""
         from sequester.hierarchies import Hierarchy  # noqa: PLC0415  (a list of names does not need it)
 
         return {column: Hierarchy.from_tree(tree) for column, tree in self.trees.items()}
@@ -78,7 +78,7 @@ def paper(name: str) -> Paper:
 
 
 def _years() -> dict[str, dict[str, list[str]]]:
-    """Eight years in twos and fours; the thesis calls the root ``[2005:2012]``."""
+    """Return eight years in twos and fours; the thesis calls the root ``[2005:2012]``."""
     return {
         f"[{four}:{four + 3}]": {f"[{two}:{two + 1}]": [str(two), str(two + 1)] for two in (four, four + 2)}
         for four in (2005, 2009)
@@ -86,7 +86,7 @@ def _years() -> dict[str, dict[str, list[str]]]:
 
 
 def _weeks() -> dict[str, object]:
-    """The 364 days of 52 weeks in weeks, fours and twelves of weeks; a group is named after its weeks.
+    """Return the 364 days of 52 weeks in weeks, fours and twelves of weeks; groups are named by weeks.
 
     The text names ``[0:1)``, ``[1:2)``, ``[0:4)``, ``[4:8)`` and ``[0:12)`` (chapter 4 prints ``[0:4]`` for
     the same). Twelve does not divide 52: the last four weeks stand alone under the root.
@@ -106,7 +106,7 @@ def _weeks() -> dict[str, object]:
 
 
 def _zips(*rows: tuple[int | str, ...]) -> dict[str, dict[str, list[str]]]:
-    """The ZIP codes of a table under their first three and two digits; the text names ``56***``."""
+    """Return the ZIP codes of a table under their first three and two digits; the text names ``56***``."""
     codes = sorted({str(row[3]) for row in rows})
     return {
         f"{two}***": {

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from sequester.datasets.draws import check_at_least
 from sequester.errors import InputError
+from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.io import read_frame
-from sequester.io.contents import check_there, read_contents
+from sequester.io.contents import check_path, read_contents
 from sequester.io.csv import read_csv
 
 if TYPE_CHECKING:
@@ -58,7 +60,7 @@ def _file(path: str, *, format: str | None = None, delimiter: str | None = None)
 
 
 def _find(source: Path, name: str) -> Path:
-    """Give the file itself, or the one of that name in the folder, without ``.gz`` where only that exists."""
+    """Return the file itself, or the one of that name in the folder, also without ``.gz``."""
     if source.is_file():
         return source
     path = source / name
@@ -72,7 +74,7 @@ def _files(home: str, pattern: str) -> Reader:
 
     def read(folder: Path) -> pl.DataFrame:
         place = folder if folder.is_file() else folder / home
-        check_there(place)
+        check_path(place)
         found = [
             ([text.zfill(4) for text in match.groups()], path, match.groupdict())
             for path in ([place] if place.is_file() else place.iterdir())
@@ -96,9 +98,9 @@ def _need_folder(source: Path) -> None:
 
 
 def _lines(source: Path, name: str) -> tuple[str, list[bytes]]:
-    """Give the file's name and its lines, whatever ends them; in one of Kasteren's it is a bare CR."""
+    """Return the file's name and its lines, whatever ends them; in one of Kasteren's it is a bare CR."""
     path = _find(source, name)
-    check_there(path)
+    check_path(path)
     return str(path), read_contents(path).splitlines()
 
 
@@ -231,3 +233,27 @@ PUBLIC = {
     "hk-covid": _csv("hk_covid/enhanced_sur_covid_19_eng", "Case no."),
 }
 """Name to data set."""
+
+
+def areas(n_areas: int, *, first: int = 1, width: int = 10) -> Hierarchy:
+    """Return a taxonomy of numbered areas in bins of ten consecutive numbers, as for Reality Mining.
+
+    Examples
+    --------
+    >>> tens = areas(69)
+    >>> tens.level_labels(1)
+    ('[11:20]', '[1:10]', '[21:30]', '[31:40]', '[41:50]', '[51:60]', '[61:69]')
+    >>> tens.generalize("65", 1)
+    '[61:69]'
+    """
+    check_at_least("n_areas", n_areas, 1)
+    check_at_least("width", width, 2)
+    last = first + n_areas - 1
+    bins = {}
+    for low in range(first, last + 1, width):
+        high = min(low + width - 1, last)
+        # A bin of one number is the number itself.
+        bins[f"[{low}:{high}]" if high > low else str(low)] = (
+            [str(number) for number in range(low, high + 1)] if high > low else {}
+        )
+    return Hierarchy.from_tree(bins)

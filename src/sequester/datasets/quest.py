@@ -15,7 +15,14 @@ import polars as pl
 
 from sequester import kernels
 from sequester.datasets import SEED
-from sequester.datasets.draws import at_least, check_persons, generator, offsets_of, repeat_keys, share
+from sequester.datasets.draws import (
+    check_at_least,
+    check_persons,
+    check_share,
+    generator,
+    offsets_of,
+    repeat_keys,
+)
 from sequester.datasets.hospital import ORDINARY, PROTECTED, YEARS
 from sequester.errors import ParameterError
 
@@ -74,10 +81,10 @@ class Pool:
 
     def __post_init__(self) -> None:
         for name in ("items", "itemsets", "itemset_size", "sequences", "sequence_size"):
-            at_least(name, getattr(self, name), 1)
-        at_least("deviation", self.deviation, 0)
-        share("correlation", self.correlation)
-        share("confidence", self.confidence)
+            check_at_least(name, getattr(self, name), 1)
+        check_at_least("deviation", self.deviation, 0)
+        check_share("correlation", self.correlation)
+        check_share("confidence", self.confidence)
 
 
 def make(
@@ -113,8 +120,8 @@ def make(
     (['customer', 'basket', 'item'], 50)
     """
     check_persons(persons)
-    at_least("mean_baskets", mean_baskets, 1)
-    at_least("mean_items", mean_items, 1)
+    check_at_least("mean_baskets", mean_baskets, 1)
+    check_at_least("mean_items", mean_items, 1)
     pool = pool or Pool()
     chance = generator("quest", seed)
     n_baskets = 1 + chance.poisson(mean_baskets - 1, persons)
@@ -169,17 +176,17 @@ def longitudinal(
     ['PID', 'VID', 'AdmYr', 'LOS', 'Disease']
     """
     check_persons(persons)
-    at_least("mean_events", mean_events, 1)
+    check_at_least("mean_events", mean_events, 1)
     if n_quasi not in (2, 3, 4):
         msg = f"n_quasi must be 2, 3 or 4, got {n_quasi}"
         raise ParameterError(msg)
     if protected_share is None:
         protected_share = float(np.interp(mean_events, (3, 5, 10), (0.35, 0.45, 0.67)))
-    share("protected_share", protected_share)
+    check_share("protected_share", protected_share)
     chance = generator("quest.longitudinal", seed)
     lengths = 1 + chance.poisson(mean_events - 1, persons)
     if most_events is not None:
-        at_least("most_events", most_events, 1)
+        check_at_least("most_events", most_events, 1)
         lengths = np.minimum(lengths, most_events)
     person = np.repeat(np.arange(persons), lengths)
     offsets = offsets_of(lengths)
@@ -255,7 +262,7 @@ def _fill(
 
 
 def _visit_values(chance: np.random.Generator, lengths: Counts, domains: list[int]) -> Counts:
-    """Give each visit one value of each domain, from patterns where they say so, otherwise by weight."""
+    """Draw for each visit one value of each domain, from patterns where they say so, otherwise by weight."""
     starts = offsets_of(np.array(domains))
     weights = _weights(chance, int(starts[-1]))
     values = np.empty((int(lengths.sum()), len(domains)), np.int64)

@@ -9,7 +9,14 @@ import numpy as np
 import polars as pl
 
 from sequester.datasets import SEED
-from sequester.datasets.draws import at_least, check_persons, generator, offsets_of, repeat_keys, share
+from sequester.datasets.draws import (
+    check_at_least,
+    check_persons,
+    check_share,
+    generator,
+    offsets_of,
+    repeat_keys,
+)
 from sequester.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -90,10 +97,10 @@ def make(
     [('u1', 2), ('u2', 2), ('u3', 2)]
     """
     check_persons(persons)
-    at_least("days", days, 1)
-    at_least("every", every, 1)
-    at_least("noise", noise, 0)
-    share("errands", errands)
+    check_at_least("days", days, 1)
+    check_at_least("every", every, 1)
+    check_at_least("noise", noise, 0)
+    check_share("errands", errands)
     if not 2_000 <= size <= 40_000:
         msg = f"size must be between 2000 and 40000, got {size}"
         raise ParameterError(msg)
@@ -111,7 +118,7 @@ def make(
 
 
 def _places(chance: np.random.Generator, centres: Reals, persons: int, spread: float, size: float) -> Reals:
-    """Give each person a crossing of streets around one of the centres."""
+    """Draw for each person a crossing of streets around one of the centres."""
     middle = centres[chance.integers(0, len(centres), persons)]
     near = middle + chance.normal(0, spread, (persons, 2))
     crossings: Reals = np.clip(np.round(near / STREET), 0, size // STREET) * STREET
@@ -152,7 +159,7 @@ def _trips(chance: np.random.Generator, persons: int, days: int, size: float, er
 
 
 def _corners(start: Reals, end: Reals) -> Reals:
-    """Give the five corners of each way: along a street, an avenue, another avenue, and a street."""
+    """Return the five corners of each way: along a street, an avenue, another avenue, and a street."""
     avenue = np.round(start[:, 0] / AVENUE) * AVENUE
     across = np.round(end[:, 1] / AVENUE) * AVENUE
     return np.stack(
@@ -168,7 +175,7 @@ def _corners(start: Reals, end: Reals) -> Reals:
 
 
 def _seconds(chance: np.random.Generator, depart: Counts, start: Reals, end: Reals) -> Counts:
-    """Tell how long each way takes in the traffic of its hour."""
+    """Return how long each way takes in the traffic of its hour."""
     hour = depart % (24 * _HOUR) / _HOUR
     rush = np.exp(-(((hour - 8.25) / 0.75) ** 2)) + np.exp(-(((hour - 17.75) / 0.75) ** 2))
     pace = np.clip(chance.normal(1 - 0.25 * rush, 0.1), _SLOWEST, _SWIFTEST)

@@ -100,7 +100,7 @@ class LocalEngine:
 
 
 def usable_cores() -> int:
-    """Cores this process may use, which a container can make fewer than the machine has."""
+    """Return the cores this process may use, which a container can make fewer than the machine has."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""Why a release is as it is, and what would have kept more."""
+"""Explain what a release changed and why, and what would have kept more."""
 
 from sequester.explanation.explain import explain
 from sequester.explanation.explanation import Explanation, Reason, Relaxation

@@ -1,17 +1,19 @@
-"""Say why a release is as it is, and find out what would have kept more."""
+"""Explain a release: reasons for its changes, and relaxations that would have kept more."""
 
 from __future__ import annotations
 
+import hashlib
 import time
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from sequester.engine import silent
 from sequester.errors import InputError, ParameterError, UnattainableError
 from sequester.explanation.explanation import Explanation
-from sequester.explanation.lost import lost_parts
-from sequester.explanation.relax import Relaxer, climb_all
-from sequester.explanation.some_persons import some_persons
-from sequester.explanation.trial import Trial
+from sequester.explanation.relaxation import RelaxationSearch, Trial, find_relaxations, lost_parts
+from sequester.hierarchies.labels import MISSING
+from sequester.methods.hierarchy_ladders import with_fields
 from sequester.methods.nearest import TimeUpError
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from sequester.explanation.explanation import Relaxation
     from sequester.methods.method import Method
     from sequester.release.release import Release
+
 
 MOST_EVENTS = 100_000
 """Events with which they are tried at most."""
@@ -34,7 +37,7 @@ def explain(
     seconds: float = 30,
     progress: Progress = silent,
 ) -> Explanation:
-    """Say what was changed and why, and what the smallest relaxations would have kept.
+    """Describe what was changed and why, and what the smallest relaxations would have kept.
 
     Relaxations are found by running the method again, with the release's seed. Large tables are tried on
     some of their persons, and what there was no time for is said.
@@ -97,24 +100,26 @@ def _relaxations(
         del fraction
         progress(min(0.1 + 0.9 * (time.monotonic() - started) / seconds, 0.99), phase)
 
-    table = some_persons(original, persons=method.trial_persons, events=MOST_EVENTS, seed=release.seed)
+    table = sample_persons(original, persons=method.trial_persons, events=MOST_EVENTS, seed=release.seed)
     trial = Trial(method=method, table=table, seed=release.seed, progress=report)
     notes = []
     if table is not original:
         try:
             lost = trial.lost(method, table, deadline=started + seconds / 2)
         except TimeUpError:
-            return [], [f"{UNTRIED}: a run with {_sample(table, original)} takes longer than the time given"]
+            return [], [
+                f"{UNTRIED}: a run with {_describe_sample(table, original)} takes longer than the time given"
+            ]
         except (UnattainableError, InputError) as error:
-            return [], [f"{UNTRIED}: {method.name} refuses {_sample(table, original)}: {error}"]
+            return [], [f"{UNTRIED}: {method.name} refuses {_describe_sample(table, original)}: {error}"]
         if not len(lost):
-            return [], [f"{UNTRIED}: nothing is lost with {_sample(table, original)}"]
+            return [], [f"{UNTRIED}: nothing is lost with {_describe_sample(table, original)}"]
         notes.append(
-            f"relaxations were tried with {_sample(table, original)}, among whom there is less company for "
-            "everybody than among all: more is lost, and a relaxation keeps less"
+            f"relaxations were tried with {_describe_sample(table, original)}, of whom fewer are alike "
+            "than in the whole table: more is lost, and a relaxation keeps less"
         )
     has_columns = "column" in release.changes.columns
-    relaxer = Relaxer(
+    relaxer = RelaxationSearch(
         trial=trial,
         lost=lost,
         unit="values" if has_columns else "events",
@@ -122,9 +127,49 @@ def _relaxations(
         if has_columns
         else "events that are not shown as they were",
     )
-    relaxations, more = climb_all(relaxer, ladders, seconds=max(started + seconds - time.monotonic(), 0))
+    relaxations, more = find_relaxations(
+        relaxer, ladders, seconds=max(started + seconds - time.monotonic(), 0)
+    )
     return relaxations, [*notes, *more]
 
 
-def _sample(table: EventTable, original: EventTable) -> str:
+def _describe_sample(table: EventTable, original: EventTable) -> str:
     return f"{table.n_owners:,} of {original.n_owners:,} persons, drawn at random"
+
+
+def sample_persons(table: EventTable, *, persons: int, events: int, seed: str) -> EventTable:
+    """Take at most so many persons with at most so many events; the table itself where it is not larger.
+
+    Examples
+    --------
+    >>> from sequester.testing.tables import symbol_table
+    >>> part = sample_persons(symbol_table(["ab", "ab", "c"]), persons=2, events=9, seed="x")
+    >>> part.n_persons
+    2
+    """
+    if table.n_owners <= persons and table.n_events <= events:
+        return table
+    owners = np.arange(table.n_persons) if table.owners is None else table.owners
+    lengths = np.diff(table.person_offsets)
+    per_owner = np.bincount(owners, weights=lengths, minlength=table.n_owners)
+    draws = np.random.default_rng(list(hashlib.sha256(seed.encode()).digest()))
+    order = draws.permutation(table.n_owners)[:persons]
+    order = order[: max(int(np.searchsorted(np.cumsum(per_owner[order]), events, side="right")), 1)]
+    is_taken = np.isin(owners, order)
+    taken = np.flatnonzero(np.repeat(is_taken, lengths))
+    frame = table.frame[taken]
+    labels = {}
+    for name, all_labels in table.labels.items():
+        occurring = set(frame[name].fill_null(MISSING).unique().to_list())
+        labels[name] = [label for label in all_labels if label in occurring]
+    renumbered = None if table.owners is None else np.unique(owners[is_taken], return_inverse=True)[1]
+    return with_fields(
+        table,
+        frame=frame,
+        rows=table.rows[taken],
+        persons=table.persons.filter(is_taken),
+        person_offsets=np.concatenate([[0], np.cumsum(lengths[is_taken])]).astype(np.int64),
+        times=None if table.times is None else table.times.gather(taken),
+        labels=labels,
+        owners=None if renumbered is None else renumbered.astype(np.int32),
+    )

@@ -1,12 +1,12 @@
-"""What is said about a release: what was changed and why, and what would have kept more."""
+"""The result of an explanation: reasons for changes, and relaxations."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from sequester.display.card import Card
-from sequester.release.reason import Reason
+from sequester._repr import Card
+from sequester.release.outcome import Reason
 
 __all__ = ["Explanation", "Reason", "Relaxation"]
 
@@ -44,7 +44,7 @@ class Relaxation:
         return self.kept / max(self.of, 1)
 
     def to_json(self) -> dict[str, Any]:
-        """Give the part of the document about this relaxation."""
+        """Return the part of the document about this relaxation."""
         return {
             "parameter": self.parameter,
             "asked": self.asked,
@@ -59,7 +59,7 @@ class Relaxation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """Why a release is as it is, and what would have kept more. Stays in the house."""
+    """Why a release is as it is, and what would have kept more. Internal."""
 
     reasons: tuple[Reason, ...]
     """What was changed, by the constraint that demanded it."""
@@ -69,7 +69,7 @@ class Explanation:
     """How it was tried: on a sample, what would have helped nothing, and what there was no time for."""
 
     def to_json(self) -> dict[str, Any]:
-        """Give the document about this explanation."""
+        """Return the document about this explanation."""
         return {
             "reasons": [each.to_json() for each in self.reasons],
             "relaxations": [each.to_json() for each in self.relaxations],

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.errors import HierarchyError
+from sequester.errors import HierarchyError, ParameterError
 from sequester.hierarchies.labels import ROOT, in_label_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sequester._typing import Codes, Counts
+    import numpy.typing as npt
+
+    from sequester._typing import Codes, Counts, Mask
+
 
 HIGHEST = 255
 """Levels that a tree may have above its leaves; more is a chain by mistake."""
@@ -91,7 +94,7 @@ def number_nodes(parents: Mapping[str, str], sizes: Mapping[str, int]) -> TreeAr
 
 
 def level_table(parent: Codes, depth: Codes) -> Codes:
-    """Row ``g`` leads from a node to its ancestor at generalization level ``g``.
+    """Return a table whose row ``g`` leads from a node to its ancestor at generalization level ``g``.
 
     Level 0 is the depth of the deepest leaf; a node that lies above the level stays itself.
 
@@ -110,7 +113,7 @@ def level_table(parent: Codes, depth: Codes) -> Codes:
 
 
 def common_ancestor_table(parent: Codes, subtree_end: Codes) -> Codes:
-    """Cell ``[a, b]`` is the lowest node that lies at or above both.
+    """Return a table whose cell ``[a, b]`` is the lowest node that lies at or above both.
 
     Examples
     --------
@@ -127,3 +130,42 @@ def common_ancestor_table(parent: Codes, subtree_end: Codes) -> Codes:
         table[node] = table[parent[node]]
         table[node, node : subtree_end[node]] = node
     return table
+
+
+def information_loss(leaves: Counts, is_exact: Mask) -> npt.NDArray[np.float64]:
+    """Return the share of the domain that a node stands for: 1 for the root, 0 for a leaf.
+
+    Examples
+    --------
+    >>> information_loss(np.array([4, 3, 1]), np.array([False, False, True])).tolist()
+    [1.0, 0.75, 0.0]
+    """
+    return np.where(is_exact, 0.0, leaves / leaves[0])
+
+
+def linear(depth: Codes, is_exact: Mask) -> npt.NDArray[np.float64]:
+    """Return ``(D - d) / D`` at depth ``d`` of a tree of height ``D``: 1 for the root, 0 for a leaf."""
+    height = max(int(depth.max()), 1)  # a tree of nothing but its root costs what a root costs
+    return np.where(is_exact, 0.0, 1 - depth / height)
+
+
+def exponential(depth: Codes, is_exact: Mask) -> npt.NDArray[np.float64]:
+    """Return ``2^-d`` at depth ``d``: 1 for the root, 0 for a leaf."""
+    return np.where(is_exact, 0.0, np.exp2(-depth.astype(np.float64)))
+
+
+def cost_table(kind: str, *, leaves: Counts, depth: Codes, is_exact: Mask) -> npt.NDArray[np.float64]:
+    """Return the costs by their name in a configuration; what is exact, a leaf, costs nothing at any depth.
+
+    References
+    ----------
+    Bonomi (2016), utility loss UL; c(a, a) = 0.
+    """
+    if kind == "information-loss":
+        return information_loss(leaves, is_exact)
+    if kind == "linear":
+        return linear(depth, is_exact)
+    if kind == "exponential":
+        return exponential(depth, is_exact)
+    msg = f"cost must be information-loss, linear or exponential, got {kind!r}"
+    raise ParameterError(msg)

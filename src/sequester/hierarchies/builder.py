@@ -1,24 +1,27 @@
-"""What stands for a hierarchy until the column is known, and what all kinds of it have in common."""
+"""Build the hierarchy of a column once its values are known: the base of all kinds, flat, tree and files."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, cast
 
-from sequester.hierarchies.coverage import reserved_values
-from sequester.hierarchies.finding import refuse_errors
+from sequester.errors import HierarchyError
+from sequester.hierarchies.files import read_rows
 from sequester.hierarchies.hierarchy import Hierarchy
-from sequester.hierarchies.labels import MISSING, ROOT, counted, in_label_order, listed
-from sequester.hierarchies.outline import Outline, Source
+from sequester.hierarchies.labels import MISSING, ROOT, counted, in_label_order, listed, quoted
+from sequester.hierarchies.lint import coverage, refuse_errors, reserved_values
+from sequester.hierarchies.outline import Origin, Outline, Statement, examine, examine_nested, examine_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sequester.hierarchies.finding import Finding
+    from sequester.hierarchies.lint import Finding
+
 
 T = TypeVar("T", int, float, str)
 
@@ -46,7 +49,7 @@ class HierarchyBuilder(Protocol):
         ...
 
     def findings(self, values: Iterable[str], *, column: str) -> list[Finding]:
-        """Say everything that is wrong or doubtful, without making the tree."""
+        """List everything that is wrong or doubtful, without making the tree."""
         ...
 
 
@@ -57,18 +60,18 @@ class Kind(ABC):
     """As the configuration calls it."""
 
     @abstractmethod
-    def outline(self, values: Mapping[str, int], source: Source) -> Outline:
-        """Say who lies under whom, and what is wrong.
+    def outline(self, values: Mapping[str, int], source: Origin) -> Outline:
+        """Return who lies under whom, and what is wrong.
 
         `values` leads from each value, none of them a reserved label, to how often it occurs.
         """
 
-    def source(self, column: str) -> Source:
-        """Name the place for the messages."""
-        return Source(self.name, column)
+    def source(self, column: str) -> Origin:
+        """Return the place that messages name."""
+        return Origin(self.name, column)
 
     def findings(self, values: Iterable[str], *, column: str) -> list[Finding]:
-        """Say everything that is wrong or doubtful, without making the tree."""
+        """List everything that is wrong or doubtful, without making the tree."""
         return list(self._examine(_counts(values), column).findings)
 
     def build(self, values: Iterable[str], *, column: str, missing: bool = False) -> Hierarchy:
@@ -100,7 +103,7 @@ def several(parameter: T | Sequence[T]) -> tuple[T, ...]:
 
 def outline_of_chains(
     chains: Mapping[str, tuple[str, ...]],
-    source: Source,
+    source: Origin,
     *,
     sizes: Mapping[str, int] | None = None,
     findings: Iterable[Finding] = (),
@@ -111,7 +114,7 @@ def outline_of_chains(
 
     Examples
     --------
-    >>> outline_of_chains({"56001": ("560**", "5****")}, Source("mask")).parents
+    >>> outline_of_chains({"56001": ("560**", "5****")}, Origin("mask")).parents
     {'560**': '5****', '5****': '*', '56001': '560**'}
     """
     parents: dict[str, str] = {}
@@ -152,3 +155,154 @@ def with_room(sizes: Mapping[str, int], chains: Mapping[str, tuple[str, ...]]) -
         for label, above in {chain[level : level + 2] for chain in chains.values() if chain[level + 1 :]}:
             held[above] += enough[label]
     return enough
+
+
+@dataclass(frozen=True, slots=True)
+class Flat(Kind):
+    """Nothing lies between a value and the root; the leaves are the values that occur.
+
+    Examples
+    --------
+    >>> print(Flat().build(["m", "f"], column="sex"))
+    * (2 leaves)
+      f
+      m
+    """
+
+    name: ClassVar[str] = "flat"
+
+    def outline(self, values: Mapping[str, int], source: Origin) -> Outline:
+        """Put every value under the root."""
+        return outline_of_chains(dict.fromkeys(values, ()), source)
+
+
+@dataclass(frozen=True, slots=True)
+class Tree(Kind):
+    """A group holds a table of groups or a list of leaves; an empty table is a leaf.
+
+    Examples
+    --------
+    >>> ill = Tree({"acute": {"infection": ["flu", "cold"]}, "asthma": {}})
+    >>> print(ill.build(["flu", "asthma"], column="ill"))
+    * (3 leaves)
+      acute (2 leaves)
+        infection (2 leaves)
+          cold
+          flu
+      asthma
+    """
+
+    tree: Mapping[str, object]
+    """Group to what lies below it."""
+
+    name: ClassVar[str] = "tree"
+
+    def outline(self, values: Mapping[str, int], source: Origin) -> Outline:
+        """Read the tables, and look for a leaf for each value."""
+        outline = examine_nested(self.tree, source)
+        covered = coverage(values.keys(), outline.leaves, outline.groups, source)
+        return replace(outline, findings=(*outline.findings, *covered))
+
+
+@dataclass(frozen=True, slots=True)
+class _File(Kind):
+    path: str | Path
+    """Where the file is."""
+
+    def source(self, column: str) -> Origin:
+        """Return the file that messages name, control characters escaped."""
+        return Origin(repr(Path(self.path).name)[1:-1], column)
+
+
+@dataclass(frozen=True, slots=True)
+class ArxFile(_File):
+    r"""The tree of an ARX hierarchy: ``;`` between cells, no header, one row per leaf, the leaf first.
+
+    A row that does not end in ``*`` gets it on top. Rows may differ in length. Blanks around labels are
+    trimmed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "ill.csv"
+    >>> _ = path.write_text("flu;acute;*\ncold;acute;*\nasthma;chronic;*\n")
+    >>> print(ArxFile(path).build(["flu"], column="ill"))
+    * (3 leaves)
+      acute (2 leaves)
+        cold
+        flu
+      chronic (1 leaf)
+        asthma
+    """
+
+    name: ClassVar[str] = "arx"
+
+    def outline(self, values: Mapping[str, int], source: Origin) -> Outline:
+        """Read the file, and look for a leaf for each value."""
+        text = read_rows(Path(self.path), source, delimiter=";")
+        if not text.rows:
+            return Outline({}, text.findings)
+        if all(len(cells) == 1 and "," in cells[0] for _, cells in text.rows):
+            comma = source.say(
+                "error", "delimiter", "cells must be separated by ';', and no row has one, but ','"
+            )
+            return Outline({}, (*text.findings, comma))
+        outline = examine_paths(text.rows, source)
+        both = {
+            label for found in outline.findings if found.kind == "leaf-and-group" for label in found.labels
+        }
+        covered = coverage(values.keys() - both, outline.leaves, outline.groups, source)
+        return replace(outline, findings=(*text.findings, *outline.findings, *covered))
+
+
+@dataclass(frozen=True, slots=True)
+class EdgesFile(_File):
+    r"""The tree of a file with the rows ``child,parent``; a first row of just these two words is a header.
+
+    A node without a parent, or with an empty one, goes under the root.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "ill.csv"
+    >>> _ = path.write_text("child,parent\nflu,acute\ncold,acute\n")
+    >>> EdgesFile(path).build(["flu"], column="ill").labels
+    ('*', 'acute', 'cold', 'flu')
+    """
+
+    name: ClassVar[str] = "edges"
+
+    def outline(self, values: Mapping[str, int], source: Origin) -> Outline:
+        """Read the file, and look for a leaf for each value."""
+        text = read_rows(Path(self.path), source, delimiter=",")
+        if not text.rows:
+            return Outline({}, text.findings)
+        statements: list[Statement] = []
+        findings: list[Finding] = list(text.findings)
+        for row, cells in text.rows[_is_header(text.rows[0][1]) :]:
+            if len(cells) != 2:
+                what = f"must have two cells, child and parent separated by ',', has {len(cells)}"
+                findings.append(source.say("error", "cells", what, row=row))
+            elif not cells[0]:
+                findings.append(source.say("error", "empty-label", "empty label", row=row, labels=("",)))
+            elif cells != [ROOT, ""]:
+                statements.append(Statement(cells[0], cells[1] or ROOT, row))
+        outline = examine(statements, source, each_once=True)
+        if not outline.parents and not findings:
+            findings.append(source.say("error", "empty", "has no rows"))
+        covered = coverage(values.keys(), outline.leaves, outline.groups, source)
+        return replace(outline, findings=(*findings, *outline.findings, *covered))
+
+
+def _is_header(cells: Sequence[str]) -> bool:
+    return [cell.lower() for cell in cells] == ["child", "parent"]
+
+
+def hierarchy_file(path: str | Path, format: str) -> ArxFile | EdgesFile:  # noqa: A002
+    """Choose the reader by the name of the format."""
+    if format == "arx":
+        return ArxFile(path)
+    if format == "edges":
+        return EdgesFile(path)
+    msg = f"format of a hierarchy file must be arx or edges, got {quoted(str(format))}"
+    raise HierarchyError(msg)

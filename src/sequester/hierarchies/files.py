@@ -1,124 +1,139 @@
-"""Hierarchies in files: ARX (one row per leaf) and edges (one row per node)."""
+"""Hierarchy files as rows of trimmed cells, and the table of nodes that a release has."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import csv
+import io
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
+
+import polars as pl
 
 from sequester.errors import HierarchyError
-from sequester.hierarchies.builder import Kind
-from sequester.hierarchies.coverage import coverage
-from sequester.hierarchies.labels import ROOT, quoted
-from sequester.hierarchies.outline import Outline, Source, Statement, examine
-from sequester.hierarchies.paths import examine_paths
-from sequester.hierarchies.text_files import read_rows
+from sequester.hierarchies.labels import ROOT, counted, quoted
+from sequester.hierarchies.lint import shown_rows
+from sequester.hierarchies.outline import Origin, Outline, Statement, examine
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from sequester.hierarchies.finding import Finding
-
-
-@dataclass(frozen=True, slots=True)
-class _File(Kind):
-    path: str | Path
-    """Where the file is."""
-
-    def source(self, column: str) -> Source:
-        """Name the file for the messages, control characters escaped."""
-        return Source(repr(Path(self.path).name)[1:-1], column)
+    from sequester.hierarchies.hierarchy import Hierarchy
+    from sequester.hierarchies.lint import Finding
 
 
 @dataclass(frozen=True, slots=True)
-class ArxFile(_File):
-    r"""The tree of an ARX hierarchy: ``;`` between cells, no header, one row per leaf, the leaf first.
+class TextRows:
+    """The rows of a file that are not blank, with the line each begins on."""
 
-    A row that does not end in ``*`` gets it on top. Rows may differ in length. Blanks around labels are
-    trimmed.
+    rows: list[tuple[int, list[str]]]
+    """Line number from 1, and the cells without the blanks around them."""
+    findings: tuple[Finding, ...]
+    """Why there are none, and how many cells had blanks around them."""
+
+
+def read_rows(path: Path, source: Origin, *, delimiter: str) -> TextRows:
+    """Read a UTF-8 file, with or without a byte-order mark and quotes, with any line ends."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        return TextRows([], (source.say("error", "unreadable", "not UTF-8", row=line),))
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        return TextRows([], (source.say("error", "unreadable", f"cannot be read: {reason}"),))
+    except ValueError as error:  # a path with a NUL in it
+        return TextRows([], (source.say("error", "unreadable", f"cannot be read: {error}"),))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows: list[tuple[int, list[str]]] = []
+    trimmed: list[int] = []
+    line = 1
+    try:
+        for cells in reader:
+            clean = [cell.strip() for cell in cells]
+            if any(clean):
+                rows.append((line, clean))
+                trimmed += [line for before, after in zip(cells, clean, strict=True) if before != after]
+            line = reader.line_num + 1
+    except csv.Error as error:
+        return TextRows([], (source.say("error", "unreadable", f"{error}", row=line),))
+    if not rows:
+        return TextRows([], (source.say("error", "empty", "has no rows"),))
+    if not trimmed:
+        return TextRows(rows, ())
+    places = list(dict.fromkeys(trimmed))
+    text = f"trimmed blanks around {counted(len(trimmed), 'label', 'labels')} ({shown_rows(places)})"
+    return TextRows(rows, (source.say("warning", "trimmed", text, rows=places, count=len(trimmed)),))
+
+
+def write_rows(path: str | Path, rows: Iterable[Sequence[str]]) -> None:
+    """Write rows with ``;`` between the cells, as ARX does, quotes only where they are needed."""
+    try:
+        with Path(path).open("w", encoding="utf-8", newline="") as file:
+            file.write(rows_as_text(rows))
+    except OSError as error:
+        msg = f"{Path(path).name}: cannot be written: {error.strerror or type(error).__name__}"
+        raise HierarchyError(msg) from None
+
+
+def rows_as_text(rows: Iterable[Sequence[str]]) -> str:
+    r"""Return the content of an ARX file.
 
     Examples
     --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "ill.csv"
-    >>> _ = path.write_text("flu;acute;*\ncold;acute;*\nasthma;chronic;*\n")
-    >>> print(ArxFile(path).build(["flu"], column="ill"))
-    * (3 leaves)
-      acute (2 leaves)
-        cold
-        flu
-      chronic (1 leaf)
-        asthma
+    >>> rows_as_text([("flu", "acute", "*"), ("a;b", "acute", "*")])
+    'flu;acute;*\n"a;b";acute;*\n'
     """
-
-    name: ClassVar[str] = "arx"
-
-    def outline(self, values: Mapping[str, int], source: Source) -> Outline:
-        """Read the file, and look for a leaf for each value."""
-        text = read_rows(Path(self.path), source, delimiter=";")
-        if not text.rows:
-            return Outline({}, text.findings)
-        if all(len(cells) == 1 and "," in cells[0] for _, cells in text.rows):
-            comma = source.say(
-                "error", "delimiter", "cells must be separated by ';', and no row has one, but ','"
-            )
-            return Outline({}, (*text.findings, comma))
-        outline = examine_paths(text.rows, source)
-        both = {
-            label for found in outline.findings if found.kind == "leaf-and-group" for label in found.labels
-        }
-        covered = coverage(values.keys() - both, outline.leaves, outline.groups, source)
-        return replace(outline, findings=(*text.findings, *outline.findings, *covered))
+    text = io.StringIO()
+    csv.writer(text, delimiter=";", lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
-@dataclass(frozen=True, slots=True)
-class EdgesFile(_File):
-    r"""The tree of a file with the rows ``child,parent``; a first row of just these two words is a header.
-
-    A node without a parent, or with an empty one, goes under the root.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "ill.csv"
-    >>> _ = path.write_text("child,parent\nflu,acute\ncold,acute\n")
-    >>> EdgesFile(path).build(["flu"], column="ill").labels
-    ('*', 'acute', 'cold', 'flu')
-    """
-
-    name: ClassVar[str] = "edges"
-
-    def outline(self, values: Mapping[str, int], source: Source) -> Outline:
-        """Read the file, and look for a leaf for each value."""
-        text = read_rows(Path(self.path), source, delimiter=",")
-        if not text.rows:
-            return Outline({}, text.findings)
-        statements: list[Statement] = []
-        findings: list[Finding] = list(text.findings)
-        for row, cells in text.rows[_is_header(text.rows[0][1]) :]:
-            if len(cells) != 2:
-                what = f"must have two cells, child and parent separated by ',', has {len(cells)}"
-                findings.append(source.say("error", "cells", what, row=row))
-            elif not cells[0]:
-                findings.append(source.say("error", "empty-label", "empty label", row=row, labels=("",)))
-            elif cells != [ROOT, ""]:
-                statements.append(Statement(cells[0], cells[1] or ROOT, row))
-        outline = examine(statements, source, each_once=True)
-        if not outline.parents and not findings:
-            findings.append(source.say("error", "empty", "has no rows"))
-        covered = coverage(values.keys(), outline.leaves, outline.groups, source)
-        return replace(outline, findings=(*findings, *outline.findings, *covered))
+COLUMNS = {"node": pl.String, "parent": pl.String, "leaves": pl.Int64}
+"""Columns of the table and their types; the parent of the root is empty."""
 
 
-def _is_header(cells: Sequence[str]) -> bool:
-    return [cell.lower() for cell in cells] == ["child", "parent"]
+def nodes_as_frame(tree: Hierarchy, nodes: Iterable[int]) -> pl.DataFrame:
+    """List nodes with their parents and leaf counts."""
+    rows = [
+        (tree.labels[node], tree.labels[tree.parent[node]] if node else "", int(tree.leaves[node]))
+        for node in nodes
+    ]
+    return pl.DataFrame(rows, schema=COLUMNS, orient="row")
 
 
-def hierarchy_file(path: str | Path, format: str) -> ArxFile | EdgesFile:  # noqa: A002
-    """Choose the reader by the name of the format."""
-    if format == "arx":
-        return ArxFile(path)
-    if format == "edges":
-        return EdgesFile(path)
-    msg = f"format of a hierarchy file must be arx or edges, got {quoted(str(format))}"
-    raise HierarchyError(msg)
+def nodes_from_frame(frame: pl.DataFrame) -> Outline:
+    """Read the table back; every doubt about it is an error, because a stranger may have written it."""
+    source = Origin("nodes")
+    if dict(frame.schema) != COLUMNS:
+        wanted = ", ".join(f"{name} ({kind})" for name, kind in COLUMNS.items())
+        found = ", ".join(f"{name} ({kind})" for name, kind in frame.schema.items()) or "none"
+        return Outline({}, (source.say("error", "columns", f"columns must be {wanted}, got {found}"),))
+    if any(frame.null_count().row(0)):
+        return Outline({}, (source.say("error", "columns", "a cell is empty"),))
+    rows = [(row, *cells) for row, cells in enumerate(frame.rows(), start=1)]
+    statements = [
+        Statement(node, parent, row) for row, node, parent, _ in rows if (node, parent) != (ROOT, "")
+    ]
+    outline = examine(statements, source, each_once=True)
+    findings = list(outline.findings)
+    sizes: dict[str, int] = {node: leaves for _, node, _, leaves in rows}
+    below: Counter[str] = Counter()
+    for row, node, parent, leaves in rows:
+        below[parent] += leaves
+        if leaves < 1:
+            text = f"leaves of {quoted(node)} must be at least 1, got {leaves}"
+            findings.append(source.say("error", "leaves", text, row=row, labels=(node,)))
+        if not node or (not parent and node != ROOT):
+            text = f"{quoted(node)} under {quoted(parent)}: only the root {quoted(ROOT)} has no parent"
+            findings.append(source.say("error", "empty-label", text, row=row, labels=(node,)))
+    findings += [
+        source.say("error", "no-row", f"{quoted(node)} has no row", labels=(node,))
+        for node in sorted({ROOT, *below} - {"", *sizes})
+    ]
+    for node in sorted(below.keys() & sizes.keys()):
+        if below[node] > sizes[node]:
+            text = f"{quoted(node)} has {sizes[node]:,} leaves, but {below[node]:,} lie below it"
+            findings.append(source.say("error", "leaves", text, labels=(node,)))
+    return Outline(outline.parents, tuple(findings), sizes)

@@ -9,16 +9,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from sequester.errors import HierarchyError
-from sequester.hierarchies.arrays import common_ancestor_table, level_table, number_nodes
-from sequester.hierarchies.costs import cost_table
-from sequester.hierarchies.coverage import coverage, reserved_values
-from sequester.hierarchies.finding import refuse_errors
-from sequester.hierarchies.frames import nodes_as_frame, nodes_from_frame
+from sequester.hierarchies.arrays import common_ancestor_table, cost_table, level_table, number_nodes
+from sequester.hierarchies.files import nodes_as_frame, nodes_from_frame, write_rows
 from sequester.hierarchies.labels import MISSING, ROOT, counted, listed, quoted
-from sequester.hierarchies.nested import examine_nested
-from sequester.hierarchies.outline import Outline, Source, Statement, examine
-from sequester.hierarchies.paths import examine_paths
-from sequester.hierarchies.text_files import write_rows
+from sequester.hierarchies.lint import coverage, refuse_errors, reserved_values
+from sequester.hierarchies.outline import Origin, Outline, Statement, examine, examine_nested, examine_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +24,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts, Mask
     from sequester.hierarchies.builder import HierarchyBuilder
-    from sequester.hierarchies.finding import Finding
+    from sequester.hierarchies.lint import Finding
 
 _SHOWN_NODES = 200
 
@@ -98,7 +93,7 @@ class Hierarchy:
         >>> Hierarchy.from_paths([["56001", "56***"], ["56002", "56***"], ["7", "*"]]).labels
         ('*', '56***', '56001', '56002', '7')
         """
-        return cls.from_outline(examine_paths(enumerate(paths, start=1), Source("paths")))
+        return cls.from_outline(examine_paths(enumerate(paths, start=1), Origin("paths")))
 
     @classmethod
     def from_edges(cls, pairs: Iterable[tuple[str, str]]) -> Hierarchy:
@@ -110,12 +105,12 @@ class Hierarchy:
         ('*', 'acute', 'cold', 'flu')
         """
         statements = (Statement(child, parent, row) for row, (child, parent) in enumerate(pairs, start=1))
-        return cls.from_outline(examine(statements, Source("edges"), each_once=True))
+        return cls.from_outline(examine(statements, Origin("edges"), each_once=True))
 
     @classmethod
     def from_tree(cls, tree: Mapping[str, object]) -> Hierarchy:
         """Make a tree of nested tables: a group holds a table of groups or a list of leaves."""
-        return cls.from_outline(examine_nested(tree, Source("tree")))
+        return cls.from_outline(examine_nested(tree, Origin("tree")))
 
     @classmethod
     def from_frame(cls, frame: pl.DataFrame) -> Hierarchy:
@@ -131,7 +126,7 @@ class Hierarchy:
         return cls.from_outline(nodes_from_frame(frame))
 
     def build(self, values: Iterable[str], *, column: str, missing: bool = False) -> Hierarchy:
-        """Give itself once every value has a leaf, with the leaf ``(missing)`` if values are missing."""
+        """Return this tree once every value has a leaf, with the leaf ``(missing)`` if values are missing."""
         labels = set(values)
         refuse_errors(self.findings(labels, column=column))
         if not (missing or MISSING in labels) or MISSING in self:
@@ -145,10 +140,10 @@ class Hierarchy:
         return Hierarchy.from_outline(outline, missing=True)
 
     def findings(self, values: Iterable[str], *, column: str) -> list[Finding]:
-        """Say which values have no leaf, and how many leaves have no value."""
+        """List the values without a leaf, and count the leaves without a value."""
         labels = set(values)
         leaves = {self.labels[node] for node in self.leaf_nodes}
-        checked = coverage(labels, leaves, set(self.labels) - leaves, Source("hierarchy", column))
+        checked = coverage(labels, leaves, set(self.labels) - leaves, Origin("hierarchy", column))
         return [*reserved_values(labels, column), *checked]
 
     # kinds that are built when the column is known
@@ -157,59 +152,59 @@ class Hierarchy:
     @staticmethod
     def mask(levels: int | Sequence[int]) -> HierarchyBuilder:
         """Keep the first characters, as many as each level says: ``56***``. See `Mask`."""
-        from sequester.hierarchies.mask import Mask as Kind  # noqa: PLC0415
+        from sequester.hierarchies.structured import Mask as Kind  # noqa: PLC0415
 
         return Kind(levels)
 
     @staticmethod
     def intervals(width: float | Sequence[float], origin: float = 0) -> HierarchyBuilder:
-        """Put numbers into ranges of equal width: ``[0:6]``. See `Intervals`."""
-        from sequester.hierarchies.intervals import Intervals as Kind  # noqa: PLC0415
+        """Group numbers in ranges of equal width: ``[0:6]``. See `Intervals`."""
+        from sequester.hierarchies.numbers import Intervals as Kind  # noqa: PLC0415
 
         return Kind(width, origin)
 
     @staticmethod
     def dates(levels: str | Sequence[str]) -> HierarchyBuilder:
         """Shorten dates to day, month, quarter, year: ``2009-Q1``. See `Dates`."""
-        from sequester.hierarchies.dates import Dates as Kind  # noqa: PLC0415
+        from sequester.hierarchies.structured import Dates as Kind  # noqa: PLC0415
 
         return Kind(levels)
 
     @staticmethod
     def quantiles(bins: int | Sequence[int]) -> HierarchyBuilder:
-        """Put numbers into ranges that hold about equally many: ``[20:64]``. See `Quantiles`."""
-        from sequester.hierarchies.quantiles import Quantiles as Kind  # noqa: PLC0415
+        """Group numbers in ranges that hold about equally many: ``[20:64]``. See `Quantiles`."""
+        from sequester.hierarchies.numbers import Quantiles as Kind  # noqa: PLC0415
 
         return Kind(bins)
 
     @staticmethod
     def flat() -> HierarchyBuilder:
-        """Have nothing between a value and the root. See `Flat`."""
-        from sequester.hierarchies.flat import Flat as Kind  # noqa: PLC0415
+        """Generalize every value to the root at once. See `Flat`."""
+        from sequester.hierarchies.builder import Flat as Kind  # noqa: PLC0415
 
         return Kind()
 
     @staticmethod
     def tree(tree: Mapping[str, object]) -> HierarchyBuilder:
-        """Take the tree from nested tables. See `Tree`."""
-        from sequester.hierarchies.tree import Tree as Kind  # noqa: PLC0415
+        """Read the tree from nested tables. See `Tree`."""
+        from sequester.hierarchies.builder import Tree as Kind  # noqa: PLC0415
 
         return Kind(tree)
 
     @staticmethod
     def h3(resolutions: int | Sequence[int]) -> HierarchyBuilder:
-        """Put H3 cells under their parents; needs the extra ``geo``. See `H3Cells`."""
-        from sequester.hierarchies.h3_cells import H3Cells as Kind  # noqa: PLC0415
+        """Generalize H3 cells to their parents; needs the extra ``geo``. See `H3Cells`."""
+        from sequester.hierarchies.structured import H3Cells as Kind  # noqa: PLC0415
 
         return Kind(resolutions)
 
     @staticmethod
     def read(path: str | Path, format: Literal["arx", "edges"] = "arx") -> HierarchyBuilder:  # noqa: A002
-        """Take the tree from a file: ARX (``leaf;level1;...;*``) or edges (``child,parent``).
+        """Read the tree from a file: ARX (``leaf;level1;...;*``) or edges (``child,parent``).
 
         See `ArxFile` and `EdgesFile`.
         """
-        from sequester.hierarchies.files import hierarchy_file  # noqa: PLC0415
+        from sequester.hierarchies.builder import hierarchy_file  # noqa: PLC0415
 
         return hierarchy_file(path, format)
 
@@ -256,7 +251,7 @@ class Hierarchy:
         return self.cost("information-loss")
 
     def cost(self, kind: str) -> npt.NDArray[np.float64]:
-        """Node to what it costs to publish it instead of a leaf below it.
+        """Return, per node, what it costs to publish it instead of a leaf below it.
 
         `kind` is ``information-loss``, ``linear`` or ``exponential``.
 
@@ -316,7 +311,7 @@ class Hierarchy:
         return above
 
     def generalize(self, label: str, level: int) -> str:
-        """Give the label at a generalization level, 0 to `height`."""
+        """Return the label at a generalization level, 0 to `height`."""
         self._check_level(level)
         return self.labels[int(self.levels[level, self.node(label)])]
 

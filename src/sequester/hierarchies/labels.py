@@ -1,14 +1,16 @@
-"""The labels of a tree: the two that are reserved, the order of siblings, and how a message shows them."""
+"""Labels: reserved ones, their order, how messages show them, and which of them look alike."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
+
 
 ROOT = "*"
 """The label of every root: nothing is known."""
@@ -39,7 +41,7 @@ def as_number(label: str) -> int | Fraction | None:
 
 
 def is_number(label: str) -> bool:
-    """Tell whether a label is ordered as a number: digits, at most one point, an exponent of three digits."""
+    """Return whether a label is ordered as a number: digits, one point at most, a short exponent."""
     return len(label) <= _LONGEST_NUMBER and _NUMBER.fullmatch(label) is not None
 
 
@@ -97,7 +99,7 @@ def listed(labels: Collection[str]) -> str:
 
 
 def counted(number: int, one: str, many: str) -> str:
-    """Say how many in words that agree: ``counted(2, "leaf", "leaves")``.
+    """Return a number with the noun that agrees: ``counted(2, "leaf", "leaves")``.
 
     Examples
     --------
@@ -105,3 +107,89 @@ def counted(number: int, one: str, many: str) -> str:
     ('1 value is', '1,200 values are')
     """
     return f"{number:,} {one if number == 1 else many}"
+
+
+DECIMAL = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)$"
+"""A plain decimal number, without an exponent and without separators of thousands."""
+_DECIMAL = re.compile(DECIMAL)
+_UNSEEN = ("Cc", "Cf")
+_VARIATION = re.compile("[\ufe00-\ufe0f]")
+
+
+def caseless(label: str) -> str:
+    r"""Return a label in Unicode form NFKC, case-folded, without blanks around it and unseen characters.
+
+    A run of blanks within the label becomes one blank. Unseen are control and format characters, such as a
+    zero-width space, and variation selectors.
+
+    Examples
+    --------
+    >>> caseless(" Ann\u00a0  Lee\u200b"), caseless("Straße"), caseless("ＨＩＶ")
+    ('ann lee', 'strasse', 'hiv')
+    """
+    if label.isascii() and label.isprintable():
+        return " ".join(label.lower().split())
+    # All unseen characters but variation selectors are not printable.
+    is_seen = label.isprintable() and _VARIATION.search(label) is None
+    text = label if is_seen else "".join(letter for letter in label if _is_seen(letter))
+    while True:
+        folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+        if folded == text:
+            return text
+        text = folded
+
+
+def _is_seen(letter: str) -> bool:
+    hidden = unicodedata.category(letter) in _UNSEEN or _VARIATION.match(letter) is not None
+    return not hidden or letter.isspace()
+
+
+def canonical_label(label: str) -> str:
+    """Return what all labels that look alike have in common.
+
+    Examples
+    --------
+    >>> [canonical_label(label) for label in ("HIV ", "hiv", "01", "+1.0", "-0", "1e3")]
+    ['hiv', 'hiv', '1', '1', '0', '1e3']
+    """
+    text = caseless(label)
+    if _DECIMAL.match(text) is None:
+        return text
+    whole, _, fraction = text.lstrip("+-").partition(".")
+    whole, fraction = whole.lstrip("0") or "0", fraction.rstrip("0")
+    number = f"{whole}.{fraction}" if fraction else whole
+    return f"-{number}" if text[0] == "-" and number != "0" else number
+
+
+def groups_alike(labels: Iterable[str]) -> list[tuple[str, ...]]:
+    """Return the groups of different labels that look alike, in order of their first label.
+
+    Examples
+    --------
+    >>> groups_alike(["flu", "HIV", "hiv", "1", "HIV ", "01"])
+    [('HIV', 'HIV ', 'hiv'), ('01', '1')]
+    """
+    groups: dict[str, dict[str, None]] = {}
+    for label in labels:
+        groups.setdefault(canonical_label(label), {})[label] = None
+    return [tuple(sorted(group)) for group in groups.values() if len(group) > 1]
+
+
+def match_alike(unknown: Iterable[str], known: Iterable[str]) -> list[tuple[str, str]]:
+    """Return each unknown label with the first known one that looks like it, in label order.
+
+    Examples
+    --------
+    >>> match_alike(["flu ", "mumps"], ["cold", "flu"])
+    [('flu ', 'flu')]
+    """
+    wanted = {label: canonical_label(label) for label in in_label_order(unknown)}
+    if not wanted:
+        return []
+    found: dict[str, str] = {}
+    looked_for = set(wanted.values())
+    for label in known:
+        form = canonical_label(label)
+        if form in looked_for:
+            found[form] = min(found.get(form, label), label)
+    return [(label, found[form]) for label, form in wanted.items() if form in found]

@@ -1,17 +1,24 @@
-"""Exact numbers from labels and parameters, and back to text as people write them."""
+"""Kinds of numbers, intervals and quantiles, and exact numbers from labels and back to text."""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, ClassVar
 
-from sequester.hierarchies.labels import as_number, counted, in_label_order, listed
+from sequester.errors import HierarchyError
+from sequester.hierarchies.arrays import MOST_LEAVES
+from sequester.hierarchies.builder import Kind, outline_of_chains, several, with_room
+from sequester.hierarchies.labels import as_number, counted, in_label_order, listed, numeric_key
+from sequester.hierarchies.outline import Outline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from sequester.hierarchies.finding import Finding
-    from sequester.hierarchies.outline import Source
+    from sequester.hierarchies.lint import Finding
+    from sequester.hierarchies.outline import Origin
 
 
 def exact(parameter: object) -> Fraction | None:
@@ -28,7 +35,7 @@ def exact(parameter: object) -> Fraction | None:
     return None if number is None else Fraction(number)
 
 
-def as_numbers(values: Iterable[str], source: Source) -> tuple[dict[str, int | Fraction], list[Finding]]:
+def as_numbers(values: Iterable[str], source: Origin) -> tuple[dict[str, int | Fraction], list[Finding]]:
     """Read values as exact numbers; those that are none make one finding."""
     numbers: dict[str, int | Fraction] = {}
     other: list[str] = []
@@ -80,3 +87,208 @@ def two_digits(number: int | Fraction) -> Fraction:
     while abs(size) / step < 10:
         step /= 10
     return round(size / step) * step
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals(Kind):
+    """Each level is a row of ranges of one width, laid out from `origin` in both directions.
+
+    Where all values, widths and the origin are whole numbers, ranges print ``[a:b]`` with both ends inside,
+    otherwise ``[a:b)``. A range of whole numbers has as many leaves as there are numbers in it, whether or
+    not they occur: how much ``[0:6]`` hides does not depend on who happens to be in the data. Ranges in which
+    nothing occurs are not part of the tree, so one far value does not make the others look close, and no
+    number is too large: the root has the leaves of the widest ranges that occur. Real numbers cannot be
+    counted, so their ranges have the values that occur as leaves. ``7`` and ``07`` are two
+    labels of one number, which counts once: a range of seven numbers has seven leaves unless more labels
+    lie in it.
+
+    Examples
+    --------
+    >>> print(Intervals([7, 28]).build(["0", "3", "30", "-1"], column="LOS"))
+    * (84 leaves)
+      [-28:-1] (28 leaves)
+        [-7:-1] (7 leaves)
+          -1
+      [0:27] (28 leaves)
+        [0:6] (7 leaves)
+          0
+          3
+      [28:55] (28 leaves)
+        [28:34] (7 leaves)
+          30
+    >>> Intervals(0.5).build(["0.1", "0.5", "1"], column="dose").level_labels(1)
+    ('[0.5:1)', '[0:0.5)', '[1:1.5)')
+    """
+
+    width: float | Sequence[float]
+    """Widths, narrowest first, each a multiple of the one before."""
+    origin: float = 0
+    """Where a range begins."""
+
+    name: ClassVar[str] = "intervals"
+
+    def __post_init__(self) -> None:
+        widths = several(self.width)
+        numbers = [exact(width) for width in widths]
+        problems = [
+            f"intervals: width must be a number above 0, got {width!r}"
+            for width, number in zip(widths, numbers, strict=True)
+            if number is None or number <= 0
+        ]
+        if not widths:
+            problems.append("intervals: width must be a number above 0 or a list of them, got none")
+        if exact(self.origin) is None:
+            problems.append(f"intervals: origin must be a number, got {self.origin!r}")
+        if not problems:
+            problems = [
+                f"intervals: width {plain(wide)} must be a multiple of the width before it, {plain(narrow)}"
+                for narrow, wide in pairwise(number for number in numbers if number is not None)
+                if wide == narrow or (wide / narrow).denominator != 1
+            ]
+        if problems:
+            raise HierarchyError(*problems)
+        object.__setattr__(self, "width", widths)
+
+    def outline(self, values: Mapping[str, int], source: Origin) -> Outline:
+        """Find the range of every value at every level."""
+        numbers, findings = as_numbers(values, source)
+        widths = [Fraction(str(width)) for width in several(self.width)]
+        origin = Fraction(str(self.origin))
+        whole = all(number.denominator == 1 for number in (*numbers.values(), *widths, origin))
+        if whole:  # Python's own integers are faster than fractions
+            numbers = {value: int(number) for value, number in numbers.items()}
+        narrowest, first = (int(widths[0]), int(origin)) if whole else (widths[0], origin)
+        known: dict[int, tuple[str, ...]] = {}
+        chains: dict[str, tuple[str, ...]] = {}
+        for value, number in numbers.items():
+            place = int((number - first) // narrowest)
+            if place not in known:
+                known[place] = tuple(
+                    _range(origin + place * narrowest, origin, width, whole=whole) for width in widths
+                )
+            chains[value] = known[place]
+        sizes: dict[str, int] = {}
+        if whole:
+            for labels in known.values():
+                sizes.update(zip(labels, map(int, widths), strict=True))
+            sizes = with_room(sizes, chains)
+        if whole and sum(sizes[label] for label in {chain[-1] for chain in known.values()}) > MOST_LEAVES:
+            text = "the ranges hold 2^63 whole numbers or more: choose smaller widths"
+            findings.append(source.say("error", "too-many-leaves", text))
+        return outline_of_chains(chains, source, sizes=sizes, findings=findings)
+
+
+def _range(number: Fraction, origin: Fraction, width: Fraction, *, whole: bool) -> str:
+    """Name the range of one width that a number lies in."""
+    low = (number - origin) // width * width + origin
+    return f"[{plain(low)}:{plain(low + width - 1)}]" if whole else f"[{plain(low)}:{plain(low + width)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles(Kind):
+    """Each level cuts the numbers into about equal shares, at edges of two significant digits.
+
+    An edge that is learned would be somebody's value, so it is rounded, and the outer bins are open: ``<20``,
+    ``>=65``. Inner bins print ``[20:64]`` where all values are whole numbers, otherwise ``[20:65)``. Edges
+    that become equal by rounding count once, an edge without values on both sides is left out, so that the
+    outer bins always hold somebody, and a bin that would be no coarser than one a level below is joined with
+    its neighbour. So there may be fewer bins than asked for; a level without edges is no level. The leaves
+    are the values that occur.
+
+    Examples
+    --------
+    >>> ages = [str(age) for age in range(100)]
+    >>> Quantiles([4, 2]).build(ages, column="age").level_labels(1)
+    ('<25', '[25:49]', '>=75', '[50:74]')
+    >>> Quantiles([4, 2]).build(ages, column="age").level_labels(2)
+    ('<50', '>=50')
+    """
+
+    bins: int | Sequence[int]
+    """Number of bins, most first, each a multiple of the next, so that levels nest."""
+
+    name: ClassVar[str] = "quantiles"
+
+    def __post_init__(self) -> None:
+        bins = several(self.bins)
+        problems = [
+            f"quantiles: bins must be a whole number of at least 2, got {number!r}"
+            for number in bins
+            if isinstance(number, bool) or not isinstance(number, int) or number < 2
+        ]
+        if not bins:
+            problems.append(
+                "quantiles: bins must be a whole number of at least 2 or a list of them, got none"
+            )
+        if not problems:
+            problems = [
+                f"quantiles: {many} bins must be a multiple of the {few} bins after it"
+                for many, few in pairwise(bins)
+                if many == few or many % few
+            ]
+        if problems:
+            raise HierarchyError(*problems)
+        object.__setattr__(self, "bins", bins)
+
+    def outline(self, values: Mapping[str, int], source: Origin) -> Outline:
+        """Learn the edges, and find the bin of every value at every level."""
+        numbers, findings = as_numbers(values, source)
+        if not numbers:
+            return Outline({}, tuple(findings))
+        whole = all(number.denominator == 1 for number in numbers.values())
+        ordered = sorted(numbers, key=lambda value: (numeric_key(value), value))
+        chains: dict[str, tuple[str, ...]] = dict.fromkeys(ordered, ())
+        finer: list[Fraction] | None = None
+        for n_bins in several(self.bins):
+            edges = _edges(ordered, numbers, values, n_bins)
+            edges = edges if finer is None else _coarser(edges, finer)
+            if len(edges) + 1 < n_bins:
+                text = f"rounding leaves {len(edges) + 1} of {n_bins} bins"
+                findings.append(source.say("warning", "fewer-bins", text, count=n_bins - len(edges) - 1))
+            if not edges:
+                break
+            ends = [bisect_left(ordered, edge, key=lambda value: Fraction(numbers[value])) for edge in edges]
+            for label, (first, end) in zip(
+                _bin_labels(edges, whole=whole), pairwise([0, *ends, len(ordered)]), strict=True
+            ):
+                for value in ordered[first:end]:
+                    chains[value] += (label,)
+            finer = edges
+        return outline_of_chains(chains, source, findings=findings)
+
+
+def _edges(
+    ordered: Sequence[str], numbers: Mapping[str, int | Fraction], counts: Mapping[str, int], n_bins: int
+) -> list[Fraction]:
+    """Return the values that a share of i / n_bins lies below, rounded, with values on both sides.
+
+    An edge with nothing below or nothing from it on would leave an open bin empty, and the bin next to it
+    would show where the values begin or end.
+    """
+    ends = list(accumulate(counts[value] for value in ordered))
+    places = (bisect_right(ends, i * ends[-1] // n_bins) for i in range(1, n_bins))
+    edges = {two_digits(numbers[ordered[place]]) for place in places}
+    return sorted(edge for edge in edges if numbers[ordered[0]] < edge <= numbers[ordered[-1]])
+
+
+def _coarser(edges: Sequence[Fraction], finer: Sequence[Fraction]) -> list[Fraction]:
+    """Return the edges that leave two or more of the finer bins between them.
+
+    Levels are counted from the root, so a bin that is the same on two levels would push its values to the
+    level of the bins, and they would be published as they are.
+    """
+    kept = [-1]
+    for place, edge in enumerate(finer):
+        if edge in edges and place - kept[-1] >= 2:
+            kept.append(place)
+    if len(kept) > 1 and len(finer) - kept[-1] < 2:
+        kept.pop()
+    return [finer[place] for place in kept[1:]]
+
+
+def _bin_labels(edges: Sequence[Fraction], *, whole: bool) -> list[str]:
+    inner = [
+        f"[{plain(low)}:{plain(high - 1)}]" if whole else f"[{plain(low)}:{plain(high)})"
+        for low, high in pairwise(edges)
+    ]
+    return [f"<{plain(edges[0])}", *inner, f">={plain(edges[-1])}"]

@@ -1,18 +1,25 @@
-"""The bytes of a file, unpacked where it is a gzip file, with a limit on how far it may swell."""
+"""The bytes of a file: unpacked, in UTF-8, and within the limits of what a table may hold."""
 
 from __future__ import annotations
 
+import codecs
+import gzip
 import os
 import stat
 import zlib
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from sequester.data.problems import first_line
+from sequester.data.roles import refuse_patterns
 from sequester.errors import InputError
+from sequester.hierarchies.labels import quoted
 
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
+
 
 LARGEST = 16 * 2**30
 """Bytes that a file may unpack to."""
@@ -27,7 +34,7 @@ _CHUNK = 2**20
 _STEP = 16 * 2**20
 
 
-def check_there(path: Path) -> None:
+def check_path(path: Path) -> None:
     """Refuse a path that leads to neither a file nor a folder that can be read; links are followed."""
     try:
         mode = path.stat().st_mode
@@ -38,16 +45,16 @@ def check_there(path: Path) -> None:
             msg = f"{path}: permission denied"
             raise InputError(msg)
     except (OSError, ValueError) as error:
-        raise InputError(in_words(path, error)) from None
+        raise InputError(read_error(path, error)) from None
 
 
-def in_words(path: Path, error: Exception) -> str:
-    """Say in one line why a path cannot be read.
+def read_error(path: Path, error: Exception) -> str:
+    """Return one line on why a path cannot be read.
 
     Examples
     --------
     >>> from pathlib import Path
-    >>> in_words(Path("a.csv"), FileNotFoundError(2, "No such file or directory"))
+    >>> read_error(Path("a.csv"), FileNotFoundError(2, "No such file or directory"))
     'a.csv: no such file or directory'
     """
     reason = getattr(error, "strerror", None) or first_line(error)
@@ -61,10 +68,10 @@ def read_contents(path: Path) -> bytes:
             start = file.read(2)
             file.seek(0)
             if start == _MAGIC:
-                return unpack(file, str(path))
+                return decompress(file, str(path))
             contents = file.read()
     except OSError as error:
-        raise InputError(in_words(path, error)) from None
+        raise InputError(read_error(path, error)) from None
     if not contents:
         msg = f"{path}: is empty"
         raise InputError(msg)
@@ -74,7 +81,7 @@ def read_contents(path: Path) -> bytes:
     return contents
 
 
-def unpack(file: BinaryIO, name: str) -> bytes:
+def decompress(file: BinaryIO, name: str) -> bytes:
     """Unpack a gzip file of one or several members, and stop where it swells beyond every honest file."""
     parts: list[bytes] = []
     n_in = n_out = 0
@@ -109,3 +116,90 @@ def unpack(file: BinaryIO, name: str) -> bytes:
         msg = f"{name}: is empty"
         raise InputError(msg)
     return contents
+
+
+LARGEST_CELL = 2**20
+"""Bytes that one cell may have; more is a broken quote or a document, not a value."""
+
+
+def check_cells(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Refuse a frame with a cell above the limit, by column and row; give it back otherwise.
+
+    A name that polars takes for a pattern is refused first, since its column cannot be looked at.
+    """
+    refuse_patterns(frame.columns)
+    lines = []
+    for column in frame.select(pl.selectors.string()).iter_columns():
+        sizes = column.str.len_bytes()
+        largest = sizes.max()
+        if isinstance(largest, int) and largest > LARGEST_CELL:
+            row = (sizes.arg_max() or 0) + 1
+            lines.append(
+                f"{name}: column {quoted(column.name)}, row {row:,}: the cell has {largest:,} bytes, "
+                f"at most {LARGEST_CELL:,} are read"
+            )
+    if lines:
+        raise InputError(*lines)
+    return frame
+
+
+_BOMS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+
+def as_utf8(contents: bytes, name: str, encoding: str) -> bytes:
+    r"""Return a text file called `name` in UTF-8, without a mark, its lines ending in line feeds.
+
+    Examples
+    --------
+    >>> as_utf8(b"caf\xe9", "menu.csv", "latin-1").decode()
+    'café'
+    """
+    codec = _codec(encoding)
+    if codec in ("utf-8", "utf-8-sig"):
+        for mark, other in _BOMS.items():
+            if contents.startswith(mark):
+                msg = f"{name}: is not UTF-8 but {other}; set encoding"
+                raise InputError(msg)
+        contents = contents.removeprefix(codecs.BOM_UTF8)
+    else:
+        try:
+            contents = contents.decode(codec).removeprefix("\ufeff").encode()
+        except UnicodeError as error:
+            start = getattr(error, "start", 0)
+            msg = f"{name}: byte {start + 1:,} is not {codec}; set another encoding"
+            raise InputError(msg) from None
+    place = contents.find(b"\0")
+    if place >= 0:
+        line = contents.count(b"\n", 0, place) + 1
+        msg = f"{name}: line {line:,} has a NUL byte; this is no text, or another encoding (UTF-16?)"
+        raise InputError(msg)
+    return _with_line_feeds(contents)
+
+
+def _codec(encoding: str) -> str:
+    """Return the usual name of an encoding; one of bytes or of texts among themselves is none of text."""
+    try:
+        # With nothing to encode, this tells the one kind from the other.
+        "".encode(encoding)
+        return codecs.lookup(encoding).name
+    except (LookupError, ValueError):
+        msg = f"encoding must be one of text that Python knows, such as utf-8 or latin-1, got {encoding!r}"
+        raise InputError(msg) from None
+
+
+def _with_line_feeds(contents: bytes) -> bytes:
+    """Turn carriage returns into line feeds where lines end with them alone, as on old Macintoshes."""
+    n_returns = contents.count(b"\r")
+    if n_returns and n_returns - contents.count(b"\r\n") > contents.count(b"\n"):
+        return contents.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return contents
+
+
+def compress(contents: bytes) -> bytes:
+    """Compress with gzip, without the time of day, so that the same contents are the same file."""
+    return gzip.compress(contents, 6, mtime=0)

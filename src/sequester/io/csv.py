@@ -1,4 +1,4 @@
-"""Read delimited text: every cell as written, an empty one missing, and every broken row named."""
+"""Read and write delimited text: every cell as written, an empty one missing, every broken row named."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from sequester.data.problems import first_line
 from sequester.data.text import as_text
 from sequester.errors import InputError, InternalError
 from sequester.hierarchies.labels import quoted
-from sequester.io.encoding import as_utf8
+from sequester.io.contents import as_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
 
 DELIMITERS = (",", ";", "\t", "|")
 """Delimiters that are recognised without being told."""
@@ -114,7 +115,7 @@ def _read_header(header: str, name: str, delimiter: str) -> list[str]:
         raise InputError(msg)
     fault = kernels.records.scan_records(np.frombuffer(header.encode(), np.uint8), ord(delimiter), 1, 0)[2]
     if fault:
-        msg = f"{name}: header: {_in_words(fault)}"
+        msg = f"{name}: header: {_fault_text(fault)}"
         raise InputError(msg)
     columns = next(_records(header, delimiter), [])
     if not columns:
@@ -132,13 +133,13 @@ def _read_header(header: str, name: str, delimiter: str) -> list[str]:
 
 
 def _check_records(body: bytes, name: str, delimiter: str, n_cells: int) -> tuple[bytes, int]:
-    """Judge every record; give the body without blank lines, and the number of records."""
+    """Check every record; return the body without blank lines, and the number of records."""
     data = np.frombuffer(body, np.uint8)
     n_records, n_blank, fault, n_ragged, ragged = kernels.records.scan_records(
         data, ord(delimiter), n_cells, _SHOWN_ROWS
     )
     if fault:
-        msg = f"{name}: row {n_records:,}: {_in_words(fault)}"
+        msg = f"{name}: row {n_records:,}: {_fault_text(fault)}"
         raise InputError(msg)
     if n_ragged:
         lines = [
@@ -154,9 +155,39 @@ def _check_records(body: bytes, name: str, delimiter: str, n_cells: int) -> tupl
     return (kernels.records.drop_blank_lines(data).tobytes() if n_blank else body), n_records
 
 
-def _in_words(fault: int) -> str:
+def _fault_text(fault: int) -> str:
     return {
         kernels.records.STRAY_QUOTE: "a quote stands inside a cell; quote the cell and double the quote",
         kernels.records.OPEN_QUOTE: "a quoted cell never ends",
         kernels.records.BARE_RETURN: "a carriage return stands inside a cell without quotes",
     }[fault]
+
+
+def write_csv(frame: pl.DataFrame, delimiter: str = ",") -> bytes:
+    r"""Write a table as delimited text that `read_frame` reads back cell by cell.
+
+    Examples
+    --------
+    >>> write_csv(pl.DataFrame({"user": ["a", None], "n": [1, 2]}))
+    b'user,n\na,1\n,2\n'
+    """
+    text = pl.DataFrame([as_text(column) for column in frame.iter_columns()])
+    buffer = io.BytesIO()
+    text.write_csv(
+        buffer,
+        separator=delimiter,
+        line_terminator="\n",
+        # Another delimiter in the cells could be taken for the one that separates them, and a lone empty cell
+        # without quotes would be an empty line, which is no row.
+        quote_style="always" if frame.width == 1 or _may_mislead(text, delimiter) else "necessary",
+    )
+    contents = buffer.getvalue()
+    # The mark at the start of a file is left out when it is read.
+    return codecs.BOM_UTF8 + contents if contents.startswith(codecs.BOM_UTF8) else contents
+
+
+def _may_mislead(text: pl.DataFrame, delimiter: str) -> bool:
+    others = "".join(each for each in DELIMITERS if each != delimiter)
+    pattern = f"[{others}]"
+    names = pl.Series(text.columns, dtype=pl.String).str.contains(pattern).any()
+    return names or any(column.str.contains(pattern).any() for column in text.iter_columns())

@@ -1,7 +1,13 @@
-"""Read a Parquet file, or a folder of them that have the same columns."""
+"""Read and write Parquet and Arrow IPC files; a process of its own decodes untrusted files first."""
 
 from __future__ import annotations
 
+import io
+import json
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -9,11 +15,11 @@ import polars as pl
 from sequester.data.problems import first_line
 from sequester.errors import InputError
 from sequester.hierarchies.labels import quoted
-from sequester.io.contents import in_words
-from sequester.io.trial import refuse_unreadable
+from sequester.io import trial_program
+from sequester.io.contents import read_error
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 
@@ -30,7 +36,7 @@ def read_parquet_folder(folder: Path) -> pl.DataFrame:
             path for path in folder.iterdir() if path.suffix.lower() == ".parquet" and path.is_file()
         )
     except OSError as error:
-        raise InputError(in_words(folder, error)) from None
+        raise InputError(read_error(folder, error)) from None
     if not paths:
         msg = f"{folder}: is a folder without .parquet files"
         raise InputError(msg)
@@ -61,7 +67,7 @@ def _look(path: Path) -> str | None:
         with path.open("rb") as file:
             start = file.read(4)
     except OSError as error:
-        return in_words(path, error)
+        return read_error(path, error)
     if start == b"PAR1":
         return None
     return f"{path}: is no Parquet file" if start else f"{path}: is empty"
@@ -71,7 +77,7 @@ def _read(path: Path) -> pl.DataFrame:
     try:
         frame = pl.scan_parquet(path, glob=False, hive_partitioning=False).collect()
     except OSError as error:
-        raise InputError(in_words(path, error)) from None
+        raise InputError(read_error(path, error)) from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         msg = f"{path}: the Parquet file is damaged ({first_line(error)})"
         raise InputError(msg) from None
@@ -91,3 +97,116 @@ def _differences(schema: pl.Schema, first: pl.Schema) -> list[str]:
             if name in schema and schema[name] != dtype
         ),
     ]
+
+
+_FILE = b"ARROW1"
+_STREAM = b"\xff\xff\xff\xff"
+_END = b"\xff\xff\xff\xff\0\0\0\0"
+
+
+def read_arrow(path: Path) -> pl.DataFrame:
+    """Read one Arrow IPC file or stream; another process decodes it first."""
+    try:
+        contents = path.read_bytes()
+    except OSError as error:
+        raise InputError(read_error(path, error)) from None
+    if not contents:
+        msg = f"{path}: is empty"
+        raise InputError(msg)
+    if contents.startswith(_FILE):
+        kind = "Arrow"
+    elif contents.startswith(_STREAM):
+        kind = "Arrow stream"
+        # A stream that is cut off between two parts looks like a shorter one.
+        if not contents.endswith(_END):
+            msg = f"{path}: the Arrow stream file is cut off: it has no end mark"
+            raise InputError(msg)
+    else:
+        msg = f"{path}: is no Arrow IPC file or stream"
+        raise InputError(msg)
+    refuse_unreadable([path], kind)
+    try:
+        frame = pl.read_ipc(contents) if kind == "Arrow" else pl.read_ipc_stream(contents)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        msg = f"{path}: the {kind} file is damaged ({first_line(error)})"
+        raise InputError(msg) from None
+    if not frame.height:
+        msg = f"{path}: has no rows"
+        raise InputError(msg)
+    return frame.rechunk()
+
+
+def write_arrow(frame: pl.DataFrame) -> bytes:
+    """Write a frame as an Arrow IPC file that older readers understand too.
+
+    Examples
+    --------
+    >>> pl.read_ipc(write_arrow(pl.DataFrame({"user": ["a"]}))).rows()
+    [('a',)]
+    """
+    buffer = io.BytesIO()
+    frame.write_ipc(buffer, compat_level=pl.CompatLevel.oldest())
+    return buffer.getvalue()
+
+
+MOST_ROWS = 2**31 - 1
+"""Rows that a table may have; a few bytes of Parquet can claim any number."""
+
+
+@contextmanager
+def try_decode(
+    paths: Sequence[Path], kind: str, *, most_memory: int = 0
+) -> Iterator[Callable[[], list[str | None]]]:
+    """Decode files in another process; calling the value waits and returns what is wrong with each file.
+
+    Parameters
+    ----------
+    paths
+        Files of one kind.
+    kind
+        ``Parquet``, ``Arrow`` or ``Arrow stream``.
+    most_memory
+        Bytes that the other process may reserve; 0 is without a limit.
+    """
+    command = [sys.executable, "-P", trial_program.__file__, str(MOST_ROWS), str(most_memory), kind]
+    # Finding the names of a panic's trace, which nobody will see, would take longer than reading. Every
+    # thread reserves memory of its own, which must not depend on the machine.
+    environment = os.environ | {"RUST_BACKTRACE": "0", "POLARS_MAX_THREADS": "2"}
+    pipe = subprocess.PIPE
+    try:
+        process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment
+        )
+    except OSError:
+        # Where no process can be started, the files are read without a trial.
+        yield lambda: [None] * len(paths)
+        return
+    with process:
+        try:
+            yield lambda: _answers(process, paths, kind)
+        finally:
+            process.kill()
+
+
+def _answers(process: subprocess.Popen[bytes], paths: Sequence[Path], kind: str) -> list[str | None]:
+    output, _ = process.communicate(b"\0".join(os.fsencode(path) for path in paths))
+    answers = [json.loads(line) for line in output.splitlines()]
+    # A process that ended on its own before the first file says nothing about it.
+    if len(answers) < len(paths) and (answers or process.returncode < 0):
+        answers.append(f"the {kind} file is damaged (reading it ends the process)")
+    return answers + [None] * (len(paths) - len(answers))
+
+
+def refuse_unreadable(paths: Sequence[Path], kind: str) -> None:
+    """Refuse files that another process cannot decode, one line each."""
+    with try_decode(paths, kind) as answers:
+        lines = [f"{path}: {answer}" for path, answer in zip(paths, answers(), strict=True) if answer]
+    if lines:
+        raise InputError(*lines)
+
+
+def write_parquet(frame: pl.DataFrame) -> bytes:
+    """Write a table as Parquet, types as they are."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()

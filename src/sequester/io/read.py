@@ -7,15 +7,12 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sequester.data.intake import as_polars
+from sequester.data.text import as_polars
 from sequester.errors import InputError
-from sequester.io.arrow import read_arrow
-from sequester.io.cells import check_cells
-from sequester.io.contents import check_there, read_contents
+from sequester.io.contents import check_cells, check_path, read_contents
 from sequester.io.csv import read_csv
-from sequester.io.parquet import read_parquet, read_parquet_folder
-from sequester.io.seq import read_seq
-from sequester.io.spmf import read_spmf
+from sequester.io.parquet import read_arrow, read_parquet, read_parquet_folder
+from sequester.io.spmf import read_seq, read_spmf
 from sequester.io.xes import read_xes
 
 if TYPE_CHECKING:
@@ -69,7 +66,7 @@ def read_frame(
     if not isinstance(source, str | os.PathLike):
         return as_polars(source)
     path = Path(source)
-    check_there(path)
+    check_path(path)
     if path.is_dir():
         if format not in (None, "parquet"):
             msg = f"{path}: is a folder, and only Parquet is read from folders"
@@ -96,7 +93,7 @@ def read_frame(
 
 
 def looks_like_spmf(path: Path) -> bool:
-    """Say whether a .txt file holds sequences of SPMF, which its name does not tell."""
+    """Return whether a .txt file holds sequences of SPMF, which its name does not show."""
     return _TEXT.search(path.name) is not None and path.is_file() and _is_spmf_text(path, read_contents(path))
 
 
@@ -105,7 +102,7 @@ def _is_spmf_text(path: Path, contents: bytes) -> bool:
 
 
 def format_of(path: Path, given: str | None = None) -> str:
-    """Tell the format of a file from its name, or take the one given.
+    """Return the format of a file by its name, or the one given.
 
     Examples
     --------

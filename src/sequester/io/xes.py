@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import re
 import warnings
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NoReturn
+from xml.parsers import expat
 
 import numpy as np
 import polars as pl
 
+from sequester import kernels
 from sequester.data.text import as_text
 from sequester.data.times import read_times
 from sequester.errors import InputError, SequesterWarning
-from sequester.hierarchies.labels import counted
-from sequester.io import xes_expat, xes_plain
-from sequester.io.encoding import as_utf8
+from sequester.hierarchies.labels import counted, quoted
+from sequester.io.contents import as_utf8
 
 if TYPE_CHECKING:
-    from sequester.io.xes_parts import Attributes, Parts
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+
+    from sequester._typing import Codes, Mask
+
+    Bytes = npt.NDArray[np.uint8]
+
 
 CASE = "case:concept:name"
 """The column of cases, which are the persons."""
@@ -48,9 +58,9 @@ def read_xes(contents: bytes, name: str, *, encoding: str = "utf-8", warn: bool 
     """
     # What the file says about its encoding counts, unless another one than the usual is asked for.
     if encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
-        parts = xes_plain.parse(contents) or xes_expat.parse(contents, name)
+        parts = parse_plain(contents) or parse_xml(contents, name)
     else:
-        parts = xes_expat.parse(as_utf8(contents, name, encoding), name, encoding="utf-8")
+        parts = parse_xml(as_utf8(contents, name, encoding), name, encoding="utf-8")
     n_empty = parts.traces.size - len(np.unique(parts.trace_of_event))
     if warn and n_empty:
         traces = counted(n_empty, "trace has no event and is", "traces have no event and are")
@@ -75,7 +85,7 @@ def _columns_of(parts: Parts, name: str) -> dict[str, pl.Series]:
 
 
 def _spread(attributes: Attributes) -> dict[str, pl.Series]:
-    """Give the values of each key, one per trace or event; the first of several counts."""
+    """Return the values of each key, one per trace or event; the first of several counts."""
     codes, values = attributes.codes, attributes.values
     is_date = np.array([element == "date" for element, _ in attributes.names], np.bool_)
     dates = np.flatnonzero(is_date[codes])
@@ -115,3 +125,252 @@ def _arrange(columns: dict[str, pl.Series], name: str) -> pl.DataFrame:
         raise InputError(msg)
     first = [column for column in (CASE, ACTIVITY, TIME) if column in filled]
     return pl.DataFrame({column: texts[column] for column in dict.fromkeys((*first, *filled))})
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """The attributes of all traces, or of all events, as they stand in the file."""
+
+    names: Sequence[tuple[str, str]]
+    """Code to element (``string``, ``date``) and key."""
+    codes: Codes
+    """What each attribute is."""
+    owners: Codes
+    """Whose each attribute is: the number of the trace or event."""
+    values: pl.Series
+    """What each attribute says."""
+    size: int
+    """Number of traces, or of events."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Traces, events, and which are whose."""
+
+    traces: Attributes
+    events: Attributes
+    trace_of_event: Codes
+    """The number of each event's trace."""
+
+
+_IN_LOG, _IN_TRACE, _IN_EVENT = 1, 2, 3
+"""How deep an element stands."""
+
+
+@dataclass(slots=True)
+class _Collector:
+    """Collects the attributes of traces, or of events."""
+
+    names: list[tuple[str, str]] = field(default_factory=list)
+    book: dict[str, dict[str, int]] = field(default_factory=dict)
+    codes: list[int] = field(default_factory=list)
+    values: list[str] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+
+    def add(self, element: str, attributes: list[str]) -> None:
+        """Add one attribute; one without a key or a value, as a list is, is passed over."""
+        if len(attributes) == 4 and attributes[0] == "key" and attributes[2] == "value":
+            key, value = attributes[1], attributes[3]
+        else:
+            given = dict(zip(attributes[::2], attributes[1::2], strict=True))
+            if "key" not in given or "value" not in given:
+                return
+            key, value = given["key"], given["value"]
+        try:
+            code = self.book[element][key]
+        except KeyError:
+            code = self.book.setdefault(element, {})[key] = len(self.names)
+            self.names.append((_local(element), key))
+        self.codes.append(code)
+        self.values.append(value)
+
+    def attributes(self) -> Attributes:
+        """Return them as arrays."""
+        lengths = np.diff([*self.starts, len(self.codes)])
+        return Attributes(
+            names=self.names,
+            codes=np.array(self.codes, np.int32),
+            owners=np.repeat(np.arange(len(self.starts), dtype=np.int32), lengths),
+            values=pl.Series(self.values, dtype=pl.String),
+            size=len(self.starts),
+        )
+
+
+def parse_xml(contents: bytes, name: str, *, encoding: str | None = None) -> Parts:
+    """Parse any XES file called `name`; `encoding` wins over what the file says.
+
+    A document type declaration is refused, so there is no entity that could be expanded. Attributes inside
+    attributes, and everything outside of traces, are passed over.
+    """
+    parser = expat.ParserCreate(encoding)
+    parser.ordered_attributes = True
+    traces, events, trace_of_event = _Collector(), _Collector(), list[int]()
+
+    def refuse(reason: str) -> NoReturn:
+        msg = f"{name}: line {parser.CurrentLineNumber:,}: {reason}"
+        raise InputError(msg)
+
+    def refuse_doctype(*_: object) -> None:
+        refuse("has a document type declaration; entities are not expanded, and no event log needs them")
+
+    parser.StartDoctypeDeclHandler = refuse_doctype
+    _add_handlers(parser, traces, events, trace_of_event, refuse)
+    try:
+        parser.Parse(contents, True)
+    except expat.ExpatError as error:
+        msg = (
+            f"{name}: line {error.lineno:,}: the XML is damaged or cut off ({expat.ErrorString(error.code)})"
+        )
+        raise InputError(msg) from None
+    except (LookupError, ValueError):
+        msg = f"{name}: says that it has an encoding that cannot be read; set encoding"
+        raise InputError(msg) from None
+    return Parts(traces.attributes(), events.attributes(), np.array(trace_of_event, np.int32))
+
+
+def _add_handlers(
+    parser: expat.XMLParserType,
+    traces: _Collector,
+    events: _Collector,
+    trace_of_event: list[int],
+    refuse: Callable[[str], NoReturn],
+) -> None:
+    """Collect attributes whenever an element begins or ends."""
+    closed: list[str] = []
+    n_opened = 0
+    in_trace = in_event = False
+
+    # This runs once per attribute of the file, and takes most of the time of reading.
+    def begin(element: str, attributes: list[str]) -> None:
+        nonlocal n_opened, in_trace, in_event
+        depth = n_opened - len(closed)
+        n_opened += 1
+        if depth == _IN_EVENT:
+            if in_event:
+                if attributes:
+                    events.add(element, attributes)
+                elif _local(element) in ("event", "trace"):
+                    refuse(f"<{_local(element)}> stands inside <event>")
+        elif depth == _IN_TRACE:
+            in_event = in_trace and _local(element) == "event"
+            if in_event:
+                events.starts.append(len(events.codes))
+                trace_of_event.append(len(traces.starts) - 1)
+            elif in_trace:
+                traces.add(element, attributes)
+                if _local(element) == "trace":
+                    refuse("<trace> stands inside <trace>")
+        elif depth == _IN_LOG:
+            in_trace = _local(element) == "trace"
+            if in_trace:
+                traces.starts.append(len(traces.codes))
+            elif _local(element) == "event":
+                refuse("<event> stands outside of <trace>")
+        elif not depth and _local(element) != "log":
+            refuse(f"the file is no event log: its outermost element is {quoted(element)} and not 'log'")
+
+    parser.StartElementHandler = begin
+    # To know how deep we are it is enough to count what has ended, which a list does fastest.
+    parser.EndElementHandler = closed.append
+
+
+def _local(element: str) -> str:
+    """Leave out the prefix of a namespace."""
+    return element.rpartition(":")[2]
+
+
+_ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'", "&amp;": "&"}
+"""In the order in which they are resolved: the ampersand last, so that nothing is resolved twice."""
+_OTHER_ENTITY = re.compile("&(?!(?:lt|gt|quot|apos|amp);)")
+_END = re.compile(rb"</log>[ \t\r\n]*\Z")
+_LARGEST_HEAD = 2**24
+
+
+def parse_plain(contents: bytes) -> Parts | None:
+    """Parse a file that only has traces and events with flat attributes; return None for any other.
+
+    Most logs are such files, and this reads them many times as fast as an XML parser.
+    """
+    start = contents.find(b"<trace>")
+    if not (0 < start <= _LARGEST_HEAD and _is_plain_head(contents[:start])):
+        return None
+    data = np.frombuffer(contents, np.uint8, offset=start)
+    n_attributes, n_events = contents.count(b'"', start) // 4, contents.count(b"<event>", start)
+    end, codes, owners, starts, ends, trace_of_event, names = kernels.traces.scan_traces(
+        data, n_attributes, n_events
+    )
+    if end < 0 or not _END.match(contents, start + end):
+        return None
+    try:
+        values = _read_values(kernels.traces.copy_values(data, starts, ends))
+        keys = [data[a:b].tobytes().decode() for a, b in names[:, 2:].tolist()]
+    except UnicodeDecodeError:
+        return None
+    if values is None or not all(map(_has_characters, keys)):
+        return None
+    elements = [kernels.traces.ELEMENTS[element] for element in names[:, 1].tolist()]
+    n_traces = contents.count(b"<trace>", start)
+    traces, events = (
+        _choose(names[:, 0] == is_event, list(zip(elements, keys, strict=True)), codes, owners, values, size)
+        for is_event, size in ((0, n_traces), (1, len(trace_of_event)))
+    )
+    return Parts(traces, events, trace_of_event)
+
+
+def _choose(
+    is_ours: Mask, names: list[tuple[str, str]], codes: Codes, owners: Codes, values: pl.Series, size: int
+) -> Attributes:
+    """Choose the attributes of traces, or those of events."""
+    chosen = np.flatnonzero(is_ours[codes])
+    new_code = np.cumsum(is_ours, dtype=np.int32) - 1
+    return Attributes(
+        names=[name for name, is_one in zip(names, is_ours.tolist(), strict=True) if is_one],
+        codes=new_code[codes[chosen]],
+        owners=owners[chosen],
+        values=values.gather(chosen),
+        size=size,
+    )
+
+
+def _read_values(copied: Bytes) -> pl.Series | None:
+    """Split values at the quotes behind them, and resolve entities; None where a character is none of XML."""
+    text = copied.tobytes().decode()
+    if not _has_characters(text) or ("&" in text and _OTHER_ENTITY.search(text)):
+        return None
+    values = pl.Series([text]).str.split('"').explode(empty_as_null=False)[:-1]
+    if "&" in text:
+        for entity, character in _ENTITIES.items():
+            values = values.str.replace_all(entity, character, literal=True)
+    return values
+
+
+def _has_characters(text: str) -> bool:
+    """Return whether a text has none of the two code points that are no characters for XML."""
+    return "\ufffe" not in text and "\uffff" not in text
+
+
+def _is_plain_head(head: bytes) -> bool:
+    """Return whether what comes before the first trace opens a log, in UTF-8, and nothing else."""
+    parser = expat.ParserCreate()
+    opened: list[str] = []
+    closed: list[str] = []
+    doubts: list[object] = []
+
+    def doubt(*which: object) -> None:
+        doubts.append(which)
+
+    def declare(_: str, encoding: str | None, __: int) -> None:
+        if encoding is not None and encoding.lower() != "utf-8":
+            doubt(encoding)
+
+    parser.XmlDeclHandler = declare
+    parser.StartDoctypeDeclHandler = doubt
+    parser.StartElementHandler = lambda element, _: opened.append(element)
+    parser.EndElementHandler = closed.append
+    try:
+        parser.Parse(head, False)
+        depth = len(opened) - len(closed)
+        parser.Parse(b"</log>", True)
+    except (expat.ExpatError, LookupError, ValueError):
+        return False
+    return not doubts and depth == 1 and opened[0] == "log" and "event" not in opened

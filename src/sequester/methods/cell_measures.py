@@ -8,8 +8,8 @@ import numpy as np
 
 from sequester.engine import part
 from sequester.utility import InformationLoss, QueryError, Score
-from sequester.utility.cell_costs import weighed, weights_of
-from sequester.utility.query_workload import draw_queries
+from sequester.utility.generalization import weights_of, weights_text
+from sequester.utility.queries import draw_queries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,7 +64,7 @@ def _share(what: str, counts: Mapping[tuple[str, str], int], table: EventTable, 
         value=total / scale if scale else 0.0,
         goal="minimize",
         bounds=(0, 1),
-        means=f"Share of the cells of quasi-identifiers that {which}; 0 is none{weighed(weights)}.",
+        means=f"Share of the cells of quasi-identifiers that {which}; 0 is none{weights_text(weights)}.",
         formula="Σ over such cells of w_A / (n · Σ w_A)",
         reference=REFERENCE,
     )

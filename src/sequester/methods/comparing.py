@@ -8,8 +8,8 @@ import numpy as np
 
 from sequester.data.sequences import Sequences
 from sequester.privacy.model import RecordModel
-from sequester.utility.comparison import Comparison
-from sequester.utility.measures import measure_all
+from sequester.utility.register import measure_all
+from sequester.utility.score import ReleasePair
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from sequester.engine import Progress
     from sequester.privacy.model import PrivacyModel
     from sequester.release.outcome import Outcome
-    from sequester.utility.losses import Losses
     from sequester.utility.score import Score
+    from sequester.utility.suppression import Losses
 
 
 def compare(
@@ -35,7 +35,7 @@ def compare(
 ) -> dict[str, Score]:
     """Give what the method has measured, and every other measure that applies to such data."""
     loss = known.get("information_loss")
-    pair = Comparison(
+    pair = ReleasePair(
         released=outcome.sequences if outcome.tables is None else _records(outcome.tables, table),
         original=table,
         model=model,

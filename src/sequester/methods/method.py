@@ -8,22 +8,21 @@ from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from sequester.engine import LocalEngine, part, silent
-from sequester.engine.checkpoint import NoCheckpoint
+from sequester.engine.progress import NoCheckpoint
 from sequester.errors import ParameterError, SchemaError, SequesterWarning, UnattainableError
 from sequester.methods.nearest import with_nearest
 
 # The names of types are read from the class, so that parameters can be listed.
-from sequester.release.purpose import Service  # noqa: TC001
+from sequester.release.purpose import Suitability  # noqa: TC001
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
-    from sequester.engine.checkpoint import Checkpoint
+    from sequester.engine.progress import Checkpoint
     from sequester.methods.ladder import Ladder
     from sequester.privacy.model import PrivacyModel
-    from sequester.release.outcome import Outcome
+    from sequester.release.outcome import Outcome, Reason
     from sequester.release.randomness import Randomness
-    from sequester.release.reason import Reason
     from sequester.release.release import Release
     from sequester.utility.score import Score
 
@@ -43,7 +42,7 @@ class Method(ABC):
     """When to reach for it, in a sentence."""
     takes_trips: ClassVar[bool] = False
     """It counts persons also where a person has several sequences."""
-    serves: ClassVar[Service | None] = None
+    serves: ClassVar[Suitability | None] = None
     """What it is good for; a method that does not say is never recommended."""
     trial_persons: ClassVar[int] = 5_000
     """Persons with whom other settings are tried at most, so that many can be tried."""
@@ -90,10 +89,10 @@ class Method(ABC):
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Say which constraint of the promise led to which changes; unless told better, kind by kind."""
         # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.release.reason import by_kind  # noqa: PLC0415
+        from sequester.release.outcome import reasons_by_kind  # noqa: PLC0415
 
         del original
-        return by_kind(release.changes, constraint=self.promise)
+        return reasons_by_kind(release.changes, constraint=self.promise)
 
     def ladders(self, original: EventTable) -> tuple[Ladder, ...]:
         """List what could be asked less of, so that more is kept; nothing unless told better."""
@@ -141,7 +140,7 @@ class Method(ABC):
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.data.table import EventTable  # noqa: PLC0415
         from sequester.methods.comparing import compare  # noqa: PLC0415
-        from sequester.release.assemble import assemble, losses_of  # noqa: PLC0415
+        from sequester.release.assemble import assemble, outcome_losses  # noqa: PLC0415
         from sequester.release.randomness import SHORT_SEED, Randomness  # noqa: PLC0415
 
         given: tuple[object, object] = (table, seed)  # Python lets anything through.
@@ -180,7 +179,7 @@ class Method(ABC):
                 refusal, self, table, seed=seed, engine=engine, progress=part(progress, 0.0, 0.6)
             ) from None
         measured = self.evaluate(outcome, table, progress=part(progress, 0.6, 0.7))
-        losses = losses_of(outcome, table)
+        losses = outcome_losses(outcome, table)
         utility = compare(
             outcome,
             table,

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
 
 Numbers = npt.NDArray[np.float64]
-Reading = Literal["number", "date"]
+LabelKind = Literal["number", "date"]
 """How the labels of a column are read to be added up."""
 
 _FIRST = 1_000
 """Most columns that do not depend on each other show it in so many events."""
 _SLACK = 1e-9
-_SUMS: tuple[tuple[Reading, Reading, Reading], ...] = (
+_SUMS: tuple[tuple[LabelKind, LabelKind, LabelKind], ...] = (
     ("number", "number", "number"),
     ("date", "number", "date"),
     ("number", "date", "date"),
@@ -52,7 +52,7 @@ class Dependence:
     """Equal values of the first have equal values of the second; or the first two add up to the third."""
     columns: tuple[str, ...]
     """Two names, or three."""
-    readings: tuple[Reading, ...] = field(default=(), compare=False)
+    readings: tuple[LabelKind, ...] = field(default=(), compare=False)
     """How the labels of each of three are read."""
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ class Dependence:
         return f"{' and '.join(sources)} {link} {last}"
 
 
-def dependent(table: EventTable) -> tuple[Dependence, ...]:
+def find_dependences(table: EventTable) -> tuple[Dependence, ...]:
     """Find all quasi-identifiers that follow from one other, or from the sum or difference of two others.
 
     Every event is compared. A column with one value, and one whose values are all different, say nothing and
@@ -85,7 +85,8 @@ def dependent(table: EventTable) -> tuple[Dependence, ...]:
     ... )
     >>> dates = Hierarchy.dates(["month"])
     >>> quasi = {"admitted": dates, "left": dates, "days": Hierarchy.flat()}
-    >>> [str(each) for each in dependent(EventTable(frame, Schema("who", time="admitted", quasi=quasi)))]
+    >>> table = EventTable(frame, Schema("who", time="admitted", quasi=quasi))
+    >>> [str(each) for each in find_dependences(table)]
     ["'admitted' and 'days' add up to 'left'"]
     """
     columns = list(table.schema.quasi)
@@ -103,7 +104,7 @@ def _find_determined(table: EventTable, columns: Sequence[str]) -> Iterator[Depe
 
 
 def _determines(source: Codes, other: Codes, size: int) -> bool:
-    """Tell whether each value of the one has a single value of the other."""
+    """Return whether each value of the one has a single value of the other."""
     last = np.zeros(size, np.int32)
     last[source] = other
     return bool((last[source] == other).all())
@@ -138,12 +139,12 @@ def _add_up(table: EventTable, columns: tuple[str, str, str], read: tuple[Number
     return bool(there.any()) and all(np.ptp(each[there]) > 0 for each in (one, other, total))
 
 
-def read_each(labels: Sequence[str], reading: Reading) -> Numbers:
+def parse_labels(labels: Sequence[str], reading: LabelKind) -> Numbers:
     """Read every label that can be read so; NaN where one cannot.
 
     Examples
     --------
-    >>> read_each(["7", "[0:6]"], "number").tolist()
+    >>> parse_labels(["7", "[0:6]"], "number").tolist()
     [7.0, nan]
     """
     numbers = np.full(len(labels), np.nan)
@@ -160,12 +161,12 @@ def read_each(labels: Sequence[str], reading: Reading) -> Numbers:
     return numbers
 
 
-def _read(labels: Sequence[str]) -> dict[Reading, Numbers]:
+def _read(labels: Sequence[str]) -> dict[LabelKind, Numbers]:
     """Read the labels of a column as numbers and as dates, whichever all of them can be; a gap is NaN."""
     there = [label for label in labels if label != MISSING]
     if not there:
         return {}
-    readings: dict[Reading, Numbers] = {}
+    readings: dict[LabelKind, Numbers] = {}
     if all(map(is_number, there)):
         readings["number"] = np.array([float(label) for label in there])
     days = _days(there)

@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester import kernels
-from sequester.data.codebook import Codebook
 from sequester.data.ordering import order_keys, repeats
+from sequester.data.text import Codebook
 from sequester.engine import silent
 from sequester.errors import ParameterError, SchemaError
-from sequester.mining.event_search import EventSearch
-from sequester.mining.frequent import MAX_PATTERNS, check_combination, check_numbers, find, held
-from sequester.mining.search import Limits
+from sequester.mining.frequent import (
+    MAX_PATTERNS,
+    check_combination,
+    check_numbers,
+    kept_supporters,
+    run_search,
+)
+from sequester.mining.search import EventSearch, PatternLimits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,7 +29,7 @@ if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
-    from sequester.mining.patterns import Supporters
+    from sequester.mining.frequent import Supporters
 
 Pattern = tuple[tuple[str, ...], ...]
 """Events in order, each the labels of its items in label order."""
@@ -65,7 +70,7 @@ class Itemsets:
 
     @classmethod
     def of(cls, table: EventTable) -> Itemsets:
-        """Take the events of a person with equal order or time together.
+        """Join the events of a person with equal order or time.
 
         Examples
         --------
@@ -195,11 +200,11 @@ def frequent_events(
     rows = data if isinstance(data, Itemsets) else Itemsets.of(data)
     items, places, offsets, weights, row_of_person = rows.folded()
     lowest = min_support or 1
-    found = find(
+    found = run_search(
         EventSearch.of(
             items, places, offsets, weights, len(rows.codebook), lowest, max_gap=max_gap, max_span=max_span
         ),
-        Limits(min_length=min_length, max_length=max_length, closed=closed),
+        PatternLimits(min_length=min_length, max_length=max_length, closed=closed),
         min_support=lowest,
         top=top,
         max_patterns=max_patterns,
@@ -211,4 +216,4 @@ def frequent_events(
     patterns = tuple(
         tuple(tuple(labels[code] for code in event) for event in pattern) for pattern in found.patterns()
     )
-    return EventPatterns(patterns, found.supports, held(found, row_of_person, supporters))
+    return EventPatterns(patterns, found.supports, kept_supporters(found, row_of_person, supporters))

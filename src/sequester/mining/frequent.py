@@ -1,8 +1,11 @@
-"""Every pattern that enough persons contain."""
+"""Frequent patterns and itemsets: all that enough persons contain."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,19 +13,19 @@ import numpy as np
 from sequester import kernels
 from sequester.engine import silent
 from sequester.errors import ParameterError
-from sequester.mining.event_search import EventSearch
-from sequester.mining.patterns import Patterns, Supporters
-from sequester.mining.search import Limits, Search
+from sequester.mining.search import EventSearch, PatternLimits, Search, most_frequent
 from sequester.mining.support import sequences_of, supports_of_codes
-from sequester.mining.top import most_frequent
 
 if TYPE_CHECKING:
-    from sequester._typing import Codes
-    from sequester.data.codebook import Codebook
+    from collections.abc import Iterator
+
+    from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.sequences import Distinct, Sequences
     from sequester.data.table import EventTable
+    from sequester.data.text import Codebook
     from sequester.engine import Engine, Progress
-    from sequester.mining.search import Found
+    from sequester.mining.search import MiningResult
+
 
 MAX_PATTERNS = 1_000_000
 """As many patterns as anybody would look at; more are refused."""
@@ -112,9 +115,9 @@ def frequent(
         search = EventSearch.of(
             rows.items, places, rows.offsets, rows.weights, len(book), lowest, max_gap, max_span
         )
-    found = find(
+    found = run_search(
         search,
-        Limits(min_length=min_length, max_length=max_length, closed=closed),
+        PatternLimits(min_length=min_length, max_length=max_length, closed=closed),
         min_support=lowest,
         top=top,
         max_patterns=max_patterns,
@@ -164,9 +167,9 @@ def frequent_itemsets(
     # Among ascending rows without repeats, subsequences and subsets are the same.
     items, offsets = kernels.prefixspan.sort_symbols(rows.items, rows.offsets, len(book))
     lowest = min_support or 1
-    found = find(
+    found = run_search(
         Search.of(items, offsets, rows.weights, len(book), lowest),
-        Limits(min_length=min_length, max_length=max_length, closed=closed),
+        PatternLimits(min_length=min_length, max_length=max_length, closed=closed),
         min_support=lowest,
         top=top,
         max_patterns=max_patterns,
@@ -204,9 +207,9 @@ def check_combination(
         raise ParameterError(msg)
 
 
-def find(
+def run_search(
     search: Search | EventSearch,
-    limits: Limits,
+    limits: PatternLimits,
     *,
     min_support: int,
     top: int | None,
@@ -214,7 +217,7 @@ def find(
     keep_rows: bool,
     engine: Engine | None,
     progress: Progress,
-) -> Found:
+) -> MiningResult:
     """Run a search, by support or by number; too many patterns are refused."""
     if top is not None and top <= max_patterns:
         return most_frequent(
@@ -252,7 +255,12 @@ def _check_owners(rows: Distinct, **asked: object) -> None:
 
 
 def _patterns(
-    found: Found, rows: Distinct, book: Codebook, min_support: int, supporters: bool, engine: Engine | None
+    found: MiningResult,
+    rows: Distinct,
+    book: Codebook,
+    min_support: int,
+    supporters: bool,
+    engine: Engine | None,
 ) -> Patterns:
     supports = found.supports
     if rows.owners is not None:
@@ -260,9 +268,88 @@ def _patterns(
         supports = supports_of_codes(found.codes, found.offsets, book, rows, book, engine=engine)
         is_enough = np.flatnonzero(supports >= min_support)
         found, supports = found.only(is_enough), supports[is_enough]
-    return Patterns(found.codes, found.offsets, supports, book, held(found, rows.row_of_person, supporters))
+    return Patterns(
+        found.codes, found.offsets, supports, book, kept_supporters(found, rows.row_of_person, supporters)
+    )
 
 
-def held(found: Found, row_of_person: Codes, supporters: bool) -> Supporters | None:
-    """Give the supporters, where they were asked for."""
+def kept_supporters(found: MiningResult, row_of_person: Codes, supporters: bool) -> Supporters | None:
+    """Return the supporters, where they were asked for."""
     return Supporters(found.rows, found.row_offsets, row_of_person) if supporters else None
+
+
+@dataclass(frozen=True, slots=True)
+class Supporters:
+    """Who contains each of many patterns, as numbers of distinct sequences."""
+
+    rows: Codes
+    """The distinct sequences that contain the patterns, one pattern after the other."""
+    offsets: Offsets
+    """Those of pattern ``i`` are ``rows[offsets[i]:offsets[i + 1]]``, ascending."""
+    row_of_person: Codes
+    """For each person the number of their sequence."""
+
+    def of(self, number: int) -> Mask:
+        """Mark each person who contains pattern `number`."""
+        is_holder = np.zeros(int(self.row_of_person.max(initial=-1)) + 1, np.bool_)
+        is_holder[self.rows[self.offsets[number] : self.offsets[number + 1]]] = True
+        marked: Mask = is_holder[self.row_of_person]
+        return marked
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns(Mapping[tuple[str, ...], int]):
+    """Patterns and how many persons contain each; a mapping from labels to supports, in label order.
+
+    Examples
+    --------
+    >>> from sequester.data.sequences import Sequences
+    >>> from sequester.mining import frequent
+    >>> patterns = frequent(Sequences.from_rows(["abc", "ac", "ca"]), min_support=2, supporters=True)
+    >>> dict(patterns)
+    {('a',): 3, ('a', 'c'): 2, ('c',): 3}
+    >>> patterns["a", "c"], ("c", "a") in patterns
+    (2, False)
+    >>> patterns.supporters(("a", "c")).tolist()
+    [True, True, False]
+    """
+
+    codes: Codes
+    """The codes of all patterns, one after the other."""
+    offsets: Offsets
+    """Pattern ``i`` is ``codes[offsets[i]:offsets[i + 1]]``."""
+    supports: Counts
+    """Persons who contain each pattern."""
+    codebook: Codebook
+    """What the codes mean."""
+    holders: Supporters | None = None
+    """Who contains each pattern, where that was asked for."""
+
+    @cached_property
+    def labels(self) -> tuple[tuple[str, ...], ...]:
+        """The labels of each pattern."""
+        labels = self.codebook.decode(self.codes)
+        return tuple(tuple(labels[a:b]) for a, b in pairwise(self.offsets.tolist()))
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[str, ...], int]:
+        return {labels: number for number, labels in enumerate(self.labels)}
+
+    def supporters(self, pattern: tuple[str, ...]) -> Mask:
+        """Mark each person (or each sequence, where persons have several) who contains one of these."""
+        if self.holders is None:
+            msg = "supporters were not asked for: mine with supporters=True"
+            raise ParameterError(msg)
+        return self.holders.of(self._numbers[pattern])
+
+    def __getitem__(self, pattern: tuple[str, ...]) -> int:
+        return int(self.supports[self._numbers[pattern]])
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        return iter(self.labels)
+
+    def __len__(self) -> int:
+        return len(self.supports)
+
+    def __repr__(self) -> str:
+        return f"Patterns({len(self)} patterns)"

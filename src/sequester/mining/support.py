@@ -11,12 +11,12 @@ from sequester.data.sequences import Sequences
 from sequester.engine import LocalEngine, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from sequester._typing import Codes, Counts, Mask, Offsets
-    from sequester.data.codebook import Codebook
     from sequester.data.sequences import Distinct
     from sequester.data.table import EventTable
+    from sequester.data.text import Codebook
     from sequester.engine import Engine, Progress
 
 
@@ -25,7 +25,7 @@ MOST_EMBEDDINGS = 2**62 - 1
 
 
 def sequences_of(data: EventTable | Sequences) -> Sequences:
-    """Take the fast face of a table; symbol sequences are their own."""
+    """Return the sequences of a table; sequences are returned as they are."""
     return data if isinstance(data, Sequences) else data.sequences
 
 
@@ -98,55 +98,22 @@ def supports_of_codes(
 
     A person with several sequences counts once, however many of them contain a pattern.
     """
-    if rows.owners is not None:
-        return _supports_by_owner(patterns, pattern_offsets, pattern_book, rows, book, engine, progress)
     n_known = len(book)
     # A label that the rows lack becomes a symbol without occurrences, so its patterns get support 0.
     translated = [book.codes.get(label, n_known + i) for i, label in enumerate(pattern_book.labels)]
     codes = np.array(translated, np.int32)[patterns]
-    ahead = kernels.containment.mark_ahead(rows.items, rows.offsets)
-    index = kernels.containment.list_first_places(rows.items, rows.offsets, n_known + len(pattern_book))
+    count_rows: Callable[..., Counts]
+    more: tuple[object, ...]
+    if rows.owners is None:
+        ahead = kernels.containment.mark_ahead(rows.items, rows.offsets)
+        index = kernels.containment.list_first_places(rows.items, rows.offsets, n_known + len(pattern_book))
+        count_rows, more = kernels.containment.count_supporters, (rows.weights, ahead, *index)
+    else:
+        marks = kernels.owners.mark_symbols(rows.items, rows.offsets)
+        count_rows, more = kernels.owners.count_supporters, (marks, *rows.rows_of_owners(rows.owners))
 
     def count(shard: range) -> Counts:
-        counted: Counts = kernels.containment.count_supporters(
-            codes,
-            pattern_offsets,
-            shard.start,
-            shard.stop,
-            rows.items,
-            rows.offsets,
-            rows.weights,
-            ahead,
-            *index,
-        )
-        return counted
-
-    engine = engine or LocalEngine()
-    shards = engine.split(len(pattern_offsets) - 1)
-    parts = engine.map(count, shards, progress=progress, phase="counting supporters")
-    return np.concatenate([np.empty(0, np.int64), *parts])
-
-
-def _supports_by_owner(
-    patterns: Codes,
-    pattern_offsets: Offsets,
-    pattern_book: Codebook,
-    rows: Distinct,
-    book: Codebook,
-    engine: Engine | None,
-    progress: Progress,
-) -> Counts:
-    """Count distinct owners; otherwise as `supports_of_codes`."""
-    translated = [book.codes.get(label, len(book) + i) for i, label in enumerate(pattern_book.labels)]
-    codes = np.array(translated, np.int32)[patterns]
-    marks = kernels.owners.mark_symbols(rows.items, rows.offsets)
-    owned = rows.rows_of_owners(rows.owners) if rows.owners is not None else ()
-
-    def count(shard: range) -> Counts:
-        counted: Counts = kernels.owners.count_supporters(
-            codes, pattern_offsets, shard.start, shard.stop, rows.items, rows.offsets, marks, *owned
-        )
-        return counted
+        return count_rows(codes, pattern_offsets, shard.start, shard.stop, rows.items, rows.offsets, *more)
 
     engine = engine or LocalEngine()
     shards = engine.split(len(pattern_offsets) - 1)
@@ -195,7 +162,7 @@ def count_embeddings(pattern: Sequence[str], sequence: Sequence[str]) -> int:
 
 
 def minimum_prefix(pattern: Sequence[str], sequence: Sequence[str]) -> tuple[str, ...] | None:
-    """Give the shortest beginning of `sequence` that contains `pattern`, or None where none does.
+    """Return the shortest beginning of `sequence` that contains `pattern`, or None where none does.
 
     Examples
     --------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from sequester.display.card import Card
+from sequester._repr import Card
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

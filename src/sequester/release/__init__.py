@@ -1,1 +1,1 @@
-"""The result of a method: data, changes, claim, verdict."""
+"""The result of a method, and the certificate that goes with it."""

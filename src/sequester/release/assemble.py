@@ -1,4 +1,4 @@
-"""Turn a method's outcome into a release: fresh pseudonyms, random order, and the model's own check."""
+"""Turn the outcome of a method into a release: pseudonyms, random order, and the check of the model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sequester.privacy.model import RecordModel
 from sequester.privacy.snapshots import GROUP
 from sequester.release.randomness import pseudonym_labels
 from sequester.release.release import ORDER, PERSON, Release
-from sequester.utility.losses import Losses, count_losses
+from sequester.utility.suppression import Losses, count_losses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from sequester.release.randomness import Randomness
     from sequester.utility.score import Score
 
-KEPT_APART = (
+LOOKALIKE_LIMIT = (
     "Some labels that look alike were kept apart: where they mean the same person or value, the promise "
     "counts them as different."
 )
-"""What is not promised where labels look alike."""
+"""The limit of a promise where labels look alike."""
 
 
 def assemble(
@@ -51,7 +51,7 @@ def assemble(
     progress: Progress,
     losses: Losses | None = None,
 ) -> Release:
-    """Give persons new names in a random order, and have the model judge the result."""
+    """Return a release: persons under pseudonyms in random order, checked by the model."""
     progress(0.0, "shuffling persons")
     model = model.about(table)
     tables, pseudonyms = outcome.tables, pl.DataFrame(schema={"person": pl.String, "pseudonym": pl.String})
@@ -75,7 +75,7 @@ def assemble(
         if isinstance(model, RecordModel)
         else None
     )
-    losses = losses_of(outcome, table) if losses is None else losses
+    losses = outcome_losses(outcome, table) if losses is None else losses
     progress(1.0, "checked")
     return Release(
         tables=tables,
@@ -111,13 +111,13 @@ def assemble(
 
 
 def _kept_apart(table: EventTable) -> tuple[str, ...]:
-    """Say that labels look alike where they were not merged, without a label."""
+    """Return the limit that names no label, where labels that look alike were not merged."""
     apart = table.schema.alike != "merge" and any(problem.alike for problem in table.problems)
-    return (KEPT_APART,) if apart else ()
+    return (LOOKALIKE_LIMIT,) if apart else ()
 
 
-def losses_of(outcome: Outcome, table: EventTable) -> Losses:
-    """Count what an outcome no longer shows of its table; of records without persons the method tells."""
+def outcome_losses(outcome: Outcome, table: EventTable) -> Losses:
+    """Count what an outcome no longer shows of its table; the method counts records without persons."""
     if outcome.tables is not None:
         return Losses(lost=outcome.n_lost_events)
     return count_losses(outcome.sequences, table, permuted=outcome.permuted)
@@ -126,7 +126,7 @@ def losses_of(outcome: Outcome, table: EventTable) -> Losses:
 def _renamed(
     outcome: Outcome, table: EventTable, randomness: Randomness
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Write the histories under fresh names and in a random order, and tell who is who."""
+    """Return the events under pseudonyms in random order, and the table of pseudonyms."""
     released = np.flatnonzero(np.diff(outcome.sequences.person_offsets)).astype(np.int64)
     # Two releases under one seed that differ in anything must not be joined by their pseudonyms.
     numbers = randomness.pseudonyms(table.n_persons, about=_digest(outcome.sequences))[released]
@@ -137,7 +137,7 @@ def _renamed(
 
 
 def _single_out_records(tables: Mapping[str, pl.DataFrame], schema: Schema) -> SinglingOut | None:
-    """Count the records that are alone with what is known of them: the sensitive attribute is what is not."""
+    """Count the records that are singled out by their columns other than the sensitive one."""
     frame = next(iter(tables.values()))
     return SinglingOut.of_records(frame.drop(GROUP, *schema.sensitive_columns, strict=False))
 
@@ -149,7 +149,7 @@ def _judge(
     model: PrivacyModel,
     released: EventTable | None,
 ) -> Verdict:
-    """Ask the model: about symbols as they are coded, about anything else as a recipient reads it."""
+    """Return the verdict of the model, on coded symbols or on the table as a recipient reads it."""
     if isinstance(model, RecordModel):
         return model.check_tables(tables)
     if released is not None:
@@ -157,14 +157,14 @@ def _judge(
         return model.check(released)
     verdict = model.check(outcome.sequences, original=table)
     if verdict and not model.needs_original:
-        # What is published is what the recipient can count too; supports in the original stay in the house,
-        # and so does who took several trips.
+        # Publish what the recipient can count too; supports in the original are internal, and so is who took
+        # several trips.
         return model.check(replace(outcome.sequences, owners=None))
     return verdict
 
 
 def released_frame(sequences: Sequences, persons: Counts, labels: pl.Series) -> pl.DataFrame:
-    """Write the events of `persons`, in that order, under the names `labels`."""
+    """Return the events of `persons`, in that order, under the names `labels`."""
     columns: dict[str, pl.Series] = {}
     offsets = sequences.person_offsets
     for column, codes in sequences.columns.items():
@@ -178,7 +178,7 @@ def released_frame(sequences: Sequences, persons: Counts, labels: pl.Series) -> 
 
 
 def _digest(sequences: Sequences) -> str:
-    """Tell one outcome from any other, in hexadecimal."""
+    """Return a hash of an outcome, in hexadecimal."""
     state = hashlib.sha256(sequences.person_offsets.astype("<i8").tobytes())
     for column, codes in sequences.columns.items():
         for label in (column, *sequences.codebooks[column].labels):

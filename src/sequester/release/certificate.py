@@ -1,4 +1,4 @@
-"""What a recipient can hold the publisher to: the claim, how it was checked, and the hash of every file."""
+"""The certificate of a release: the claim with the roles of columns, the verdict, and hashes of files."""
 
 from __future__ import annotations
 
@@ -7,21 +7,27 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sequester._version import __version__
+from sequester.data.places import REGION
+from sequester.data.schema import Protect, Schema, Sensitive
 from sequester.errors import InputError, InternalError
+from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.privacy import MODELS
-from sequester.release.fields import plain_table, plain_value, read_document, shown
-from sequester.release.file_names import outside_reason
-from sequester.release.release import PERSON
-from sequester.release.roles import ROLES, column_roles
+from sequester.privacy.model import RecordModel
+from sequester.privacy.skew import COUNT
+from sequester.privacy.snapshots import GROUP, TIME
+from sequester.release.fields import plain_table, plain_value, read_document, safe_repr
+from sequester.release.files import unsafe_path_reason
+from sequester.release.release import ORDER, PERSON
 from sequester.utility.score import Score
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     import polars as pl
 
     from sequester.release.fields import Field, Table
     from sequester.release.release import Release
+
 
 FORMAT = 1
 """The shape of the certificate; a higher number is one that this version cannot read."""
@@ -80,7 +86,7 @@ class Certificate:
     events: int
     """Events in the released files."""
     utility: Mapping[str, Score] = field(default_factory=dict)
-    """The information loss, rounded; no other measure against the original leaves the house."""
+    """The information loss, rounded; no other measure against the original is public."""
     limits: tuple[str, ...] = ()
     """What is not promised, in plain words."""
     files: Mapping[str, str]
@@ -88,7 +94,7 @@ class Certificate:
 
     @classmethod
     def of(cls, release: Release, files: Mapping[str, str]) -> Certificate:
-        """Certify a release whose files, other than the certificate, have the hashes `files`."""
+        """Return the certificate of a release whose other files have the hashes `files`."""
         frame = release.frame
         return cls(
             method=release.method,
@@ -111,7 +117,7 @@ class Certificate:
         )
 
     def to_json(self) -> str:
-        """Write the certificate as ``certificate.json`` has it: the same certificate gives the same text."""
+        """Return the text of ``certificate.json``: the same for the same certificate."""
         document = {
             "format": FORMAT,
             "software": {"name": self.software, "version": self.version},
@@ -142,7 +148,7 @@ class Certificate:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Certificate:
-        """Read a certificate; one that is unreadable, incomplete or of a newer format is refused by field."""
+        """Return the certificate; raise by field where it is unreadable, incomplete or newer."""
         top = read_document(text, CERTIFICATE)
         if top.take("format").count() != FORMAT:
             top.take("format").refuse(f"must be {FORMAT}, the one that this version reads")
@@ -150,11 +156,11 @@ class Certificate:
         software = top.take("software").table().expect("name", "version")
         method = top.take("method").table().expect("name", "parameters")
         claim = top.take("claim").table()
-        # Older releases have none; who verifies or opens one says so.
+        # Older releases have none; verify and open report it.
         claim.expect("model", "parameters", *(["columns"] if "columns" in claim.value else []))
         verdict = top.take("verdict").table().expect("holds", "achieved")
         counts = top.take("counts").table()
-        # A promise about records is about no persons, and their number stays in the house.
+        # A promise about records is about no persons, and their number is internal.
         has_persons = not hasattr(MODELS.get(claim.take("model").text()), "check_tables")
         counts.expect(*(["persons"] if has_persons else []), "events")
         return cls(
@@ -209,9 +215,9 @@ def _score(field: Field) -> Score:
 
 
 def _file_hash(field: Field) -> str:
-    reason = "is the certificate itself" if field.key == CERTIFICATE else outside_reason(field.key)
+    reason = "is the certificate itself" if field.key == CERTIFICATE else unsafe_path_reason(field.key)
     if reason is not None:
-        msg = f"{CERTIFICATE}: files names {shown(field.key)}, which {reason}"
+        msg = f"{CERTIFICATE}: files names {safe_repr(field.key)}, which {reason}"
         raise InputError(msg)
     value = field.text()
     digits = value.removeprefix(HASH)
@@ -226,3 +232,93 @@ def _plain_number(value: object) -> float:
         msg = f"achieved must be a number, got {value!r}"
         raise InternalError(msg)
     return plain
+
+
+TECHNICAL, QUASI, SENSITIVE, KEEP, SYMBOL, AREA = (
+    "technical",
+    "quasi",
+    "sensitive",
+    "keep",
+    "symbol",
+    "region",
+)
+QUASI_SENSITIVE, QUASI_AREA = f"{QUASI}+{SENSITIVE}", f"{QUASI}+{AREA}"
+QUASI_ROLES = (QUASI, QUASI_SENSITIVE, QUASI_AREA)
+"""Roles of what an adversary may know."""
+SENSITIVE_ROLES = (SENSITIVE, QUASI_SENSITIVE)
+"""Roles of what must not be learned."""
+REGION_ROLES = (AREA, QUASI_AREA)
+"""Roles of places, whose outlines are released."""
+ROLES = (*QUASI_ROLES, SENSITIVE, KEEP, SYMBOL, AREA, TECHNICAL)
+"""What a released column can be."""
+NUMBERS = (ORDER, GROUP, COUNT)
+"""Technical columns that hold whole numbers; every other released column holds text."""
+
+
+def column_roles(release: Release) -> dict[str, dict[str, str]]:
+    """Return the role of every released column, per table, in the order of the columns.
+
+    A region may be the symbol (``region``) or one of several quasi-identifiers (``quasi+region``).
+    """
+    is_of_records = isinstance(release.model, RecordModel)
+    technical = (TIME, GROUP, COUNT) if is_of_records else (PERSON, ORDER)
+    schema = release.schema
+    # The main table of Anatomy has no sensitive column, and a stream releases leaves without hierarchies.
+    sensitive = (getattr(release.model, "sensitive", ""),) if is_of_records else schema.sensitive_columns
+
+    def role_of(column: str) -> str:
+        if column in technical:
+            return TECHNICAL
+        is_place = release.regions is not None and column == REGION
+        if schema.symbol is not None and column == schema.symbol.column:
+            return AREA if is_place else SYMBOL
+        is_quasi = column in schema.quasi or (is_of_records and column not in sensitive)
+        if is_quasi:
+            return QUASI_SENSITIVE if column in sensitive else QUASI_AREA if is_place else QUASI
+        if column in sensitive:
+            return SENSITIVE
+        if column in schema.keep:
+            return KEEP
+        msg = f"the release has a column {column!r} without a role"
+        raise InternalError(msg)
+
+    return {
+        name: {column: role_of(column) for column in frame.columns} for name, frame in release.tables.items()
+    }
+
+
+def released_schema(
+    hierarchies: Mapping[str, pl.DataFrame],
+    *,
+    protect: Mapping[str, Iterable[str]],
+    columns: Mapping[str, Sequence[str]] | None = None,
+    keep: Sequence[str] = (),
+) -> Schema:
+    """Return the schema of a release whose quasi-identifiers have the released `hierarchies`.
+
+    `protect` leads from every sensitive attribute to its protected values, `columns` from those that are not
+    one column of their name to the columns they have.
+
+    Examples
+    --------
+    >>> stay = Hierarchy.from_tree({"short": ["1", "2"], "long": ["30"]}).above(["short", "long"])
+    >>> schema = released_schema({"stay": stay}, protect={"ill": ["HIV"]}, columns={"ill": ["D1", "D2"]})
+    >>> schema.attributes, schema.released
+    (('stay', 'D1', 'D2'), True)
+    """
+    return Schema(
+        person=PERSON,
+        order=ORDER,
+        quasi={name: Hierarchy.from_frame(frame) for name, frame in hierarchies.items()},
+        sensitive={
+            name: Sensitive(
+                columns=tuple((columns or {}).get(name, (name,))),
+                # No value of the attribute is protected where none of those asked for occurs; a schema
+                # cannot say so, and the model has its own list.
+                protect=Protect(values=tuple(sorted(values))) if (values := list(labels)) else "all",
+            )
+            for name, labels in protect.items()
+        },
+        keep=keep,
+        released=True,
+    )

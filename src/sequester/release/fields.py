@@ -1,4 +1,4 @@
-"""JSON from somebody else, read field by field: what does not fit is refused by the name of its field."""
+"""Read JSON from an untrusted source field by field, with errors that name the field."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHOWN = 80
 
 
 def read_document(text: str | bytes, name: str) -> Table:
-    """Read the JSON document `name`, whose top is a table.
+    """Return the top table of the JSON document `name`.
 
     Examples
     --------
@@ -45,26 +45,26 @@ def read_document(text: str | bytes, name: str) -> Table:
     return Field(document=name, path=(), value=value).table()
 
 
-def shown(value: object) -> str:
-    r"""Show a value of somebody else's in a message: short, and without a character that could do harm.
+def safe_repr(value: object) -> str:
+    r"""Return an untrusted value as text for a message: short, and in printable ASCII.
 
     Examples
     --------
-    >>> shown("a\x1b[2J")
+    >>> safe_repr("a\x1b[2J")
     "'a\\x1b[2J'"
     """
     text = ascii(value)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 
-def bare(text: str) -> str:
-    """Show text of somebody else's like `shown`, without the quotes."""
-    return shown(text)[1:].removesuffix("'").removesuffix('"')
+def safe_text(text: str) -> str:
+    """Return untrusted text like `safe_repr`, without the quotes."""
+    return safe_repr(text)[1:].removesuffix("'").removesuffix('"')
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A value of the document, and the way to it."""
+    """A value of the document, and its path."""
 
     document: str
     """Name of the file."""
@@ -75,51 +75,51 @@ class Field:
 
     @property
     def key(self) -> str:
-        """The last step of the way."""
+        """The last key of the path."""
         return self.path[-1]
 
     @property
     def name(self) -> str:
-        """The way in words, for messages."""
-        return f"{self.document}: {bare('.'.join(self.path))}" if self.path else self.document
+        """The path as text, for messages."""
+        return f"{self.document}: {safe_text('.'.join(self.path))}" if self.path else self.document
 
     def refuse(self, must: str) -> NoReturn:
-        """Say what the field must be and what it is."""
-        msg = f"{self.name} {must}, got {shown(self.value)}"
+        """Raise with what the field must be and what it is."""
+        msg = f"{self.name} {must}, got {safe_repr(self.value)}"
         raise InputError(msg)
 
     def table(self) -> Table:
-        """The field as a table of fields."""
+        """Return the field as a table of fields."""
         if not isinstance(self.value, dict):
             self.refuse("must be a table")
         return Table(document=self.document, path=self.path, value=self.value)
 
     def items(self) -> list[Field]:
-        """The field as a list of fields."""
+        """Return the field as a list of fields."""
         if not isinstance(self.value, list):
             self.refuse("must be a list")
         return [Field(self.document, (*self.path, str(i)), value) for i, value in enumerate(self.value)]
 
     def text(self) -> str:
-        """The field as text."""
+        """Return the field as text."""
         if not isinstance(self.value, str):
             self.refuse("must be text")
         return self.value
 
     def flag(self) -> bool:
-        """The field as true or false."""
+        """Return the field as true or false."""
         if not isinstance(self.value, bool):
             self.refuse("must be true or false")
         return self.value
 
     def number(self) -> float:
-        """The field as a number."""
+        """Return the field as a number."""
         if isinstance(self.value, bool) or not isinstance(self.value, int | float):
             self.refuse("must be a number")
         return self.value
 
     def count(self) -> int:
-        """The field as a number of things."""
+        """Return the field as a whole number, 0 or more."""
         if isinstance(self.value, bool) or not isinstance(self.value, int) or self.value < 0:
             self.refuse("must be a whole number, 0 or more")
         return self.value
@@ -132,7 +132,7 @@ class Table(Field):
     value: dict[str, object]
 
     def expect(self, *keys: str) -> Table:
-        """Refuse the table if one of its fields is missing or is not among `keys`."""
+        """Return the table; raise if one of its fields is missing or is not among `keys`."""
         missing = [f"{self._child(key).name} is missing" for key in keys if key not in self.value]
         unknown = [key for key in self.value if key not in keys]
         surplus = [f"{self._child(key).name} is not known to this version" for key in unknown[:5]]
@@ -141,14 +141,14 @@ class Table(Field):
         return self
 
     def take(self, key: str) -> Field:
-        """The field `key`; refused where it is missing."""
+        """Return the field `key`; raise where it is missing."""
         if key not in self.value:
             msg = f"{self._child(key).name} is missing"
             raise InputError(msg)
         return self._child(key)
 
     def fields(self) -> list[Field]:
-        """All fields, in the order of the document."""
+        """Return all fields, in the order of the document."""
         return [self._child(key) for key in self.value]
 
     def _child(self, key: str) -> Field:
@@ -185,12 +185,12 @@ def _finite(digits: str) -> float:
 
 
 def plain_table(values: Mapping[str, object]) -> dict[str, object]:
-    """Turn parameters into what JSON has, so that reading gives the same values back."""
+    """Return parameters as values that JSON has, so that reading gives the same values back."""
     return {str(name): plain_value(value) for name, value in values.items()}
 
 
 def plain_value(value: object) -> object:
-    """Turn a value into what JSON has: numbers, text, lists and tables.
+    """Return a value as what JSON has: numbers, text, lists and tables.
 
     Examples
     --------

@@ -1,9 +1,11 @@
-"""What a method made of a table, before pseudonyms and shuffling."""
+"""What a method returns before pseudonyms and shuffling, with plots and reasons for the steward."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from sequester.hierarchies.labels import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,7 +14,6 @@ if TYPE_CHECKING:
 
     from sequester.data.schema import Schema
     from sequester.data.sequences import Sequences
-    from sequester.release.plot import Plot
     from sequester.utility.score import Score
 
 
@@ -44,3 +45,99 @@ class Outcome:
     """What the steward may want to see, beside what is drawn of every release."""
     evidence: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """How the promise is kept in detail, such as person by person, by a name for a file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """Labels with one number per series. Internal."""
+
+    title: str
+    """What is shown."""
+    unit: str
+    """What the numbers count."""
+    labels: tuple[str, ...]
+    """What the numbers belong to, in the order they are shown."""
+    series: Mapping[str, tuple[float, ...]]
+    """Series to its numbers, beside `labels`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """One constraint of a promise and what it changed in the data. Internal.
+
+    Examples
+    --------
+    >>> reason = Reason(
+    ...     constraint="support below k",
+    ...     change="suppressed",
+    ...     persons=3,
+    ...     events=4,
+    ...     text="stay: 4 values became *, because fewer than k = 2 persons showed them.",
+    ... )
+    >>> reason.to_json()["constraint"], reason.to_json()["events"]
+    ('support below k', 4)
+    """
+
+    constraint: str
+    """What the promise did not allow, in a few words."""
+    change: str
+    """What was done about it: the kind of change."""
+    persons: int
+    """Persons who were touched, or trips where there are; one person may be counted by several reasons."""
+    events: int
+    """Events that were touched; one event may be counted by several reasons."""
+    text: str
+    """All of it in a sentence."""
+    examples: tuple[str, ...] = ()
+    """Where it hit hardest, in labels; a few of them."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the part of the document about this reason."""
+        return {
+            "constraint": self.constraint,
+            "change": self.change,
+            "persons": self.persons,
+            "events": self.events,
+            "text": self.text,
+            "examples": list(self.examples),
+        }
+
+
+def count_affected(changes: pl.DataFrame) -> tuple[int, int]:
+    """Count the persons and events that changes affect.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> count_affected(pl.DataFrame({"row": [1, 1, 4], "person": ["a", "a", "a"]}))
+    (1, 2)
+    """
+    who = [name for name in ("person", "trip") if name in changes.columns]
+    return changes.select(who).n_unique(), changes["row"].n_unique()
+
+
+def reasons_by_kind(changes: pl.DataFrame, *, constraint: str) -> tuple[Reason, ...]:
+    """Return one reason per kind of change, where nothing more is known about why.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> changes = pl.DataFrame({"row": [1, 4], "person": ["a", "b"], "what": ["moved", "moved"]})
+    >>> [reason.text for reason in reasons_by_kind(changes, constraint="Nobody is alone.")]
+    ['2 events were moved (of 2 persons), so that this holds: Nobody is alone.']
+    """
+    reasons = []
+    for (what,), part in changes.group_by("what", maintain_order=True):
+        persons, events = count_affected(part)
+        many = counted(events, "event was", "events were")
+        whose = counted(persons, "person", "persons")
+        reasons.append(
+            Reason(
+                constraint=constraint,
+                change=str(what),
+                persons=persons,
+                events=events,
+                text=f"{many} {what} (of {whose}), so that this holds: {constraint}",
+            )
+        )
+    return tuple(reasons)

@@ -1,4 +1,4 @@
-"""What a method is good for, in the answers to four questions about a release."""
+"""What a method is suitable for: four questions about a release, and the answers that it serves."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RECIPIENT = Question(
     {
         "public": "anybody, also people who will try hard",
         "partner": "a few organisations that have signed something",
-        "colleague": "people of the same house, under its rules",
+        "colleague": "people of the same organisation, under its rules",
         "service": "an app or a service to which a person gives their own log",
     },
 )
@@ -61,21 +61,21 @@ RELEASE = Question(
 QUESTIONS = (RECIPIENT, KNOWN, KEEP, RELEASE)
 """The four questions, in the order in which they are asked."""
 
-CROWD = frozenset({"public", "partner", "colleague"})
+RECIPIENTS_OF_MANY = frozenset({"public", "partner", "colleague"})
 """Who receives data about many persons."""
 BEST, GOOD, FAIR = 3, 2, 1
 """How well something is kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Service:
+class Suitability:
     """The answers that a method serves."""
 
     known: frozenset[str]
     """What others may know or look for, and still the promise holds."""
     keeps: Mapping[str, tuple[int, str]]
     """What stays true, how well, and why."""
-    recipients: frozenset[str] = CROWD
+    recipients: frozenset[str] = RECIPIENTS_OF_MANY
     """Who may receive it."""
     release: frozenset[str] = frozenset({"once"})
     """How often the same people may be released."""

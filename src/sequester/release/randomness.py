@@ -1,4 +1,4 @@
-"""Everything random comes from one seed, through HMAC-SHA-256."""
+"""Random numbers for every purpose, from one seed through HMAC-SHA-256."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHORT_SEED = 16
 
 @dataclass(frozen=True)
 class Randomness:
-    """Draws for a named purpose; the same seed gives the same draws, purposes do not touch each other.
+    """Draws for a named purpose: the same seed gives the same draws, and purposes are independent.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class Randomness:
 
     @classmethod
     def of(cls, seed: str | None) -> Randomness:
-        """Take the seed given, or draw one from the system."""
+        """Return randomness from the seed given, or from one drawn from the system."""
         return cls(secrets.token_hex(16) if seed is None else seed)
 
     @cached_property
@@ -45,12 +45,12 @@ class Randomness:
         return hmac.digest(b"sequester", self.seed.encode(), "sha256")[:16]
 
     def generator(self, purpose: str) -> np.random.Generator:
-        """Make a generator for the choices of a method."""
+        """Return a generator for the choices of a method."""
         digest = hmac.digest(self.key, f"generator {purpose}".encode(), "sha256")
         return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
 
     def numbers(self, purpose: str, count: int) -> npt.NDArray[np.uint64]:
-        """Draw 64-bit numbers that nobody without the key can tell from chance: HMAC in counter mode."""
+        """Return 64-bit numbers that look random without the key: HMAC in counter mode."""
         # The two halves of HMAC, keyed once: half the time of a keyed object per block.
         block_key = self.key.ljust(64, b"\0")
         inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in block_key) + f"numbers {purpose} ".encode())
@@ -64,7 +64,7 @@ class Randomness:
         return np.frombuffer(b"".join(blocks), ">u8").astype(np.uint64)[:count]
 
     def pseudonyms(self, count: int, *, about: str = "") -> npt.NDArray[np.uint64]:
-        """Draw as many different numbers as there are persons; their order is a random order of persons.
+        """Return as many different numbers as there are persons; their order is a random order of persons.
 
         `about` names the data that they are for: other data, other pseudonyms, also under the same seed.
         """
@@ -77,7 +77,7 @@ class Randomness:
 
 
 def pseudonym_labels(numbers: npt.NDArray[np.uint64]) -> list[str]:
-    """Write pseudonyms so that no reader takes them for numbers, in the order of the numbers.
+    """Return pseudonyms in the order of the numbers, in a form that no reader takes for numbers.
 
     Examples
     --------

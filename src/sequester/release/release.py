@@ -1,26 +1,29 @@
-"""What a method hands over: the released tables, what was changed, and the promise with its verdict."""
+"""The result of a method: released tables, changes, and the promise with its verdict."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from sequester._repr import Card
+from sequester.attacks.risk import percent
 from sequester.data.table import EventTable
-from sequester.release.glance import glance
+from sequester.hierarchies.labels import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     import polars as pl
 
     from sequester.attacks.singling_out import SinglingOut
-    from sequester.data.reading import Reading
-    from sequester.data.regions import Regions
+    from sequester.data.places import Regions
+    from sequester.data.problems import ReadSummary
     from sequester.data.schema import Schema
     from sequester.privacy.model import PrivacyModel, Verdict
-    from sequester.release.event_log import LogFormat
-    from sequester.release.plot import Plot
+    from sequester.release.files import LogFormat
+    from sequester.release.outcome import Plot
     from sequester.utility.score import Score
+
 
 PERSON = "person"
 """The column of pseudonyms in a release."""
@@ -43,7 +46,7 @@ class Release:
     parameters: Mapping[str, object]
     """The method's parameters."""
     unpublished: frozenset[str] = frozenset()
-    """Those of them that stay in the house, because they say what is hidden."""
+    """Those of them that are internal, because they say what is hidden."""
     model: PrivacyModel
     """The promise."""
     verdict: Verdict
@@ -53,15 +56,15 @@ class Release:
     warnings: tuple[str, ...] = ()
     """What the steward must know, not for the recipient."""
     utility: Mapping[str, Score] = field(default_factory=dict)
-    """Measures against the original; only a rounded ``information_loss`` leaves the house."""
+    """Measures against the original; only a rounded ``information_loss`` is public."""
     changes: pl.DataFrame
-    """Every changed cell or event, keyed by input row. Stays in the house."""
+    """Every changed cell or event, keyed by input row. Internal."""
     pseudonyms: pl.DataFrame
-    """``person`` as in the input and ``pseudonym``. Stays in the house."""
+    """``person`` as in the input and ``pseudonym``. Internal."""
     plots: tuple[Plot, ...] = ()
-    """What is drawn for the steward beside what is drawn of every release. Stays in the house."""
+    """What is drawn for the steward beside what is drawn of every release. Internal."""
     evidence: Mapping[str, pl.DataFrame] = field(default_factory=dict)
-    """How the promise is kept in detail, such as person by person, by a name. Stays in the house."""
+    """How the promise is kept in detail, such as person by person, by a name. Internal."""
     trips: bool = False
     """What has a pseudonym is a trip, and a person may have several."""
     regions: Regions | None = None
@@ -71,7 +74,7 @@ class Release:
     singled_out: SinglingOut | None = None
     """Who can be singled out by columns that the promise does not cover; None where there are none."""
     seed: str
-    """Repeats the run. Stays in the house."""
+    """Repeats the run. Internal."""
     n_input_persons: int
     """Persons in the input, or trips where there are."""
     n_input_events: int
@@ -82,7 +85,7 @@ class Release:
     """Released items that their person had, but elsewhere in the order."""
     n_invented_items: int = 0
     """Released items that their person never had."""
-    reading: Reading | None = None
+    reading: ReadSummary | None = None
     """What became of the rows of the input before the method got them."""
 
     @property
@@ -129,7 +132,115 @@ class Release:
         return (left_out * n_events + (rows - left_out) * self.n_lost_events) / (rows * n_events)
 
     def __repr__(self) -> str:
-        return str(glance(self))
+        return str(_repr(self))
 
     def _repr_html_(self) -> str:
-        return glance(self).html()
+        return _repr(self).html()
+
+
+_SHOWN_ROWS = 5
+_SHOWN_SCORES = 9
+
+
+def _repr(release: Release) -> Card:
+    """Return a card with the promise, its verdict, what is left of the data, and the first released rows."""
+    first = release.frame.head(_SHOWN_ROWS)
+    state = "holds" if release.verdict else "does not hold"
+    return Card(
+        good=bool(release.verdict),
+        title=f"Release by {release.method}: {type(release.model).__name__} {state}",
+        facts=tuple(_facts(release)),
+        remarks=(
+            *(f"warning: {line}" for line in release.warnings),
+            *(f"limit: {line}" for line in release.limits),
+        ),
+        header=tuple(first.columns),
+        rows=tuple(tuple(str(cell) for cell in row) for row in first.iter_rows()),
+    )
+
+
+def _facts(release: Release) -> Iterator[tuple[str, str]]:
+    yield "asked", ", ".join(f"{name} = {value}" for name, value in release.model.claim().items())
+    yield "achieved", ", ".join(f"{name} = {value}" for name, value in release.verdict.achieved.items())
+    if release.n_persons is not None:
+        yield release.unit, f"{release.n_persons:,} of {release.n_input_persons:,}"
+    yield (
+        "events" if release.n_persons is not None else "records",
+        f"{release.frame.height:,} of {release.n_input_events:,}",
+    )
+    lost = counted(release.n_lost_events, "event", "events")
+    yield "lost", f"{lost} ({release.lost_share:.1%})"
+    if release.n_invented_items:
+        yield "invented", f"{counted(release.n_invented_items, 'released item', 'released items')}"
+    if release.n_moved_items:
+        yield "moved", f"{counted(release.n_moved_items, 'released item', 'released items')}"
+    reading = release.reading
+    if reading is not None and reading.left_out:
+        yield "left out on reading", f"{reading.left_out:,} of {counted(reading.rows, 'row', 'rows')}"
+        yield "no longer shown", f"{release.unseen_share:.1%} of all that was read"
+    if release.singled_out is not None:
+        found = release.singled_out
+        yield "singled out", f"{percent(found.share(found.by_all))} by everything that is released"
+        if found.kept:
+            yield "by kept columns", percent(found.share(found.by_kept))
+        if found.sensitive:
+            yield "by unprotected values", percent(found.share(found.by_sensitive))
+    shown = list(release.utility.items())[:_SHOWN_SCORES]
+    for name, score in shown:
+        yield name, f"{score.value:.3g}"
+    if len(release.utility) > len(shown):
+        yield "further measures", f"{len(release.utility) - len(shown)}, all of them in utility"
+
+
+@dataclass(frozen=True, slots=True)
+class FlowStep:
+    """One count on the way from the input to the release."""
+
+    what: str
+    """What is counted."""
+    count: int
+    """How many there are."""
+    of: int | None = None
+    """Of how many, where that says something."""
+
+
+def data_flow(release: Release) -> Iterator[FlowStep]:
+    """Yield the counts from reading to release: read, left out, passed to the method, lost, released."""
+    reading = release.reading
+    if reading is not None:
+        yield FlowStep("rows read", reading.rows)
+        for rule, count in reading.reasons.items():
+            yield FlowStep(f"left out: {rule}", count, reading.rows)
+        if reading.outside:
+            yield FlowStep("left out: point in no region", reading.outside, reading.rows)
+        if reading.left_out:
+            yield FlowStep("left out, all reasons together", reading.left_out, reading.rows)
+        if reading.folded:
+            yield FlowStep("folded: points of one visit that are no event of their own", reading.folded)
+        if reading.crossed:
+            yield FlowStep("added: visits of regions between two points", reading.crossed)
+        if reading.events != release.n_input_events:
+            yield FlowStep("events made of the rows, of which a sample was taken", reading.events)
+    n_released = release.frame.height
+    yield FlowStep("events that the method got", release.n_input_events)
+    yield FlowStep("lost: no longer shown", release.n_lost_events, release.n_input_events)
+    yield FlowStep("released" if release.n_persons is not None else "released as records", n_released)
+    if release.n_moved_items:
+        yield FlowStep("of these moved: elsewhere in the person's order", release.n_moved_items, n_released)
+    if release.n_invented_items:
+        yield FlowStep("of these invented: the person never had them", release.n_invented_items, n_released)
+
+
+def data_flow_counts(release: Release) -> dict[str, Any]:
+    """Return the same counts under the names that they have in JSON documents."""
+    return {
+        "reading": None if release.reading is None else release.reading.to_json(),
+        "method": {
+            "events": release.n_input_events,
+            "lost": release.n_lost_events,
+            "released": release.frame.height,
+            "moved": release.n_moved_items,
+            "invented": release.n_invented_items,
+        },
+        "unseen_share": release.unseen_share,
+    }

@@ -1,4 +1,4 @@
-"""The pages people read: one for recipients, one that stays in the house."""
+"""The pages of a release: one for recipients, one internal."""
 
 from sequester.report.page import external_page, internal_page
 

@@ -1,4 +1,4 @@
-"""What stands on a page, taken from a release and brought down to a few lines and numbers."""
+"""The contents of a page: a release summarized in a few lines and numbers."""
 
 from __future__ import annotations
 
@@ -10,17 +10,10 @@ import polars as pl
 
 from sequester.hierarchies.labels import ROOT
 from sequester.privacy.snapshots import GROUP, TIME
-from sequester.release.event_log import misfit
+from sequester.release.files import unsupported_reason
 from sequester.release.release import ORDER, PERSON
-from sequester.report.counts import (
-    Tally,
-    lengths_of,
-    original_values,
-    per_person,
-    per_value,
-    values_of,
-)
-from sequester.report.wording import LEVELS, shown
+from sequester.report.plot import Tally, lengths_of, original_values, per_person, per_value, values_of
+from sequester.report.text import LEVELS, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,18 +79,18 @@ class Changes:
     """The first changes, to see what they look like."""
 
 
-def levels(release: Release) -> list[Level]:
-    """Set what the data reaches beside what was promised; where there are trips, it is trips that fit."""
+def promised_levels(release: Release) -> list[Level]:
+    """Return what was promised and what the data reaches, per parameter."""
     claim = release.model.claim()
     achieved = release.verdict.achieved
     about = {name: text.replace("persons", release.unit) for name, text in LEVELS.items()}
     return [Level(name, claim.get(name), value, about.get(name, "")) for name, value in achieved.items()]
 
 
-def files(release: Release) -> list[str]:
-    """Name the data files of the release."""
+def data_files(release: Release) -> list[str]:
+    """Return the names of the data files of the release."""
     tables = [f"{table}.{ending}" for table in release.tables for ending in ("csv", "parquet")]
-    if release.event_log is not None and misfit(release.frame, release.event_log) is None:
+    if release.event_log is not None and unsupported_reason(release.frame, release.event_log) is None:
         tables.append(f"events.{release.event_log}")
     return tables
 
@@ -115,7 +108,7 @@ class Released:
 
     @classmethod
     def of(cls, frame: pl.DataFrame) -> Released:
-        """Count the main table of a release."""
+        """Return the counts of the main table of a release."""
         return cls(
             lengths_of(frame[PERSON]) if PERSON in frame.columns else None,
             frame.height,
@@ -128,7 +121,7 @@ class Released:
         return None if self.lengths is None else len(self.lengths)
 
     def n_values(self, column: str) -> int:
-        """Different values of a column."""
+        """Return the number of different values of a column."""
         if self.lengths is not None and column in (PERSON, ORDER):
             return len(self.lengths) if column == PERSON else int(self.lengths.max(initial=0))
         return self.values[column].height
@@ -140,7 +133,7 @@ class Released:
 
 
 @dataclass(frozen=True, slots=True)
-class Coarse:
+class CoarseValue:
     """A released value that stands for several, to explain how to count with it."""
 
     attribute: str
@@ -153,13 +146,13 @@ class Coarse:
     """Released rows that have it."""
 
 
-def coarse_example(release: Release, rows: Released) -> Coarse | None:
-    """Find the most frequent released value that is coarser than recorded; ``*`` where there is no other.
+def coarse_example(release: Release, rows: Released) -> CoarseValue | None:
+    """Return the most frequent generalized value; ``*`` where there is no other, None where there is none.
 
     It is a value of the released rows, and its leaves are in ``hierarchies/``.
     """
     found = [
-        Coarse(name, value, leaves[value], count)
+        CoarseValue(name, value, leaves[value], count)
         for name, tree in release.hierarchies.items()
         if name in rows.values
         for leaves in [dict(tree.select("node", "leaves").iter_rows())]
@@ -171,8 +164,8 @@ def coarse_example(release: Release, rows: Released) -> Coarse | None:
     )
 
 
-def columns(release: Release, rows: Released) -> list[Column]:
-    """Explain the columns of the main table, in their order."""
+def describe_columns(release: Release, rows: Released) -> list[Column]:
+    """Return the meaning of each column of the main table, in order."""
     schema = release.schema
     meanings = {
         PERSON: "whose event it is: a random name, drawn anew for this release"
@@ -200,8 +193,8 @@ def columns(release: Release, rows: Released) -> list[Column]:
     return [Column(name, meanings.get(name, ""), rows.n_values(name)) for name in release.frame.columns]
 
 
-def released(rows: Released, unit: str = "persons") -> list[Figure]:
-    """Plot the released data: events per person or trip, and the values of each column."""
+def released_figures(rows: Released, unit: str = "persons") -> list[Figure]:
+    """Return plots of the released data: events per person or trip, and the values of each column."""
     figures = []
     if rows.lengths is not None:
         title = f"Events per {unit.removesuffix('s')}"
@@ -212,8 +205,8 @@ def released(rows: Released, unit: str = "persons") -> list[Figure]:
     ]
 
 
-def comparison(rows: Released, original: EventTable) -> list[Figure]:
-    """Plot the same things before and after."""
+def comparison_figures(rows: Released, original: EventTable) -> list[Figure]:
+    """Return the same plots before and after."""
     figures = []
     if rows.lengths is not None:
         tally = per_person({"before": np.diff(original.person_offsets), "after": rows.lengths})
@@ -230,8 +223,8 @@ def comparison(rows: Released, original: EventTable) -> list[Figure]:
     ]
 
 
-def plots(release: Release) -> list[Figure]:
-    """Plot what the method itself has to show."""
+def method_figures(release: Release) -> list[Figure]:
+    """Return the plots of the method itself."""
     return [Figure(each.title, each.unit, Tally(each.labels, each.series)) for each in release.plots]
 
 
@@ -249,8 +242,8 @@ class Evidence:
     """The first rows."""
 
 
-def evidence(release: Release) -> list[Evidence]:
-    """Show the first rows of every table about how the promise is kept."""
+def evidence_samples(release: Release) -> list[Evidence]:
+    """Return the first rows of every table about how the promise is kept."""
     return [
         Evidence(
             name,
@@ -262,8 +255,8 @@ def evidence(release: Release) -> list[Evidence]:
     ]
 
 
-def changes(release: Release) -> Changes:
-    """Sum up the changes by the column ``what``, and take the first of them as a sample."""
+def summarize_changes(release: Release) -> Changes:
+    """Return the changes counted by the column ``what``, with the first of them as a sample."""
     frame = release.changes
     figures = []
     if "what" in frame.columns and frame.height:
@@ -277,7 +270,7 @@ def changes(release: Release) -> Changes:
 
 
 def _persons_by_kind(frame: pl.DataFrame, n_input_persons: int, unit: str) -> Figure:
-    """Count the persons, or trips, that each kind of change befell, and those it left alone."""
+    """Count the persons, or trips, affected by each kind of change, and those that are unchanged."""
     who = [name for name in ("person", "trip") if name in frame.columns]
     pairs = frame.select(*who, "what").unique()
     unchanged = pl.DataFrame(

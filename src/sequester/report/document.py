@@ -8,17 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 from sequester._version import __version__
 from sequester.release.fields import plain_value
-from sequester.release.journey import journey_counts
-from sequester.report.content import Released, changes, comparison, levels, plots, released
-from sequester.report.findings import NOTHING
-from sequester.report.generality import generalities
+from sequester.release.release import data_flow_counts
+from sequester.report.content import (
+    Released,
+    comparison_figures,
+    method_figures,
+    promised_levels,
+    released_figures,
+    summarize_changes,
+)
+from sequester.report.findings import NO_FINDINGS
+from sequester.report.measures import generalization_levels
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.release.release import Release
     from sequester.report.content import Figure
     from sequester.report.findings import Findings
-    from sequester.report.generality import Generality
+    from sequester.report.measures import AttributeLevels
     from sequester.utility.score import Score
 
 FORMAT = 1
@@ -26,12 +33,12 @@ FORMAT = 1
 
 
 def internal_document(
-    release: Release, *, original: EventTable | None = None, findings: Findings = NOTHING
+    release: Release, *, original: EventTable | None = None, findings: Findings = NO_FINDINGS
 ) -> str:
-    """Write what the internal page says as JSON: the same numbers, unrounded."""
+    """Return the numbers of the internal page as JSON, unrounded."""
     rows = Released.of(release.frame)
-    changed = changes(release)
-    figures = released(rows, release.unit) if original is None else comparison(rows, original)
+    changed = summarize_changes(release)
+    figures = released_figures(rows, release.unit) if original is None else comparison_figures(rows, original)
     document = {
         "format": FORMAT,
         "software": {"name": "sequester", "version": __version__},
@@ -42,7 +49,7 @@ def internal_document(
             "holds": bool(release.verdict.holds),
             "levels": [
                 {"name": each.name, "promised": each.promised, "achieved": each.achieved}
-                for each in levels(release)
+                for each in promised_levels(release)
             ],
         },
         "counts": {
@@ -53,7 +60,7 @@ def internal_document(
                 "lost": release.n_lost_events,
                 "invented": release.n_invented_items,
             },
-            "journey": journey_counts(release),
+            "journey": data_flow_counts(release),
             "changes": changed.total,
         },
         "singled_out": None if release.singled_out is None else release.singled_out.to_json(),
@@ -62,20 +69,24 @@ def internal_document(
         "attacks": [risk.to_json() for risk in findings.risks],
         "explanation": None if findings.explanation is None else findings.explanation.to_json(),
         "notes": findings.notes,
-        "levels": [_levels(each) for each in levels_of(release, rows, original)],
+        "levels": [_levels(each) for each in levels_by_attribute(release, rows, original)],
         "utility": {name: _score(score) for name, score in release.utility.items()},
-        "figures": [_figure(each) for each in (*changed.figures, *plots(release), *figures)],
+        "figures": [_figure(each) for each in (*changed.figures, *method_figures(release), *figures)],
         "timings": None if findings.timings is None else findings.timings.to_json(),
     }
     return json.dumps(_finite(plain_value(document)), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def levels_of(release: Release, rows: Released, original: EventTable | None) -> list[Generality]:
-    """Count how coarse the released values of each attribute are."""
-    return generalities(rows.values, release.hierarchies, None if original is None else original.hierarchies)
+def levels_by_attribute(
+    release: Release, rows: Released, original: EventTable | None
+) -> list[AttributeLevels]:
+    """Return the generalization levels of the released values, per attribute."""
+    return generalization_levels(
+        rows.values, release.hierarchies, None if original is None else original.hierarchies
+    )
 
 
-def _levels(each: Generality) -> dict[str, Any]:
+def _levels(each: AttributeLevels) -> dict[str, Any]:
     return {
         "attribute": each.attribute,
         "levels": each.height,
@@ -108,7 +119,7 @@ def _figure(figure: Figure) -> dict[str, Any]:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no infinite number; null stands for one without an end."""
+    """Return a document in which null stands for infinite numbers, which JSON does not have."""
     if isinstance(value, dict):
         return {name: _finite(each) for name, each in value.items()}
     if isinstance(value, list):

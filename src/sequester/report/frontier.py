@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from markupsafe import Markup, escape
 
 from sequester.report.plot import INK, RULE, SERIES
-from sequester.report.wording import columns_of, number, shown
+from sequester.report.text import display_width, number, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -122,7 +122,7 @@ def _legend(names: Sequence[str], marks: Sequence[Mark]) -> Iterator[str]:
     row: list[str] = []
     for drawing, name in entries:
         text = shown(name, 40)
-        width = 34 + _LETTER * columns_of(text)
+        width = 34 + _LETTER * display_width(text)
         if x + width > WIDTH and row:
             yield "".join(row)
             row, x, y = [], float(_LEFT), y + _ROW
@@ -181,7 +181,7 @@ class _Scale:
 
 
 def _round_step(rough: float) -> float:
-    """Give 1, 2 or 5 times a power of ten, at least `rough`.
+    """Return 1, 2 or 5 times a power of ten, at least `rough`.
 
     Examples
     --------
@@ -271,7 +271,7 @@ class _Plot:
         )
 
     def labels(self, marks: Sequence[Mark]) -> Iterator[str]:
-        """Name the marks that matter first, each where there is room; those without room are in the table."""
+        """Draw the labels of marks where there is room, the most important first."""
         dots = [(self.x.at(each.risk), self.y.at(each.value)) for each in marks]
         taken = [(x - _DOT, y - _DOT, x + _DOT, y + _DOT) for x, y in dots]
         taken += [
@@ -290,7 +290,7 @@ class _Plot:
             named.add(spots[i])
             others = spots.count(spots[i]) - 1
             text = shown(mark.label, 26) + (f" and {others} more" if others else "")
-            width = _LETTER * columns_of(text)
+            width = _LETTER * display_width(text)
             away = (_RING if mark.recommended or mark.optimum else _DOT) + 4
             # Beside a mark runs the line of its interval.
             places = (
@@ -319,7 +319,7 @@ def _overlap(one: tuple[float, float, float, float], other: tuple[float, float, 
 
 
 def as_png(svg: str) -> bytes:
-    """Turn a drawing of its own into pixels, two for each."""
+    """Return a drawing as PNG, with two pixels for each unit."""
     import vl_convert  # noqa: PLC0415  (takes most of a second to load)
 
     return bytes(vl_convert.svg_to_png(svg, scale=2))

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup, escape
 
-from sequester.data.grid import METRES_PER_DEGREE
+from sequester.data.trajectories import METRES_PER_DEGREE
 from sequester.hierarchies.labels import counted
 from sequester.mining.support import sequences_of
 from sequester.report.plot import INK, RULE, SERIES
-from sequester.report.wording import columns_of, shown
+from sequester.report.text import display_width, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Counts
-    from sequester.data.regions import Regions
+    from sequester.data.places import Regions
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.release.release import Release
@@ -52,11 +52,11 @@ class Traffic:
 
     @classmethod
     def of(cls, regions: Regions, data: EventTable | Sequences, *, ways: int = WAYS) -> Traffic:
-        """Count what is in a table, as it was or as it is released.
+        """Return the visits and ways of a table, original or released.
 
         Examples
         --------
-        >>> from sequester.data.regions import Regions, box
+        >>> from sequester.data.places import Regions, box
         >>> from sequester.data.sequences import Sequences
         >>> regions = Regions({"a": box(0, 0, 1, 1), "b": box(0, 1, 1, 2)}, {"a": (), "b": ()})
         >>> traffic = Traffic.of(regions, Sequences.from_rows(["aba", "ab"], column="region"))
@@ -92,7 +92,7 @@ def draw_map(
 
     Examples
     --------
-    >>> from sequester.data.regions import Regions, box
+    >>> from sequester.data.places import Regions, box
     >>> from sequester.data.sequences import Sequences
     >>> regions = Regions({"a": box(0, 0, 1, 1), "b": box(0, 1, 1, 2)}, {"a": (), "b": ()})
     >>> svg = draw_map(regions, Sequences.from_rows(["ab", "ab", "a"], column="region"))
@@ -152,7 +152,7 @@ def _arrow(start: Point, end: Point, width: float, about: str) -> str:
 def _name(name: str, centre: Point, extent: Point) -> str:
     """Write the name of a region in its middle, where there is room for it."""
     text = shown(name, 12)
-    if extent[0] < _LETTER * (columns_of(text) + 1) or extent[1] < 2 * _LETTER:
+    if extent[0] < _LETTER * (display_width(text) + 1) or extent[1] < 2 * _LETTER:
         return ""
     x, y = centre.tolist()
     return (
@@ -186,7 +186,7 @@ class Map:
 
 
 def maps(release: Release, original: EventTable | None = None) -> list[Map]:
-    """Draw the visits of a release, and of the original beside them; nothing where there are no places."""
+    """Return maps of a release and of the original; none where there are no places."""
     if release.regions is None:
         return []
     table = release.table
@@ -221,7 +221,7 @@ class _View:
         return cls(south, west, stretch, scale, _WIDTH, tall * scale + 2 * _EDGE + _KEY)
 
     def rule(self) -> tuple[float, float]:
-        """Give a round number of metres that is at most a quarter of the picture wide, and its width."""
+        """Return a round number of metres at most a quarter of the picture wide, and its width."""
         pixels = self.scale / METRES_PER_DEGREE
         most = _WIDTH / 4 / pixels
         ten = 10.0 ** np.floor(np.log10(most))
@@ -235,7 +235,7 @@ class _View:
         return np.stack([x, y], axis=1)
 
     def extent(self, regions: Regions, name: str) -> Point:
-        """Give how wide and how high a region is in the picture."""
+        """Return the width and height of a region in the picture."""
         points = self.points(regions.outlines[name])
         extent: Point = points.max(axis=0) - points.min(axis=0)
         return extent

@@ -1,4 +1,4 @@
-"""What a release is still good for, in groups that a reader takes in at a glance."""
+"""The utility of a release on a page: measures by group, and generalization levels."""
 
 from __future__ import annotations
 
@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from sequester.hierarchies.labels import ROOT, counted
 from sequester.report.plot import RULE, SERIES
-from sequester.report.wording import capital, direction, number
+from sequester.report.text import capitalize_first, direction, number, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import polars as pl
+
+    from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.utility.score import Score
 
+
 _GROUPS = (
-    ("What values lost", ("loss", "ncp", "precision", "discern", "classif", "level", "generaliz")),
+    ("Information loss", ("loss", "ncp", "precision", "discern", "classif", "level", "generaliz")),
     (
-        "What is missing or made up",
+        "Suppressed and added data",
         (
             "suppress",
             "lost_event",
@@ -32,13 +37,13 @@ _GROUPS = (
             "absent",
         ),
     ),
-    ("How far counts are off", ("query", "visit", "od_", "hotspot", "window", "count")),
+    ("Query error", ("query", "visit", "od_", "hotspot", "window", "count")),
     (
-        "Whether patterns are kept",
+        "Frequent patterns",
         ("sim1", "sim2", "pattern", "itemset", "kl_", "transition", "rank", "ghost"),
     ),
     (
-        "What became of each history",
+        "Sequences of persons",
         (
             "edit",
             "length",
@@ -57,7 +62,7 @@ _GROUPS = (
     ),
 )
 """Title, and parts of the names of its measures; the first group that fits has the measure."""
-_OTHERS = "What else was measured"
+_OTHERS = "Other measures"
 _SPELLED = {
     "ncp": "NCP",
     "iloss": "ILoss",
@@ -94,8 +99,8 @@ class Measure:
     """Where the number lies between the worst and the best; empty where there is no worst."""
 
 
-def grouped(utility: Mapping[str, Score]) -> list[tuple[str, list[Measure]]]:
-    """Put measures that answer the same question together, in the order of the questions."""
+def group_measures(utility: Mapping[str, Score]) -> list[tuple[str, list[Measure]]]:
+    """Return measures by group, in the order of the page."""
     groups: dict[str, list[Measure]] = {title: [] for title in (*(title for title, _ in _GROUPS), _OTHERS)}
     for name, score in utility.items():
         groups[group_of(name)].append(_measure(name, score))
@@ -103,14 +108,14 @@ def grouped(utility: Mapping[str, Score]) -> list[tuple[str, list[Measure]]]:
 
 
 def group_of(name: str) -> str:
-    """Find the question that a measure answers.
+    """Return the group of a measure.
 
     Examples
     --------
     >>> group_of("information_loss"), group_of("query_error"), group_of("sim1")
-    ('What values lost', 'How far counts are off', 'Whether patterns are kept')
+    ('Information loss', 'Query error', 'Frequent patterns')
     >>> group_of("suppressed_events"), group_of("time_to_event"), group_of("xyz")
-    ('What is missing or made up', 'What became of each history', 'What else was measured')
+    ('Suppressed and added data', 'Sequences of persons', 'Other measures')
     """
     first = next((part for part in _FIRST if part in name), None)
     if first is not None:
@@ -119,7 +124,7 @@ def group_of(name: str) -> str:
 
 
 def measure_title(name: str) -> str:
-    """Write the name of a measure as people do.
+    """Return the name of a measure as people write it.
 
     Examples
     --------
@@ -127,7 +132,7 @@ def measure_title(name: str) -> str:
     ('Information loss', 'NCP', 'KL items')
     """
     words = [_SPELLED.get(word, word) for word in name.split("_")]
-    return capital(" ".join(words))
+    return capitalize_first(" ".join(words))
 
 
 def _measure(name: str, score: Score) -> Measure:
@@ -159,3 +164,138 @@ def _meter(score: Score) -> Markup:
         f'<line x1="{edge}" y1="{middle}" x2="{x:.1f}" y2="{middle}" stroke="{SERIES[0]}" stroke-width="4" '
         f'stroke-linecap="round"/><circle cx="{x:.1f}" cy="{middle}" r="5" fill="{SERIES[0]}"/></svg>'
     )
+
+
+_LABEL = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelCount:
+    """The released cells of an attribute that are equally coarse."""
+
+    level: int
+    """Steps above what was recorded; 0 is as recorded."""
+    title: str
+    """The level in words."""
+    cells: int
+    """Released cells at it."""
+    share: float
+    """Their share of all released cells."""
+    n_values: int
+    """Different values among them."""
+    example: str
+    """The most frequent of these."""
+    leaves: int
+    """Values of the source that the example stands for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeLevels:
+    """An attribute and how coarse its released values are."""
+
+    attribute: str
+    """Its column."""
+    height: int
+    """Level of ``*``."""
+    steps: tuple[LevelCount, ...]
+    """The levels that occur, the finest first."""
+
+
+def generalization_levels(
+    values: Mapping[str, pl.DataFrame],
+    released: Mapping[str, pl.DataFrame],
+    originals: Mapping[str, Hierarchy] | None = None,
+) -> list[AttributeLevels]:
+    """Count the released cells of each attribute by level.
+
+    `values` has column to ``value``, ``count``; `released` has column to ``node``, ``parent``, ``leaves``.
+    Without the whole hierarchies in `originals`, as a recipient has them, it is not known how many levels
+    lie below a released value; what stands for one value only is as recorded.
+    """
+    return [
+        _generality(name, values[name], tree, (originals or {}).get(name))
+        for name, tree in released.items()
+        if name in values and values[name].height
+    ]
+
+
+def _generality(
+    name: str, values: pl.DataFrame, tree: pl.DataFrame, whole: Hierarchy | None
+) -> AttributeLevels:
+    depths = _depths(tree)
+    leaves = dict(tree.select("node", "leaves").iter_rows())
+    height = max(depths.values(), default=0) + 1 if whole is None else whole.height
+    at: dict[int, list[tuple[str, int]]] = {}
+    for value, count in values.sort("count", "value", descending=[True, False]).iter_rows():
+        at.setdefault(_level(value, depths, leaves, height, whole), []).append((value, count))
+    total = int(values["count"].sum())
+    steps = []
+    for level, found in sorted(at.items()):
+        cells = sum(count for _, count in found)
+        label = found[0][0]
+        steps.append(
+            LevelCount(
+                level=level,
+                title=_title(level, None if whole is None else height, label),
+                cells=cells,
+                share=cells / total,
+                n_values=len(found),
+                example=shown(label, _LABEL),
+                leaves=leaves.get(label, 1),
+            )
+        )
+    return AttributeLevels(attribute=name, height=height, steps=tuple(steps))
+
+
+def _level(
+    value: str, depths: Mapping[str, int], leaves: Mapping[str, int], height: int, whole: Hierarchy | None
+) -> int:
+    if value == ROOT:
+        return height
+    if leaves.get(value, 1) == 1:
+        # A leaf of a short branch is as recorded, however far from the others.
+        return 0
+    return height - (depths[value] if whole is None else int(whole.depth[whole.node(value)]))
+
+
+def _title(level: int, height: int | None, label: str) -> str:
+    if level == 0:
+        return "as recorded"
+    if label == ROOT:
+        return "*, suppressed"
+    return "coarser" if height is None else f"coarser by {level} of {height} levels"
+
+
+def _depths(tree: pl.DataFrame) -> dict[str, int]:
+    """Return the steps of each node from the root."""
+    above = dict(tree.select("node", "parent").iter_rows())
+    depths: dict[str, int] = {}
+    for node in above:
+        way = [node]
+        while above[way[-1]] and way[-1] not in depths:
+            way.append(above[way[-1]])
+        base = depths.get(way[-1], 0)
+        for steps, each in enumerate(reversed(way)):
+            depths[each] = base + steps
+    return depths
+
+
+def level_text(step: LevelCount) -> str:
+    """Return the values of a level as text, with an example.
+
+    Examples
+    --------
+    >>> step = LevelCount(level=1, title="", cells=4, share=0.5, n_values=3, example="56***", leaves=100)
+    >>> level_text(step)
+    '3 values, such as 56***, which stands for 100'
+    """
+    if step.leaves == 1 or step.example == ROOT:
+        return (
+            ""
+            if step.example == ROOT
+            else f"{counted(step.n_values, 'value', 'values')}, such as {step.example}"
+        )
+    stands = f"which stands for {number(step.leaves)}"
+    if step.n_values == 1:
+        return f"{step.example}, {stands}"
+    return f"{counted(step.n_values, 'value', 'values')}, such as {step.example}, {stands}"

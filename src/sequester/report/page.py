@@ -1,45 +1,49 @@
-"""The two pages of a release: each one file that needs no network and runs no script."""
+"""The pages, each one file that needs no network and runs no script."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 import jinja2
 
 from sequester._version import __version__
-from sequester.release.journey import journey
-from sequester.report import wording
+from sequester.release.release import data_flow
+from sequester.report import text
 from sequester.report.content import (
     Released,
-    changes,
     coarse_example,
-    columns,
-    comparison,
-    evidence,
-    files,
-    levels,
-    plots,
-    released,
+    comparison_figures,
+    data_files,
+    describe_columns,
+    evidence_samples,
+    method_figures,
+    promised_levels,
+    released_figures,
+    summarize_changes,
 )
-from sequester.report.document import internal_document, levels_of
-from sequester.report.findings import NOTHING
-from sequester.report.generality import in_words
+from sequester.report.document import internal_document, levels_by_attribute
+from sequester.report.findings import NO_FINDINGS
 from sequester.report.map import maps
-from sequester.report.measures import grouped
+from sequester.report.measures import group_measures, level_text
 from sequester.report.plot import bars, meter
-from sequester.report.risks import judgement
+from sequester.report.risks import summarize_risks
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from sequester.data.table import EventTable
     from sequester.release.release import Release
+    from sequester.report.content import Figure
     from sequester.report.findings import Findings
+
 
 __all__ = ["external_page", "internal_document", "internal_page", "template"]
 
 
 def external_page(release: Release) -> str:
-    """Write the page a recipient reads: the promise, how it was checked, its limits, and the released data.
+    """Return the page for recipients: the promise, how it was checked, its limits, and the released data.
 
     It says nothing that the released rows and the certificate do not say: no number about what was changed
     but the rounded information loss, no value but released ones.
@@ -49,16 +53,16 @@ def external_page(release: Release) -> str:
         **_shared(release, rows),
         maps=maps(release),
         parameters=release.published_parameters,
-        figures=released(rows, release.unit),
-        generalities=levels_of(release, rows, None),
+        figures=released_figures(rows, release.unit),
+        generalities=levels_by_attribute(release, rows, None),
         example=coarse_example(release, rows),
     )
 
 
 def internal_page(
-    release: Release, *, original: EventTable | None = None, findings: Findings = NOTHING
+    release: Release, *, original: EventTable | None = None, findings: Findings = NO_FINDINGS
 ) -> str:
-    """Write the page that stays in the house: what is promised, what that withstands, and what it cost.
+    """Return the internal page: privacy, changes and utility of a release.
 
     With the `original` at hand it also shows how the data looked before. `findings` are the attacks, the
     reasons and the timings; what is not among them has no section.
@@ -67,15 +71,17 @@ def internal_page(
     return template("internal.html").render(
         **_shared(release, rows),
         parameters=release.parameters,
-        figures=released(rows, release.unit) if original is None else comparison(rows, original),
+        figures=released_figures(rows, release.unit)
+        if original is None
+        else comparison_figures(rows, original),
         maps=maps(release, original),
         compared=original is not None,
-        changes=changes(release),
-        plots=plots(release),
-        evidence=evidence(release),
-        measures=grouped(release.utility),
-        generalities=levels_of(release, rows, original),
-        judgement=judgement(findings.risks),
+        changes=summarize_changes(release),
+        plots=method_figures(release),
+        evidence=evidence_samples(release),
+        measures=group_measures(release.utility),
+        generalities=levels_by_attribute(release, rows, original),
+        risks=summarize_risks(findings.risks),
         explanation=findings.explanation,
         timings=findings.timings,
         notes=findings.notes,
@@ -88,7 +94,7 @@ def internal_page(
         n_rows=None if release.reading is None else release.reading.rows,
         n_left_out=0 if release.reading is None else release.reading.left_out,
         unseen_share=release.unseen_share,
-        journey=tuple(journey(release)),
+        journey=tuple(data_flow(release)),
     )
 
 
@@ -98,7 +104,7 @@ def _shared(release: Release, rows: Released) -> dict[str, object]:
         "promise": release.model.in_words(),
         "model": type(release.model).__name__,
         "holds": release.verdict.holds,
-        "levels": levels(release),
+        "levels": promised_levels(release),
         "needs_original": release.model.needs_original,
         "limits": release.limits,
         "singled_out": release.singled_out,
@@ -108,9 +114,9 @@ def _shared(release: Release, rows: Released) -> dict[str, object]:
         "unit": release.unit,
         "n_persons": rows.n_persons,
         "n_events": rows.n_rows,
-        "files": files(release),
+        "files": data_files(release),
         "n_tables": len(release.tables),
-        "columns": columns(release, rows),
+        "columns": describe_columns(release, rows),
     }
 
 
@@ -125,14 +131,14 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
     )
     environment.filters.update(
-        shown=wording.shown,
-        number=wording.number,
-        share=wording.share,
-        setting=wording.setting,
-        percent=wording.percent,
-        seconds=wording.seconds,
-        capital=wording.capital,
-        example=in_words,
+        shown=text.shown,
+        number=text.number,
+        share=text.share,
+        setting=text.parameter_text,
+        percent=text.percent,
+        seconds=text.seconds,
+        capital=text.capitalize_first,
+        example=level_text,
         bars=bars,
         meter=meter,
     )
@@ -141,5 +147,109 @@ def _environment() -> jinja2.Environment:
 
 
 def template(name: str) -> jinja2.Template:
-    """Load a page's template, which escapes whatever it is given."""
+    """Return the template of a page; it escapes whatever it is given."""
     return _environment().get_template(name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A part of a page; what is empty is left out."""
+
+    title: str
+    """Its heading."""
+    text: tuple[str, ...] = ()
+    """Paragraphs."""
+    remarks: tuple[str, ...] = ()
+    """A list."""
+    figures: tuple[Figure, ...] = ()
+    """Plots with their numbers."""
+    header: tuple[str, ...] = ()
+    """Column names of the table."""
+    rows: tuple[tuple[str, ...], ...] = ()
+    """The table; labels are data and are escaped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number:
+    """A number that is set large at the top."""
+
+    name: str
+    """What is counted."""
+    value: str
+    """The number."""
+    about: str = ""
+    """A word below it."""
+
+
+def section_page(
+    *,
+    kind: str,
+    title: str,
+    lead: str,
+    notice: tuple[str, str],
+    numbers: tuple[Number, ...],
+    sections: tuple[Section, ...],
+) -> str:
+    """Return a page: what it is, a heading and a sentence, a notice (title, text), numbers, sections."""
+    return template("sections.html").render(
+        kind=kind, title=title, lead=lead, notice=notice, numbers=numbers, sections=sections
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateRow:
+    """A candidate in the table; numbers are written as they are shown."""
+
+    label: str
+    """The method and its parameters."""
+    page: str
+    """Its own page, relative to this one."""
+    stands: tuple[str, ...]
+    """How it stands out."""
+    risk: str
+    """What the adversary achieves."""
+    interval: str
+    """Where that lies."""
+    score: str
+    """The measure of the drawing."""
+    lost: str
+    """Share of events that are lost."""
+    invented: str
+    """How many released items their persons never had; nothing where there is none."""
+    achieved: str
+    """The level that the data reaches."""
+    seconds: str
+    """How long it took."""
+    memory: str
+    """Megabytes that it took."""
+
+
+def comparison_page(
+    *,
+    title: str,
+    lead: str,
+    several: str,
+    numbers: tuple[Number, ...],
+    drawing: Markup | None,
+    candidates: tuple[CandidateRow, ...],
+    measure: str,
+    goal: str,
+    sections: tuple[Section, ...],
+) -> str:
+    """Return the page of a comparison; `several` is a warning where more than one release was written."""
+    return template("comparison.html").render(
+        kind="Comparison",
+        title=title,
+        lead=lead,
+        notice=(
+            "Internal: do not share this page",
+            "It compares with the original, and is as sensitive as the input.",
+        ),
+        several=several,
+        numbers=numbers,
+        drawing=drawing,
+        candidates=candidates,
+        measure=measure,
+        goal=goal,
+        sections=sections,
+    )

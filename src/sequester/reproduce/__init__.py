@@ -1,9 +1,10 @@
-"""The papers' experiments: grids, figures in one style, and what the papers say beside what we measure.
+"""Experiments of papers: a grid, figures and claims per paper as data, and one runner for all.
 
-A paper is one file here, ``author_year.py``, with a function ``plan(data, *, quick)`` that gives a `Plan`:
-cells with the tables their rows go to, drawings of these tables, and a function from the finished tables to
-claims. `data` is the folder of public data sets, or None where generators stand in for them. A line in
-`PAPERS` makes it known to ``sequester reproduce``.
+A paper is one module here, ``author_year.py``, with a function ``plan(data, *, quick)`` that returns a plan:
+cells with the tables their rows go to, drawings of these tables, and statements to check on them. `data` is
+the folder of public data sets, or None where generators stand in for them. What follows the comment ``Figures
+and claims`` only draws and judges: editing it does not make finished cells run again. A line in `PAPERS`
+registers the paper with ``sequester reproduce``.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ class Paper:
     name: str
     """As in ``sequester reproduce PAPER``."""
     title: str
-    """What it is called."""
+    """Its title."""
     reference: str
-    """Who wrote it, where and when."""
+    """Authors, venue and year."""
 
     def plan(self, data: Path | None, *, quick: bool) -> Plan:
-        """Say what is to be run: on public data where it is given, on a part of the grid where `quick`."""
-        # The experiments load polars and the methods, which a list of papers does not need.
+        """Return what to run: on public data where it is given, on a part of the grid where `quick`."""
+        # A list of papers does not need polars and the methods, which the experiments load.
         module = importlib.import_module(f"sequester.reproduce.{self.name.replace('-', '_')}")
         plan: Plan = module.plan(data, quick=quick)
         return plan
@@ -72,11 +73,11 @@ PAPERS = {
         ),
     )
 }
-"""Name to paper."""
+"""Papers by name."""
 
 
 def find_paper(name: str) -> Paper:
-    """Give the paper of that name.
+    """Return the paper of that name.
 
     Examples
     --------

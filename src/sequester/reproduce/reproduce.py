@@ -1,4 +1,4 @@
-"""Run the experiments of a paper, and write what came of them."""
+"""The runner: run the cells of a paper's grid, and write tables, figures and pages."""
 
 from __future__ import annotations
 
@@ -9,36 +9,45 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from sequester._version import __version__
 from sequester.engine import part, silent
-from sequester.errors import InputError
+from sequester.errors import InputError, ParameterError
 from sequester.reproduce import find_paper
-from sequester.reproduce.drawings import png_of, points_of, svg_of
-from sequester.reproduce.grid import Grid
-from sequester.reproduce.pages import agreement_table, html_page, markdown_page
-from sequester.workflow.output_file import put
+from sequester.reproduce.report import (
+    agreement_table,
+    draw_svg,
+    html_page,
+    markdown_page,
+    render_png,
+    select_points,
+)
+from sequester.workflow.output_file import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sequester.engine import Progress
     from sequester.reproduce import Paper
-    from sequester.reproduce.plan import Claim, Drawing
+    from sequester.reproduce.plan import Cell, Claim, Drawing, Rows
 
 ABOUT = "reproduction.json"
-"""The file that says what a folder reproduces, and what came of it."""
+"""The file that names the paper of a folder, and has its results."""
 PAGE, TEXT, CLAIMS = "report.html", "report.md", "agreement.csv"
 CELLS, FIGURES = "cells", "figures"
+FIGURES_AND_CLAIMS = "\n# Figures and claims\n"
+"""Below this line a paper's module does not measure anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reproduction:
-    """What came of the experiments of a paper."""
+    """Results of the experiments of a paper."""
 
     paper: Paper
-    """Whose experiments they are."""
+    """The paper."""
     out: Path
-    """Where everything is."""
+    """The folder with the results."""
     quick: bool
     """Only a part of the grid was run."""
     sources: Sequence[str]
@@ -46,7 +55,7 @@ class Reproduction:
     notes: Sequence[str]
     """What a reader must know."""
     claims: Sequence[Claim]
-    """What the paper says, beside what was measured."""
+    """Statements of the paper, beside what was measured."""
     drawn: Sequence[Drawing]
     """The figures."""
     tables: Sequence[str]
@@ -58,12 +67,12 @@ class Reproduction:
 
     @property
     def n_agreed(self) -> int:
-        """Claims that agree."""
+        """The number of claims that agree."""
         return sum(claim.agrees for claim in self.claims)
 
     @property
     def summary(self) -> str:
-        """One sentence on how it ended."""
+        """One sentence on the result."""
         part_of = "a part of the grid" if self.quick else "the whole grid"
         return (
             f"{self.n_agreed} of {len(self.claims)} statements agree with what we measure, on {part_of} "
@@ -71,7 +80,7 @@ class Reproduction:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Give the document that ``reproduce --json`` prints."""
+        """Return the document that ``reproduce --json`` prints."""
         return {
             "paper": self.paper.name,
             "out": str(self.out),
@@ -96,47 +105,57 @@ def reproduce(
     quick: bool = False,
     progress: Progress = silent,
 ) -> Reproduction:
-    """Run the experiments of a paper, those that an earlier run has not finished, and write the results.
+    """Run the experiments of a paper that an earlier run has not finished, and write the results.
 
     Parameters
     ----------
     name
         The paper, such as ``wang-2010``.
     out
-        The folder of the results; one of another paper, or of something else, is refused.
+        The folder of the results: new, empty, or of an earlier run of this paper.
     data
-        The folder of public data sets; without it, generators stand in for them.
+        The folder of public data sets; without it, synthetic data is generated.
     quick
         Run only a part of the grid, in less than three minutes.
     progress
-        Called with the share of the work that is done.
+        Called with the share of the work that is done, and what is done next.
+
+    Returns
+    -------
+    Reproduction
+        The claims, and what was written.
+
+    Raises
+    ------
+    InputError
+        If there is no such paper, `data` is not a folder, or `out` has something else.
     """
     paper = find_paper(name)
     folder = Path(out)
     if data is not None and not Path(data).is_dir():
-        msg = f"--data {data} is no folder"
+        msg = f"--data must be a folder, got {data}"
         raise InputError(msg)
-    _refuse_others(folder, paper)
+    _check_folder(folder, paper)
     progress(0.0, "reading the data")
     plan = paper.plan(None if data is None else Path(data), quick=quick)
     about = {"paper": paper.name, "format": 1}
-    put(json.dumps(about).encode(), folder / ABOUT)
+    write_file(json.dumps(about).encode(), folder / ABOUT)
     grid = Grid(folder / CELLS, json.dumps([paper.name, plan.fingerprint, experiments_digest(paper)]))
     tables = grid.run(plan.cells, part(progress, 0.0, 0.9))
     claims = plan.claims(tables)
     for table, frame in tables.items():
-        put(frame.write_csv(line_terminator="\n").encode(), folder / f"{table}.csv")
+        write_file(frame.write_csv(line_terminator="\n").encode(), folder / f"{table}.csv")
     drawn = []
     for place, drawing in enumerate(plan.drawings):
         progress(0.9 + 0.1 * place / len(plan.drawings), f"drawing {drawing.name}")
-        points = points_of(drawing, tables)
+        points = select_points(drawing, tables)
         if points.is_empty():
             continue
-        svg = svg_of(drawing, points)
-        put(svg.encode(), folder / FIGURES / f"{drawing.name}.svg")
-        put(png_of(svg), folder / FIGURES / f"{drawing.name}.png")
+        svg = draw_svg(drawing, points)
+        write_file(svg.encode(), folder / FIGURES / f"{drawing.name}.svg")
+        write_file(render_png(svg), folder / FIGURES / f"{drawing.name}.png")
         drawn.append((drawing, svg))
-    found = Reproduction(
+    result = Reproduction(
         paper=paper,
         out=folder,
         quick=quick,
@@ -148,32 +167,91 @@ def reproduce(
         n_cells=len(plan.cells),
         n_kept=grid.n_kept,
     )
-    put(agreement_table(claims).write_csv(line_terminator="\n").encode(), folder / CLAIMS)
-    put(markdown_page(found).encode(), folder / TEXT)
-    put(html_page(found, drawn).encode(), folder / PAGE)
-    document = {**about, **found.to_json()}
-    put((json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode(), folder / ABOUT)
+    write_file(agreement_table(claims).write_csv(line_terminator="\n").encode(), folder / CLAIMS)
+    write_file(markdown_page(result).encode(), folder / TEXT)
+    write_file(html_page(result, drawn).encode(), folder / PAGE)
+    document = {**about, **result.to_json()}
+    write_file((json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode(), folder / ABOUT)
     progress(1.0, "written")
-    return found
+    return result
+
+
+@dataclass(slots=True)
+class Grid:
+    """A folder with one file per finished cell, so that a run that was stopped can resume."""
+
+    folder: Path
+    """Where the cells are stored."""
+    about: str
+    """What all cells depend on beside their parameters: the paper, its data and its experiments."""
+    n_kept: int = 0
+    """Cells that an earlier run had finished."""
+    n_run: int = 0
+    """Cells that were run."""
+
+    def run(self, cells: Sequence[Cell], progress: Progress) -> dict[str, pl.DataFrame]:
+        """Run the cells that are not stored, and return all tables: parameters beside measurements."""
+        tables: dict[str, list[dict[str, object]]] = {}
+        total = sum(cell.weight for cell in cells) or 1.0
+        done = 0.0
+        seen: set[Path] = set()
+        for cell in cells:
+            path = self._path(cell)
+            if path in seen:
+                msg = f"two cells of {cell.table} have the same parameters: {dict(cell.parameters)}"
+                raise ParameterError(msg)
+            seen.add(path)
+            label = ", ".join(f"{name} = {value}" for name, value in cell.parameters.items())
+            progress(done / total, f"{cell.table}: {label}")
+            rows = _read_rows(path)
+            if rows is None:
+                rows = [dict(row) for row in cell.run()]
+                write_file(json.dumps(rows, allow_nan=False).encode(), path)
+                self.n_run += 1
+            else:
+                self.n_kept += 1
+            done += cell.weight
+            tables.setdefault(cell.table, []).extend({**cell.parameters, **row} for row in rows)
+        return {name: pl.DataFrame(rows, infer_schema_length=None) for name, rows in tables.items()}
+
+    def _path(self, cell: Cell) -> Path:
+        key = {
+            "version": __version__,
+            "about": self.about,
+            "table": cell.table,
+            "parameters": dict(cell.parameters),
+        }
+        digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
+        return self.folder / f"{cell.table}-{digest[:24]}.json"
+
+
+def _read_rows(path: Path) -> Rows | None:
+    try:
+        rows: Rows = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        msg = f"cannot read the finished cell {path}; delete it to run it again"
+        raise InputError(msg) from None
+    return rows
 
 
 def experiments_digest(paper: Paper) -> str:
-    """Tell one version of a paper's experiments from another, so that results of older ones are not taken.
+    """Return a digest of the code that measures, so that cells of older code are not reused.
 
     Examples
     --------
     >>> len(experiments_digest(find_paper("wang-2010")))
     64
     """
-    name = paper.name.replace("-", "_")
+    path = Path(__file__).with_name(f"{paper.name.replace('-', '_')}.py")
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
     # How results are drawn and judged does not change them.
-    sources = [f"{name}.py", f"{name}_data.py"]
-    texts = [path.read_bytes() for each in sources if (path := Path(__file__).with_name(each)).exists()]
-    return hashlib.sha256(b"".join(texts)).hexdigest()
+    return hashlib.sha256(text.partition(FIGURES_AND_CLAIMS)[0].encode()).hexdigest()
 
 
-def _refuse_others(folder: Path, paper: Paper) -> None:
-    """Refuse a folder that is not one of this paper's."""
+def _check_folder(folder: Path, paper: Paper) -> None:
+    """Raise where a folder has anything but results of this paper."""
     if not os.path.lexists(folder) or (folder.is_dir() and not any(folder.iterdir())):
         return
     try:
@@ -182,5 +260,5 @@ def _refuse_others(folder: Path, paper: Paper) -> None:
     except (OSError, ValueError, AttributeError):
         known = False
     if not known:
-        msg = f"{folder} is there, and has no results of {paper.name}; name another folder with --out"
+        msg = f"{folder} exists, and has no results of {paper.name}; choose another folder with --out"
         raise InputError(msg)

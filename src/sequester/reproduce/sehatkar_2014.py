@@ -1,7 +1,7 @@
-"""Sehatkar (2014), chapter 6: HALT beside GloGen and CBLDA beside its baseline, on claims and made visits.
+"""Sehatkar (2014), chapter 6: HALT and GloGen, CBLDA and its baseline, on claims and synthetic visits.
 
-Real data are the public inpatient claims of Medicare, one sample of them after the other; without them, made
-hospital visits. ``Data_X_Y_Z`` comes from a generator, to the figures of Table 6.5.
+Real data are the public inpatient claims of Medicare, sample by sample; without them, synthetic hospital
+visits. ``Data_X_Y_Z`` comes from a generator, to the figures of Table 6.5.
 """
 
 from __future__ import annotations
@@ -25,11 +25,10 @@ from sequester.methods.halt.glogen import GloGen
 from sequester.methods.halt.halt import HALT
 from sequester.release.randomness import Randomness
 from sequester.reproduce.plan import Cell, Plan
-from sequester.reproduce.sehatkar_2014_claims import claims
-from sequester.reproduce.sehatkar_2014_drawings import CMS, DRAWINGS, SYN_1000, SYN_10000
+from sequester.reproduce.sehatkar_2014_claims import CMS, DRAWINGS, SYN_1000, SYN_10000, claims
 from sequester.utility import InformationLoss, QueryError
-from sequester.utility.query_workload import draw_queries
-from sequester.workflow.digest import table_digest
+from sequester.utility.queries import draw_queries
+from sequester.workflow.job import table_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -42,26 +41,26 @@ if TYPE_CHECKING:
     Points = tuple[tuple[int, ...], tuple[float, ...], tuple[int, ...]]
 
 SEED = "experiments of Sehatkar"
-"""What everything random comes from."""
+"""Seed of everything random."""
 K, C, P = 5, 0.7, 3
-"""What is asked for where it does not vary."""
+"""Thresholds where they do not vary."""
 N_SETS = 10
-"""Sets of each shape that are made."""
+"""Synthetic sets of each shape."""
 N_QUERIES = 1_000
-"""Counts that are estimated from every release."""
+"""Counting queries on every release."""
 WHOLE_GRID: Points = ((5, 10, 20, 30, 40, 50), tuple(tenths / 10 for tenths in range(1, 10)), (2, 3, 4, 5))
 """Values of K, C and P."""
 SOME_POINTS: Points = ((5, 20, 50), (0.1, 0.5, 0.7, 0.9), (2, 3, 4))
 FEW_POINTS: Points = ((5, 50), (0.1, 0.7), (2, 3))
 QUICK_SHAPES: tuple[Shape, ...] = ((1_000, 3, 2), (1_000, 3, 4), (1_000, 5, 4), (10_000, 3, 2))
-"""What is made for a part of the grid."""
+"""Shapes of a quick run."""
 VISITS = {
     "AdmYr": Hierarchy.flat(),
     "LOS": Hierarchy.intervals([7, 28], origin=0),
     "DSFC": Hierarchy.intervals([7, 28, 84], origin=0),
     "ZIP": Hierarchy.mask([3, 1]),
 }
-"""Quasi-identifiers of made visits."""
+"""Quasi-identifiers of synthetic visits."""
 NOTES = (
     (
         "Information loss is the mean over all cells of the share of leaves that a released value stands "
@@ -91,7 +90,7 @@ NOTES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One set of histories: a sample of claims, or one of the sets of a shape."""
+    """One set of histories: a sample of claims, or a synthetic set of some shape."""
 
     group: str
     """The figures it belongs to."""
@@ -100,7 +99,7 @@ class Source:
     number: int
     """Which of them."""
     load: Callable[[], EventTable]
-    """Reads or makes it."""
+    """Reads or generates it."""
 
 
 def claims_table(path: Path) -> EventTable:
@@ -120,14 +119,14 @@ def claims_table(path: Path) -> EventTable:
 
 
 def hospital_table(persons: int, number: int) -> EventTable:
-    """Make visits as short as histories of claims are, with as many persons at risk."""
+    """Return synthetic visits, as short as histories of claims, with as many persons at risk."""
     seed = f"{SEED}, {number}"
     frame = hospital.make(persons=persons, mean_events=1.75, protected_share=0.178, seed=seed)
     return EventTable(frame, _visits_schema(frame.columns))
 
 
 def made_table(shape: Shape, number: int) -> EventTable:
-    """Make one of the sets ``Data_X_Y_Z``, as Table 6.5 has them."""
+    """Return one of the synthetic sets ``Data_X_Y_Z`` of Table 6.5."""
     persons, _, n_quasi = shape
     percent, most, events = quest.TABLE_6_5[shape]
     frame = quest.longitudinal(
@@ -155,14 +154,15 @@ def sources_of(data: Path | None, *, quick: bool) -> list[Source]:
     else:
         first = [partial(claims_table, path) for path in _samples(data / "desynpuf")[: 1 if quick else None]]
     found = [
-        Source(group=CMS, data=CMS, number=number, load=_kept(load)) for number, load in enumerate(first, 1)
+        Source(group=CMS, data=CMS, number=number, load=partial(_loaded, load))
+        for number, load in enumerate(first, 1)
     ]
     found += [
         Source(
             group=SYN_1000 if shape[0] == 1_000 else SYN_10000,
             data="Data_{}_{}_{}".format(*shape),
             number=number,
-            load=_kept(partial(made_table, shape, number)),
+            load=partial(_loaded, partial(made_table, shape, number)),
         )
         for shape in (QUICK_SHAPES if quick else quest.TABLE_6_5)
         for number in range(1, n_sets + 1)
@@ -172,16 +172,12 @@ def sources_of(data: Path | None, *, quick: bool) -> list[Source]:
 
 @lru_cache(maxsize=2)
 def _loaded(load: Callable[[], EventTable]) -> EventTable:
-    """Keep the sets that were loaded last: all of them would fill the memory."""
+    """Load a set; only the last two stay in memory."""
     return load()
 
 
-def _kept(load: Callable[[], EventTable]) -> Callable[[], EventTable]:
-    return partial(_loaded, load)
-
-
 def _samples(folder: Path) -> list[Path]:
-    """Name the files of claims by the numbers of their samples."""
+    """List the files of claims, by the numbers of their samples."""
     files = {path.name.split(".")[0]: path for path in folder.glob("*Inpatient_Claims_Sample_*.csv*")}
     if not files:
         msg = f"{folder} has no files ...Inpatient_Claims_Sample_1.csv or .csv.gz"
@@ -205,7 +201,7 @@ def plan(data: Path | None, *, quick: bool) -> Plan:
     """Plan the grid: K, C and P, one at a time, for every set and method."""
     sources = sources_of(data, quick=quick)
     return Plan(
-        sources=list(_told(sources, made=data is None)),
+        sources=list(_describe(sources, made=data is None)),
         # The sets of a shape come from one generator: the first of them tells whether it has changed.
         fingerprint=" ".join(
             table_digest(source.load())
@@ -243,21 +239,21 @@ def _cells(source: Source, *, quick: bool) -> Iterator[Cell]:
         )
 
 
-def _told(sources: list[Source], *, made: bool) -> Iterator[str]:
+def _describe(sources: list[Source], *, made: bool) -> Iterator[str]:
     shown = {source.data: source for source in reversed(sources)}
     for name in dict.fromkeys(source.data for source in sources):
         table = shown[name].load()
         n_sets = sum(source.data == name for source in sources)
-        kind = "made visits to a hospital in place of claims" if made else "inpatient claims of Medicare"
+        kind = "synthetic hospital visits in place of claims" if made else "inpatient claims of Medicare"
+        kind = kind if name == CMS else "generated to Table 6.5"
         yield (
-            f"{name}: {kind if name == CMS else 'made to Table 6.5'}, {n_sets} set{'s'[: n_sets > 1]}; the "
-            f"first has {table.n_persons:,} persons, {table.n_events:,} events and "
-            f"{len(table.schema.quasi)} quasi-identifiers."
+            f"{name}: {kind}, {n_sets} set{'s'[: n_sets > 1]}; the first has {table.n_persons:,} persons, "
+            f"{table.n_events:,} events and {len(table.schema.quasi)} quasi-identifiers."
         )
 
 
 def measure(source: Source, method: Method) -> Rows:
-    """Make a release, and measure what it lost and how far counts are off; nothing where it is refused."""
+    """Return information loss and query error of a release; no row where the method refuses."""
     table = source.load()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SequesterWarning)

@@ -1,4 +1,4 @@
-"""Sehatkar (2014), chapter 6: what the thesis says of its figures, beside ours."""
+"""Sehatkar (2014), chapter 6: the figures of the thesis by their numbers, and what it says of them."""
 
 from __future__ import annotations
 
@@ -8,21 +8,85 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from sequester.reproduce.plan import Claim
-from sequester.reproduce.sehatkar_2014_drawings import CMS, ERROR, LOSS, SYN_1000, SYN_10000
+from sequester.reproduce.plan import Claim, Drawing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sequester.reproduce.plan import Tables, Value
+
     Curves = dict[str, dict[float, float]]
 
+CMS, SYN_1000, SYN_10000 = "CMS", "Syn-1000", "Syn-10000"
+"""What the figures are grouped by: claims, and made sets of 1,000 and 10,000 persons."""
+LOSS, ERROR = "information_loss", "relative_error"
+_NAMES = {LOSS: "information loss", ERROR: "average relative error"}
+FIXED: dict[str, float] = {"K": 5, "C": 0.7, "P": 3}
+"""Thresholds where they do not vary."""
+_AXES = {"K": "K, persons", "C": "C, share at risk", "P": "P, items that are known"}
+_CLASSES, _LEVELS = "classes", "levels"
+_TITLES = {_CLASSES: "CBLDA and its baseline", _LEVELS: "HALT and GloGen"}
+
+FIGURES = (
+    ("6.1a", _CLASSES, LOSS, "K", CMS),
+    ("6.1b", _CLASSES, LOSS, "C", CMS),
+    ("6.2", _CLASSES, LOSS, "K", SYN_1000),
+    ("6.3", _CLASSES, LOSS, "K", SYN_10000),
+    ("6.4", _CLASSES, LOSS, "C", SYN_1000),
+    ("6.5", _CLASSES, LOSS, "C", SYN_10000),
+    ("6.6a", _CLASSES, ERROR, "K", CMS),
+    ("6.6b", _CLASSES, ERROR, "C", CMS),
+    ("6.7", _CLASSES, ERROR, "K", SYN_1000),
+    ("6.8", _CLASSES, ERROR, "K", SYN_10000),
+    ("6.9", _CLASSES, ERROR, "C", SYN_1000),
+    ("6.10", _CLASSES, ERROR, "C", SYN_10000),
+    ("6.11a", _LEVELS, LOSS, "K", CMS),
+    ("6.11b", _LEVELS, LOSS, "C", CMS),
+    ("6.12", _LEVELS, LOSS, "K", SYN_1000),
+    ("6.13", _LEVELS, LOSS, "K", SYN_10000),
+    ("6.14", _LEVELS, LOSS, "C", SYN_1000),
+    ("6.15", _LEVELS, LOSS, "C", SYN_10000),
+    ("6.16", _LEVELS, LOSS, "P", CMS),
+    ("6.17", _LEVELS, LOSS, "P", SYN_1000),
+    ("6.18", _LEVELS, LOSS, "P", SYN_10000),
+    ("6.19a", _LEVELS, ERROR, "K", CMS),
+    ("6.19b", _LEVELS, ERROR, "C", CMS),
+    ("6.20", _LEVELS, ERROR, "K", SYN_1000),
+    ("6.21", _LEVELS, ERROR, "K", SYN_10000),
+    ("6.22", _LEVELS, ERROR, "C", SYN_1000),
+    ("6.23", _LEVELS, ERROR, "C", SYN_10000),
+    ("6.24", _LEVELS, ERROR, "P", CMS),
+    ("6.25", _LEVELS, ERROR, "P", SYN_1000),
+    ("6.26", _LEVELS, ERROR, "P", SYN_10000),
+)
+"""Number, table, what is measured, what varies, and where."""
+
+
+def _drawing(number: str, table: str, measured: str, varies: str, group: str) -> Drawing:
+    fixed = [name for name in ("K", "C", "P") if name != varies and (name != "P" or table == _LEVELS)]
+    where: dict[str, Value] = {name: FIXED[name] for name in fixed}
+    held = ", ".join(f"{name} = {value}" for name, value in where.items())
+    return Drawing(
+        name=f"figure-{number.replace('.', '-')}",
+        title=f"Figure {number}: {_NAMES[measured]} of {_TITLES[table]} by {varies} on {group} ({held})",
+        table=table,
+        x=varies,
+        y=measured,
+        x_title=_AXES[varies],
+        y_title=_NAMES[measured],
+        series="method",
+        panel="data",
+        where={"group": group, **where},
+    )
+
+
+DRAWINGS = tuple(_drawing(*figure) for figure in FIGURES)
+
 _GROUPS = (CMS, SYN_1000, SYN_10000)
-_FIXED = {"K": 5, "C": 0.7, "P": 3}
 _MOSTLY = 0.9
-"""A shape that so many data sets have, or more, is that of the figures."""
+"""Share of the data sets that must have the shape of the figures."""
 _FLAT = 0.05
 """Curves that move by no more than this are flat."""
-_NAMES = {LOSS: "information loss", ERROR: "average relative error"}
 
 _UNKNOWN = (
     "loss depends on the hierarchies and on how values are spread, and the thesis prints neither its "
@@ -44,8 +108,8 @@ _BASELINE = (
 _COARSE = "lower than printed; the thesis does not say how it drew its queries, and some of ours are coarse"
 
 
-def claims(tables: Mapping[str, pl.DataFrame]) -> list[Claim]:
-    """Hold the tables against the statements of the thesis."""
+def claims(tables: Tables) -> list[Claim]:
+    """Compare the tables with the statements of the thesis."""
     classes, levels = tables["classes"], tables["levels"]
     return [
         _moves(classes, "CBLDA", LOSS, "K", 1, "6.1 to 6.3"),
@@ -91,7 +155,7 @@ def claims(tables: Mapping[str, pl.DataFrame]) -> list[Claim]:
 
 
 def curves(table: pl.DataFrame, method: str, measured: str, varies: str, group: str | None = None) -> Curves:
-    """Give, for every data set, the means over its sets by what varies; the rest is as it usually is.
+    """Return, for every data set, the means over its sets by what varies; the rest has its default.
 
     Examples
     --------
@@ -102,7 +166,7 @@ def curves(table: pl.DataFrame, method: str, measured: str, varies: str, group: 
     rows = table.filter(pl.col("method") == method)
     if group is not None:
         rows = rows.filter(pl.col("group") == group)
-    for name, value in _FIXED.items():
+    for name, value in FIXED.items():
         if name != varies and name in rows.columns:
             rows = rows.filter(pl.col(name) == value)
     means = rows.group_by("data", varies, maintain_order=True).agg(pl.col(measured).mean()).sort(varies)
@@ -134,8 +198,8 @@ def _steps(back: int) -> str:
 
 def _drops(table: pl.DataFrame) -> Claim:
     of = curves(table, "CBLDA", LOSS, "C").values()
-    falls = [ys[min(ys)] - ys[_FIXED["C"]] for ys in of]
-    later = [ys[_FIXED["C"]] - ys[max(ys)] for ys in of]
+    falls = [ys[min(ys)] - ys[FIXED["C"]] for ys in of]
+    later = [ys[FIXED["C"]] - ys[max(ys)] for ys in of]
     agrees = all(first > max(then, 0) for first, then in zip(falls, later, strict=True))
     return Claim(
         says="Loss is high while C is below the share of persons at risk, and drops when C passes it "
@@ -157,12 +221,9 @@ def _lower(
 ) -> Claim:
     found = {}
     for group in printed:
-        pair = [curves(table, method, measured, "K", group) for method in methods]
+        ours, others = (curves(table, method, measured, "K", group) for method in methods)
         ratios = [
-            1 - pair[0][data][k] / pair[1][data][k]
-            for data in pair[0]
-            for k in pair[0][data]
-            if pair[1][data][k]
+            1 - y / others[data][k] for data, ys in ours.items() for k, y in ys.items() if others[data][k]
         ]
         if ratios:
             found[group] = fmean(ratios)
@@ -225,16 +286,15 @@ def _larger(table: pl.DataFrame) -> Claim:
 
 def _grows_with(table: pl.DataFrame, part: int, what: str) -> Claim:
     at_k = {data: ys[5] for data, ys in curves(table, "CBLDA", LOSS, "K").items() if data != CMS}
-    grows, shown = [], []
+    shown = []
     for data, loss in at_k.items():
         own = data.split("_")
         for other, more in at_k.items():
             its = other.split("_")
-            if own[:part] + own[part + 1 :] == its[:part] + its[part + 1 :] and int(own[part]) < int(
-                its[part]
-            ):
-                grows.append(more > loss)
+            alike = own[:part] + own[part + 1 :] == its[:part] + its[part + 1 :]
+            if alike and int(own[part]) < int(its[part]):
                 shown.append(more - loss)
+    grows = [more > 0 for more in shown]
     agrees = all(grows) and bool(grows)
     return Claim(
         says=f"Loss of CBLDA rises with {what} (Figures 6.2, 6.3).",
@@ -274,7 +334,7 @@ def _comparable(classes: pl.DataFrame, levels: pl.DataFrame) -> Claim:
         {
             group: fmean(ys[5] for ys in found.values())
             for group in _GROUPS
-            if (found := _at(table, name, group))
+            if (found := curves(table, name, LOSS, "K", group))
         }
         for table, name in ((levels, "HALT"), (classes, "CBLDA"))
     )
@@ -289,7 +349,3 @@ def _comparable(classes: pl.DataFrame, levels: pl.DataFrame) -> Claim:
         else "levels are the same for everybody in HALT, so that rare values cost all others; and a "
         "suppressed cell counts as something known, which the thesis leaves open",
     )
-
-
-def _at(table: pl.DataFrame, method: str, group: str) -> Curves:
-    return curves(table, method, LOSS, "K", group)

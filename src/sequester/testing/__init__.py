@@ -1,4 +1,4 @@
-"""Laws that every method obeys, for anyone to run on a method of their own."""
+"""Laws for every method, to check a method of your own, and small tables to check it on."""
 
 from sequester.testing.checks import LAWS, BrokenLawError, check
 from sequester.testing.tables import EDGES, history_table, record_table, symbol_table

@@ -1,4 +1,4 @@
-"""Laws that every method obeys: each takes a method and a table, and raises where the law is broken."""
+"""Laws for every method: each takes a method and a table, and raises where the method breaks it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sequester.engine import LocalEngine
 from sequester.errors import SequesterWarning, UnattainableError
 from sequester.privacy.model import RecordModel
-from sequester.verify.pseudonyms import in_order_of
+from sequester.verify.original import align_to_original
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,15 +26,15 @@ SEED = "a sentence that nobody guesses"
 
 
 class BrokenLawError(AssertionError):
-    """A method does what no method may do."""
+    """A method breaks a law for methods."""
 
 
 def keeps_its_promise(
     method: Method, table: EventTable, *, judge: Callable[[Release, EventTable], bool] | None = None
 ) -> None:
-    """The released table satisfies the model, and `judge` agrees where one is given.
+    """Raise unless the released table satisfies its model, and `judge` agrees where one is given.
 
-    A judge counts by itself, from ``release.frame``: the model and the method may err together.
+    A judge counts by itself, from ``release.frame``: model and method may have the same error.
     """
     release = _run(method, table)
     if isinstance(release, UnattainableError):
@@ -42,45 +42,47 @@ def keeps_its_promise(
     if isinstance(release.model, RecordModel):
         verdict = release.model.check_tables(release.tables)
     elif release.model.needs_original:
-        # A promise that compares may do so person by person.
-        verdict = release.model.check(in_order_of(release.pseudonyms, release.table, table), original=table)
+        # A model that compares with the original may do so person by person.
+        verdict = release.model.check(
+            align_to_original(release.pseudonyms, release.table, table), original=table
+        )
     else:
         verdict = release.model.check(release.table, original=table)
-    _demand(verdict.holds, f"the release of {method} breaks its model: {verdict.witnesses[:1]}")
-    _demand(release.frame.height > 0, f"{method} released nothing instead of refusing")
+    _require(verdict.holds, f"the release of {method} breaks its model: {verdict.witnesses[:1]}")
+    _require(release.frame.height > 0, f"{method} released nothing instead of refusing")
     if judge is not None:
-        _demand(judge(release, table), f"the judge counts a violation in the release of {method}")
+        _require(judge(release, table), f"the judge counts a violation in the release of {method}")
 
 
 def leaves_its_input_alone(method: Method, table: EventTable) -> None:
-    """The table is the same before and after."""
+    """Raise unless the input is the same before and after."""
     before = _table_bytes(table)
     _run(method, table)
-    _demand(_table_bytes(table) == before, f"{method} changed its input")
+    _require(_table_bytes(table) == before, f"{method} changed its input")
 
 
 def repeats_with_its_seed(method: Method, table: EventTable) -> None:
-    """The same seed gives the same release, changes and figures, byte for byte."""
+    """Raise unless the same seed gives the same release, changes and measures, byte for byte."""
     first, second = (_run_bytes(_run(method, table)) for _ in range(2))
-    _demand(first == second, f"{method} gave two answers for one seed")
+    _require(first == second, f"{method} gave two answers for one seed")
 
 
 def renames_without_a_seed(method: Method, table: EventTable) -> None:
-    """Without a seed no pseudonym comes twice, so two releases cannot be joined by them."""
+    """Raise if a pseudonym comes twice without a seed: two releases could be joined by it."""
     releases = [_run(method, table, seed=None) for _ in range(2)]
     names = [
         set[str]() if isinstance(release, UnattainableError) else set(release.pseudonyms["pseudonym"])
         for release in releases
     ]
-    _demand(not names[0] & names[1], f"{method} gave somebody the same pseudonym twice")
+    _require(not names[0] & names[1], f"{method} gave somebody the same pseudonym twice")
 
 
 def cuts_shards_anywhere(method: Method, table: EventTable) -> None:
-    """One shard and many, one thread and several, give the same bytes."""
+    """Raise unless one shard and many, one thread and several, give the same bytes."""
     whole = _run_bytes(_run(method, table, engine=LocalEngine(threads=1, shards=1)))
     for threads, shards in ((1, 3), (2, 7)):
         parts = _run_bytes(_run(method, table, engine=LocalEngine(threads=threads, shards=shards)))
-        _demand(parts == whole, f"{method} gives another release in {shards} shards than in one")
+        _require(parts == whole, f"{method} gives another release in {shards} shards than in one")
 
 
 LAWS: tuple[Callable[[Method, EventTable], None], ...] = (
@@ -90,11 +92,23 @@ LAWS: tuple[Callable[[Method, EventTable], None], ...] = (
     renames_without_a_seed,
     cuts_shards_anywhere,
 )
-"""All of them, first what the others rest on. A method may refuse a table, if it always does."""
+"""All laws, the most basic first. A method may refuse a table, if it always does."""
 
 
 def check(method: Method, table: EventTable) -> None:
-    """Run every law.
+    """Raise where a method breaks a law on a table.
+
+    Parameters
+    ----------
+    method
+        A method of your own, with its parameters.
+    table
+        Any table that it takes; see `sequester.testing.tables` for small ones.
+
+    Raises
+    ------
+    BrokenLawError
+        At the first law that is broken.
 
     Examples
     --------
@@ -106,7 +120,7 @@ def check(method: Method, table: EventTable) -> None:
         law(method, table)
 
 
-def _demand(holds: bool, message: str) -> None:
+def _require(holds: bool, message: str) -> None:
     if not holds:
         raise BrokenLawError(message)
 
@@ -114,7 +128,7 @@ def _demand(holds: bool, message: str) -> None:
 def _run(
     method: Method, table: EventTable, *, seed: str | None = SEED, engine: Engine | None = None
 ) -> Release | UnattainableError:
-    """Apply the method; a refusal is an answer, too."""
+    """Return the release, or the refusal."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SequesterWarning)
         try:
@@ -124,7 +138,7 @@ def _run(
 
 
 def _run_bytes(release: Release | UnattainableError) -> bytes:
-    """Write down everything that a run answers."""
+    """Return everything that a run returns, as bytes."""
     if isinstance(release, UnattainableError):
         return repr((str(release), release.achieved)).encode()
     frames = [*release.tables.values(), *release.hierarchies.values(), release.changes, release.pseudonyms]
@@ -142,7 +156,7 @@ def _run_bytes(release: Release | UnattainableError) -> bytes:
 
 
 def _table_bytes(table: EventTable) -> bytes:
-    """Write down all that a method could change."""
+    """Return all that a method could change, as bytes."""
     sequences = table.sequences
     arrays: list[npt.NDArray[np.int32] | npt.NDArray[np.int64]] = [
         table.rows,
@@ -156,5 +170,5 @@ def _table_bytes(table: EventTable) -> bytes:
 
 
 def _frame_bytes(frame: pl.DataFrame) -> bytes:
-    # As text: memory may also differ in what lies below a null, or in how a column is cut into chunks.
+    # As text: in memory, values below a null and the chunks of a column may differ.
     return repr(frame.schema).encode() + frame.write_csv().encode()

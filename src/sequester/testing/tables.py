@@ -1,4 +1,4 @@
-"""Small tables with a known shape."""
+"""Small tables of known shape, to test methods on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EDGES: Mapping[str, Sequence[str]] = {
     "an item repeated": ["abab", "abab", "aabb", "baba", "ab", "ab"],
     "one very long": ["ab" * 100, "ab", "abb", "ab", "abb"],
 }
-"""Rows of one character per event at which methods go wrong first, by name."""
+"""Edge cases by name: a string per person, a character per event."""
 
 
 def symbol_table(
@@ -34,7 +34,7 @@ def symbol_table(
     column: str = "symbol",
     hierarchy: Hierarchy | HierarchyBuilder | None = None,
 ) -> EventTable:
-    """Make a table of one symbol per event; a row is a person's labels, a string is a label per character.
+    """Return a table of one symbol per event; a row has a person's labels, a string a label per character.
 
     Examples
     --------
@@ -53,9 +53,9 @@ def symbol_table(
 
 
 def record_table(rows: Iterable[str]) -> EventTable:
-    """Make a table of records in snapshots; a row is a person's letters, the first in the first snapshot.
+    """Return a table of records in snapshots; a row has a person's letters, one per snapshot.
 
-    The letter is sensitive. Persons are young, grown or old in turn, which others may know.
+    The letter is sensitive. The age, 1 to 3 in turn, is a quasi-identifier.
 
     Examples
     --------
@@ -77,10 +77,10 @@ def record_table(rows: Iterable[str]) -> EventTable:
 
 
 def history_table(rows: Iterable[str]) -> EventTable:
-    """Make a table of one quasi-identifier and one sensitive value per event; a row is a person's letters.
+    """Return a table of one quasi-identifier and one sensitive value per event; a row has a person's letters.
 
-    The letters are a and b, which are early, and c and d, which are late. Every fourth person is ill in the
-    last event, beginning with the first.
+    The hierarchy generalizes a and b to early, c and d to late. The first and every fourth person after are
+    ill in their last event.
 
     Examples
     --------

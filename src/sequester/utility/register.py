@@ -1,41 +1,29 @@
-"""The measures that any method's release is held to, with when each of them applies."""
+"""The register of measures: when each applies, and all of them in one go."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from sequester.engine import silent
 from sequester.errors import ParameterError
-from sequester.utility.certainty_penalty import CertaintyPenalty
-from sequester.utility.classification_metric import ClassificationMetric
-from sequester.utility.clock import clock_of
-from sequester.utility.comparison import Comparison, Measure
-from sequester.utility.discernibility import Discernibility
-from sequester.utility.edit_distance import EditDistance
-from sequester.utility.expected_edits import ExpectedEdits, edit_work
-from sequester.utility.gap_distribution import GapDistribution
-from sequester.utility.iloss import ILoss
-from sequester.utility.invented_items import InventedItems
-from sequester.utility.itemset_supports import ItemsetSupports
-from sequester.utility.length_distribution import LengthDistribution
-from sequester.utility.loss_metric import LossMetric
-from sequester.utility.loss_per_gain import LossPerGain
-from sequester.utility.pattern_similarity import PatternSimilarity
-from sequester.utility.precision import Precision
-from sequester.utility.query_error import QueryError
-from sequester.utility.query_workload import draw_queries
-from sequester.utility.return_gaps import ReturnGaps
-from sequester.utility.side_effects import SideEffects
+from sequester.utility.distributions import LengthDistribution, ValueDivergence
+from sequester.utility.edits import EditDistance, ExpectedEdits, InventedItems, Transitions, edit_work
+from sequester.utility.equivalence_classes import ClassificationMetric, Discernibility, LossPerGain
+from sequester.utility.generalization import CertaintyPenalty, ILoss, LossMetric, Precision
+from sequester.utility.patterns import ItemsetSupports, PatternSimilarity, SideEffects
+from sequester.utility.queries import QueryError, draw_queries
+from sequester.utility.score import Measure, ReleasePair
 from sequester.utility.suppression import Suppression
-from sequester.utility.time_to_event import TimeToEvent
-from sequester.utility.transitions import Transitions
-from sequester.utility.value_divergence import ValueDivergence
+from sequester.utility.times import GapDistribution, ReturnGaps, TimeToEvent, clock_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
+    from sequester.engine import Progress
     from sequester.utility.score import Score
+
 
 MOST_EVENTS = 1_000_000
 """Where there are more events, measures that sort them look at a sample of persons."""
@@ -61,21 +49,21 @@ class _OneScore(Protocol):
     def score(self, released: EventTable | Sequences, *, original: EventTable) -> Score: ...
 
 
-def _alone(name: str, measure: _OneScore) -> Callable[[Comparison], Mapping[str, Score]]:
+def _alone(name: str, measure: _OneScore) -> Callable[[ReleasePair], Mapping[str, Score]]:
     return lambda pair: {name: measure.score(pair.released, original=pair.original)}
 
 
-def _suppression(pair: Comparison) -> Mapping[str, Score]:
+def _suppression(pair: ReleasePair) -> Mapping[str, Score]:
     scores = Suppression(n_lost_events=pair.n_lost_events).score(pair.released, original=pair.original)
     return scores if pair.has_persons else {"suppressed_events": scores["suppressed_events"]}
 
 
-def _loss_per_gain(pair: Comparison) -> Mapping[str, Score]:
+def _loss_per_gain(pair: ReleasePair) -> Mapping[str, Score]:
     measure = LossPerGain(information_loss=min(pair.information_loss or 0.0, 1.0))
     return {"loss_per_privacy_gain": measure.score(pair.released, original=pair.original)}
 
 
-def _edits(pair: Comparison) -> Mapping[str, Score]:
+def _edits(pair: ReleasePair) -> Mapping[str, Score]:
     view = pair
     while edit_work(view.released, view.original) > MOST_EDITS:
         if view.original.n_persons < 2:
@@ -86,12 +74,12 @@ def _edits(pair: Comparison) -> Mapping[str, Score]:
     return {"edit_distance": score if view is pair else view.told(score)}
 
 
-def _queries(pair: Comparison) -> Mapping[str, Score]:
+def _queries(pair: ReleasePair) -> Mapping[str, Score]:
     asked = QueryError(queries=draw_queries(pair.original, N_QUERIES))
     return asked.scores(pair.released, original=pair.original)
 
 
-def _least_support(pair: Comparison) -> int:
+def _least_support(pair: ReleasePair) -> int:
     return max(int(getattr(pair.model, "k", 2)), int(MIN_SUPPORT * pair.original.n_owners), 2)
 
 
@@ -105,7 +93,7 @@ def _as_long_as_few(scores: Callable[[int], Mapping[str, Score]]) -> Mapping[str
     return {}
 
 
-def _similarity(pair: Comparison) -> Mapping[str, Score]:
+def _similarity(pair: ReleasePair) -> Mapping[str, Score]:
     support = _least_support(pair)
     return _as_long_as_few(
         lambda length: PatternSimilarity(
@@ -114,7 +102,7 @@ def _similarity(pair: Comparison) -> Mapping[str, Score]:
     )
 
 
-def _side_effects(pair: Comparison) -> Mapping[str, Score]:
+def _side_effects(pair: ReleasePair) -> Mapping[str, Score]:
     support = _least_support(pair)
     sensitive = frozenset(getattr(pair.model, "sensitive", ()))
     return _as_long_as_few(
@@ -124,7 +112,7 @@ def _side_effects(pair: Comparison) -> Mapping[str, Score]:
     )
 
 
-def _itemsets(pair: Comparison) -> Mapping[str, Score]:
+def _itemsets(pair: ReleasePair) -> Mapping[str, Score]:
     support = _least_support(pair)
     return _as_long_as_few(
         lambda length: ItemsetSupports(
@@ -292,3 +280,43 @@ MEASURES = (
     ),
 )
 """All of them, in the order in which a release shows them."""
+
+
+def applicable(pair: ReleasePair) -> list[Measure]:
+    """List the measures that say something about a release, in the order of the register.
+
+    Examples
+    --------
+    >>> from sequester.privacy import SequenceKAnonymity
+    >>> from sequester.testing import symbol_table
+    >>> from sequester.utility.score import ReleasePair
+    >>> table = symbol_table(["ab", "ab"])
+    >>> pair = ReleasePair(released=table.sequences, original=table, model=SequenceKAnonymity(k=2))
+    >>> [name for each in applicable(pair) for name in each.names][:3]
+    ['suppressed_events', 'suppressed_persons', 'discernibility']
+    """
+    return [each for each in MEASURES if each.applies(pair)]
+
+
+def measure_all(
+    pair: ReleasePair, *, known: Mapping[str, Score] | None = None, progress: Progress = silent
+) -> dict[str, Score]:
+    """Find every score that applies and is not `known` yet.
+
+    What is looked at depends on the size of the data alone, never on the clock, so that a run can be
+    repeated. Where a sample of persons has to do, the score says so.
+    """
+    known = known or {}
+    asked = [each for each in applicable(pair) if not set(each.names) <= known.keys()]
+    views: dict[int | None, ReleasePair] = {None: pair}
+    found: dict[str, Score] = {}
+    for number, each in enumerate(asked):
+        progress(number / len(asked), each.phase)
+        if each.most_events not in views:
+            views[each.most_events] = pair.sampled(each.most_events or pair.original.n_events)
+        view = views[each.most_events]
+        for name, score in each.run(view).items():
+            if name not in known:
+                found[name] = score if view is pair else view.told(score)
+    progress(1.0, "measured")
+    return found

@@ -1,9 +1,23 @@
-"""What every utility measure answers."""
+"""A score, and the pair of release and original that measures look at."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from sequester import kernels
+from sequester.data.sequences import Sequences
+from sequester.data.table import EventTable
+from sequester.mining.support import sequences_of
+from sequester.privacy.mutual_information import MutualInformationPrivacy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from sequester._typing import Counts
+    from sequester.privacy.model import PrivacyModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,3 +36,162 @@ class Score:
     """How it is computed, as it would be written on paper."""
     reference: str = ""
     """Where the definition is from, and where it was completed."""
+
+
+class Units(NamedTuple):
+    """What has a sequence of its own, in words."""
+
+    one: str
+    """person or trip"""
+    many: str
+    """persons or trips"""
+
+
+def units_of(data: EventTable | Sequences) -> Units:
+    """Return what has a sequence of its own: persons or trips.
+
+    Examples
+    --------
+    >>> from sequester.data.sequences import Sequences
+    >>> units_of(Sequences.from_rows(["ab"])).many
+    'persons'
+    """
+    return Units("person", "persons") if sequences_of(data).owners is None else Units("trip", "trips")
+
+
+SAMPLED = "Measured on a random sample of"
+"""How a score says that not everybody was looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasePair:
+    """A release beside its original, and what is known about the way from one to the other."""
+
+    released: Sequences
+    """Events of each person of the original, in its order; of records without persons, all of them as one."""
+    original: EventTable
+    """What it was made from."""
+    model: PrivacyModel
+    """The promise."""
+    has_persons: bool = True
+    """Persons keep their histories; False where records are published without persons."""
+    n_lost_events: int | None = None
+    """Events that are lost, where the method has counted them."""
+    information_loss: float | None = None
+    """What the method itself says the release lost, from 0 to 1."""
+
+    @property
+    def has_symbols(self) -> bool:
+        """Events are one symbol each."""
+        return self.original.symbol is not None
+
+    @property
+    def has_attributes(self) -> bool:
+        """There is a symbol, or a quasi-identifier with a weight."""
+        return self.has_symbols or any(each.weight > 0 for each in self.original.schema.quasi.values())
+
+    @property
+    def makes_coarser(self) -> bool:
+        """Values become coarser along trees: those of quasi-identifiers, or symbols with a taxonomy."""
+        if self.has_symbols:
+            return isinstance(self.model, MutualInformationPrivacy)
+        return self.has_attributes
+
+    @property
+    def has_plain_symbols(self) -> bool:
+        """Persons have symbols that are released as such or not at all."""
+        return self.has_persons and self.has_symbols and not self.makes_coarser
+
+    @property
+    def shows_sensitive(self) -> bool:
+        """There are sensitive columns, and events are released with their values."""
+        columns = self.original.schema.sensitive_columns
+        return bool(columns) and all(name in self.released.columns for name in columns)
+
+    def sampled(self, most_events: int) -> ReleasePair:
+        """Compare a sample of persons where there are more events; records are never sampled."""
+        if not self.has_persons:
+            return self
+        released, original = sample_persons(self.released, self.original, most_events=most_events)
+        return self if original is self.original else replace(self, released=released, original=original)
+
+    def told(self, score: Score) -> Score:
+        """Return the score with a note that these persons are a sample, unless it has one."""
+        if SAMPLED in score.means:
+            return score
+        said = f"{SAMPLED} {self.original.n_persons:,} {units_of(self.original).many}."
+        return replace(score, means=f"{score.means} {said}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """One or several scores, when they apply, and how they are found."""
+
+    names: tuple[str, ...]
+    """The scores, as a release has them."""
+    phase: str
+    """What is being done while they are found."""
+    when: str
+    """When they apply, in words."""
+    applies: Callable[[ReleasePair], bool]
+    """Whether they apply."""
+    run: Callable[[ReleasePair], Mapping[str, Score]]
+    """Finds them."""
+    most_events: int | None = None
+    """Where there are more events, a sample of persons has to do; without it everybody is looked at."""
+
+
+def sample_persons(
+    released: Sequences, original: EventTable, *, most_events: int
+) -> tuple[Sequences, EventTable]:
+    """Draw persons, always the same ones, until they have as many events as there may be.
+
+    Both sides stand in the same order. Where all persons fit, nothing is copied; somebody is always taken.
+
+    Examples
+    --------
+    >>> from sequester.testing import symbol_table
+    >>> table = symbol_table(["ab", "b", "abc", "a"])
+    >>> part, whole = sample_persons(table.sequences, table, most_events=4)
+    >>> whole.n_events <= 4, part.to_rows() == whole.sequences.to_rows()
+    (True, True)
+    """
+    if original.n_events <= most_events or original.n_persons < 2:
+        return released, original
+    order = np.random.default_rng(0).permutation(original.n_persons)
+    lengths = np.diff(original.person_offsets)[order]
+    n_taken = max(int(np.searchsorted(np.cumsum(lengths), most_events, side="right")), 1)
+    persons = np.sort(order[:n_taken]).astype(np.int64)
+    return _rows_of(released, persons), _table_of(original, persons)
+
+
+def _rows_of(sequences: Sequences, persons: Counts) -> Sequences:
+    offsets = sequences.person_offsets
+    columns = {}
+    for name, codes in sequences.columns.items():
+        columns[name], offsets = kernels.distinct.gather_rows(codes, sequences.person_offsets, persons)
+    owners = sequences.owners
+    if owners is not None:
+        owners = np.unique(owners[persons], return_inverse=True)[1].astype(np.int32)
+    return Sequences(offsets, columns, sequences.codebooks, owners)
+
+
+def _table_of(original: EventTable, persons: Counts) -> EventTable:
+    part = _rows_of(original.sequences, persons)
+    events, _ = kernels.distinct.gather_rows(
+        np.arange(original.n_events, dtype=np.int64), original.person_offsets, persons
+    )
+    changed = {
+        "frame": original.frame[events],
+        "rows": original.rows[events],
+        "persons": original.persons.gather(persons),
+        "person_offsets": part.person_offsets,
+        "times": None if original.times is None else original.times.gather(events),
+        "owners": part.owners,
+    }
+    # Trees and labels stay those of all persons, so that both parts are read as the wholes are.
+    table = object.__new__(EventTable)
+    for each in fields(original):
+        object.__setattr__(table, each.name, changed.get(each.name, getattr(original, each.name)))
+    object.__setattr__(table, "sequences", part)
+    return table

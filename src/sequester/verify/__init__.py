@@ -1,4 +1,4 @@
-"""Judges a release by its files; imports the questions, never the methods."""
+"""Verify a release by its files; import the models, never the methods."""
 
 from __future__ import annotations
 

@@ -1,27 +1,45 @@
-"""From the certificate to the question: the model that is claimed, and the table it is asked about."""
+"""The claim of a certificate: its model, its columns, and whether it agrees with the verdict."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any, cast
 
+from sequester.data.places import REGION
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.errors import InputError
 from sequester.privacy import MODELS
-from sequester.release.certificate import CERTIFICATE
-from sequester.release.fields import plain_table, shown
+from sequester.privacy.l_diversity import RECORDS, VALUES
+from sequester.privacy.shares import lists_of_text
+from sequester.privacy.skew import COUNT
+from sequester.privacy.snapshots import GROUP, TIME
+from sequester.release.certificate import (
+    AREA,
+    CERTIFICATE,
+    KEEP,
+    PUBLIC_MEASURE,
+    QUASI_ROLES,
+    REGION_ROLES,
+    SENSITIVE_ROLES,
+    SOFTWARE,
+    SYMBOL,
+    TECHNICAL,
+    released_schema,
+)
+from sequester.release.fields import plain_table, safe_repr
 from sequester.release.release import ORDER, PERSON
-from sequester.release.roles import AREA, KEEP, QUASI_ROLES, SYMBOL, released_schema
-from sequester.verify.columns import with_role
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import polars as pl
 
-    from sequester.privacy import PrivacyModel
+    from sequester.privacy import PrivacyModel, Verdict
     from sequester.release.certificate import Certificate
+
 
 _KINDS: dict[object, tuple[str, tuple[type, ...]]] = {
     "int": ("a whole number", (int,)),
@@ -33,11 +51,11 @@ _KINDS: dict[object, tuple[str, tuple[type, ...]]] = {
 
 
 def hidden_parameters(certificate: Certificate) -> list[str]:
-    """List the parameters of the claimed model that must not be published; refuse a claim that has one."""
+    """Return the parameters of the claimed model that must not be published; raise if the claim has one."""
     kind = MODELS.get(certificate.model)
     if kind is None:
         names = ", ".join(MODELS)
-        msg = f"{CERTIFICATE}: claim.model must be one of {names}, got {shown(certificate.model)}"
+        msg = f"{CERTIFICATE}: claim.model must be one of {names}, got {safe_repr(certificate.model)}"
         raise InputError(msg)
     declared = fields(kind)  # type: ignore[arg-type]
     hidden = [each.name for each in declared if not each.metadata.get("published", True)]
@@ -48,7 +66,7 @@ def hidden_parameters(certificate: Certificate) -> list[str]:
 
 
 def claimed_model(certificate: Certificate, known: PrivacyModel | None = None) -> PrivacyModel:
-    """Make the model that the certificate claims; a claim that is incomplete or senseless is refused.
+    """Return the model that the certificate claims; raise if the claim is incomplete or invalid.
 
     Parameters that must not be published, ``field(metadata={"published": False})``, are taken from `known`,
     the promise as those have it who hold the original.
@@ -69,10 +87,10 @@ def claimed_model(certificate: Certificate, known: PrivacyModel | None = None) -
             raise InputError(msg)
         other = plain_table(known.claim())
         if other != claim:
-            msg = f"{CERTIFICATE}: claims {shown(claim)}, and the configuration {shown(other)}"
+            msg = f"{CERTIFICATE}: claims {safe_repr(claim)}, and the configuration {safe_repr(other)}"
             raise InputError(msg)
         claim |= {name: getattr(known, name) for name in hidden}
-    problems = [f"{shown(name)} is not known to this version" for name in claim if name not in declared]
+    problems = [f"{safe_repr(name)} is not known to this version" for name in claim if name not in declared]
     for name, each in declared.items():
         if name not in claim:
             if each.default is MISSING and each.default_factory is MISSING:
@@ -80,7 +98,7 @@ def claimed_model(certificate: Certificate, known: PrivacyModel | None = None) -
         elif each.type in _KINDS and name not in hidden:
             what, types = _KINDS[each.type]
             if type(claim[name]) not in types:
-                problems.append(f"{name} must be {what}, got {shown(claim[name])}")
+                problems.append(f"{name} must be {what}, got {safe_repr(claim[name])}")
     if problems:
         raise InputError(*(f"{CERTIFICATE}: claim.parameters: {problem}" for problem in problems))
     try:
@@ -89,10 +107,10 @@ def claimed_model(certificate: Certificate, known: PrivacyModel | None = None) -
         raise InputError(*(f"{CERTIFICATE}: claim.parameters: {line}" for line in error.lines)) from None
 
 
-def rebuild(
+def rebuild_table(
     frame: pl.DataFrame, certificate: Certificate, hierarchies: Mapping[str, pl.DataFrame]
 ) -> EventTable:
-    """Give the released columns the roles that the claim names; `claimed_columns` has accepted those."""
+    """Return the released table with the roles of the claim, which `claimed_columns` has accepted."""
     columns = certificate.columns
     symbols = with_role(columns, (SYMBOL, AREA))
     if symbols:
@@ -105,3 +123,159 @@ def rebuild(
         keep=with_role(columns, (KEEP,)),
     )
     return EventTable(frame, schema)
+
+
+_TECHNICAL = (PERSON, ORDER, TIME, GROUP, COUNT)
+EVENTS = "events"
+"""The table of histories, by file name without ending."""
+_QUASI = r"( quasi(\+region)?)*"
+_ONE_SYMBOL = {EVENTS: f"{PERSON} {ORDER} (symbol|region)"}
+_SEVERAL = {EVENTS: rf"{PERSON} {ORDER}( quasi(\+sensitive|\+region)?)*( sensitive)*( keep)*"}
+_LAYOUTS: Mapping[str, tuple[Mapping[str, str], ...]] = {
+    "KCPPrivacy": (_SEVERAL,),
+    "KCPrivacy": (_SEVERAL,),
+    "LEligibility": ({EVENTS: rf"{TIME}{_QUASI} sensitive"},),
+    "LDiversity": (
+        {RECORDS: rf"{TIME}{_QUASI} {GROUP}", VALUES: rf"{GROUP} sensitive {COUNT}"},
+        {RECORDS: rf"{TIME}{_QUASI} sensitive {GROUP}"},
+    ),
+}
+"""Model to the tables that a release may consist of: the roles of their columns, technical ones by name."""
+Roles = Mapping[str, Mapping[str, str]]
+"""Table to column to role."""
+
+
+def claimed_columns(certificate: Certificate) -> Roles:
+    """Return the role of every released column; raise if the claim has none, or impossible ones."""
+    columns = certificate.columns
+    if not columns:
+        msg = (
+            f"{CERTIFICATE}: claim.columns is missing: the release was made by an older version, and does "
+            "not say what its columns are; release it again with this version"
+        )
+        raise InputError(msg)
+    layouts = _LAYOUTS.get(certificate.model, (_ONE_SYMBOL,))
+    fitting = [each for each in layouts if list(each) == list(columns)]
+    if not fitting:
+        names = " or ".join(" and ".join(each) for each in layouts)
+        msg = f"{CERTIFICATE}: claim.columns must be about {names}, it is about {safe_repr(list(columns))}"
+        raise InputError(msg)
+    problems = []
+    for table, roles in columns.items():
+        spelled = " ".join(column if role == TECHNICAL else role for column, role in roles.items())
+        if not re.fullmatch(fitting[0][table], spelled):
+            problems.append(f"{table}: {certificate.model} has no table with the roles {safe_repr(spelled)}")
+        problems += [
+            f"{table}: column {safe_repr(column)} cannot be {TECHNICAL}: only {', '.join(_TECHNICAL)} are"
+            for column, role in roles.items()
+            if role == TECHNICAL and column not in _TECHNICAL
+        ]
+        problems += [
+            f"{table}: column {safe_repr(column)} cannot be {role}: places are in the column {REGION!r}"
+            for column, role in roles.items()
+            if role in REGION_ROLES and column != REGION
+        ]
+    problems += [
+        f"{table}: column {safe_repr(column)} is {role}, and sensitive in another table"
+        for column in with_role(columns, SENSITIVE_ROLES)
+        for table, roles in columns.items()
+        if (role := roles.get(column, "sensitive")) not in SENSITIVE_ROLES
+    ]
+    problems += _check_sensitive(certificate)
+    if problems:
+        raise InputError(*(f"{CERTIFICATE}: claim.columns: {problem}" for problem in problems))
+    return columns
+
+
+def with_role(columns: Roles, roles: Sequence[str]) -> list[str]:
+    """Return the columns of all tables that have one of these roles."""
+    return [column for table in columns.values() for column, role in table.items() if role in roles]
+
+
+def _check_sensitive(certificate: Certificate) -> list[str]:
+    """Compare the sensitive columns with the attributes that the parameters of the claim are about."""
+    parameters = certificate.claim
+    if certificate.model not in _LAYOUTS:
+        return []
+    if "sensitive" in parameters:
+        named = {str(parameters["sensitive"])}
+    else:
+        source = lists_of_text("columns", parameters.get("columns", {}))
+        protect = lists_of_text("protect", parameters.get("protect", {}))
+        strange = sorted(source.keys() - protect.keys())
+        if strange:
+            return [
+                f"claim.parameters.columns has {safe_repr(strange[0])}, and claim.parameters.protect has not"
+            ]
+        named = {column for name in protect for column in source.get(name, (name,))}
+    claimed = set(with_role(certificate.columns, SENSITIVE_ROLES))
+    return [
+        *(f"column {safe_repr(column)} is sensitive, and claim.parameters does not name it"
+          for column in sorted(claimed - named)),
+        *(f"claim.parameters names the sensitive column {safe_repr(column)}, and it is not sensitive here"
+          for column in sorted(named - claimed)),
+    ]  # fmt: skip
+
+
+def hierarchy_columns(
+    certificate: Certificate, columns: Roles, *, n_rows: int, alone: bool
+) -> dict[str, bool]:
+    """Return the columns that may have a hierarchy, and whether they must.
+
+    `alone` is a snapshot of a stream, whose values have hierarchies only where they are generalized.
+    """
+    if alone and (VALUES in columns or EVENTS in columns or not n_rows):
+        return {}
+    symbols = with_role(columns, ("symbol", "region"))
+    return {
+        **dict.fromkeys(with_role(columns, QUASI_ROLES), True),
+        **dict.fromkeys(symbols, certificate.model == "MutualInformationPrivacy"),
+    }
+
+
+_VERSION = re.compile(r"[0-9]+(\.[0-9A-Za-z+-]{1,20}){0,5}")
+
+
+def compare_verdict(verdict: Verdict, certificate: Certificate) -> list[str]:
+    """Return where the certificate differs from the verdict on its files."""
+    disagreement = []
+    if not certificate.holds:
+        disagreement.append("certificate.json: says itself that the promise is not kept")
+    if dict(verdict.achieved) != dict(certificate.achieved):
+        disagreement.append(
+            f"certificate.json: says that {_level(certificate.achieved)} is achieved, the files achieve "
+            f"{_level(verdict.achieved)}"
+        )
+    if certificate.software != SOFTWARE or not _VERSION.fullmatch(certificate.version):
+        made = safe_repr(f"{certificate.software} {certificate.version}")
+        disagreement.append(f"certificate.json: software must be {SOFTWARE} and its version, it is {made}")
+    for name, score in certificate.utility.items():
+        # Of records not even that is published: it would tell how many were moved.
+        is_known = name == PUBLIC_MEASURE and certificate.persons is not None
+        if (
+            not is_known
+            or score.goal != "minimize"
+            or tuple(score.bounds) != (0, 1)
+            or not 0 <= score.value <= 1
+        ):
+            disagreement.append(
+                f"certificate.json: utility may have {PUBLIC_MEASURE} from 0 to 1, and nothing for records "
+                f"without persons; it has {safe_repr(name)} = {score.value:g}"
+            )
+    for name, claimed in certificate.claim.items():
+        asked = certificate.parameters.get(name, claimed)
+        if asked not in (None, claimed) and not _is_share(asked, claimed):
+            disagreement.append(
+                f"certificate.json: the method was asked for {name} = {safe_repr(asked)}, and the claim is "
+                f"{name} = {safe_repr(claimed)}"
+            )
+    return disagreement
+
+
+def _is_share(asked: object, claimed: object) -> bool:
+    """Return whether a share of the persons was asked for, where the claim has their number."""
+    return isinstance(asked, float) and isinstance(claimed, int) and 0 < asked < 1 <= claimed
+
+
+def _level(achieved: object) -> str:
+    return ", ".join(f"{name} = {value:g}" for name, value in dict(achieved).items()) or "nothing"  # type: ignore[call-overload]

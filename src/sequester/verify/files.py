@@ -1,4 +1,4 @@
-"""The folder as it is on disk: what lies in it, whether it may be read, and what its files hash to."""
+"""The release folder on disk: its files, the certificate, and hashes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sequester.errors import InputError
 from sequester.release.certificate import CERTIFICATE, HASH, Certificate
-from sequester.release.fields import bare
+from sequester.release.fields import safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,7 @@ _CAREFULLY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getat
 
 
 def read_certificate(folder: Path) -> tuple[Certificate, str]:
-    """Read the certificate of a release folder, and give its own hash with it."""
+    """Return the certificate of a release folder, and its own hash."""
     if not folder.is_dir():
         msg = f"{folder} is no folder" if os.path.lexists(folder) else f"{folder} does not exist"
         raise InputError(msg)
@@ -38,7 +38,7 @@ def read_certificate(folder: Path) -> tuple[Certificate, str]:
 
 
 def read_certificate_file(path: Path) -> tuple[Certificate, str]:
-    """Read a certificate, and give its own hash with it."""
+    """Return a certificate, and its own hash."""
     with _open_regular(path) as file:
         if os.fstat(file.fileno()).st_size > LARGEST_CERTIFICATE:
             msg = f"{path.name} is larger than {LARGEST_CERTIFICATE:,} bytes, which no certificate is"
@@ -48,7 +48,7 @@ def read_certificate_file(path: Path) -> tuple[Certificate, str]:
 
 
 def hash_file(path: Path) -> str:
-    """Hash a regular file as certificates write it.
+    """Return the hash of a regular file as certificates write it.
 
     Examples
     --------
@@ -64,20 +64,20 @@ def hash_file(path: Path) -> str:
 
 
 def hash_folder(folder: Path) -> dict[str, str]:
-    """Hash every file of a release folder but the certificate; a link or the like is refused."""
+    """Return the hash of every file of a release folder but the certificate; raise on links and the like."""
     return {name: hash_file(folder / name) for name in list_files(folder) if name != CERTIFICATE}
 
 
 def list_files(folder: Path) -> list[str]:
-    """List the files of a folder and of those below it, sorted; a link or the like is refused."""
+    """Return all files below a folder, sorted; raise on links and the like."""
     names, strange = _walk(folder)
     if strange:
-        raise InputError(*(f"{bare(name)}: {reason}" for name, reason in strange.items()))
+        raise InputError(*(f"{safe_text(name)}: {reason}" for name, reason in strange.items()))
     return names
 
 
 def check_files(folder: Path, expected: Mapping[str, str]) -> list[str]:
-    """Compare the folder with the files that its certificate lists, and name each file that is not as listed.
+    """Return the files that are not as the certificate lists them, with the reason.
 
     A listed file that is not there makes the release incomplete, which is an `InputError`.
     """
@@ -85,7 +85,7 @@ def check_files(folder: Path, expected: Mapping[str, str]) -> list[str]:
     present = {*names, *strange}
     missing = [name for name in expected if not present & set(_parts(name))]
     if missing:
-        raise InputError(*(f"the release is incomplete: {bare(name)} is missing" for name in missing))
+        raise InputError(*(f"the release is incomplete: {safe_text(name)} is missing" for name in missing))
     findings = {**strange}
     for name in names:
         if name == CERTIFICATE:
@@ -94,17 +94,17 @@ def check_files(folder: Path, expected: Mapping[str, str]) -> list[str]:
             findings[name] = "is not listed in the certificate"
         elif hash_file(folder / name) != expected[name]:
             findings[name] = "is not the file that was certified: its hash differs"
-    return [f"{bare(name)}: {reason}" for name, reason in sorted(findings.items())]
+    return [f"{safe_text(name)}: {reason}" for name, reason in sorted(findings.items())]
 
 
 def _parts(name: str) -> list[str]:
-    """A path and the folders above it."""
+    """Return a path and the folders above it."""
     steps = name.split("/")
     return ["/".join(steps[: i + 1]) for i in range(len(steps))]
 
 
 def _walk(folder: Path) -> tuple[list[str], dict[str, str]]:
-    """List regular files, sorted; what is neither file nor folder comes with the reason why it is refused."""
+    """Return regular files, sorted, and why anything else is refused."""
     names: list[str] = []
     strange: dict[str, str] = {}
     waiting = [""]

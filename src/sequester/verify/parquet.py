@@ -1,4 +1,4 @@
-"""A Parquet file byte by byte: what is neither a row nor needed to read one is found.
+"""Check a Parquet file byte by byte for anything beside its rows.
 
 Readers pass over much of such a file: metadata, statistics, labels of a dictionary that no row has, bytes
 between its parts. The walk follows the format itself (Thrift, compact protocol), unpacks nothing, and
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from sequester.errors import InputError
-from sequester.release.fields import shown
+from sequester.release.fields import safe_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,7 +112,7 @@ class _Reader:
 
 
 def check_parquet(path: Path, frame: pl.DataFrame) -> list[str]:
-    """Say what a Parquet file carries beside the rows `frame`, which were read from it.
+    """Return what a Parquet file carries beside the rows `frame`, which were read from it.
 
     Examples
     --------
@@ -167,12 +167,12 @@ class _Walk:
         names = [each[1].decode(errors="replace") for each in footer.get(5, [])]
         surplus = sorted(name for name in names if name.encode() != _SCHEMA)
         if surplus or len(names) > 1:
-            _refuse(f"carries metadata beside the rows: {shown(surplus or names)}")
+            _refuse(f"carries metadata beside the rows: {safe_repr(surplus or names)}")
         for each in footer.get(5, []):
             _only(each, {1, 2}, "metadata")
             self._check_arrow(each[2])
         if not _WRITER.fullmatch(footer.get(6, b"Polars")):
-            _refuse(f"is not written by the software that writes releases, but by {shown(footer[6])}")
+            _refuse(f"is not written by the software that writes releases, but by {safe_repr(footer[6])}")
         root, *columns = footer[2]
         _only(root, {3, 4, 5}, "schema")
         if root[4] not in (b"root", b"schema") or [each[4] for each in columns] != [
@@ -200,10 +200,10 @@ class _Walk:
         for name in sorted((name.encode() for name in self.frame.columns), key=len, reverse=True):
             text = text.replace(name, b"\0", 1)
         if re.search(rb"[ -\xfe]{3}", text) or len(written) > len(usual) + 100 * self.frame.width:
-            _refuse(f"carries metadata beside the rows: {shown([_SCHEMA.decode()])}")
+            _refuse(f"carries metadata beside the rows: {safe_repr([_SCHEMA.decode()])}")
 
     def _chunks(self, footer: _Struct) -> Iterator[tuple[int, int]]:
-        """Give the bytes of each column in each group of rows, after a look at its pages."""
+        """Yield the bytes of each column in each group of rows, after checking its pages."""
         row = 0
         for group in footer[4]:
             _only(group, {1, 2, 3, 5, 6, 7}, "group of rows")
@@ -212,14 +212,14 @@ class _Walk:
             if len(group[1]) != self.frame.width:
                 _refuse("has a group of rows with other columns")
             for column, chunk in zip(self.frame.iter_columns(), group[1], strict=True):
-                _only(chunk, {2, 3, 4, 5, 6, 7}, f"column {shown(column.name)}")
+                _only(chunk, {2, 3, 4, 5, 6, 7}, f"column {safe_repr(column.name)}")
                 yield self._check_chunk(chunk[3], column.slice(row, group[3]))
             row += group[3]
         if row != self.frame.height or footer[3] != row:
             _refuse("has groups of rows that are not its rows")
 
     def _check_chunk(self, about: _Struct, values: pl.Series) -> tuple[int, int]:
-        what = f"column {shown(values.name)}"
+        what = f"column {safe_repr(values.name)}"
         _only(about, {1, 2, 3, 4, 5, 6, 7, 9, 11, 12, 13}, what)
         if about[3] != [values.name.encode()] or about[5] != len(values):
             _refuse(f"{what}: has metadata of another column")
@@ -274,14 +274,16 @@ class _Walk:
                 _refuse(f"{what}: has statistics that are not those of the rows")
         for number in (1, 2, 5, 6):
             if number in told and not _is_value(told[number], unique):
-                _refuse(f"{what}: has statistics with a value that is not in the rows: {shown(told[number])}")
+                _refuse(
+                    f"{what}: has statistics with a value that is not in the rows: {safe_repr(told[number])}"
+                )
 
     def _indexes(self, footer: _Struct) -> Iterator[tuple[int, int]]:
-        """Give the bytes of the two indexes of each column, after a look at them."""
+        """Yield the bytes of the two indexes of each column, after checking them."""
         row = 0
         for group in footer[4]:
             for column, chunk in zip(self.frame.iter_columns(), group[1], strict=True):
-                what = f"column {shown(column.name)}, its index"
+                what = f"column {safe_repr(column.name)}, its index"
                 if 4 in chunk:
                     index = self._index(chunk[4], chunk[5], {1, 2}, what)
                     for place in index[1]:
@@ -292,7 +294,7 @@ class _Walk:
                     unique = column.slice(row, group[3]).unique()
                     for value in (*index[2], *index[3]):
                         if not _is_value(value, unique):
-                            _refuse(f"{what}: has a value that is not in the rows: {shown(value)}")
+                            _refuse(f"{what}: has a value that is not in the rows: {safe_repr(value)}")
                     yield chunk[6], chunk[6] + chunk[7]
             row += group[3]
 
@@ -334,7 +336,7 @@ def _check_frame(packed: bytes, what: str) -> None:
 
 
 def _is_value(written: bytes, unique: pl.Series) -> bool:
-    """Tell whether a value of the statistics is in the rows; long text may be cut short there."""
+    """Return whether a value of the statistics is in the rows; long text may be cut short there."""
     if unique.dtype != pl.String:
         return len(written) == 8 and int.from_bytes(written, "little", signed=True) in unique
     if unique.eq(written.decode(errors="replace")).any():

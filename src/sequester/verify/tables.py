@@ -1,4 +1,4 @@
-"""The released tables, read from the files alone: CSV and Parquet agree, and events are in order."""
+"""Read the released tables, and check that CSV and Parquet agree and events are in order."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import polars as pl
 
 from sequester.errors import InputError
 from sequester.hierarchies.labels import counted
-from sequester.io.trial import trial
-from sequester.release.certificate import HASH
-from sequester.release.fields import bare, shown
+from sequester.io.parquet import try_decode
+from sequester.release.certificate import HASH, NUMBERS, TECHNICAL
+from sequester.release.fields import safe_repr, safe_text
 from sequester.release.release import ORDER, PERSON
-from sequester.release.roles import NUMBERS, TECHNICAL
-from sequester.verify.columns import EVENTS
+from sequester.verify.claim import EVENTS
 from sequester.verify.parquet import check_parquet
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def read_table(
     n_rows: int | None,
     ours: bool,
 ) -> tuple[pl.DataFrame | None, list[str]]:
-    """Read the Parquet and the CSV file of a table; the table, or what is wrong with it.
+    """Return a table from its Parquet and CSV files, or what is wrong with it.
 
     `roles` are those of its columns, `files` the hashes of all files, which have been compared. `n_rows` is
     the number of rows that the certificate tells, where it tells one.
@@ -50,7 +49,7 @@ def read_table(
     parquet, csv = folder / f"{name}.parquet", folder / f"{name}.csv"
     if not ours:
         most_memory = _FIXED_MEMORY + _MEMORY_PER_BYTE * csv.stat().st_size
-        with trial([parquet], "Parquet", most_memory=most_memory) as answers:
+        with try_decode([parquet], "Parquet", most_memory=most_memory) as answers:
             if any(answers()):
                 msg = f"{parquet.name} is not readable as Parquet"
                 raise InputError(msg)
@@ -84,7 +83,7 @@ def csv_hash(frame: pl.DataFrame) -> str:
 
 
 def read_text_csv(path: Path, separator: str = ",") -> pl.DataFrame:
-    """Read a CSV file, every cell as the text that stands there."""
+    """Return a CSV file as a table of text."""
     try:
         # As a header, polars leaves doubled quotes doubled; as a row, it does not.
         rows = pl.read_csv(path, separator=separator, has_header=False, infer_schema=False, glob=False)
@@ -101,7 +100,7 @@ def read_text_csv(path: Path, separator: str = ",") -> pl.DataFrame:
 
 
 def person_starts(persons: pl.Series) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Give the rows at which another person begins."""
+    """Return the rows at which another person begins."""
     if persons.is_empty():
         return np.empty(0, np.int64)
     changes = (persons != persons.shift(1)).fill_null(value=True).to_numpy()
@@ -109,7 +108,7 @@ def person_starts(persons: pl.Series) -> np.ndarray[tuple[int], np.dtype[np.int6
 
 
 def _unreadable(path: Path, error: BaseException) -> InputError:
-    return InputError(f"{path.name} is not readable: {bare(str(error))}")
+    return InputError(f"{path.name} is not readable: {safe_text(str(error))}")
 
 
 def _check_columns(parquet: Path, roles: Mapping[str, str]) -> list[str]:
@@ -119,13 +118,16 @@ def _check_columns(parquet: Path, roles: Mapping[str, str]) -> list[str]:
     strange = [column for column in columns if column not in roles]
     if columns != list(roles):
         return [
-            f"{name}: the columns must be {bare(', '.join(roles))}; they are {shown(columns)}",
-            *(f"{name}: column {shown(column)} is not named in the certificate" for column in strange[:5]),
+            f"{name}: the columns must be {safe_text(', '.join(roles))}; they are {safe_repr(columns)}",
+            *(
+                f"{name}: column {safe_repr(column)} is not named in the certificate"
+                for column in strange[:5]
+            ),
         ]
     numbers = {column for column, role in roles.items() if role == TECHNICAL and column in NUMBERS}
     kinds = {column: pl.Int64() if column in numbers else pl.String() for column in columns}
     return [
-        f"{name}: column {shown(column)} must be {kinds[column]}, it is {kind}"
+        f"{name}: column {safe_repr(column)} must be {kinds[column]}, it is {kind}"
         for column, kind in schema.items()
         if kind != kinds[column]
     ]
@@ -144,7 +146,7 @@ def _check_size(parquet: Path, csv: Path, n_rows: int | None) -> list[str]:
 
 def _check_cells(frame: pl.DataFrame, name: str) -> list[str]:
     return [
-        f"{name}.parquet: {frame[column].null_count():,} cells of column {shown(column)} are missing"
+        f"{name}.parquet: {frame[column].null_count():,} cells of column {safe_repr(column)} are missing"
         for column in frame.columns
         if frame[column].null_count()
     ]
@@ -153,7 +155,7 @@ def _check_cells(frame: pl.DataFrame, name: str) -> list[str]:
 def _compare(frame: pl.DataFrame, csv: pl.DataFrame, name: str) -> list[str]:
     pair = f"{name}.csv and {name}.parquet differ"
     if csv.columns != frame.columns:
-        return [f"{pair}: columns {shown(csv.columns)} and {shown(frame.columns)}"]
+        return [f"{pair}: columns {safe_repr(csv.columns)} and {safe_repr(frame.columns)}"]
     if csv.height != frame.height:
         return [f"{pair}: {csv.height:,} and {frame.height:,} rows"]
     findings = []
@@ -163,8 +165,8 @@ def _compare(frame: pl.DataFrame, csv: pl.DataFrame, name: str) -> list[str]:
             continue
         rows = packed.ne_missing(plain).arg_true()
         findings.append(
-            f"{pair}: {len(rows):,} cells of column {shown(column)}, the first in row {rows[0] + 1:,}, "
-            f"{shown(plain[rows[0]])} and {shown(packed[rows[0]])}"
+            f"{pair}: {len(rows):,} cells of column {safe_repr(column)}, the first in row {rows[0] + 1:,}, "
+            f"{safe_repr(plain[rows[0]])} and {safe_repr(packed[rows[0]])}"
         )
     return findings
 
@@ -175,13 +177,13 @@ def check_persons(frame: pl.DataFrame, certificate: Certificate) -> list[str]:
     heads = frame[PERSON].gather(starts)
     if heads.n_unique() < len(heads):
         twice = heads.filter(heads.is_duplicated())
-        return [f"{EVENTS}.parquet: the events of person {shown(twice[0])} do not stand together"]
+        return [f"{EVENTS}.parquet: the events of person {safe_repr(twice[0])} do not stand together"]
     lengths = np.diff(np.append(starts, frame.height))
     expected = np.arange(1, frame.height + 1) - np.repeat(starts, lengths)
     wrong = np.flatnonzero(frame[ORDER].to_numpy() != expected)
     if wrong.size:
         row = int(wrong[0])
-        event = f"event {expected[row]:,} of person {shown(frame[PERSON][row])}"
+        event = f"event {expected[row]:,} of person {safe_repr(frame[PERSON][row])}"
         return [f"{EVENTS}.parquet: row {row + 1:,} is {event}, its {ORDER} is {frame[ORDER][row]:,}"]
     if len(starts) != certificate.persons:
         persons = counted(len(starts), "person", "persons")

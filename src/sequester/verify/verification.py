@@ -1,22 +1,22 @@
-"""What verification answers: a verdict about files on disk."""
+"""The result of verification: a verdict about files on disk."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from sequester.display.card import Card
+from sequester._repr import Card
 from sequester.privacy.model import spelled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-_NOT_ALONE = (
+_NEEDS_ORIGINAL = (
     "Not checked without --original: whether roles of columns, protected values and parameters are those "
     "that were asked for, whether released values are of the original, and whether persons are distinct."
 )
-_NOBODY = (
+_NEVER_CHECKED = (
     "Not checked by any means: the words of report.html and of limits, the information loss, and whose a "
     "value is."
 )
@@ -71,10 +71,10 @@ class Verification:
     @property
     def not_checked(self) -> tuple[str, ...]:
         """What this check could not see, in a line each."""
-        return (_NOBODY,) if self.compared else (_NOT_ALONE, _NOBODY)
+        return (_NEVER_CHECKED,) if self.compared else (_NEEDS_ORIGINAL, _NEVER_CHECKED)
 
     def _repr_html_(self) -> str:
-        """Show in a notebook what a terminal says."""
+        """Return the result for a notebook."""
         more = self.violations - len(self.witnesses)
         return Card(
             title=f"{self.model} {'holds' if self.holds else 'does not hold'}, checked from the files",
@@ -88,7 +88,7 @@ class Verification:
         ).html()
 
     def to_json(self) -> dict[str, object]:
-        """Give the document that ``verify --json`` prints."""
+        """Return the document that ``verify --json`` prints."""
         return {
             "holds": self.holds,
             "model": self.model,

@@ -1,4 +1,4 @@
-"""Judge a release by its files alone, as a recipient would."""
+"""Verify a release folder, or a folder of snapshots, by its files alone."""
 
 from __future__ import annotations
 
@@ -11,28 +11,35 @@ from sequester.data.table import EventTable
 from sequester.engine import silent
 from sequester.errors import InputError, SchemaError
 from sequester.hierarchies.labels import counted
+from sequester.io.parquet import try_decode
 from sequester.privacy.model import RecordModel
 from sequester.release.certificate import CERTIFICATE
-from sequester.verify.claim import claimed_model, hidden_parameters, rebuild
-from sequester.verify.columns import EVENTS
+from sequester.release.fields import safe_text
+from sequester.verify.claim import (
+    EVENTS,
+    claimed_model,
+    compare_verdict,
+    hidden_parameters,
+    rebuild_table,
+)
 from sequester.verify.contents import read_contents
-from sequester.verify.disagreement import disagreements
-from sequester.verify.files import check_files, read_certificate
-from sequester.verify.original import compare_claim, compare_contents
-from sequester.verify.pseudonyms import (
+from sequester.verify.files import check_files, hash_file, list_files, read_certificate, read_certificate_file
+from sequester.verify.original import (
     PSEUDONYMS,
+    align_to_original,
     check_names,
     check_pseudonyms,
-    in_order_of,
+    compare_claim,
+    compare_contents,
     read_pseudonyms,
     with_owners,
 )
-from sequester.verify.stream_folder import is_stream_folder, verify_stream
 from sequester.verify.verification import Verification
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sequester.data.schema import Schema
     from sequester.engine import Progress
     from sequester.privacy import PrivacyModel, Verdict
     from sequester.release.certificate import Certificate
@@ -143,7 +150,7 @@ def verify(
         progress(0.6, "checking the claim")
         verdict = claimed.check_tables(contents.tables)
         progress(1.0, "checked")
-        return answer(verdict.witnesses or disagreements(verdict, certificate), verdict)
+        return answer(verdict.witnesses or compare_verdict(verdict, certificate), verdict)
     if original is not None:
         findings += check_pseudonyms(beside, frame, original) if beside is not None else []
         n_persons = certificate.persons or 0
@@ -153,14 +160,14 @@ def verify(
     if findings:
         return answer(findings)
     progress(0.6, "checking the claim")
-    rebuilt = rebuild(frame, certificate, contents.hierarchies)
+    rebuilt = rebuild_table(frame, certificate, contents.hierarchies)
     released: EventTable | Sequences = rebuilt
     compared: EventTable | Sequences = rebuilt
     if beside is not None and isinstance(original, EventTable):
         if original.owners is not None:
             compared = with_owners(read_pseudonyms(beside), rebuilt)
         elif claimed.needs_original:
-            released = in_order_of(read_pseudonyms(beside), rebuilt, original)
+            released = align_to_original(read_pseudonyms(beside), rebuilt, original)
     verdict, disagreement = _judge(released, certificate, claimed, original)
     if original is not None and not claimed.needs_original and rebuilt.schema.symbol is not None and verdict:
         # A promise about quasi-identifiers is about the release alone; one about symbols may compare.
@@ -175,15 +182,117 @@ def _judge(
     model: PrivacyModel,
     original: EventTable | None,
 ) -> tuple[Verdict, list[str]]:
-    """Ask the model, and compare with what the certificate says it answered."""
+    """Return the verdict of the model, and where the certificate differs from it."""
     # The certificate tells what a recipient can count, so that is what its numbers are compared with.
     verdict = model.check(table, original=original if model.needs_original else None)
-    return verdict, disagreements(verdict, certificate) if verdict else []
+    return verdict, compare_verdict(verdict, certificate) if verdict else []
 
 
 def find_pseudonyms(folder: Path, named: str | os.PathLike[str] | None = None) -> Path | None:
-    """Give the file that tells who is who: the one that is named, or the usual one if it is there."""
+    """Return the file of pseudonyms: the one that is named, or the usual one if it exists."""
     if named is not None:
         return Path(named)
     usual = folder.resolve().parent / "internal" / PSEUDONYMS
     return usual if usual.is_file() else None
+
+
+ENDING = ".certificate.json"
+"""How the certificate of a snapshot ends; before it stands what its files are called."""
+_MEMORY = 16 * 2**30
+
+
+def is_stream_folder(folder: Path) -> bool:
+    """Return whether a folder has certificates of snapshots."""
+    return folder.is_dir() and any(path.name.endswith(ENDING) for path in folder.iterdir())
+
+
+def verify_stream(
+    path: str | os.PathLike[str],
+    *,
+    model: PrivacyModel | None = None,
+    method: tuple[str, Mapping[str, object]] | None = None,
+    schema: Schema | None = None,
+    progress: Progress,
+) -> Verification:
+    """Check every published snapshot of a folder, as `verify` checks a release.
+
+    Each certificate is compared with the `model`, the `method` and the roles that were asked for, as far as
+    they are given.
+
+    ``achieved`` is the smallest of what the snapshots achieve. All snapshots make the same claim.
+    """
+    folder = Path(path)
+    names = list_files(folder)
+    stems = [name.removesuffix(ENDING) for name in names if name.endswith(ENDING)]
+    certificates = {stem: read_certificate_file(folder / f"{stem}{ENDING}")[0] for stem in stems}
+    models = sorted({each.model for each in certificates.values()})
+    listed = {name for each in certificates.values() for name in each.files}
+    findings: list[object] = [
+        f"{safe_text(name)}: is not listed in a certificate"
+        + (" (a stream is writing, or was stopped: let it go on first)" if name.startswith(".") else "")
+        for name in names
+        if name not in listed and not name.endswith(ENDING)
+    ]
+    missing = sorted(listed - set(names))
+    if missing:
+        raise InputError(*(f"the release is incomplete: {safe_text(name)} is missing" for name in missing))
+    parquet = [folder / name for name in sorted(listed) if name.endswith(".parquet")]
+    with try_decode(parquet, "Parquet", most_memory=_MEMORY) as answers:
+        unreadable = [each.name for each, answer in zip(parquet, answers(), strict=True) if answer]
+    if unreadable:
+        raise InputError(*(f"{safe_text(name)} is not readable as Parquet" for name in unreadable))
+    achieved: dict[str, float] = {}
+    violations = len(findings)
+    for place, (stem, certificate) in enumerate(certificates.items()):
+        progress(place / len(certificates), f"checking {safe_text(stem)}")
+        differences = compare_claim(certificate, model=model, schema=schema, method=method)
+        found, verdict = (differences, None) if differences else _check(folder, stem, certificate)
+        findings += [f"{safe_text(stem)}: {each}" for each in found]
+        violations += verdict.violations if verdict is not None and not verdict else len(found)
+        for name, value in verdict.achieved.items() if verdict is not None else ():
+            achieved[name] = min(value, achieved.get(name, value))
+    if not findings:
+        findings += _differences(certificates)
+        violations = len(findings)
+    progress(1.0, "checked")
+    return Verification(
+        holds=not findings,
+        model=", ".join(models),
+        achieved=achieved,
+        violations=violations,
+        witnesses=tuple(findings),
+        release=os.fspath(path),
+        compared=schema is not None,
+    )
+
+
+def _differences(certificates: Mapping[str, Certificate]) -> list[str]:
+    """Return the snapshots that do not claim what the first one does: a promise is about all of them."""
+    first, *others = certificates.items()
+    return [
+        f"{safe_text(stem)}: its {what} is not that of {safe_text(first[0])}"
+        for stem, certificate in others
+        for what, of in (
+            ("method", lambda each: (each.method, dict(each.parameters))),
+            ("claim", lambda each: (each.model, dict(each.claim), each.columns)),
+        )
+        if of(certificate) != of(first[1])
+    ]
+
+
+def _check(folder: Path, stem: str, certificate: Certificate) -> tuple[Sequence[object], Verdict | None]:
+    foreign = [name for name in certificate.files if not name.startswith(f"{stem}.")]
+    if foreign:
+        return [f"its certificate lists {safe_text(foreign[0])}, which is not its own"], None
+    changed = [name for name, told in certificate.files.items() if hash_file(folder / name) != told]
+    if changed:
+        reason = "is not the file that was certified: its hash differs"
+        return [f"{safe_text(name)} {reason}" for name in changed], None
+    model = claimed_model(certificate)
+    if not isinstance(model, RecordModel):
+        return [f"its certificate claims {certificate.model}, which is not about records"], None
+    contents, findings = read_contents(folder, certificate, stem=stem, ours=True)
+    if contents is None:
+        return findings, None
+    verdict = model.check_tables(contents.tables)
+    return verdict.witnesses or compare_verdict(verdict, certificate), verdict

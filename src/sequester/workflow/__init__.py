@@ -1,1 +1,1 @@
-"""The configuration, and the jobs behind the commands."""
+"""Configuration, and one module per command."""

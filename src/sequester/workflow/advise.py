@@ -1,4 +1,4 @@
-"""Which method fits data and purpose, by the answers to four questions."""
+"""Recommend a method for data and purpose, from the answers to four questions."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Progress
     from sequester.methods.method import Method
-    from sequester.release.purpose import Question, Service
+    from sequester.release.purpose import Question, Suitability
 
-CARE = {"public": 10, "partner": 5, "colleague": 3, "service": 5}
+DEFAULT_K = {"public": 10, "partner": 5, "colleague": 3, "service": 5}
 """Recipient to the number of persons among whom somebody is to be hidden, to begin with."""
-FEWEST_CROWDS = 20
+MIN_GROUPS = 20
 """A smaller k is suggested where not so many groups of k persons can be made."""
 PATTERNS = "patterns"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Recommendation:
     """A method that serves all answers."""
 
     method: type[Method]
@@ -54,7 +54,7 @@ class Advice:
     """Question to answer."""
     shape: tuple[str, ...]
     """What the data is, as far as it matters."""
-    recommended: Candidate | None
+    recommended: Recommendation | None
     """The method to begin with."""
     runner_up: tuple[str, str] | None
     """The next one, and why it is not the first."""
@@ -81,7 +81,7 @@ class Advice:
         return text
 
     def to_json(self) -> dict[str, Any]:
-        """Give the document that ``advise --json`` prints."""
+        """Return the document that ``advise --json`` prints."""
         first = self.recommended
         return {
             "answers": dict(self.answers),
@@ -105,7 +105,7 @@ class Advice:
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
-        """Say it to a person."""
+        """Return the lines for a terminal."""
         said = [f"data: {', '.join(self.shape)}"]
         if self.recommended is None:
             said.append("no method serves these answers for this data")
@@ -164,14 +164,14 @@ def advise(
     progress(0.0, "reading")
     table = Config.load(data).table() if isinstance(data, str | Path) else data
     progress(0.8, "weighing methods")
-    fitting, misfits = _fitting(table, k=_company(table, recipient))
+    fitting, misfits = _fitting(table, k=_suggest_k(table, recipient))
     advice = _decide(table, answers, fitting, misfits)
     progress(1.0, "weighed")
     return advice
 
 
-def _company(table: EventTable, recipient: str) -> int:
-    return max(2, min(CARE[recipient], table.n_owners // FEWEST_CROWDS))
+def _suggest_k(table: EventTable, recipient: str) -> int:
+    return max(2, min(DEFAULT_K[recipient], table.n_owners // MIN_GROUPS))
 
 
 def _fitting(table: EventTable, *, k: int) -> tuple[dict[str, dict[str, object]], dict[str, str]]:
@@ -203,7 +203,7 @@ def _decide(
     if table.n_owners == 1 and heard[RECIPIENT.name] != "service":
         heard[RECIPIENT.name] = "service"
         notes.append("there is one person, who cannot be hidden among others: only patterns can be hidden")
-    candidates: list[Candidate] = []
+    candidates: list[Recommendation] = []
     refused = dict(misfits)
     for name, parameters in fitting.items():
         service = METHODS[name].serves
@@ -236,8 +236,8 @@ def _decide(
     )
 
 
-def _mismatch(service: Service, answers: Mapping[str, str]) -> str | None:
-    """Say which answer a method does not serve; None where it serves all."""
+def _mismatch(service: Suitability, answers: Mapping[str, str]) -> str | None:
+    """Describe which answer a method does not serve; None where it serves all."""
     known, keep = answers[KNOWN.name], answers[KEEP.name]
     if known not in service.known:
         covers = " or ".join(KNOWN.answers[each] for each in KNOWN.answers if each in service.known)
@@ -253,11 +253,11 @@ def _mismatch(service: Service, answers: Mapping[str, str]) -> str | None:
 
 def _candidate(
     method: type[Method],
-    service: Service,
+    service: Suitability,
     answers: Mapping[str, str],
     parameters: Mapping[str, object],
     table: EventTable,
-) -> Candidate:
+) -> Recommendation:
     merit, why = service.keeps[answers[KEEP.name]]
     known = answers[KNOWN.name]
     reasons = [
@@ -271,16 +271,18 @@ def _candidate(
         reasons.append(f"with {n_labels:,} labels it takes its time")
     if answers[RELEASE.name] == "repeated":
         reasons.append("it may be used again and again, as data comes in")
-    return Candidate(method=method, merit=merit, keeps=why, reasons=tuple(reasons), parameters=parameters)
+    return Recommendation(
+        method=method, merit=merit, keeps=why, reasons=tuple(reasons), parameters=parameters
+    )
 
 
 def _runner_up(
-    first: Candidate,
-    others: list[Candidate],
+    first: Recommendation,
+    others: list[Recommendation],
     refused: Mapping[str, str],
     fitting: Mapping[str, object],
 ) -> tuple[str, str] | None:
-    """Give the next best that serves all answers, or one that takes the data and fails an answer."""
+    """Return the next best that serves all answers, or one that takes the data and fails an answer."""
     if others:
         second = others[0]
         better = "no better" if second.merit == first.merit else "less well"
@@ -289,7 +291,7 @@ def _runner_up(
     return None if near is None else (near, refused[near])
 
 
-def _cautions(first: Candidate, answers: Mapping[str, str]) -> list[str]:
+def _cautions(first: Recommendation, answers: Mapping[str, str]) -> list[str]:
     service = first.method.serves
     told = {} if service is None else service.cautions
     notes = [told[answer] for answer in answers.values() if answer in told]
@@ -303,7 +305,7 @@ def _cautions(first: Candidate, answers: Mapping[str, str]) -> list[str]:
 
 
 def _beyond(table: EventTable) -> list[str]:
-    """Say who is singled out by columns that no method covers."""
+    """Describe who is singled out by columns that no method covers."""
     found = SinglingOut.of(table)
     if found is None:
         return []
@@ -316,7 +318,7 @@ def _beyond(table: EventTable) -> list[str]:
 def _other_answers(
     fitting: Mapping[str, object], answers: Mapping[str, str], questions: Sequence[Question]
 ) -> list[str]:
-    """Say which single other answer some method serves."""
+    """Describe which single other answer some method serves."""
     notes = []
     for question in questions:
         for answer in question.answers:

@@ -1,46 +1,59 @@
-"""Attacks a release: lets every adversary try who fits it, and compares with what it claims."""
+"""Attack a release with simulated adversaries, and compare the risks with what it claims."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from sequester.attacks import attack_tables
 from sequester.attacks.attack import KNOWN
-from sequester.attacks.risks import Risks
-from sequester.attacks.special import Case, special_attacks
-from sequester.attacks.world import TARGETS
+from sequester.attacks.context import TARGETS
+from sequester.attacks.model_attacks import Case, Stream, model_attacks
+from sequester.attacks.risk import Risks
 from sequester.bundle.open import open_release
 from sequester.data.table import EventTable
 from sequester.datasets import SEED
-from sequester.engine import part, silent
+from sequester.engine import LocalEngine, part, silent
 from sequester.errors import InputError, SchemaError
 from sequester.hierarchies.labels import ROOT, listed
+from sequester.methods import METHODS
+from sequester.methods.reposition.snapshot_method import SnapshotMethod
+from sequester.methods.reposition.snapshots import timeline
 from sequester.privacy.model import RecordModel
 from sequester.privacy.mutual_information import MutualInformationPrivacy
-from sequester.verify.claim import claimed_model, rebuild
-from sequester.verify.pseudonyms import PSEUDONYMS, with_owners
-from sequester.workflow.background import background, method_of, who_is_who
+from sequester.release.randomness import Randomness
+from sequester.verify.claim import claimed_model, rebuild_table
+from sequester.verify.original import (
+    PSEUDONYMS,
+    align_to_original,
+    check_pseudonyms,
+    read_pseudonyms,
+    with_owners,
+)
+from sequester.verify.verify import find_pseudonyms
+from sequester.workflow.collect_warnings import collect_warnings, ignore_warning
 from sequester.workflow.config import Config
-from sequester.workflow.hearing import hearing, keep_quiet
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     import polars as pl
 
     from sequester._typing import Codes
     from sequester.attacks import Risk
+    from sequester.attacks.model_attacks import Replay, Replayed
+    from sequester.data.sequences import Sequences
     from sequester.engine import Engine, Progress
+    from sequester.methods.method import Method
     from sequester.privacy import PrivacyModel
     from sequester.release.release import Release
-    from sequester.workflow.hearing import Warn
+    from sequester.workflow.collect_warnings import Warn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attack:
+class AttackResult:
     """What all adversaries achieved against a release."""
 
     risks: tuple[Risk, ...]
@@ -57,7 +70,7 @@ class Attack:
         return tuple(risk for risk in self.risks if not risk.is_within)
 
     def to_json(self) -> dict[str, Any]:
-        """Give the document that ``attack --json`` prints."""
+        """Return the document that ``attack --json`` prints."""
         return {
             "holds": not self.beaten,
             "model": self.model,
@@ -77,14 +90,14 @@ def attack(
     engine: Engine | None = None,
     progress: Progress = silent,
 ) -> list[Risk]:
-    """Let adversaries with real background knowledge try a release.
+    """Attack a release with adversaries who have real background knowledge.
 
     They know up to so many items of persons of `original`, drawn by the seed, of every kind that the table
     allows, and look for them in the release, in the original and in a control. Each risk carries the bound
     that the release claims against this adversary, where it claims one.
 
     The control are persons who were `held_out` of the release, see `sequester.attacks.hold_out`; without any
-    it is the release with its values dealt out anew. `groups` leads from protected values to groups of
+    it is the release with its values permuted. `groups` leads from protected values to groups of
     similar ones; by default, hierarchies and rules of protection say which are similar.
 
     Examples
@@ -116,7 +129,7 @@ def attack(
             original=original,
             method=release.method,
             parameters=release.parameters,
-            **background(method_of(release), released, original, release.pseudonyms),
+            **background_knowledge(method_of(release), released, original, release.pseudonyms),
             known=known,
             targets=targets,
             seed=SEED if seed is None else seed,
@@ -140,8 +153,8 @@ def attack_release(
     seed: str | None = None,
     engine: Engine | None = None,
     progress: Progress = silent,
-    warn: Warn = keep_quiet,
-) -> Attack:
+    warn: Warn = ignore_warning,
+) -> AttackResult:
     """Attack the release in `folder`; `original` is the configuration that it was made from.
 
     `held_out` is a configuration of persons who are not in it, for the control.
@@ -151,7 +164,7 @@ def attack_release(
     InputError
         Where the folder is no release or not as certified, or the configuration or its data is at fault.
     """
-    with hearing(warn):
+    with collect_warnings(warn):
         progress(0.0, "reading the release")
         opened = open_release(folder)
         config = original if isinstance(original, Config) else Config.load(original)
@@ -166,12 +179,12 @@ def attack_release(
         model = claimed_model(certificate, None if method is None else method.model().about(table))
         released = None
         if not isinstance(model, RecordModel):
-            released = rebuild(opened.frame, certificate, opened.hierarchies)
+            released = rebuild_table(opened.frame, certificate, opened.hierarchies)
         # What may not be published, such as patterns, is in the configuration.
         if method is not None and method.name != certificate.method:
             method = None
         unpublished = {} if method is None else method.parameters()
-        pseudonyms = None if released is None else who_is_who(folder, opened.frame, table)
+        pseudonyms = None if released is None else load_pseudonyms(folder, opened.frame, table)
         if table.owners is not None and pseudonyms is None and released is not None:
             warn(f"no {PSEUDONYMS} was found, so released trips are counted, and not persons")
         elif isinstance(model, MutualInformationPrivacy) and pseudonyms is None:
@@ -184,7 +197,7 @@ def attack_release(
                 original=table,
                 method=certificate.method,
                 parameters={**unpublished, **certificate.parameters},
-                **background(method, released, table, pseudonyms),
+                **background_knowledge(method, released, table, pseudonyms),
                 known=known,
                 targets=targets,
                 seed=SEED if seed is None else seed,
@@ -194,7 +207,7 @@ def attack_release(
             held_out=others,
             owners=_owners(released, table, pseudonyms),
         )
-        return Attack(risks=tuple(risks), model=certificate.model)
+        return AttackResult(risks=tuple(risks), model=certificate.model)
 
 
 def _attack(
@@ -205,10 +218,10 @@ def _attack(
     groups: Mapping[str, str] | None = None,
     owners: Codes | None = None,
 ) -> list[Risk]:
-    """Let everybody try who fits the release, those last who fit its promise only."""
+    """Run all attacks that apply to the release, those on its promise last."""
     risks: list[Risk] = []
     if case.released is not None:
-        _refuse_strangers(case.released, case.original)
+        _check_original(case.released, case.original)
         risks = attack_tables(
             case.released,
             original=case.original,
@@ -222,7 +235,7 @@ def _attack(
             engine=case.engine,
             progress=part(case.progress, 0.0, 0.8),
         )
-    risks += special_attacks(model, replace(case, progress=part(case.progress, 0.8, 1.0)))
+    risks += model_attacks(model, replace(case, progress=part(case.progress, 0.8, 1.0)))
     if not risks:
         msg = (
             f"the release claims {type(model).__name__} for records without persons, "
@@ -235,13 +248,13 @@ def _attack(
 def _owners(
     released: EventTable | None, original: EventTable, pseudonyms: pl.DataFrame | None
 ) -> Codes | None:
-    """Tell whose each released trip is; None where there are no trips, or it is not known."""
+    """Return whose each released trip is; None where there are no trips, or it is not known."""
     if released is None or original.owners is None or pseudonyms is None:
         return None
     return with_owners(pseudonyms, released).owners
 
 
-def _refuse_strangers(released: EventTable, original: EventTable) -> None:
+def _check_original(released: EventTable, original: EventTable) -> None:
     """Refuse an original that has other columns or values than the release, or fewer persons."""
     if (released.symbol is None) != (original.symbol is None):
         msg = "one of the release and the original has a symbol per event, and the other quasi-identifiers"
@@ -265,3 +278,71 @@ def _refuse_strangers(released: EventTable, original: EventTable) -> None:
     if released.n_persons > original.n_persons:
         msg = f"the release has {released.n_persons:,} persons, and the original {original.n_persons:,}"
         raise InputError(msg)
+
+
+class BackgroundKnowledge(TypedDict):
+    """The parts of a case that the release itself does not tell."""
+
+    histories: Sequences | None
+    remake: Replay | None
+    stream: Stream | None
+
+
+def background_knowledge(
+    method: Method | None,
+    released: EventTable | None,
+    original: EventTable,
+    pseudonyms: pl.DataFrame | None,
+) -> BackgroundKnowledge:
+    """Gather what is known of a release of `method`, for an internal attack."""
+    return BackgroundKnowledge(
+        histories=_histories(released, original, pseudonyms),
+        remake=None if method is None else _remake(method),
+        stream=_stream(method, original) if isinstance(method, SnapshotMethod) else None,
+    )
+
+
+def method_of(release: Release) -> Method | None:
+    """Make the method that a release came from; None where it is not one of ours."""
+    kind = METHODS.get(release.method)
+    return None if kind is None else kind(**release.parameters)
+
+
+def load_pseudonyms(
+    folder: str | os.PathLike[str], frame: pl.DataFrame, original: EventTable
+) -> pl.DataFrame | None:
+    """Read the pseudonyms beside a release; None where they were not kept."""
+    path = find_pseudonyms(Path(folder))
+    if path is None:
+        return None
+    findings = check_pseudonyms(path, frame, original)
+    if findings:
+        raise InputError(*findings)
+    return read_pseudonyms(path)
+
+
+def _histories(
+    released: EventTable | None, original: EventTable, pseudonyms: pl.DataFrame | None
+) -> Sequences | None:
+    if released is None or pseudonyms is None or released.symbol is None or original.owners is not None:
+        return None
+    if not pseudonyms["person"].is_in(original.persons.implode()).all():
+        # Another original: what it says of these persons is looked at where tables are compared.
+        return None
+    return align_to_original(pseudonyms, released, original)
+
+
+def _remake(method: Method) -> Replay:
+    def remake(table: EventTable) -> Replayed:
+        method.accept(table)
+        # The same coins every time: whatever differs comes from the table.
+        return method.transform(
+            table, randomness=Randomness.of(SEED), engine=LocalEngine(threads=1, shards=1), progress=silent
+        )
+
+    return remake
+
+
+def _stream(method: SnapshotMethod, original: EventTable) -> Stream:
+    line = timeline(original, method.snapshot)
+    return Stream(line.numbers, line.labels, method.new_window(0).size)

@@ -1,4 +1,4 @@
-"""Compares methods and parameters on one table: tries them all, and says which to look at first."""
+"""Compare methods and parameters on one table, and recommend one of them."""
 
 from __future__ import annotations
 
@@ -9,38 +9,34 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sequester.attacks.world import TARGETS
+from sequester.attacks.context import TARGETS
 from sequester.data.table import EventTable
 from sequester.engine import part, silent
 from sequester.errors import InputError, ParameterError, SchemaError, SequesterWarning
 from sequester.methods.method import Method
-from sequester.workflow.comparison.candidate import Candidate, label_of, told
+from sequester.workflow.collect_warnings import collect_warnings, ignore_warning
 from sequester.workflow.comparison.comparison import Comparison
-from sequester.workflow.comparison.grid import grid
-from sequester.workflow.comparison.outputs import write_outputs
+from sequester.workflow.comparison.grid import Candidate, grid, label_of, one_line
+from sequester.workflow.comparison.outputs import HANDING_OUT, check_adversary, write_outputs
 from sequester.workflow.comparison.pool import Pool
 from sequester.workflow.comparison.store import RELEASES, REPORTS, Store
-from sequester.workflow.comparison.task import Knowledge, Task
-from sequester.workflow.comparison.tried import Tried
-from sequester.workflow.comparison.words import HANDING_OUT, check_adversary
+from sequester.workflow.comparison.trial import Knowledge, Task, TrialResult
 from sequester.workflow.config import Config
-from sequester.workflow.digest import table_digest
-from sequester.workflow.hearing import hearing, keep_quiet
-from sequester.workflow.job import Job, tell_problems
+from sequester.workflow.job import Job, table_digest, warn_of_problems
 from sequester.workflow.output_file import refuse_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from sequester.engine import Progress
-    from sequester.workflow.hearing import Warn
+    from sequester.workflow.collect_warnings import Warn
 
 KNOWN = 2
 """Items that the adversary knows, unless told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class CompareOptions:
     """How candidates are to be compared."""
 
     known: int = KNOWN
@@ -115,7 +111,7 @@ def compare(
     if not candidates:
         msg = "methods must be a list of methods with their parameters, such as [BFP2kA(k=2), BFP2kA(k=5)]"
         raise ParameterError(msg)
-    asked = Asked(
+    asked = CompareOptions(
         known=known,
         targets=targets,
         adversary=adversary,
@@ -138,9 +134,9 @@ def compare_config(
     out: Path,
     methods: Sequence[str] | None = None,
     settings: Mapping[str, Sequence[Any]] | None = None,
-    asked: Asked | None = None,
+    asked: CompareOptions | None = None,
     progress: Progress = silent,
-    warn: Warn = keep_quiet,
+    warn: Warn = ignore_warning,
 ) -> Comparison:
     """Compare on the data of a configuration, and write everything to `out`.
 
@@ -149,14 +145,14 @@ def compare_config(
     InputError
         Where the configuration, the data, a method or a parameter that was named, or the output is at fault.
     """
-    asked = asked or Asked()
-    with hearing(warn):
+    asked = asked or CompareOptions()
+    with collect_warnings(warn):
         config = config if isinstance(config, Config) else Config.load(config)
         candidates = grid(config.settings.method, methods=methods, settings=settings, folder=config.folder)
         refuse_inputs(out, inputs=config.inputs)
         progress(0.0, "reading")
         table = config.table()
-        tell_problems(table)
+        warn_of_problems(table)
         if table.reading.left_out:
             warnings.warn(next(table.reading.lines()), SequesterWarning, stacklevel=2)
         seed = config.settings.release.seed if asked.seed is None else asked.seed
@@ -197,7 +193,7 @@ def _candidates(methods: Sequence[object]) -> list[Candidate]:
 def _compare(
     table: EventTable,
     candidates: Sequence[Candidate],
-    asked: Asked,
+    asked: CompareOptions,
     out: Path | None,
     progress: Progress,
     *,
@@ -255,7 +251,7 @@ def _fitted(candidate: Candidate, table: EventTable) -> Candidate:
     try:
         candidate.method.accept(table)
     except InputError as error:
-        return replace(candidate, misfit=told(error.lines))
+        return replace(candidate, misfit=one_line(error.lines))
     return candidate
 
 
@@ -283,7 +279,7 @@ def _task(
     candidate: Candidate,
     store: Store,
     knowledge: Knowledge,
-    asked: Asked,
+    asked: CompareOptions,
     config: Config | None,
     *,
     with_page: bool,
@@ -322,12 +318,12 @@ def _run(
     tasks: Sequence[Task],
     table: EventTable,
     store: Store,
-    asked: Asked,
+    asked: CompareOptions,
     progress: Progress,
     named: bool,
-) -> dict[str, Tried]:
+) -> dict[str, TrialResult]:
     """Take over the results that were kept, and run the others; by their keys."""
-    done: dict[str, Tried] = {}
+    done: dict[str, TrialResult] = {}
     missing: dict[str, Task] = {}
     for task in tasks:
         kept = store.load(task.key)
@@ -349,16 +345,16 @@ def _run(
     return done
 
 
-def _placed(tried: Tried, task: Task, folder: Path) -> Tried:
-    """Say where the page and the release are."""
+def _placed(tried: TrialResult, task: Task, folder: Path) -> TrialResult:
+    """Describe where the page and the release are."""
     report, release = (
         "" if path is None else path.relative_to(folder).as_posix() for path in (task.report, task.release)
     )
     return replace(tried, report=report, release=release)
 
 
-def _unfit(candidate: Candidate) -> Tried:
-    return Tried(
+def _unfit(candidate: Candidate) -> TrialResult:
+    return TrialResult(
         method=candidate.name,
         label=candidate.label,
         parameters=candidate.parameters,
@@ -368,14 +364,14 @@ def _unfit(candidate: Candidate) -> Tried:
 
 
 def _remarks(found: Comparison) -> Iterator[str]:
-    """Say what must be known: of all candidates at once, or of the comparison."""
+    """Describe what must be known: of all candidates at once, or of the comparison."""
     made = found.made
     if made:
         shared = set.intersection(*(set(each.warnings) for each in made))
         yield from (line for line in made[0].warnings if line in shared)
     for each in found.tried:
         if each.state == "failed":
-            please = "; please report this line" if each.is_ours else ""
+            please = " (please report it)" if each.is_ours else ""
             yield f"{each.label} failed: {each.reason}{please}"
     for each in found.beaten:
         names = ", ".join(name for name, risk in each.risks.items() if not risk.is_within)

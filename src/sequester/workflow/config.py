@@ -1,4 +1,4 @@
-"""``release.toml``: one file describes one release."""
+"""``release.toml``: read it, check it, turn it into a schema and a table, and describe it as JSON Schema."""
 
 from __future__ import annotations
 
@@ -7,26 +7,40 @@ import tomllib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import ValidationError
 
+from sequester.data.schema import ROW, Protect, Quasi, Schema, Sensitive, Symbol
+from sequester.data.sequences import SYMBOL
 from sequester.data.table import EventTable
 from sequester.errors import InputError
 from sequester.io import read_frame
 from sequester.io.read import format_of
-from sequester.release.event_log import LogFormat
-from sequester.workflow.hierarchy_settings import File
-from sequester.workflow.method_settings import build_method, parameter_files
-from sequester.workflow.refusals import refusals
-from sequester.workflow.roles import missing_person, schema_of
-from sequester.workflow.settings import Settings
+from sequester.methods import METHODS
+from sequester.release.files import LogFormat
+from sequester.workflow.method_settings import build_method, method_model, name_key, parameter_files
+from sequester.workflow.settings import (
+    DataSettings,
+    File,
+    ProtectSettings,
+    Settings,
+    SymbolSettings,
+    TripSettings,
+)
+from sequester.workflow.validation_errors import toml_key, validation_errors
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     import polars as pl
 
-    from sequester.data.schema import Schema
+    from sequester.data.places import Gap, Place
+    from sequester.hierarchies.builder import HierarchyBuilder
+    from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.methods.method import Method
+    from sequester.workflow.settings import HierarchySettings, PlaceSettings, QuasiSettings, SensitiveSettings
+
 
 _LARGEST = 10_000_000
 """Bytes; whoever names a larger file has taken the data for the configuration."""
@@ -51,12 +65,12 @@ class Config:
         table = _read_toml(path)
         if without_data and isinstance(table.get("data"), dict):
             table["data"].setdefault("path", ".")
-        lines = missing_person(table.get("data"))
+        lines = check_person(table.get("data"))
         settings = None
         try:
             settings = Settings.model_validate(table)
         except ValidationError as error:
-            lines += refusals(error, table, Settings)
+            lines += validation_errors(error, table, Settings)
         if isinstance(table.get("method"), dict):
             try:
                 build_method(table["method"], path.parent)
@@ -111,7 +125,7 @@ class Config:
         weight = (self.settings.method or {}).get("weight")
         named = () if self.settings.method is None else self.method().named_labels()
         try:
-            return schema_of(
+            return make_schema(
                 self.settings.data,
                 self.folder,
                 weight=weight if isinstance(weight, str) else None,
@@ -161,3 +175,200 @@ def _read_toml(path: Path) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         msg = f"{path} is not TOML: {error}"
         raise InputError(msg) from None
+
+
+T = TypeVar("T")
+
+
+def make_schema(
+    data: DataSettings, folder: Path, *, weight: str | None = None, named: tuple[str, ...] = ()
+) -> Schema:
+    """Return every column its role, or refuse with one line per problem.
+
+    `weight` is the column and `named` are the labels of the symbol that a method names.
+    """
+    data = with_implied_roles(data)
+    making = _SchemaBuilder(folder)
+    quasi = {name: making.quasi(name, each) for name, each in data.quasi.items()}
+    sensitive = {name: making.sensitive(name, each) for name, each in data.sensitive.items()}
+    symbol = None if data.symbol is None else making.symbol(data.symbol, named)
+    place = None if data.place is None else making.place(data.place)
+    trip = making.trip(data.trip)
+    schema = making.attempt(
+        lambda: Schema(
+            person=data.person or "",
+            order=data.order,
+            time=data.time,
+            time_format=data.time_format,
+            tie=data.tie,
+            symbol=symbol,
+            quasi={name: each for name, each in quasi.items() if each is not None},
+            sensitive={name: each for name, each in sensitive.items() if each is not None},
+            keep=data.keep,
+            drop=data.drop,
+            derive=data.derive,
+            invalid=data.invalid,
+            alike=data.alike,
+            trip=trip,
+            place=place,
+            weight=weight,
+        ),
+        ("data",),
+        type(data).model_fields,
+    )
+    if schema is None or making.lines:
+        raise InputError(*making.lines)
+    return schema
+
+
+def with_implied_roles(data: DataSettings) -> DataSettings:
+    """Fill in what a format implies: in spmf and seq the line is the person and the place in it the order."""
+    if not _has_lines(data.format, data.path):
+        return data
+    implied: dict[str, object] = {}
+    if data.person in (None, ROW):
+        implied["person"] = "person"
+    if data.order is None and data.time is None:
+        implied["order"] = "order"
+    if data.symbol is None and not data.quasi and data.place is None:
+        implied["symbol"] = SymbolSettings(column=SYMBOL)
+    return data.model_copy(update=implied)
+
+
+def check_person(data: object) -> list[str]:
+    """Report that ``person`` is missing, which is an error except where the format implies it."""
+    if not isinstance(data, dict) or "person" in data or _has_lines(data.get("format"), data.get("path")):
+        return []
+    about = (DataSettings.model_fields["person"].description or "").rstrip(".")
+    return [f"data.person is missing; it must be text: {about}"]
+
+
+def _has_lines(form: object, path: object) -> bool:
+    """Return whether the format is one of sequences, one per line."""
+    ending = Path(str(path).lower().removesuffix(".gz")).suffix.removeprefix(".")
+    return (ending if form is None else form) in ("spmf", "seq")
+
+
+class _SchemaBuilder:
+    """Makes what it can, and keeps a line for what it cannot."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.lines: list[str] = []
+
+    def attempt(
+        self, make: Callable[[], T], place: tuple[str, ...], names: Iterable[str], kind: str = ""
+    ) -> T | None:
+        try:
+            return make()
+        except InputError as error:
+            # Hierarchies begin with their kind, which the key says as well.
+            lines = (line.removeprefix(f"{kind}: ") for line in error.lines)
+            self.lines += [name_key(line, toml_key(place), names) for line in lines]
+            return None
+
+    def hierarchy(
+        self, settings: HierarchySettings, place: tuple[str, ...]
+    ) -> Hierarchy | HierarchyBuilder | None:
+        return self.attempt(
+            lambda: settings.builder(self.folder),
+            (*place, "hierarchy"),
+            type(settings).model_fields,
+            getattr(settings, "kind", ""),
+        )
+
+    def quasi(self, name: str, settings: QuasiSettings) -> Quasi | None:
+        place = ("data", "quasi", name)
+        hierarchy = self.hierarchy(settings.hierarchy, place)
+        if hierarchy is None:
+            return None
+        return self.attempt(
+            lambda: Quasi(
+                hierarchy, settings.max_level, tuple(settings.never_suppress), weight=settings.weight
+            ),
+            place,
+            type(settings).model_fields,
+        )
+
+    def sensitive(self, name: str, settings: SensitiveSettings) -> Sensitive | None:
+        def make() -> Sensitive:
+            protect = settings.protect
+            columns = tuple(settings.columns or (name,))
+            if protect == "all":
+                return Sensitive(columns, "all")
+            if isinstance(protect, ProtectSettings):
+                return Sensitive(columns, Protect((), tuple(protect.prefix), tuple(protect.range)))
+            return Sensitive(columns, Protect(tuple(protect)))
+
+        return self.attempt(make, ("data", "sensitive", name), type(settings).model_fields)
+
+    def place(self, settings: PlaceSettings) -> Place | None:
+        at = ("data", "place")
+        regions = self.attempt(settings.regions.value, (*at, "regions"), type(settings.regions).model_fields)
+        return None if regions is None else self.attempt(settings.value, at, type(settings).model_fields)
+
+    def trip(self, settings: str | TripSettings | None) -> str | Gap | None:
+        if not isinstance(settings, TripSettings):
+            return settings
+        return self.attempt(settings.value, ("data", "trip"), type(settings).model_fields)
+
+    def symbol(self, settings: SymbolSettings, named: tuple[str, ...]) -> Symbol:
+        hierarchy = None
+        if settings.hierarchy is not None:
+            hierarchy = self.hierarchy(settings.hierarchy, ("data", "symbol"))
+        return Symbol(settings.column, hierarchy, named)
+
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+"""What the schema is written in."""
+_BY_NAME = ("properties", "$defs")
+"""Tables whose keys are names of ours, not words of JSON Schema."""
+_PERSON_OR_LINES = [
+    {"required": ["person"]},
+    {"properties": {"format": {"enum": ["spmf", "seq"]}}, "required": ["format"]},
+    {
+        "properties": {"path": {"pattern": "\\.([sS][pP][mM][fF]|[sS][eE][qQ])(\\.[gG][zZ])?$"}},
+        "not": {"required": ["format"]},
+    },
+]
+"""A person column is needed, except where the format implies it."""
+
+
+def config_schema() -> dict[str, Any]:
+    """Describe ``release.toml``; the parameters of each method stand under its name."""
+    schema = Settings.model_json_schema(mode="validation")
+    definitions = schema["$defs"]
+    choices = []
+    for method in METHODS.values():
+        described = method_model(method).model_json_schema(mode="validation")
+        definitions.update(described.pop("$defs", {}))
+        definitions[method.__name__] = described
+        choices.append({"$ref": f"#/$defs/{method.__name__}"})
+    about = schema["properties"]["method"]["description"]
+    schema["properties"]["method"] = {"oneOf": choices, "description": about}
+    definitions["DataSettings"]["anyOf"] = _PERSON_OR_LINES
+    return {"$schema": DIALECT, "title": "release.toml", **_without_null(schema)}
+
+
+def _without_null(schema: Any) -> Any:
+    """Take out what TOML cannot say: null, and the titles that only repeat the keys."""
+    if isinstance(schema, list):
+        return [_without_null(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    choices = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    if "anyOf" in schema and len(choices) == 1:
+        schema = {
+            **choices[0],
+            **{toml_key: value for toml_key, value in schema.items() if toml_key != "anyOf"},
+        }
+    elif "anyOf" in schema:
+        schema = {**schema, "anyOf": choices}
+    return {
+        toml_key: {name: _without_null(each) for name, each in value.items()}
+        if toml_key in _BY_NAME
+        else _without_null(value)
+        for toml_key, value in schema.items()
+        if not (toml_key == "default" and value is None)
+        and not (toml_key == "title" and isinstance(value, str))
+    }

@@ -1,4 +1,4 @@
-"""Turns a file of events into another format, and says what that format cannot hold."""
+"""Convert a file of events to another format, and list what that format cannot hold."""
 
 from __future__ import annotations
 
@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from sequester.engine import silent
 from sequester.io import read_frame
-from sequester.io.arrow import write_arrow
+from sequester.io.contents import compress
+from sequester.io.parquet import write_arrow, write_parquet
 from sequester.io.read import format_of
-from sequester.io.write import pack, write_parquet
-from sequester.workflow.config import Config
-from sequester.workflow.conversion.event_log import EventLog, Roles
-from sequester.workflow.conversion.sequences import to_seq, to_spmf
-from sequester.workflow.conversion.tables import refuse_nested, to_csv
-from sequester.workflow.conversion.xes import to_xes
-from sequester.workflow.output_file import put, refuse_existing, refuse_inputs
-from sequester.workflow.roles import complete
+from sequester.workflow.config import Config, with_implied_roles
+from sequester.workflow.convert_formats import EventLog, Roles, refuse_nested, to_csv, to_seq, to_spmf, to_xes
+from sequester.workflow.output_file import refuse_existing, refuse_inputs, write_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,7 +48,7 @@ class Source:
         if not self._is_config:
             return self
         config = Config.load(self.path)
-        data = complete(config.settings.data)
+        data = with_implied_roles(config.settings.data)
         return Source(
             path=config.data_path,
             format=self.format or data.format,
@@ -96,7 +92,7 @@ class Converted:
     """What the new format cannot hold, or the old one had beside its events."""
 
     def to_json(self) -> dict[str, Any]:
-        """Give the document that ``convert --json`` prints."""
+        """Return the document that ``convert --json`` prints."""
         return {
             "path": str(self.path),
             "format": self.format,
@@ -128,7 +124,7 @@ def convert(
     name = out.name.lower()
     delimiter = "\t" if name.removesuffix(".gz").endswith(".tsv") else ","
     contents, left_out = _write(frame, kind, delimiter, source.roles)
-    put(pack(contents) if name.endswith(".gz") else contents, out)
+    write_file(compress(contents) if name.endswith(".gz") else contents, out)
     progress(1.0, "written")
     return Converted(path=out, format=kind, rows=frame.height, lost=(*lost, *left_out))
 
@@ -148,7 +144,7 @@ def _completed(roles: Roles, data: DataSettings) -> Roles:
 
 
 def _write(frame: pl.DataFrame, kind: str, delimiter: str, roles: Roles) -> tuple[bytes, list[str]]:
-    """Give the bytes of the new file, and what is not in it."""
+    """Return the bytes of the new file, and what is not in it."""
     match kind:
         case "parquet":
             return write_parquet(frame), []

@@ -1,4 +1,4 @@
-"""A first look: invents visits to a hospital, shows what they give away, and publishes them without."""
+"""Make a data set, protect it and attack it, for a first look."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sequester.datasets import SEED
 from sequester.datasets.hospital import PROTECTED
 from sequester.engine import part, silent
 from sequester.errors import InputError
+from sequester.workflow.collect_warnings import ignore_warning
 from sequester.workflow.config import Config
-from sequester.workflow.hearing import keep_quiet
 from sequester.workflow.inspect import inspect
 from sequester.workflow.make_dataset import make_dataset
 from sequester.workflow.protect import protect
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from sequester.engine import Progress
     from sequester.release.release import Release
     from sequester.verify import Verification
-    from sequester.workflow.hearing import Warn
-    from sequester.workflow.inspection.inspection import Inspection
+    from sequester.workflow.collect_warnings import Warn
+    from sequester.workflow.inspect import Inspection
     from sequester.workflow.protect import Protected
 
 PERSONS = 5_000
@@ -74,7 +74,7 @@ path = "."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hidden:
+class Example:
     """One visit that two values single out, before and after."""
 
     person: str
@@ -90,7 +90,7 @@ class Hidden:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ColumnChange:
     """What became of a column."""
 
     name: str
@@ -104,7 +104,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
+class AttackSummary:
     """What adversaries who know as much as the promise speaks of achieved before and after."""
 
     found: Risk
@@ -117,7 +117,7 @@ class Tried:
     """Those that the promise speaks of; none of them achieved more than it says."""
 
     @classmethod
-    def of(cls, risks: tuple[Risk, ...]) -> Tried:
+    def of(cls, risks: tuple[Risk, ...]) -> AttackSummary:
         """Pick two of all that were tried."""
         by_visit = {risk.name: risk for risk in risks if (risk.kind, risk.known) == ("event", P)}
         return cls(
@@ -138,19 +138,19 @@ class Demo:
     """What the input gives away."""
     alone: int
     """Persons whom two values of one of their visits single out."""
-    columns: tuple[Shown, ...]
+    columns: tuple[ColumnChange, ...]
     """What became of the quasi-identifiers."""
-    example: Hidden | None
+    example: Example | None
     """The first of those who are singled out and have a protected disease."""
     protected: Protected
     """The release."""
-    tried: Tried
+    tried: AttackSummary
     """What adversaries achieved."""
     verification: Verification
     """What a check of the files said, made as a recipient would."""
 
     def to_json(self) -> dict[str, Any]:
-        """Give the document that ``demo --json`` prints."""
+        """Return the document that ``demo --json`` prints."""
         return {
             **self.protected.to_json(),
             **self.verification.to_json(),
@@ -162,7 +162,7 @@ class Demo:
 
 
 def demo(
-    out: str | Path, *, seed: str | None = None, progress: Progress = silent, warn: Warn = keep_quiet
+    out: str | Path, *, seed: str | None = None, progress: Progress = silent, warn: Warn = ignore_warning
 ) -> Demo:
     """Make a data set in `out`, inspect it, protect it, attack it, and verify it from its files."""
     out = Path(out)
@@ -203,7 +203,7 @@ def _compare(
         inspection=inspection,
         alone=round(known.unique.value * table.n_persons),
         columns=tuple(
-            Shown(
+            ColumnChange(
                 name=name,
                 before=table.frame[name].n_unique(),
                 after=release.frame.filter(pl.col(name) != "*")[name].n_unique(),
@@ -213,12 +213,12 @@ def _compare(
         ),
         example=_example(table, release),
         protected=done,
-        tried=Tried.of(done.judged.risks),
+        tried=AttackSummary.of(done.audit.risks),
         verification=verification,
     )
 
 
-def _example(table: EventTable, release: Release) -> Hidden | None:
+def _example(table: EventTable, release: Release) -> Example | None:
     """Find the first person with a protected disease whom two values of a visit single out."""
     names = list(table.schema.quasi)
     visits = table.frame.with_columns(
@@ -240,7 +240,7 @@ def _example(table: EventTable, release: Release) -> Hidden | None:
         .row(0, named=True)
     )
     alike = release.frame.filter(pl.all_horizontal(pl.col(name) == label for name, label in after.items()))
-    return Hidden(
+    return Example(
         person=visit["PID"],
         disease=visit["Disease_of_ill"],
         before={name: visit[name] for name in pair},

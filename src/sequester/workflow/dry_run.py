@@ -1,4 +1,4 @@
-"""Checks everything, tries the method, and writes nothing."""
+"""Check everything and try the method, without writing anything."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ import numpy as np
 import polars as pl
 
 from sequester.attacks.singling_out import SinglingOut
-from sequester.bundle.notes import check_suppressed, check_unprotected, find_unprotected
+from sequester.bundle.write import check_suppressed, check_unprotected, find_unprotected
 from sequester.data.alike import merged_persons
 from sequester.data.schema import ROW
 from sequester.data.table import EventTable
 from sequester.data.text import as_text
 from sequester.engine import part, silent
 from sequester.errors import InputError, SequesterWarning, UnattainableError
-from sequester.release.journey import journey_counts
+from sequester.release.release import data_flow_counts
+from sequester.workflow.collect_warnings import collect_warnings, ignore_warning
 from sequester.workflow.config import Config
-from sequester.workflow.hearing import hearing, keep_quiet
-from sequester.workflow.job import Job, tell_problems
+from sequester.workflow.job import Job, warn_of_problems
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sequester.data.reading import Reading
+    from sequester.data.problems import ReadSummary
     from sequester.data.schema import Schema
     from sequester.engine import Engine, Progress
     from sequester.release.release import Release
-    from sequester.workflow.hearing import Warn
+    from sequester.workflow.collect_warnings import Warn
 
 TRIAL_EVENTS = 200_000
 """A table with more events is tried on some of its persons."""
@@ -69,7 +69,7 @@ class Forecast:
         return self.tried_persons == self.n_persons
 
     def to_json(self) -> dict[str, Any]:
-        """Give the document that ``protect --dry-run --json`` prints."""
+        """Return the document that ``protect --dry-run --json`` prints."""
         return {
             "dry_run": True,
             "holds": self.trial.verdict.holds,
@@ -82,7 +82,7 @@ class Forecast:
             **({} if self.n_trips is None else {"trips": self.n_trips}),
             "events": self.n_events,
             "tried_persons": self.tried_persons,
-            "journey": journey_counts(self.trial),
+            "journey": data_flow_counts(self.trial),
             "lost_share": self.trial.lost_share,
             "seconds": round(self.seconds, 1),
             "singled_out": None if self.singled_out is None else self.singled_out.to_json(),
@@ -98,7 +98,7 @@ def dry_run(
     force: bool = False,
     engine: Engine | None = None,
     progress: Progress = silent,
-    warn: Warn = keep_quiet,
+    warn: Warn = ignore_warning,
 ) -> Forecast:
     """Check what `protect` would check, and try the method on the table or on a part of it.
 
@@ -112,7 +112,7 @@ def dry_run(
     UnattainableError
         As `protect` would.
     """
-    with hearing(warn) as heard:
+    with collect_warnings(warn) as heard:
         job = Job.of(
             config if isinstance(config, Config) else Config.load(config), out=out, seed=seed, force=force
         )
@@ -121,7 +121,7 @@ def dry_run(
         frame = job.config.frame()
         table = EventTable(frame, job.config.schema)
         reading = time.monotonic() - started
-        tell_problems(table)
+        warn_of_problems(table)
         job.method.accept(table)
         trial, tried_persons, seconds = _try(job, table, frame, engine, part(progress, 0.3, 1.0))
         is_whole = tried_persons == table.n_owners
@@ -150,7 +150,7 @@ def dry_run(
 def _try(
     job: Job, table: EventTable, frame: pl.DataFrame, engine: Engine | None, progress: Progress
 ) -> tuple[Release, int, float]:
-    """Give a release in memory, its persons, and about how long one of the whole table takes to make."""
+    """Return a release in memory, its persons, and about how long one of the whole table takes to make."""
     if table.n_events > TRIAL_EVENTS:
         share = TRIAL_EVENTS / table.n_events
         try:
@@ -172,7 +172,7 @@ def _try(
 
 
 def _timed(
-    job: Job, table: EventTable, reading: Reading, engine: Engine | None, progress: Progress
+    job: Job, table: EventTable, reading: ReadSummary, engine: Engine | None, progress: Progress
 ) -> tuple[Release, float]:
     """Make a release of a part; what was left out on reading is told of the whole input."""
     started = time.monotonic()

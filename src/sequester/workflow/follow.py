@@ -1,4 +1,4 @@
-"""One person's symbols as JSON lines, sanitized as they come."""
+"""Sanitize the symbols of one person as they arrive, as JSON lines."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sequester.errors import HierarchyError, InputError
-from sequester.hierarchies.alike import likeness, twins
-from sequester.hierarchies.labels import listed, quoted
+from sequester.hierarchies.labels import canonical_label, groups_alike, listed, quoted
 from sequester.methods.mutual_information.top_down import TopDown
 from sequester.workflow.config import Config
 from sequester.workflow.method_settings import name_key
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Followed:
+class FollowResult:
     """What became of a stream."""
 
     n_symbols: int
@@ -35,7 +34,7 @@ class Followed:
     """Their mean cost."""
 
 
-def follow(config: str | Path | Config, lines: Iterable[bytes], write: Callable[[str], None]) -> Followed:
+def follow(config: str | Path | Config, lines: Iterable[bytes], write: Callable[[str], None]) -> FollowResult:
     """Read a symbol per line and write what leaves, each line as soon as it can.
 
     A line is a JSON text, or an object with the symbol's column; what leaves has the same form, and nothing
@@ -66,7 +65,7 @@ def follow(config: str | Path | Config, lines: Iterable[bytes], write: Callable[
             raise InputError(*(f"line {number}: {each}" for each in error.lines)) from None
         n_symbols += 1
     leave(online.finish())
-    return Followed(
+    return FollowResult(
         n_symbols=n_symbols,
         leakage_bits=online.leakage_bits,
         measure=measure,
@@ -103,13 +102,13 @@ def _start(config: Config) -> tuple[OnlineTopDown, str, Callable[[str], str], st
 
 
 def _leaves(config: Config, method: TopDown, taxonomy: Hierarchy) -> Callable[[str], str]:
-    """Say which leaf a symbol is; what looks alike and is nowhere decided on is refused."""
+    """Describe which leaf a symbol is; what looks alike and is nowhere decided on is refused."""
     alike = config.schema.alike
     if alike == "keep":
         return str
     leaves = [taxonomy.labels[node] for node in taxonomy.leaf_nodes]
     named = set(method.named_labels())
-    groups = twins([*leaves, *sorted(named)])
+    groups = groups_alike([*leaves, *sorted(named)])
     lines = [
         f'{config.path.name}: labels look alike: {listed(group)}; say alike = "merge" or alike = "keep"'
         for group in groups
@@ -119,9 +118,9 @@ def _leaves(config: Config, method: TopDown, taxonomy: Hierarchy) -> Callable[[s
         if lines:
             raise InputError(*lines)
         return str
-    best = {likeness(leaf): leaf for leaf in reversed(leaves)}
-    best |= {likeness(leaf): leaf for leaf in leaves if leaf in named}
-    return lambda symbol: best.get(likeness(symbol), symbol)
+    best = {canonical_label(leaf): leaf for leaf in reversed(leaves)}
+    best |= {canonical_label(leaf): leaf for leaf in leaves if leaf in named}
+    return lambda symbol: best.get(canonical_label(symbol), symbol)
 
 
 def _taxonomy(config: Config, column: str) -> Hierarchy:

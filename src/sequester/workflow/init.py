@@ -1,25 +1,30 @@
-"""Drafts a configuration for a file, with a reason for every guess."""
+"""Draft a configuration for a data file, with a reason for every choice, and write it as TOML."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sequester.data.schema import ROW
 from sequester.engine import silent
 from sequester.errors import InputError
 from sequester.io import looks_like_spmf, read_frame
-from sequester.workflow.draft.draft import Draft, draft_of
-from sequester.workflow.draft.toml_text import DataFile, to_toml
-from sequester.workflow.output_file import put, refuse_existing, refuse_inputs
+from sequester.workflow.draft.columns import SAMPLE
+from sequester.workflow.draft.draft import Draft, make_draft
+from sequester.workflow.output_file import refuse_existing, refuse_inputs, write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     import polars as pl
 
     from sequester.engine import Progress
+    from sequester.workflow.draft.roles import SensitiveCandidate
+    from sequester.workflow.settings import HierarchySettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +42,7 @@ class Proposed:
 
     def with_person(self, person: str) -> Proposed:
         """Guess again, the person being known."""
-        return replace(self, draft=draft_of(self.frame, person=person))
+        return replace(self, draft=make_draft(self.frame, person=person))
 
     def with_sensitive(self, names: Iterable[str]) -> Proposed:
         """Take the steward's word for what is sensitive."""
@@ -45,10 +50,10 @@ class Proposed:
 
     def write(self) -> None:
         """Put the configuration in its place."""
-        put(to_toml(self.draft, self.data).encode(), self.out)
+        write_file(to_toml(self.draft, self.data).encode(), self.out)
 
     def to_json(self) -> dict[str, Any]:
-        """Give the document that ``init --json`` prints."""
+        """Return the document that ``init --json`` prints."""
         draft = self.draft
         when = draft.when
         return {
@@ -88,7 +93,7 @@ def init(
     frame = read_frame(data, format=format, delimiter=delimiter, encoding=encoding or "utf-8")
     progress(0.5, "looking at the columns")
     try:
-        draft = draft_of(frame, person=person)
+        draft = make_draft(frame, person=person)
     except InputError as error:
         raise InputError(*(f"{data}: {line}" for line in error.lines)) from None
     named = DataFile(_relative(data, out), format, delimiter, encoding)
@@ -108,3 +113,219 @@ def _relative(data: Path, out: Path) -> str:
         msg = f"{path!r}: the name is not UTF-8, and a configuration is"
         raise InputError(msg) from None
     return path
+
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """The data, as the configuration names it."""
+
+    path: str
+    """Relative to the configuration."""
+    format: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+
+
+def to_toml(draft: Draft, data: DataFile) -> str:
+    """Write the configuration."""
+    return "\n".join(
+        [*_head(draft, data), *_data(draft, data), *_what(draft), *_sensitive(draft), *_method(draft), ""]
+    )
+
+
+def text(value: str) -> str:
+    r"""Write a text as TOML does, letters that cannot be seen as escapes.
+
+    Examples
+    --------
+    >>> print(text('date "of" birth\n'), text("C:\\data"), text("\x7f"))
+    "date \"of\" birth\n" "C:\\data" "\U0000007f"
+    """
+    quoted = json.dumps(value, ensure_ascii=False)
+    return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in quoted)
+
+
+def key(name: str) -> str:
+    """Write a name as a key of TOML: bare where it may be.
+
+    Examples
+    --------
+    >>> key("ZIP"), key("a.b"), key("größe"), key("")
+    ('ZIP', '"a.b"', '"größe"', '""')
+    """
+    return name if _BARE.fullmatch(name) else text(name)
+
+
+def comment(line: str) -> str:
+    r"""Write a line as a comment that no letter in it can end.
+
+    Examples
+    --------
+    >>> comment("a\nb = 1")
+    '# a\\nb = 1'
+    """
+    return "# " + "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in line
+    )
+
+
+def _value(value: object) -> str:
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    return str(value)
+
+
+def _hierarchy(settings: HierarchySettings) -> str:
+    given = settings.model_dump(exclude_unset=True)
+    return "hierarchy = { " + ", ".join(f"{name} = {_value(value)}" for name, value in given.items()) + " }"
+
+
+def _head(draft: Draft, data: DataFile) -> Iterator[str]:
+    looked = (
+        f"the first {SAMPLE:,} of its {draft.n_rows:,} rows; counts are of all"
+        if draft.n_rows > SAMPLE
+        else f"its {draft.n_rows:,} rows"
+    )
+    yield comment(f"Drafted by sequester init for {data.path} from {looked}.")
+    yield comment(
+        "Every line is a guess with its reason above or beside it. Read them all: a wrong role can give"
+    )
+    yield comment(
+        "people away. `sequester inspect` says what is wrong with it, and what the data gives away today."
+    )
+    for doubt in draft.doubts:
+        yield comment(f"LOOK: {doubt}")
+    yield ""
+
+
+def _data(draft: Draft, data: DataFile) -> Iterator[str]:
+    yield "[data]"
+    yield f"path = {text(data.path)}"
+    for name in ("format", "delimiter", "encoding"):
+        value = getattr(data, name)
+        if value is not None:
+            yield f"{name} = {text(value)}"
+    yield comment(f"who: {draft.person.why}")
+    yield f"person = {text(draft.person.column)}"
+    if draft.when is not None:
+        yield comment(f"when: {draft.when.why}")
+        name = "time" if draft.when.is_time else "order"
+        columns = draft.when.columns
+        yield f"{name} = {text(columns[0]) if len(columns) == 1 else _value(list(columns))}"
+        if draft.when.time_format is not None:
+            yield f"time_format = {text(draft.when.time_format)}"
+    if draft.tie is not None:
+        yield comment(draft.tie.why)
+        yield f"tie = {text(draft.tie.column)}"
+    if draft.invalid:
+        yield comment(f'{" and ".join(draft.invalid)}: left out; "refuse" would stop instead')
+        yield 'invalid = "drop"'
+    if draft.alike:
+        yield from map(comment, draft.alike)
+        yield '# alike = "merge"  # takes labels that look alike for one, "keep" for several'
+    if draft.drop:
+        yield comment("never released: identifiers, keys, and what says nothing")
+        yield "drop = ["
+        width = min(max(len(text(each.column)) for each in draft.drop), 40)
+        for each in draft.drop:
+            yield f"    {text(each.column) + ',':<{width + 1}}  {comment(each.why)}"
+        yield "]"
+    yield ""
+
+
+def _what(draft: Draft) -> Iterator[str]:
+    if draft.symbol is not None:
+        yield comment(f"what: {draft.symbol.why}")
+        yield "[data.symbol]"
+        yield f"column = {text(draft.symbol.column)}"
+        yield ""
+        return
+    if draft.quasi:
+        yield comment("What an adversary may know of an event, and how it may be made vaguer.")
+        yield ""
+    for each in draft.quasi:
+        yield comment(each.why)
+        yield f"[data.quasi.{key(each.column)}]"
+        yield _hierarchy(each.hierarchy)
+        yield ""
+    if draft.coordinates is not None:
+        yield from _place(*draft.coordinates)
+    if draft.released_time is not None and draft.when is not None:
+        order = "" if draft.person.column == ROW else ", only the order of events"
+        yield comment(f"The time itself is not released{order}. To release it, coarsened:")
+        yield f"#[data.quasi.{key(draft.when.columns[0])}]"
+        yield f"#{_hierarchy(draft.released_time)}"
+        yield ""
+
+
+def _place(lat: str, lon: str) -> Iterator[str]:
+    tables = " and ".join(f"[data.quasi.{key(column)}]" for column in (lat, lon))
+    yield comment(
+        "Nobody else was at the same coordinates, to the metre. To release the regions that many cross"
+    )
+    yield comment(f"instead, take the # off, and delete {tables}. A column that numbers")
+    yield comment('trips can be named above, as in: trip = COLUMN; or trip = { gap = "30min" }')
+    yield "#[data.place]"
+    yield f"#lat = {text(lat)}"
+    yield f"#lon = {text(lon)}"
+    yield '#regions = { kind = "density", cell = 250, threshold = 0.02 }'
+    yield ""
+
+
+def _sensitive(draft: Draft) -> Iterator[str]:
+    if draft.symbol is not None:
+        return
+    for each in draft.sensitive:
+        yield comment(
+            f"sensitive: {each.why}. All values are protected; a list protects only those that matter."
+        )
+        yield from _attribute(each, "")
+        yield ""
+    if draft.sensitive:
+        return
+    yield comment("What must nobody learn about a person? That is yours to say: nothing is decided here.")
+    yield comment(
+        "Take the # off one of these, or write another, and list the values that matter. Then delete the"
+    )
+    yield comment(
+        "[data.quasi] table of the same column, unless its other values may be known to an adversary."
+    )
+    for each in draft.candidates:
+        yield comment(each.why)
+        yield from _attribute(each, "#")
+    if not draft.candidates:
+        yield "#[data.sensitive.COLUMN]"
+        yield '#protect = "all"'
+    yield ""
+
+
+def _attribute(candidate: SensitiveCandidate, mark: str) -> Iterator[str]:
+    yield f"{mark}[data.sensitive.{key(candidate.name)}]"
+    if candidate.columns != (candidate.name,):
+        yield f"{mark}columns = {_value(list(candidate.columns))}"
+    example = f"  # or only some: {_value(list(candidate.values))}" if candidate.values else ""
+    yield f'{mark}protect = "all"{_in_comment(example)}'
+
+
+def _in_comment(line: str) -> str:
+    return comment(line)[2:] if line else line
+
+
+def _method(draft: Draft) -> Iterator[str]:
+    yield comment("How to protect it; `sequester methods` explains the choices.")
+    name, *parameters = _FOR_SYMBOLS if draft.symbol is not None else _FOR_QUASI
+    yield "#[method]"
+    yield f"#name = {text(name)}"
+    yield from (f"#{parameter}" for parameter in parameters)
+    yield ""
+    yield "[release]"
+    yield 'path = "out"'
+
+
+_FOR_SYMBOLS = ("p2ka", "k = 10")
+_FOR_QUASI = ("halt", "k = 5", "c = 0.5", "p = 2")

@@ -1,9 +1,10 @@
-"""Looks at a table as it stands: its shape, its problems, and what it gives away."""
+"""Inspect a table: its shape, its problems, and the re-identification risk of the raw data."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from sequester.attacks import expose
 from sequester.attacks.singling_out import SinglingOut
@@ -12,21 +13,24 @@ from sequester.engine import part, silent
 from sequester.errors import ParameterError
 from sequester.methods import METHODS
 from sequester.methods.halt.kcp_method import KCPMethod
-from sequester.mining.dependence import dependent
+from sequester.mining.dependence import find_dependences
+from sequester.report.text import shown
+from sequester.workflow.collect_warnings import collect_warnings, ignore_warning
 from sequester.workflow.config import Config
-from sequester.workflow.hearing import hearing, keep_quiet
-from sequester.workflow.inspection.channels import C, ChannelCounts, K
-from sequester.workflow.inspection.frequent import SHOWN, Frequent
-from sequester.workflow.inspection.inspection import Inspection
-from sequester.workflow.inspection.shape import Shape
-from sequester.workflow.output_file import put, refuse_existing, refuse_inputs
+from sequester.workflow.inspect_measures import SHOWN, C, ChannelCounts, FrequentPatterns, K, Shape
+from sequester.workflow.inspect_text import lines
+from sequester.workflow.output_file import refuse_existing, refuse_inputs, write_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sequester.attacks import Exposure
+    from sequester.data.problems import Problem, ReadSummary
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
-    from sequester.workflow.hearing import Warn
+    from sequester.mining.dependence import Dependence
+    from sequester.workflow.collect_warnings import Warn
+
 
 KNOWN = 3
 """Items that somebody may know, at most."""
@@ -49,7 +53,7 @@ def inspect(
     engine: Engine | None = None,
     progress: Progress = silent,
 ) -> Inspection:
-    """Say what a table looks like, what is wrong with it, and what somebody who knows 1 to 3 items could do.
+    """Return the shape of a table, its problems, and the risk from an adversary who knows 1 to 3 items.
 
     The trips of a person are looked at together. Up to 100,000 persons everything is exact. Of more persons
     10,000 are drawn by the seed, and what could be known of each of them is counted among everybody; shares
@@ -77,11 +81,11 @@ def inspect(
     shape = Shape.of(table)
     # Who has the data has all trips of a person under one key.
     whole = table.joined()
-    follows = dependent(table)
+    follows = find_dependences(table)
     frequent = None
     if patterns:
         progress(0.05, "mining patterns")
-        frequent = Frequent.of(
+        frequent = FrequentPatterns.of(
             table,
             min_support=min_support,
             top=SHOWN if top is None else top,
@@ -120,7 +124,7 @@ def inspect_config(
     seed: str | None = None,
     engine: Engine | None = None,
     progress: Progress = silent,
-    warn: Warn = keep_quiet,
+    warn: Warn = ignore_warning,
 ) -> Inspection:
     """Inspect the data of a configuration, which need not name a method, and write the page to `out`.
 
@@ -129,7 +133,7 @@ def inspect_config(
     InputError
         Where the configuration or the data is at fault, all problems together, or the page cannot be written.
     """
-    with hearing(warn):
+    with collect_warnings(warn):
         if out is not None:
             refuse_existing(out, force=force)
         config = config if isinstance(config, Config) else Config.load(config)
@@ -148,7 +152,7 @@ def inspect_config(
             **_demanded(config),
         )
         if out is not None:
-            put(found.to_html().encode(), out)
+            write_file(found.to_html().encode(), out)
         return found
 
 
@@ -159,3 +163,70 @@ def _demanded(config: Config) -> _Demanded:
         return {}
     method = cast("KCPMethod", config.method())
     return {"k": method.k, "c": float(Fraction(method.c))}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Inspection:
+    """The shape of a table, what is wrong with it, and what it gives away.
+
+    Names no person but those whose keys look alike.
+    """
+
+    shape: Shape
+    """How many, how often, how far apart."""
+    problems: tuple[Problem, ...]
+    """Warnings and notes, with counts and rows."""
+    dependent: tuple[Dependence, ...]
+    """Quasi-identifiers that follow from others."""
+    exposures: tuple[Exposure, ...]
+    """What somebody who knows a few items of a person finds, kind by kind."""
+    frequent: FrequentPatterns | None
+    """Frequent patterns, where they were asked for."""
+    reading: ReadSummary | None = None
+    """What became of the rows of the input: events, parts of one, or left out."""
+    channels: ChannelCounts | None = None
+    """Minimal inference channels by length, where there are quasi-identifiers."""
+
+    singled_out: SinglingOut | None = None
+    """Who is singled out by kept columns and unprotected sensitive values; None where there are none."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document that ``inspect --json`` prints."""
+        document = {
+            "persons": self.shape.persons,
+            **({} if self.shape.trips is None else {"trips": self.shape.trips}),
+            "events": self.shape.events,
+            "reading": None if self.reading is None else self.reading.to_json(),
+            "problems": [
+                {
+                    "what": each.what,
+                    "count": each.count,
+                    "rows": list(each.rows),
+                    "column": each.column,
+                    "severity": each.severity,
+                }
+                for each in self.problems
+            ],
+            "dependent": [list(each.columns) for each in self.dependent],
+            "risk": [each.to_json() for each in self.exposures],
+            "singled_out": None if self.singled_out is None else self.singled_out.to_json(),
+            "shape": self.shape.to_json(),
+        }
+        if self.channels is not None:
+            document["channels"] = self.channels.to_json()
+        return document | ({} if self.frequent is None else {"patterns": self.frequent.to_json()})
+
+    def to_html(self) -> str:
+        """Write everything as a page of its own, which needs no network and runs no script."""
+        # The renderer of plots takes most of a second to load, and only pages need it.
+        from sequester.workflow.inspect_page import page  # noqa: PLC0415
+
+        return page(self)
+
+    def __repr__(self) -> str:
+        return "\n".join(map(shown, lines(self)))
+
+    def _repr_html_(self) -> str:
+        from sequester.workflow.inspect_page import fragment  # noqa: PLC0415  (as above)
+
+        return fragment(self)

@@ -1,4 +1,4 @@
-"""Makes an invented data set into a file."""
+"""Write a synthetic data set to a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sequester.datasets import DATASETS, SEED, make
 from sequester.engine import silent
 from sequester.errors import InputError
-from sequester.workflow.output_file import put, refuse_existing
+from sequester.workflow.output_file import refuse_existing, write_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,7 +23,7 @@ ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class MadeDataset:
     """What was made."""
 
     persons: int
@@ -39,7 +39,7 @@ def make_dataset(
     seed: str = SEED,
     force: bool = False,
     progress: Progress = silent,
-) -> Made:
+) -> MadeDataset:
     """Write the data set `name` to the file `out`; a run that dies leaves no file.
 
     Hierarchies that come with it are put beside: ``log.csv`` gets ``log.activity.csv``.
@@ -55,11 +55,11 @@ def make_dataset(
     progress(0.0, "inventing events")
     frame = make(name, persons=persons, seed=seed)
     progress(0.5, "writing")
-    put(_encode(frame, out.name), out)
+    write_file(_encode(frame, out.name), out)
     for path, tree in beside.items():
         tree.write_arx(path)
     persons = frame[DATASETS[name].columns[0]].n_unique()
-    return Made(persons=persons, events=len(frame), hierarchies=tuple(beside))
+    return MadeDataset(persons=persons, events=len(frame), hierarchies=tuple(beside))
 
 
 def _encode(frame: pl.DataFrame, name: str) -> bytes:

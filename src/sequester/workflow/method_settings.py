@@ -1,4 +1,4 @@
-"""The table ``[method]``: a name, and the parameters that the dataclass of that name declares."""
+"""The table ``[method]``: the name of a method and its parameters, some of them read from files."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from sequester.errors import InputError
 from sequester.methods import METHODS
-from sequester.workflow.hierarchy_settings import Name
-from sequester.workflow.list_file import read_lists
 from sequester.workflow.parameters import parameters_of
-from sequester.workflow.refusals import refusals, shown
+from sequester.workflow.settings import Name
+from sequester.workflow.validation_errors import toml_value, validation_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -51,7 +50,7 @@ def build_method(table: Mapping[str, Any], folder: Path = Path()) -> Method:
     """
     name = table.get("name")
     if not isinstance(name, str) or name not in METHODS:
-        got = "but it is missing" if name is None else f"got {shown(name)}"
+        got = "but it is missing" if name is None else f"got {toml_value(name)}"
         msg = f"method.name must be one of {', '.join(METHODS)}, {got}"
         raise InputError(msg)
     method = METHODS[name]
@@ -60,7 +59,7 @@ def build_method(table: Mapping[str, Any], folder: Path = Path()) -> Method:
         # As JSON, so that a list may become a tuple or a set, and nothing else is converted.
         given = model.model_validate_json(json.dumps(dict(table), default=str))
     except ValidationError as error:
-        raise InputError(*refusals(error, table, model, under=("method",))) from None
+        raise InputError(*validation_errors(error, table, model, under=("method",))) from None
     values = {each.name: getattr(given, each.name) for each in parameters_of(method)}
     for each in parameters_of(method):
         if each.path_key is not None and (path := getattr(given, each.path_key)) is not None:
@@ -75,7 +74,7 @@ def build_method(table: Mapping[str, Any], folder: Path = Path()) -> Method:
 
 
 def parameter_files(table: Mapping[str, Any], folder: Path) -> dict[str, Path]:
-    """Give the files that ``[method]`` takes parameters from, by the key that names each."""
+    """Return the files that ``[method]`` takes parameters from, by the key that names each."""
     method = METHODS.get(str(table.get("name")))
     keys = [each.path_key for each in parameters_of(method)] if method is not None else []
     return {
@@ -86,7 +85,7 @@ def parameter_files(table: Mapping[str, Any], folder: Path) -> dict[str, Path]:
 
 
 def name_key(line: str, under: str, names: Iterable[str]) -> str:
-    """Give a message about a parameter the full name of its key.
+    """Return a message about a parameter the full name of its key.
 
     Examples
     --------
@@ -97,3 +96,47 @@ def name_key(line: str, under: str, names: Iterable[str]) -> str:
     """
     first = re.match(r"\w*", line)
     return f"{under}.{line}" if first and first[0] in names else f"{under}: {line}"
+
+
+_LARGEST = 100_000_000
+"""Bytes; whoever names a larger file has taken the data for it."""
+
+
+def read_lists(path: Path) -> tuple[tuple[str, ...], ...]:
+    r"""Read the lists of a file; empty lines are passed over, and any other line is refused by its number.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "patterns.jsonl"
+    ...     _ = path.write_text('["sports car", "travel"]\n["truck"]\n')
+    ...     read_lists(path)
+    (('sports car', 'travel'), ('truck',))
+    """
+    try:
+        if path.stat().st_size > _LARGEST:
+            msg = f"{path} is no file of lists: it is larger than {_LARGEST // 1_000_000} MB"
+            raise InputError(msg)
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        msg = f"cannot read {path}: {error.strerror}"
+        raise InputError(msg) from None
+    except UnicodeDecodeError as error:
+        msg = f"{path} is not UTF-8 text (byte {error.start + 1})"
+        raise InputError(msg) from None
+    numbered = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+    return tuple(_list(path, number, line) for number, line in numbered)
+
+
+def _list(path: Path, number: int, line: str) -> tuple[str, ...]:
+    try:
+        value: object = json.loads(line)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        toml_value = line if len(line) <= 60 else line[:57] + "..."
+        msg = f'{path.name}: line {number} must be a JSON list of texts, such as ["a", "b"], got {toml_value}'
+        raise InputError(msg)
+    return tuple(value)

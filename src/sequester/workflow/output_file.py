@@ -1,4 +1,4 @@
-"""What a command writes: never half of it, never over something unless asked, and never over its input."""
+"""Write output files atomically, and never over an input or, unless asked, over an existing file."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _places(path: Path) -> set[Path]:
     return {Path(os.path.realpath(path)), Path(os.path.realpath(path.parent)) / path.name}
 
 
-def put(content: bytes, out: Path) -> None:
+def write_file(content: bytes, out: Path) -> None:
     """Write aside and rename, so that a run that dies leaves no file."""
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The parameters of a method, read off its dataclass: what each may be, its default, and what it is for."""
+"""The parameters of a method, read from its dataclass: types, defaults and descriptions."""
 
 from __future__ import annotations
 
@@ -96,16 +96,16 @@ def _attribute_docstrings(owner: type) -> dict[str, str]:
     return found
 
 
-def in_words(annotation: Any, metadata: Iterable[object] = ()) -> str:
-    """Say in words what a value may be.
+def describe_type(annotation: Any, metadata: Iterable[object] = ()) -> str:
+    """Describe what a value may be.
 
     Examples
     --------
-    >>> in_words(int)
+    >>> describe_type(int)
     'a whole number'
-    >>> in_words(str | list[str] | None)
+    >>> describe_type(str | list[str] | None)
     'text or a list of texts'
-    >>> in_words(Literal["greedy", "full"])
+    >>> describe_type(Literal["greedy", "full"])
     '"greedy" or "full"'
     """
     parts = _choices(annotation, tuple(metadata))

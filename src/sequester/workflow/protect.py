@@ -1,23 +1,21 @@
-"""From a configuration to a verified release on disk."""
+"""Make the release that a configuration describes, and verify it from its files."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from sequester.bundle.notes import check_unprotected, find_unprotected
-from sequester.bundle.write import write
+from sequester.bundle.write import check_unprotected, find_unprotected, write
 from sequester.engine import part, silent
 from sequester.errors import SequesterWarning
-from sequester.release.journey import journey_counts
-from sequester.report.stopwatch import Stopwatch
-from sequester.workflow.checkpoint import FolderCheckpoint
+from sequester.release.release import data_flow_counts
+from sequester.report.findings import Stopwatch
+from sequester.workflow.audit import AuditResult, audit
+from sequester.workflow.collect_warnings import collect_warnings, ignore_warning
 from sequester.workflow.config import Config
-from sequester.workflow.hearing import hearing, keep_quiet
-from sequester.workflow.job import Job, tell_problems
-from sequester.workflow.judgement import UNJUDGED, judge
+from sequester.workflow.job import FolderCheckpoint, Job, warn_of_problems
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,8 +23,7 @@ if TYPE_CHECKING:
     from sequester.bundle.write import Written
     from sequester.engine import Engine, Progress
     from sequester.release.release import Release
-    from sequester.workflow.hearing import Warn
-    from sequester.workflow.judgement import Judged
+    from sequester.workflow.collect_warnings import Warn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,11 +36,11 @@ class Protected:
     """Where it is."""
     warnings: tuple[str, ...]
     """What the steward must know."""
-    judged: Judged = UNJUDGED
+    audit: AuditResult = field(default_factory=AuditResult)
     """What adversaries achieved, and why the data was changed."""
 
     def to_json(self) -> dict[str, Any]:
-        """Give the document that ``protect --json`` prints."""
+        """Return the document that ``protect --json`` prints."""
         return {
             **self.written.verification.to_json(),
             "internal": str(self.written.internal),
@@ -54,12 +51,12 @@ class Protected:
                 "lost": self.release.n_lost_events,
                 "invented": self.release.n_invented_items,
             },
-            "journey": journey_counts(self.release),
+            "journey": data_flow_counts(self.release),
             "singled_out": None if self.release.singled_out is None else self.release.singled_out.to_json(),
             "warnings": list(self.warnings),
             "attacks": {
-                "tried": len(self.judged.risks),
-                "claimed": sum(risk.bound is not None for risk in self.judged.risks),
+                "tried": len(self.audit.risks),
+                "claimed": sum(risk.bound is not None for risk in self.audit.risks),
             },
         }
 
@@ -74,7 +71,7 @@ def protect(
     quick: bool = False,
     engine: Engine | None = None,
     progress: Progress = silent,
-    warn: Warn = keep_quiet,
+    warn: Warn = ignore_warning,
 ) -> Protected:
     """Make the release that a configuration describes; `out` and `seed` win over it.
 
@@ -93,13 +90,13 @@ def protect(
     """
     watch = Stopwatch()
     watch.begin("reading")
-    with hearing(warn) as heard:
+    with collect_warnings(warn) as heard:
         job = Job.of(
             config if isinstance(config, Config) else Config.load(config), out=out, seed=seed, force=force
         )
         progress(0.0, "reading")
         table = job.config.table()
-        tell_problems(table)
+        warn_of_problems(table)
         kept = None if checkpoint is None else FolderCheckpoint.of(checkpoint, job, table)
         began = time.monotonic()
         release = job.method.apply(
@@ -115,9 +112,9 @@ def protect(
         check_unprotected(release.singled_out, accept=accept)
         for note in find_unprotected(release.singled_out):
             warnings.warn(note, SequesterWarning, stacklevel=2)
-        judged = UNJUDGED
+        result = AuditResult()
         if not quick:
-            judged = judge(
+            result = audit(
                 release,
                 table,
                 job.method,
@@ -136,12 +133,12 @@ def protect(
             pseudonyms=job.config.settings.release.pseudonyms,
             max_suppressed=job.config.settings.release.max_suppressed,
             accept_unprotected=accept,
-            risks=judged.risks,
-            explanation=judged.explanation,
-            notes=("Attacks and reasons were left out: the run was quick.",) if quick else judged.notes,
+            risks=result.risks,
+            explanation=result.explanation,
+            notes=("Attacks and reasons were left out: the run was quick.",) if quick else result.notes,
             stopwatch=watch,
             progress=watch.heard(part(progress, 0.75, 1.0), "writing"),
         )
         if kept is not None:
             kept.remove()
-        return Protected(release=release, written=written, warnings=tuple(heard), judged=judged)
+        return Protected(release=release, written=written, warnings=tuple(heard), audit=result)

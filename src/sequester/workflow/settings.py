@@ -1,12 +1,246 @@
-"""The tables of ``release.toml``, as they are written."""
+"""The tables of ``release.toml`` as pydantic models."""
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
+from sequester.data.places import DensityRegions, Gap, GridRegions, H3Regions, Place
 from sequester.data.schema import Alike, Derivation
-from sequester.workflow.hierarchy_settings import HierarchySettings, Name, Table
-from sequester.workflow.place_settings import PlaceSettings, TripSettings
+from sequester.hierarchies.builder import HierarchyBuilder
+from sequester.hierarchies.hierarchy import Hierarchy
+from sequester.workflow.parameters import NO_NUL
+
+Name = Annotated[str, Field(pattern=NO_NUL)]
+"""What a system knows a thing by, such as a file."""
+
+
+class Table(BaseModel):
+    """A table of the configuration: no other keys, no guessing of types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
+
+
+class Mask(Table):
+    """Keep the first characters and mask the rest."""
+
+    kind: Literal["mask"]
+    """The kind of hierarchy."""
+    levels: list[int]
+    """Characters kept at each level, fewer and fewer: [3, 1] makes 561**, then 5****, then *."""
+
+    def builder(self, folder: Path) -> HierarchyBuilder:  # noqa: ARG002  (one signature for all kinds)
+        """Make what builds the tree."""
+        return Hierarchy.mask(self.levels)
+
+
+class Intervals(Table):
+    """Numbers in ranges of growing width."""
+
+    kind: Literal["intervals"]
+    """The kind of hierarchy."""
+    width: list[int | float]
+    """Width of the ranges at each level, each a multiple of the one before: [7, 28]."""
+    origin: int | float = 0
+    """Where a range begins."""
+
+    def builder(self, folder: Path) -> HierarchyBuilder:  # noqa: ARG002
+        """Make what builds the tree."""
+        return Hierarchy.intervals(self.width, origin=self.origin)
+
+
+class Dates(Table):
+    """Days in months, quarters, years."""
+
+    kind: Literal["dates"]
+    """The kind of hierarchy."""
+    levels: list[str]
+    """Units from fine to coarse: ["month", "quarter", "year"]."""
+
+    def builder(self, folder: Path) -> HierarchyBuilder:  # noqa: ARG002
+        """Make what builds the tree."""
+        return Hierarchy.dates(self.levels)
+
+
+class Quantiles(Table):
+    """Ranges that hold about equally many events, learned from the data, edges rounded."""
+
+    kind: Literal["quantiles"]
+    """The kind of hierarchy."""
+    bins: list[int]
+    """Number of ranges at each level, fewer and fewer: [20, 5]."""
+
+    def builder(self, folder: Path) -> HierarchyBuilder:  # noqa: ARG002
+        """Make what builds the tree."""
+        return Hierarchy.quantiles(self.bins)
+
+
+class Flat(Table):
+    """The value, then *."""
+
+    kind: Literal["flat"]
+    """The kind of hierarchy."""
+
+    def builder(self, folder: Path) -> HierarchyBuilder:  # noqa: ARG002
+        """Make what builds the tree."""
+        return Hierarchy.flat()
+
+
+class Tree(Table):
+    """A tree written out as nested tables."""
+
+    kind: Literal["tree"]
+    """The kind of hierarchy."""
+    tree: dict[str, Any]
+    """A node's name to a table of its children, or to a list of its leaves."""
+
+    def builder(self, folder: Path) -> HierarchyBuilder:  # noqa: ARG002
+        """Make what builds the tree."""
+        return Hierarchy.tree(self.tree)
+
+
+class H3(Table):
+    """H3 cells under their parents; needs the extra geo."""
+
+    kind: Literal["h3"]
+    """The kind of hierarchy."""
+    resolutions: list[int]
+    """Resolutions of the parents at each level, coarser and coarser: [7, 5]."""
+
+    def builder(self, folder: Path) -> HierarchyBuilder:  # noqa: ARG002
+        """Make what builds the tree."""
+        return Hierarchy.h3(self.resolutions)
+
+
+class File(Table):
+    """A tree in a file of its own."""
+
+    path: Name
+    """The file, relative to this file."""
+    format: Literal["arx", "edges"] = "arx"
+    """arx: leaf;level1;...;*   edges: child,parent."""
+
+    def builder(self, folder: Path) -> HierarchyBuilder:
+        """Make what builds the tree."""
+        return Hierarchy.read(folder / self.path, format=self.format)
+
+
+KINDS = ("mask", "intervals", "dates", "quantiles", "flat", "tree", "h3")
+"""What ``kind`` may be."""
+
+
+def _tag(given: object) -> str | None:
+    if isinstance(given, dict):
+        if "kind" not in given and "path" in given:
+            return "<path>"
+        return f"<{given.get('kind')}>" if given.get("kind") in KINDS else None
+    return f"<{given.kind}>" if isinstance(given, Table) and hasattr(given, "kind") else "<path>"
+
+
+HierarchySettings = Annotated[
+    Annotated[Mask, Tag("<mask>")]
+    | Annotated[Intervals, Tag("<intervals>")]
+    | Annotated[Dates, Tag("<dates>")]
+    | Annotated[Quantiles, Tag("<quantiles>")]
+    | Annotated[Flat, Tag("<flat>")]
+    | Annotated[Tree, Tag("<tree>")]
+    | Annotated[H3, Tag("<h3>")]
+    | Annotated[File, Tag("<path>")],
+    Discriminator(_tag),
+    Field(description=f"kind = one of {', '.join(KINDS)}, or path = a file."),
+]
+"""One of the kinds, told apart by ``kind``, or by ``path`` where there is none."""
+
+
+REGION_KINDS = ("density", "grid", "h3")
+"""What ``kind`` of regions may be."""
+
+
+class TripSettings(Table):
+    """What separates the trips of a person."""
+
+    gap: str
+    """A new trip begins where more time passes between two events: "90s", "30min", "2h", "1d"."""
+
+    def value(self) -> Gap:
+        """Make what splits persons into trips."""
+        return Gap(self.gap)
+
+
+class DensitySettings(Table):
+    """Rectangles of cells that many trajectories touch."""
+
+    kind: Literal["density"]
+    """The kind of regions."""
+    cell: int | float
+    """Metres from one side of a cell to the other."""
+    threshold: int | float
+    """Share of the trajectories that touch a dense cell, and the cells of a region on average."""
+    touch: Literal["points", "segments"] = "points"
+    """What touches a cell: points, or also the straight lines between them."""
+
+    def value(self) -> DensityRegions:
+        """Make the kind of regions."""
+        return DensityRegions(self.cell, self.threshold, self.touch)
+
+
+class GridSettings(Table):
+    """Every cell of a grid that a point lies in."""
+
+    kind: Literal["grid"]
+    """The kind of regions."""
+    cell: int | float
+    """Metres from one side of a cell to the other."""
+
+    def value(self) -> GridRegions:
+        """Make the kind of regions."""
+        return GridRegions(self.cell)
+
+
+class H3Settings(Table):
+    """Every H3 cell that a point lies in; needs the extra geo."""
+
+    kind: Literal["h3"]
+    """The kind of regions."""
+    resolution: int
+    """0 (continents) to 15 (less than a square metre)."""
+
+    def value(self) -> H3Regions:
+        """Make the kind of regions."""
+        return H3Regions(self.resolution)
+
+
+def _region_tag(given: object) -> str | None:
+    kind = given.get("kind") if isinstance(given, dict) else getattr(given, "kind", None)
+    return f"<{kind}>" if kind in REGION_KINDS else None
+
+
+RegionSettings = Annotated[
+    Annotated[DensitySettings, Tag("<density>")]
+    | Annotated[GridSettings, Tag("<grid>")]
+    | Annotated[H3Settings, Tag("<h3>")],
+    Discriminator(_region_tag),
+    Field(description=f"kind = one of {', '.join(REGION_KINDS)}."),
+]
+"""One of the kinds, told apart by ``kind``."""
+
+
+class PlaceSettings(Table):
+    """Coordinates that become regions: the symbol, or a quasi-identifier beside sensitive columns."""
+
+    lat: str
+    """The column of latitudes, in degrees."""
+    lon: str
+    """The column of longitudes, in degrees."""
+    regions: RegionSettings
+    time_of_day: list[int] = Field(default_factory=list)
+    """Hours at which another part of the day begins; symbols are then a region and a part of the day."""
+    max_speed: int | float | None = None
+    """Metres per second; points that could only be reached faster follow invalid."""
+
+    def value(self) -> Place:
+        """Make what turns points into regions."""
+        return Place(self.lat, self.lon, self.regions.value(), self.time_of_day, self.max_speed)
 
 
 class QuasiSettings(Table):
@@ -96,7 +330,7 @@ class ReleaseSettings(Table):
     path: Name | None = None
     """The folder that gets release/ and internal/, relative to this file; --out wins."""
     internal: Name | None = None
-    """Keeps what stays in the house elsewhere."""
+    """Another folder for the internal files."""
     pseudonyms: bool = False
     """Also write internal/pseudonyms.parquet, which undoes the new names."""
     max_suppressed: Annotated[float, Field(ge=0, le=1)] | None = None

@@ -1,4 +1,4 @@
-"""Judges a release by its files, and against the data of a configuration where one is given."""
+"""Verify a release from its files, and against the original data where a configuration is given."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from sequester.engine import part, silent
 from sequester.errors import InputError
 from sequester.privacy import LDiversity, LEligibility
 from sequester.verify import verify
-from sequester.verify.pseudonyms import PSEUDONYMS
-from sequester.verify.stream_folder import is_stream_folder, verify_stream
-from sequester.verify.verify import find_pseudonyms
+from sequester.verify.original import PSEUDONYMS
+from sequester.verify.verify import find_pseudonyms, is_stream_folder, verify_stream
+from sequester.workflow.collect_warnings import collect_warnings, ignore_warning
 from sequester.workflow.config import Config
-from sequester.workflow.hearing import hearing, keep_quiet
 
 if TYPE_CHECKING:
     from sequester.engine import Progress
     from sequester.methods.method import Method
     from sequester.verify import Verification
-    from sequester.workflow.hearing import Warn
+    from sequester.workflow.collect_warnings import Warn
 
 __all__ = ["verify", "verify_release"]
 
@@ -31,13 +30,13 @@ def verify_release(
     original: str | Path | None = None,
     pseudonyms: str | Path | None = None,
     progress: Progress = silent,
-    warn: Warn = keep_quiet,
+    warn: Warn = ignore_warning,
 ) -> Verification:
     """Verify `folder`; `original` is the configuration that it was made from."""
     if pseudonyms is not None and original is None:
         msg = "--pseudonyms tells who is who in the original; give that with --original"
         raise InputError(msg)
-    with hearing(warn):
+    with collect_warnings(warn):
         if original is not None and is_stream_folder(Path(folder)):
             return _verify_stream(folder, Config.load(original, without_data=True), progress)
         table, model, asked = None, None, None

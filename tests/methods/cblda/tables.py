@@ -12,7 +12,7 @@ from oracles import cblda as oracle
 from sequester.data.schema import Quasi, Schema
 from sequester.data.table import EventTable
 from sequester.engine import LocalEngine, silent
-from sequester.engine.checkpoint import NoCheckpoint
+from sequester.engine.progress import NoCheckpoint
 from sequester.hierarchies import Hierarchy
 from sequester.methods.cblda.solve import BLOCK, Plan, solve
 from sequester.release.randomness import Randomness

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 import sequester as sq
 from oracles import trajectories as oracle
-from sequester.data.place import DensityRegions, Gap, GridRegions, Place
-from sequester.data.regions import Regions, box
+from sequester.data.places import DensityRegions, Gap, GridRegions, Place, Regions, box
 from sequester.data.schema import Schema
 from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
@@ -25,9 +24,9 @@ from sequester.methods.p2ka.attachment import Attacher
 from sequester.methods.p2ka.nearness import Near
 from sequester.mining.support import support, supports
 from sequester.privacy.sequence_k import SequenceKAnonymity
-from sequester.release.file_names import REGIONS
-from sequester.utility.displacement import Displacement
-from sequester.verify.regions import check_regions
+from sequester.release.files import REGIONS
+from sequester.utility.places import Displacement
+from sequester.verify.contents import check_regions
 
 SEED = "a sentence nobody guesses"
 trips = st.lists(

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 import sequester as sq
-from sequester.attacks.share import Share
+from sequester.attacks.risk import Proportion
 from sequester.errors import InputError, ParameterError, SchemaError, SequesterWarning
 from sequester.testing import record_table, symbol_table
 from sequester.utility.score import Score
@@ -18,8 +18,7 @@ from sequester.workflow import compare as module
 from sequester.workflow.compare import compare
 from sequester.workflow.comparison.comparison import Comparison
 from sequester.workflow.comparison.outputs import candidates_csv, page
-from sequester.workflow.comparison.task import Knowledge
-from sequester.workflow.comparison.tried import Risks, Tried
+from sequester.workflow.comparison.trial import Knowledge, Risks, TrialResult
 
 ROWS = ["abc", "abc", "abd", "ab", "ab", "cab", "cab", "b", "b"]
 SEED = "kept in a safe place"
@@ -95,13 +94,13 @@ def score(value, *, goal="minimize", means="loss"):
 
 
 def made(method, k, risk, **utility):
-    share = Share(risk, (risk / 2, min(2 * risk, 1)))
-    return Tried(
+    share = Proportion(risk, (risk / 2, min(2 * risk, 1)))
+    return TrialResult(
         method=method,
         label=f"{method} k={k}",
         parameters={"k": k},
         model="SequenceKAnonymity",
-        risks={"found": Risks(release=share, raw=Share(0.5, (0.4, 0.6)))},
+        risks={"found": Risks(release=share, raw=Proportion(0.5, (0.4, 0.6)))},
         utility=utility,
         report=f"reports/{method}-{k}.html",
     )
@@ -136,7 +135,7 @@ def test_where_more_is_better_the_frontier_turns_round():
 
 
 def test_nothing_made_is_said_and_drawn_empty():
-    rows = [Tried(method="p2ka", label="p2ka k=9", state="unattainable", reason="no <b>luck</b>")]
+    rows = [TrialResult(method="p2ka", label="p2ka k=9", state="unattainable", reason="no <b>luck</b>")]
     found = Comparison.of(rows, knowledge=KNOWLEDGE)
     assert found.recommended is None
     assert found.to_json()["candidates"][0]["risk"] is None
@@ -153,7 +152,7 @@ def test_the_table_and_the_notebook_say_the_same():
         made("p2ka", 2, 0.2, information_loss=score(0.1)),
         made("p2ka", 3, 0.1, information_loss=score(0.05)),
         made("p2ka", 4, 0.05, information_loss=score(0.3)),
-        Tried(method="ph", label="ph", state="unfit", reason="no patterns"),
+        TrialResult(method="ph", label="ph", state="unfit", reason="no patterns"),
     ]
     found = Comparison.of(rows, knowledge=KNOWLEDGE)
     assert found.local_optima == (1,)
@@ -175,14 +174,14 @@ def test_what_must_be_known_is_said_once():
         replace(made("p2ka", 2, 0.2, information_loss=score(0.1)), warnings=("a short seed", "only here")),
         replace(made("p2ka", 3, 0.1, information_loss=score(0.2)), warnings=("a short seed",), release="x"),
         replace(made("ph", 2, 0.1, lost_events=score(0.2)), warnings=("a short seed",), release="y"),
-        Tried(method="ph", label="ph k=3", state="failed", reason="our fault", is_ours=True),
+        TrialResult(method="ph", label="ph k=3", state="failed", reason="internal error", is_ours=True),
     ]
-    beaten = Risks(release=Share(0.9, (0.9, 0.9)), raw=Share(1, (1, 1)), bound=0.5, is_within=False)
+    beaten = Risks(release=Proportion(0.9, (0.9, 0.9)), raw=Proportion(1, (1, 1)), bound=0.5, is_within=False)
     rows[0] = replace(rows[0], risks={**rows[0].risks, "prosecutor": beaten})
     found = Comparison.of(rows, knowledge=KNOWLEDGE, measure="information_loss")
     lines = list(module._remarks(found))
     assert lines[0] == "a short seed"
-    assert lines[1] == "ph k=3 failed: our fault; please report this line"
+    assert lines[1] == "ph k=3 failed: internal error (please report it)"
     assert "p2ka k=2: an adversary (prosecutor) achieves more than SequenceKAnonymity claims" in lines
     assert "not in the drawing, without information_loss: ph k=2" in lines
     assert lines[-1].startswith("Hand out one of these releases only.")
@@ -191,7 +190,7 @@ def test_what_must_be_known_is_said_once():
 
 def test_the_measure_is_chosen_among_those_in_the_drawing():
     persons = made("halt", 2, 0.2, information_loss=score(0.1), lost_events=score(0.3))
-    records = Tried(method="reposition", label="reposition l=2", utility={"lost_events": score(0.0)})
+    records = TrialResult(method="reposition", label="reposition l=2", utility={"lost_events": score(0.0)})
     found = Comparison.of([persons, records], knowledge=KNOWLEDGE)
     assert (found.measure, found.recommended) == ("information_loss", 0)
     assert list(module._remarks(found)) == ["not in the drawing, with nobody to look for: reposition l=2"]

@@ -9,8 +9,14 @@ import pytest
 
 from sequester.errors import InputError
 from sequester.methods import METHODS
-from sequester.workflow.comparison.candidate import file_name, label_of
-from sequester.workflow.comparison.grid import MOST, grid, read_methods, read_settings
+from sequester.workflow.comparison.grid import (
+    MAX_CANDIDATES,
+    file_name,
+    grid,
+    label_of,
+    read_methods,
+    read_settings,
+)
 
 HALT = {"name": "halt", "k": 5, "c": 0.7, "p": 3}
 
@@ -138,7 +144,7 @@ def test_a_value_that_some_cannot_have_is_a_misfit_unless_they_were_named():
 
 
 def test_too_many():
-    with pytest.raises(InputError, match=re.escape(f"at most {MOST:,} are compared")):
+    with pytest.raises(InputError, match=re.escape(f"at most {MAX_CANDIDATES:,} are compared")):
         grid(HALT, methods=["halt"], settings={"k": list(range(2, 100)), "p": list(range(1, 20))})
 
 

@@ -12,10 +12,9 @@ import pytest
 from sequester.methods import BFP2kA
 from sequester.testing import symbol_table
 from sequester.workflow.comparison import pool as pools
-from sequester.workflow.comparison.candidate import Candidate
+from sequester.workflow.comparison.grid import Candidate
 from sequester.workflow.comparison.pool import RESERVE, Pool
-from sequester.workflow.comparison.task import Knowledge, Task
-from sequester.workflow.comparison.tried import Tried
+from sequester.workflow.comparison.trial import Knowledge, Task, TrialResult
 
 GIB = 2**30
 # Does what the label of its task says, which it finds in the bytes it is sent; loads nothing.
@@ -52,7 +51,7 @@ result = json.load(open(os.environ["RESULT"]))
 result |= {"events": together, "peak_memory": int(os.environ.get("PEAK", "1"))}
 os.remove(here)
 if act == "fault":
-    tell(failed="our fault: ValueError at nowhere", is_ours=True)
+    tell(failed="internal error: ValueError at nowhere", is_ours=True)
 else:
     tell(result=result)
 print("cut", end="", flush=True)
@@ -66,7 +65,7 @@ def act(tmp_path, monkeypatch):
 
     folder = tmp_path / "acts"
     folder.mkdir()
-    (tmp_path / "result.json").write_text(json.dumps(Tried(method="p2ka", label="done").to_json()))
+    (tmp_path / "result.json").write_text(json.dumps(TrialResult(method="p2ka", label="done").to_json()))
     monkeypatch.setenv("ACTS", str(folder))
     monkeypatch.setenv("RESULT", str(tmp_path / "result.json"))
 
@@ -150,7 +149,7 @@ def test_progress_names_who_runs_and_ends_whole(act):
     )
     assert heard[-1] == (1.0, "3 of 3 candidates done")
     assert any("0 of 3 candidates done: <ok 0>, <ok 1> and 1 more" in phase for _, phase in heard)
-    assert any(phase.endswith("(compiling kernels, once per installation and version)") for _, phase in heard)
+    assert any(phase.endswith("(compiling kernels, first use only)") for _, phase in heard)
 
 
 def test_an_interrupt_ends_all_of_them(act, tmp_path, monkeypatch):
@@ -192,13 +191,13 @@ def test_threads_are_shared_out(monkeypatch):
 
 def test_results_can_be_kept_and_read_again():
 
-    from sequester.attacks.share import Share
+    from sequester.attacks.risk import Proportion
     from sequester.utility.score import Score
-    from sequester.workflow.comparison.tried import Risks
+    from sequester.workflow.comparison.trial import Risks
 
     score = Score(value=0.1, goal="minimize", bounds=(0, None), means="something")
-    risk = Risks(release=Share(0.1, (0.0, 0.2)), raw=Share(0.5, (0.4, 0.6)), bound=0.5)
-    tried = Tried(
+    risk = Risks(release=Proportion(0.1, (0.0, 0.2)), raw=Proportion(0.5, (0.4, 0.6)), bound=0.5)
+    tried = TrialResult(
         method="p2ka",
         label="p2ka k=2",
         parameters={"k": 2},
@@ -206,4 +205,4 @@ def test_results_can_be_kept_and_read_again():
         utility={"information_loss": score},
         warnings=("a", "b"),
     )
-    assert Tried.of(json.loads(json.dumps(tried.to_json()))) == tried
+    assert TrialResult.of(json.loads(json.dumps(tried.to_json()))) == tried

@@ -10,9 +10,9 @@ import pytest
 from sequester.errors import InputError
 from sequester.methods import BFP2kA, PrefixPruning
 from sequester.workflow.comparison import store as stores
-from sequester.workflow.comparison.candidate import Candidate
+from sequester.workflow.comparison.grid import Candidate
 from sequester.workflow.comparison.store import ABOUT, RELEASES, REPORTS, RESULTS, Store
-from sequester.workflow.comparison.tried import Tried
+from sequester.workflow.comparison.trial import TrialResult
 
 CANDIDATE = Candidate(name="p2ka", label="p2ka k=2", method=BFP2kA(k=2))
 
@@ -24,7 +24,7 @@ def opened(folder, *, table="t", seed=None, force=False):
 def test_results_are_found_again_under_the_same_key(tmp_path):
     with opened(tmp_path / "out") as store:
         key = store.key(CANDIDATE, known=2)
-        store.save(key, Tried(method="p2ka", label="p2ka k=2"))
+        store.save(key, TrialResult(method="p2ka", label="p2ka k=2"))
         seed = store.seed
     with opened(tmp_path / "out") as store:
         assert store.seed == seed
@@ -48,7 +48,7 @@ def test_whatever_changes_the_result_changes_the_key(tmp_path):
 
 def test_the_folder_is_for_its_owner(tmp_path):
     with opened(tmp_path / "out") as store:
-        store.save("k", Tried(method="p2ka", label=""))
+        store.save("k", TrialResult(method="p2ka", label=""))
         for path in (store.folder, *store.folder.rglob("*")):
             assert not stat.S_IMODE(path.stat().st_mode) & 0o077
 
@@ -64,7 +64,7 @@ def test_a_damaged_note_is_refused_and_stays(tmp_path, content):
 def test_other_data_is_refused_unless_forced(tmp_path):
     folder = tmp_path / "out"
     with opened(folder) as store:
-        store.save("k", Tried(method="p2ka", label=""))
+        store.save("k", TrialResult(method="p2ka", label=""))
         (folder / "mine.txt").write_text("notes")
     with pytest.raises(InputError, match="is a comparison of other data"):
         opened(folder, table="other")
@@ -117,7 +117,7 @@ def test_a_run_that_fails_at_once_leaves_nothing(tmp_path):
 def test_a_run_that_fails_later_leaves_its_results(tmp_path):
     def fail():
         with opened(tmp_path / "out") as store:
-            store.save("k", Tried(method="p2ka", label=""))
+            store.save("k", TrialResult(method="p2ka", label=""))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -128,7 +128,7 @@ def test_a_run_that_fails_later_leaves_its_results(tmp_path):
 
 def test_what_failed_is_tried_again(tmp_path):
     with opened(tmp_path / "out") as store:
-        store.save("k", Tried(method="p2ka", label="", state="failed"))
+        store.save("k", TrialResult(method="p2ka", label="", state="failed"))
         assert store.load("k") is None
 
 
@@ -142,7 +142,7 @@ def test_a_damaged_result_is_made_again(tmp_path, content):
 def test_a_result_without_its_page_or_release_is_made_again(tmp_path):
     with opened(tmp_path / "out") as store:
         page, release = store.place(REPORTS, CANDIDATE, "k" * 64), store.place(RELEASES, CANDIDATE, "k" * 64)
-        tried = Tried(
+        tried = TrialResult(
             method="p2ka",
             label="",
             report=page.relative_to(store.folder).as_posix(),
@@ -160,7 +160,7 @@ def test_a_result_without_its_page_or_release_is_made_again(tmp_path):
 
 def test_what_a_killed_run_had_begun_to_write_goes(tmp_path):
     with opened(tmp_path / "out") as store:
-        store.save("k", Tried(method="p2ka", label=""))
+        store.save("k", TrialResult(method="p2ka", label=""))
     begun = [tmp_path / "out" / name / ".page.html.x1.partial" for name in (".", RESULTS, REPORTS)]
     for path in begun:
         path.write_text("half")

@@ -16,9 +16,9 @@ from named_sensitive import count_sensitive, with_sensitive_named
 from sequester.data.roles import roles_of
 from sequester.data.table import EventTable
 from sequester.errors import InputError, SequesterWarning
-from sequester.workflow.draft.draft import draft_of
-from sequester.workflow.draft.toml_text import DataFile, to_toml
-from sequester.workflow.roles import schema_of
+from sequester.workflow.config import make_schema
+from sequester.workflow.draft.draft import make_draft
+from sequester.workflow.init import DataFile, to_toml
 from sequester.workflow.settings import Settings
 
 KNOWN = (
@@ -65,7 +65,7 @@ def frames(draw):
 def accepted(frame, text):
     """Load a configuration as ``inspect`` does, and give the roles of the columns."""
     settings = Settings.model_validate(tomllib.loads(text))
-    schema = schema_of(settings.data, Path())
+    schema = make_schema(settings.data, Path())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SequesterWarning)
         EventTable(frame, schema)
@@ -74,7 +74,7 @@ def accepted(frame, text):
 
 def drafted(frame, **options):
     try:
-        return draft_of(frame, **options)
+        return make_draft(frame, **options)
     except InputError:
         assume(False)
 
@@ -144,12 +144,12 @@ def test_nothing_in_the_data_gets_out_of_a_comment(frame):
 )
 def test_what_is_no_table_of_events_is_refused(frame, line):
     with pytest.raises(InputError) as caught:
-        draft_of(frame)
+        make_draft(frame)
     assert caught.value.lines[0].startswith(line)
 
 
 def roles(frame, **options):
-    draft = draft_of(frame, **options)
+    draft = make_draft(frame, **options)
     return {
         "person": draft.person.column,
         "when": draft.when_columns,
@@ -162,7 +162,7 @@ def roles(frame, **options):
 def test_one_activity_and_nothing_else_is_a_symbol():
     frame = pl.DataFrame({"user": list("aabb"), "at": ["2010-01-01"] * 4, "page": list("xyxz")})
     assert roles(frame)["symbol"] == "page"
-    assert draft_of(frame).candidates == ()
+    assert make_draft(frame).candidates == ()
     more = frame.with_columns(ward=pl.Series(list("pqpq")))
     assert roles(more) == {
         "person": "user",
@@ -175,7 +175,7 @@ def test_one_activity_and_nothing_else_is_a_symbol():
 
 def test_a_measure_is_no_symbol():
     frame = pl.DataFrame({"user": ["a", "b"] * 60, "n": range(120), "steps": [i * i for i in range(120)]})
-    draft = draft_of(frame)
+    draft = make_draft(frame)
     assert draft.symbol is None
     assert [each.column for each in draft.quasi] == ["steps"]
 
@@ -184,7 +184,7 @@ def test_reserved_names_are_no_attributes():
     frame = pl.DataFrame(
         {"user": list("aabb"), "n": [1, 2, 1, 2], "count": [3, 4, 3, 4], "page": list("xyxz")}
     )
-    draft = draft_of(frame)
+    draft = make_draft(frame)
     assert [each.column for each in draft.drop] == ["count"]
     assert "rename" in draft.drop[0].why
     with pytest.raises(InputError, match="sensitive must be one of 'page', got 'count'"):
@@ -201,7 +201,7 @@ def test_values_that_no_release_may_have_are_dropped_with_their_column():
             "page": list("xyxz"),
         }
     )
-    draft = draft_of(frame)
+    draft = make_draft(frame)
     reasons = {each.column: each.why for each in draft.drop}
     assert set(reasons) == {"star", "gap"}
     assert "'*'" in reasons["star"]
@@ -213,9 +213,9 @@ def test_numbered_columns_are_one_sensitive_attribute():
     frame = pl.DataFrame(
         {"user": list("aabb"), "n": [1, 2, 1, 2], "icd_1": list("xyxz"), "icd_2": list("zyxz")}
     )
-    (candidate,) = draft_of(frame).candidates
+    (candidate,) = make_draft(frame).candidates
     assert (candidate.name, candidate.columns) == ("icd", ("icd_1", "icd_2"))
-    said = draft_of(frame).with_sensitive(["icd"])
+    said = make_draft(frame).with_sensitive(["icd"])
     assert said.quasi == ()
     assert accepted(frame, to_toml(said, DATA)) == {
         "user": ["person"],
@@ -224,18 +224,18 @@ def test_numbered_columns_are_one_sensitive_attribute():
         "icd_2": ["sensitive"],
     }
     with pytest.raises(InputError, match="already part of another"):
-        draft_of(frame).with_sensitive(["icd", "icd_1"])
+        make_draft(frame).with_sensitive(["icd", "icd_1"])
 
 
 def test_a_symbol_that_is_said_to_be_sensitive_is_no_symbol():
     frame = pl.DataFrame(
         {"user": list("aabb"), "n": [1, 2, 1, 2], "page": list("xyxz"), "name": list("ijij")}
     )
-    assert draft_of(frame).with_sensitive(["page"]).symbol is None
-    said = draft_of(frame).with_sensitive(["name"])
+    assert make_draft(frame).with_sensitive(["page"]).symbol is None
+    said = make_draft(frame).with_sensitive(["name"])
     assert (said.symbol, [each.column for each in said.quasi]) == (None, ["page"])
     assert said.drop == ()
-    assert draft_of(frame).with_sensitive([]).symbol is not None
+    assert make_draft(frame).with_sensitive([]).symbol is not None
 
 
 def test_rows_without_a_person_or_a_time_are_left_out_aloud():
@@ -246,7 +246,7 @@ def test_rows_without_a_person_or_a_time_are_left_out_aloud():
             "page": ["x", "y", "x", "z"] * 20,
         }
     )
-    draft = draft_of(frame)
+    draft = make_draft(frame)
     assert draft.invalid == (
         "20 rows have no person (2, 6, 10, 14, 18, ...)",
         "1 row has no time (80)",
@@ -260,7 +260,7 @@ def test_rows_without_a_person_or_a_time_are_left_out_aloud():
 def test_columns_that_are_times_of_one_thing_are_pointed_out():
     states = ["school", "work", "none"]
     months = {f"month{i}": [states[(i + row) % 3] for row in range(9)] for i in range(6)}
-    draft = draft_of(pl.DataFrame({"id": [f"p{i}" for i in range(9)], **months}))
+    draft = make_draft(pl.DataFrame({"id": [f"p{i}" for i in range(9)], **months}))
     assert draft.person.column == "row"
     (doubt,) = draft.doubts
     assert doubt.startswith("columns: 6 of them, 'month0' to 'month5', have the same values")
@@ -268,6 +268,6 @@ def test_columns_that_are_times_of_one_thing_are_pointed_out():
 
 def test_an_order_that_was_sorted_away_is_pointed_out():
     rising = pl.DataFrame({"user": list("aaabbb"), "n": [1, 2, 3] * 2, "symbol": [1, 5, 9, 1, 5, 9]})
-    assert [doubt for doubt in draft_of(rising).doubts if doubt.startswith("symbol: ")]
+    assert [doubt for doubt in make_draft(rising).doubts if doubt.startswith("symbol: ")]
     falling = rising.with_columns(symbol=pl.Series([1, 9, 5, 1, 5, 9]))
-    assert draft_of(falling).doubts == ()
+    assert make_draft(falling).doubts == ()

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from sequester.errors import InputError
-from sequester.workflow.stream.rejects import reject
+from sequester.workflow.stream.publish import reject
 from sequester.workflow.stream.stream import stream
 from workflow.stream.days import make_stream, outputs, places
 

@@ -13,7 +13,7 @@ from sequester.engine import part
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts
     from sequester.engine import Engine, Progress
-    from sequester.engine.checkpoint import Checkpoint
+    from sequester.engine.progress import Checkpoint
     from sequester.methods.cblda.work import Work
 
 FEWEST_NEW, NEW_SHARE = 128, 32

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sequester.methods.cblda.kc_method import KCMethod
-from sequester.release.purpose import BEST, Service
+from sequester.release.purpose import BEST, Suitability
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class CBLDABaseline(KCMethod):
     )
     use_when: ClassVar[str] = "To see what the alignment of cblda is worth; otherwise never."
     aligns: ClassVar[bool] = False
-    serves: ClassVar[Service] = Service(
+    serves: ClassVar[Suitability] = Suitability(
         known=frozenset({"few", "all"}),
         keeps={"yardstick": (BEST, "it leaves out events at random, which shows what alignment is worth")},
     )

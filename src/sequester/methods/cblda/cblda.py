@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from sequester.errors import ParameterError
 from sequester.methods.cblda.kc_method import KCMethod
-from sequester.release.purpose import FAIR, GOOD, Service
+from sequester.release.purpose import FAIR, GOOD, Suitability
 
 if TYPE_CHECKING:
     from sequester.methods.cblda.solve import Plan
@@ -60,7 +60,7 @@ class CBLDA(KCMethod):
         "nobody must learn."
     )
     aligns: ClassVar[bool] = True
-    serves: ClassVar[Service] = Service(
+    serves: ClassVar[Suitability] = Suitability(
         known=frozenset({"few", "all"}),
         keeps={
             "records": (

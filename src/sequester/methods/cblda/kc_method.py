@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from sequester.engine.checkpoint import NoCheckpoint
+from sequester.engine.progress import NoCheckpoint
 from sequester.errors import ParameterError, SchemaError
 from sequester.methods.ladder import Ladder, downwards, upwards
 from sequester.methods.method import Method
@@ -14,12 +14,11 @@ from sequester.methods.method import Method
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
-    from sequester.engine.checkpoint import Checkpoint
+    from sequester.engine.progress import Checkpoint
     from sequester.methods.cblda.solve import Plan
     from sequester.privacy.kc import KCPrivacy
-    from sequester.release.outcome import Outcome
+    from sequester.release.outcome import Outcome, Reason
     from sequester.release.randomness import Randomness
-    from sequester.release.reason import Reason
     from sequester.release.release import Release
     from sequester.utility.score import Score
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from sequester.hierarchies.labels import counted
 from sequester.methods.cblda.changes import KINDS
-from sequester.release.reason import Reason, touched
+from sequester.release.outcome import Reason, count_affected
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
@@ -35,7 +35,7 @@ def reasons_of(method: KCMethod, changes: pl.DataFrame, table: EventTable) -> tu
             part = told.filter((pl.col("what") == what) & (pl.col("large") == is_large))
             if part.is_empty():
                 continue
-            persons, events = touched(part)
+            persons, events = count_affected(part)
             constraint = BASE_RATE if what == "dropped" else LARGE if is_large else SMALL
             reasons.append(
                 Reason(

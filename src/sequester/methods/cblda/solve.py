@@ -9,7 +9,7 @@ import numpy as np
 
 from sequester import kernels
 from sequester.engine import part, silent
-from sequester.engine.checkpoint import NoCheckpoint
+from sequester.engine.progress import NoCheckpoint
 from sequester.methods.cblda.absorb import absorb
 from sequester.methods.cblda.agglomerate import agglomerate
 from sequester.methods.cblda.feasibility import choose_persons, refuse_broken_rules, refuse_impossible
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sequester._typing import Counts
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
-    from sequester.engine.checkpoint import Checkpoint
+    from sequester.engine.progress import Checkpoint
     from sequester.release.randomness import Randomness
 
 EXACT = 60_000

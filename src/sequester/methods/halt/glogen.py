@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sequester.methods.halt.kcp_method import KCPMethod
-from sequester.release.purpose import BEST, FAIR, Service
+from sequester.release.purpose import BEST, FAIR, Suitability
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class GloGen(KCPMethod):
         "a few."
     )
     suppresses: ClassVar[bool] = False
-    serves: ClassVar[Service] = Service(
+    serves: ClassVar[Suitability] = Suitability(
         known=frozenset({"few"}),
         keeps={
             "complete": (BEST, "columns become coarser for everybody, and no single value is missing"),

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from sequester.errors import ParameterError
 from sequester.methods.halt.kcp_method import KCPMethod
-from sequester.release.purpose import BEST, GOOD, Service
+from sequester.release.purpose import BEST, GOOD, Suitability
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ class HALT(KCPMethod):
         "diagnosis that nobody must learn."
     )
     suppresses: ClassVar[bool] = True
-    serves: ClassVar[Service] = Service(
+    serves: ClassVar[Suitability] = Suitability(
         known=frozenset({"few"}),
         keeps={
             "records": (BEST, "what is released is true of its person, and only values that give away are *"),

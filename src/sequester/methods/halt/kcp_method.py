@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.privacy.kcp import KCPPrivacy
-    from sequester.release.outcome import Outcome
+    from sequester.release.outcome import Outcome, Reason
     from sequester.release.randomness import Randomness
-    from sequester.release.reason import Reason
     from sequester.release.release import Release
     from sequester.utility.score import Score
 

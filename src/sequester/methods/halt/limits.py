@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sequester.hierarchies.labels import counted
 from sequester.methods.p2ka.prefix_method import ONE_RELEASE
 from sequester.methods.p2ka.publish import TIES, has_ties
-from sequester.mining.dependence import dependent
+from sequester.mining.dependence import find_dependences
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
@@ -68,7 +68,7 @@ def limits_of(
         )
     if solution.n_suppressed:
         limits.append(POSSIBLE)
-    for each in dependent(table):
+    for each in find_dependences(table):
         limits.append(
             f"Columns that follow from others can undo their coarseness, and that is not covered: {each}."
         )

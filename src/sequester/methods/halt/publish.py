@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.data.codebook import Codebook
 from sequester.data.sequences import Sequences
-from sequester.data.text import as_text
+from sequester.data.text import Codebook, as_text
 from sequester.methods.halt.changes import list_changes
+from sequester.release.certificate import released_schema
 from sequester.release.outcome import Outcome
-from sequester.release.roles import released_schema
 
 if TYPE_CHECKING:
     from sequester._typing import Codes

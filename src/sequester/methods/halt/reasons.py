@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from sequester.hierarchies.labels import counted
-from sequester.release.reason import Reason, touched
+from sequester.release.outcome import Reason, count_affected
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
@@ -23,7 +23,7 @@ def reasons_of(method: KCPMethod, changes: pl.DataFrame, table: EventTable) -> t
     for (what, column, constraint), part in changes.with_columns(kinds).group_by(
         "what", "column", "constraint", maintain_order=True
     ):
-        persons, events = touched(part)
+        persons, events = count_affected(part)
         values = counted(events, "value", "values")
         if what == "generalized":
             level, height = part["level"][0], table.hierarchies[str(column)].height

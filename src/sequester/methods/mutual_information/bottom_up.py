@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from sequester.methods.mutual_information.mutual_information_method import MutualInformationMethod
 from sequester.methods.mutual_information.top_down import TopDown
-from sequester.release.purpose import BEST, FAIR, Service
+from sequester.release.purpose import BEST, FAIR, Suitability
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class BottomUp(MutualInformationMethod):
     paper: ClassVar[str] = TopDown.paper
     promise: ClassVar[str] = TopDown.promise
     changes: ClassVar[str] = TopDown.changes
-    serves: ClassVar[Service] = Service(
+    serves: ClassVar[Suitability] = Suitability(
         known=frozenset({"patterns"}),
         recipients=frozenset({"service"}),
         keeps={

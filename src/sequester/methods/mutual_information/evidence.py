@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from sequester.privacy.mutual_information import SLACK
-from sequester.release.plot import Plot
-from sequester.utility.top_patterns import TopPatterns
+from sequester.release.outcome import Plot
+from sequester.utility.patterns import TopPatterns
 
 if TYPE_CHECKING:
     import numpy.typing as npt

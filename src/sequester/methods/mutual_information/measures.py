@@ -8,10 +8,9 @@ import numpy as np
 
 from sequester.methods.mutual_information.losses import losses, per_person
 from sequester.methods.mutual_information.plan import read_weights
+from sequester.utility.distributions import SymbolLevels, SymbolRanks
+from sequester.utility.patterns import TopPatterns
 from sequester.utility.score import Score
-from sequester.utility.symbol_levels import SymbolLevels
-from sequester.utility.symbol_ranks import SymbolRanks
-from sequester.utility.top_patterns import TopPatterns
 
 if TYPE_CHECKING:
     import numpy.typing as npt

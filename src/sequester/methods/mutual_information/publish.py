@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sequester.data.codebook import Codebook
 from sequester.data.schema import Schema
 from sequester.data.sequences import Sequences
+from sequester.data.text import Codebook
 from sequester.methods.mutual_information.evidence import evidence_of, plots_of
 from sequester.methods.mutual_information.losses import losses, per_person
 from sequester.methods.p2ka.publish import TIES, has_ties

@@ -11,7 +11,7 @@ from sequester.hierarchies.labels import counted
 from sequester.methods.mutual_information.evidence import PATTERNS, VERDICTS
 from sequester.methods.mutual_information.publish import KINDS
 from sequester.privacy.mutual_information import SLACK
-from sequester.release.reason import Reason, touched
+from sequester.release.outcome import Reason, count_affected
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +38,7 @@ def reasons_of(changes: pl.DataFrame, evidence: Mapping[str, pl.DataFrame]) -> t
             part = theirs.filter(pl.col("what").cast(pl.String) == what)
             if part.is_empty():
                 continue
-            persons, events = touched(part)
+            persons, events = count_affected(part)
             reasons.append(
                 Reason(
                     constraint=CONSTRAINT,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from sequester.errors import ParameterError
 from sequester.methods.mutual_information.mutual_information_method import MutualInformationMethod
-from sequester.release.purpose import BEST, GOOD, Service
+from sequester.release.purpose import BEST, GOOD, Suitability
 
 if TYPE_CHECKING:
     from sequester.hierarchies.hierarchy import Hierarchy
@@ -50,7 +50,7 @@ class TopDown(MutualInformationMethod):
         "speed."
     )
 
-    serves: ClassVar[Service] = Service(
+    serves: ClassVar[Suitability] = Suitability(
         known=frozenset({"patterns"}),
         recipients=frozenset({"service"}),
         release=frozenset({"once", "repeated"}),

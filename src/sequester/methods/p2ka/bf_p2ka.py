@@ -9,7 +9,7 @@ from sequester.errors import ParameterError, SchemaError
 from sequester.methods.ladder import Ladder
 from sequester.methods.p2ka.nearness import Near
 from sequester.methods.p2ka.prefix_method import PrefixMethod
-from sequester.release.purpose import BEST, GOOD, Service
+from sequester.release.purpose import BEST, GOOD, Suitability
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +74,7 @@ class BFP2kA(PrefixMethod):
         "record: clicks, trips, process logs."
     )
     reattaches: ClassVar[bool] = True
-    serves: ClassVar[Service] = Service(
+    serves: ClassVar[Suitability] = Suitability(
         known=frozenset({"few", "all"}),
         keeps={
             "patterns": (BEST, "common paths stay, and rare ones are moved to the closest of them"),

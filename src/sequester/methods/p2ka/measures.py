@@ -11,11 +11,10 @@ from sequester.methods.p2ka.attachment import Attacher
 from sequester.methods.p2ka.changes import DROPPED, KINDS, REATTACHED, SHORTENED
 from sequester.methods.p2ka.publish import attached
 from sequester.utility import EditDistance, InventedItems, PatternSimilarity, Score
-from sequester.utility.displacement import MOST_SYMBOLS, Displacement
-from sequester.utility.mobility import mobility
+from sequester.utility.places import MOST_SYMBOLS, Displacement, mobility
 
 if TYPE_CHECKING:
-    from sequester.data.regions import Regions
+    from sequester.data.places import Regions
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.engine import Progress

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sequester._typing import Codes
-    from sequester.data.regions import Regions
+    from sequester.data.places import Regions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class Near:
 
         Examples
         --------
-        >>> from sequester.data.regions import Regions, box
+        >>> from sequester.data.places import Regions, box
         >>> squares = {"a": box(0, 0, 0.01, 0.01), "b": box(0, 0.01, 0.01, 0.02), "c": box(0, 1, 0.01, 1.01)}
         >>> regions = Regions(squares, dict.fromkeys("abc", ()))
         >>> Near(metres=2000).weights(regions, ["a", "b"], ["a", "b", "c"]).tolist()

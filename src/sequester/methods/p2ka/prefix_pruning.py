@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sequester.methods.p2ka.prefix_method import PrefixMethod
-from sequester.release.purpose import BEST, FAIR, Service
+from sequester.release.purpose import BEST, FAIR, Suitability
 
 ABSENT = (
     "Persons with rare sequences are absent: counts are too low, and somebody who is known to be in the data "
@@ -51,7 +51,7 @@ class PrefixPruning(PrefixMethod):
         "Released records must be true, and the rare ones may be lost; or to see what p2ka gains."
     )
     reattaches: ClassVar[bool] = False
-    serves: ClassVar[Service] = Service(
+    serves: ClassVar[Suitability] = Suitability(
         known=frozenset({"few", "all"}),
         keeps={
             "records": (BEST, "who is released is released as they are"),

@@ -10,7 +10,7 @@ import polars as pl
 from sequester.hierarchies.labels import counted
 from sequester.methods.p2ka.changes import KINDS, number_trips
 from sequester.methods.p2ka.prefix_tree import PrefixTree
-from sequester.release.reason import Reason, touched
+from sequester.release.outcome import Reason, count_affected
 
 if TYPE_CHECKING:
     from sequester._typing import Mask
@@ -36,7 +36,7 @@ def reasons_of(changes: pl.DataFrame, table: EventTable, *, k: int) -> tuple[Rea
             part = told.filter((pl.col("what").cast(pl.String) == what) & (pl.col("rare") == rare))
             if part.is_empty():
                 continue
-            persons, events = touched(part)
+            persons, events = count_affected(part)
             why = (
                 f"fewer than k = {k:,} persons begin with all of it"
                 if rare

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from sequester.methods.ph.pattern_method import PatternMethod
-from sequester.release.purpose import BEST, FAIR, Service
+from sequester.release.purpose import BEST, FAIR, Suitability
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,7 +44,7 @@ class Abul(PatternMethod):
     changes: ClassVar[str] = "Deletes items from some records; what is left is true, and in order."
     use_when: ClassVar[str] = "To compare: it looks at nothing but the number of deletions."
 
-    serves: ClassVar[Service] = Service(
+    serves: ClassVar[Suitability] = Suitability(
         known=frozenset({"patterns"}),
         keeps={
             "yardstick": (BEST, "it deletes pattern by pattern, and looks at no side effects"),

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from sequester.methods.ph.followed import Problem
     from sequester.methods.ph.sanitize import Sanitized
     from sequester.privacy.pattern_hiding import PatternHiding
-    from sequester.release.outcome import Outcome
+    from sequester.release.outcome import Outcome, Reason
     from sequester.release.randomness import Randomness
-    from sequester.release.reason import Reason
     from sequester.release.release import Release
     from sequester.utility.score import Score
 

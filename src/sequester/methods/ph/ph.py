@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from sequester.errors import ParameterError
 from sequester.methods.patterns import as_patterns
 from sequester.methods.ph.pattern_method import PatternMethod
-from sequester.release.purpose import BEST, GOOD, Service
+from sequester.release.purpose import BEST, GOOD, Suitability
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,7 +74,7 @@ class PH(PatternMethod):
         "counts items: market baskets, clicks, process logs."
     )
 
-    serves: ClassVar[Service] = Service(
+    serves: ClassVar[Suitability] = Suitability(
         known=frozenset({"patterns"}),
         keeps={
             "patterns": (BEST, "orders are chosen so that few other patterns are lost or come about"),

@@ -9,7 +9,7 @@ import polars as pl
 from sequester.hierarchies.labels import counted
 from sequester.methods.ph.publish import KINDS
 from sequester.mining.support import supporters
-from sequester.release.reason import Reason, touched
+from sequester.release.outcome import Reason, count_affected
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
@@ -33,7 +33,7 @@ def reasons_of(method: PatternMethod, changes: pl.DataFrame, table: EventTable) 
             part = theirs.filter(pl.col("what").cast(pl.String) == what)
             if part.is_empty():
                 continue
-            persons, events = touched(part)
+            persons, events = count_affected(part)
             name = " → ".join(pattern)
             reasons.append(
                 Reason(

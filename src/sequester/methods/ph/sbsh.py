@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from sequester.methods.ph.pattern_method import PatternMethod
-from sequester.release.purpose import BEST, FAIR, Service
+from sequester.release.purpose import BEST, FAIR, Suitability
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,7 +50,7 @@ class SBSH(PatternMethod):
         "Released orders must be true, and items may be missing; or to see what ph gains."
     )
 
-    serves: ClassVar[Service] = Service(
+    serves: ClassVar[Suitability] = Suitability(
         known=frozenset({"patterns"}),
         keeps={
             "records": (BEST, "items are deleted, and what is left is true and in order"),

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from sequester.methods.reposition.limits import MERGED, SEVERAL, UNPUBLISHED
 from sequester.methods.reposition.snapshot_method import SnapshotMethod
-from sequester.release.purpose import BEST, FAIR, GOOD, Service
+from sequester.release.purpose import BEST, FAIR, GOOD, Suitability
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class SuppressOnly(SnapshotMethod):
     )
     waits: ClassVar[bool] = False
     time_limit: ClassVar[str] = UNPUBLISHED
-    serves: ClassVar[Service] = Service(
+    serves: ClassVar[Suitability] = Suitability(
         known=frozenset({"time"}),
         release=frozenset({"once", "repeated"}),
         keeps={
@@ -67,7 +67,7 @@ class MergeSnapshots(SnapshotMethod):
     )
     use_when: ClassVar[str] = "Coarse times will do; or to see what reposition gains."
     time_limit: ClassVar[str] = MERGED
-    serves: ClassVar[Service] = Service(
+    serves: ClassVar[Suitability] = Suitability(
         known=frozenset({"time"}),
         release=frozenset({"once", "repeated"}),
         keeps={

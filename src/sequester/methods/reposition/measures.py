@@ -12,9 +12,9 @@ from sequester.hierarchies.labels import MISSING
 from sequester.privacy.l_diversity import VALUES
 from sequester.privacy.skew import COUNT
 from sequester.privacy.snapshots import GROUP, TIME
-from sequester.release.plot import Plot
+from sequester.release.outcome import Plot
 from sequester.utility.score import Score
-from sequester.utility.window_query import RecordView, draw_queries, query_errors, told_values
+from sequester.utility.window_queries import RecordView, draw_queries, query_errors, told_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -118,7 +118,7 @@ def _nodes(tree: Hierarchy, labels: pl.Series) -> Codes:
 
 
 def scores(distances: Counts, published: Mask, loss: float, asked: Asked, *, moves: bool) -> dict[str, Score]:
-    """Put the figures together; none of them leaves the house. What never `moves` has no distances."""
+    """Put the figures together; none of them is published. What never `moves` has no distances."""
     n_records = max(len(published), 1)
     found = {
         "unpublished_records": Score(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.release.plot import Plot
+from sequester.release.outcome import Plot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ import polars as pl
 from sequester.hierarchies.labels import counted
 from sequester.methods.reposition.snapshots import timeline
 from sequester.methods.reposition.transform import LEFT_OUT, MOVED
-from sequester.release.reason import Reason, touched
+from sequester.release.outcome import Reason, count_affected
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -38,7 +38,7 @@ def reasons_of(method: SnapshotMethod, changes: pl.DataFrame, table: EventTable)
             part = told.filter((pl.col("what").cast(pl.String) == what) & (pl.col("twice") == is_twice))
             if part.is_empty():
                 continue
-            persons, events = touched(part)
+            persons, events = count_affected(part)
             why = (
                 "their persons had several records in the same snapshot, which has room for one"
                 if is_twice

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from sequester.errors import ParameterError
 from sequester.methods.reposition.limits import LATE, SEVERAL
 from sequester.methods.reposition.snapshot_method import SnapshotMethod
-from sequester.release.purpose import BEST, GOOD, Service
+from sequester.release.purpose import BEST, GOOD, Suitability
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ class Reposition(SnapshotMethod):
         "skewed: case reports, crimes, discharges."
     )
     time_limit: ClassVar[str] = LATE
-    serves: ClassVar[Service] = Service(
+    serves: ClassVar[Suitability] = Suitability(
         known=frozenset({"time"}),
         release=frozenset({"once", "repeated"}),
         keeps={

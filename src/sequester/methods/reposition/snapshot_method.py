@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from sequester.methods.reposition.window import Window
     from sequester.privacy.l_diversity import LDiversity
     from sequester.privacy.l_eligibility import LEligibility
-    from sequester.release.outcome import Outcome
+    from sequester.release.outcome import Outcome, Reason
     from sequester.release.randomness import Randomness
-    from sequester.release.reason import Reason
     from sequester.release.release import Release
     from sequester.utility.score import Score
 

@@ -1,1 +1,1 @@
-"""Many candidates for one table: which there are, how they are run, and which of them is recommended."""
+"""Candidates for one table: list them, run them, and recommend one."""

@@ -1,29 +1,30 @@
-"""All candidates side by side: risk and utility of each, and which of them stand out."""
+"""The result of a comparison: risk and utility of all candidates, the frontier, the recommendation."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from sequester.display.card import Card
+from sequester._repr import Card
 from sequester.errors import InputError
 from sequester.report.frontier import Axes, Mark, draw_frontier
-from sequester.workflow.comparison.frontier import Point, crowd_of, frontier, local_optima, recommend
-from sequester.workflow.comparison.task import LOST, PERSONS, RECORDS
-from sequester.workflow.comparison.words import ADVERSARIES
+from sequester.workflow.comparison.outputs import ADVERSARIES
+from sequester.workflow.comparison.trial import LOST, PERSONS, RECORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import Literal
 
     from markupsafe import Markup
 
-    from sequester.attacks.share import Share
+    from sequester.attacks.risk import Proportion
     from sequester.utility.score import Score
-    from sequester.workflow.comparison.task import Knowledge
-    from sequester.workflow.comparison.tried import Tried
+    from sequester.workflow.comparison.trial import Knowledge, TrialResult
+
 
 _PREFERRED = ("information_loss", "edit_distance", LOST)
 """Measures for the frontier, the first that says the same of all candidates."""
@@ -33,7 +34,7 @@ _PREFERRED = ("information_loss", "edit_distance", LOST)
 class Comparison:
     """What was tried, and what stands out; shows itself in a notebook."""
 
-    tried: tuple[Tried, ...]
+    tried: tuple[TrialResult, ...]
     """All candidates, in the order of the grid."""
     knowledge: Knowledge
     """What the adversary knows."""
@@ -59,7 +60,7 @@ class Comparison:
     @classmethod
     def of(
         cls,
-        tried: Sequence[Tried],
+        tried: Sequence[TrialResult],
         *,
         knowledge: Knowledge,
         adversary: str | None = None,
@@ -81,7 +82,7 @@ class Comparison:
             if each.holds and measure in each.utility
         }
         points = {
-            place: Point(found.value, loss, found.interval[1], crowd_of(tried[place]))
+            place: Point(found.value, loss, found.interval[1], promised_k(tried[place]))
             for place, loss in losses.items()
             if (found := _risk(tried[place], adversary)) is not None
         }
@@ -100,12 +101,12 @@ class Comparison:
         )
 
     @property
-    def made(self) -> tuple[Tried, ...]:
+    def made(self) -> tuple[TrialResult, ...]:
         """Candidates that keep their promise."""
         return tuple(each for each in self.tried if each.holds)
 
     @property
-    def beaten(self) -> tuple[Tried, ...]:
+    def beaten(self) -> tuple[TrialResult, ...]:
         """Candidates against which an adversary achieves more than they claim."""
         return tuple(each for each in self.made if not all(risk.is_within for risk in each.risks.values()))
 
@@ -117,13 +118,13 @@ class Comparison:
         )
 
     @property
-    def original(self) -> Share | None:
+    def original(self) -> Proportion | None:
         """What the adversary achieves against the original."""
         return next(
             (each.risks[self.adversary].raw for each in self.made if self.adversary in each.risks), None
         )
 
-    def risk(self, place: int) -> Share | None:
+    def risk(self, place: int) -> Proportion | None:
         """What the adversary achieves against a candidate; None where there is nobody to look for."""
         return _risk(self.tried[place], self.adversary)
 
@@ -136,7 +137,7 @@ class Comparison:
         return Axes(risk=ADVERSARIES[self.adversary], measure=self.measure.replace("_", " "), goal=self.goal)
 
     def marks(self) -> Iterator[Mark]:
-        """Give what is drawn: every candidate that has both numbers."""
+        """Return what is drawn: every candidate that has both numbers."""
         for place, each in enumerate(self.tried):
             risk, score = self.risk(place), self.score(place)
             if risk is not None and score is not None and each.holds:
@@ -156,7 +157,7 @@ class Comparison:
         return draw_frontier(list(self.marks()), self.axes(), standalone=standalone)
 
     def to_json(self) -> dict[str, Any]:
-        """Give the document that ``compare --json`` prints, and ``candidates.json`` holds."""
+        """Return the document that ``compare --json`` prints, and ``candidates.json`` holds."""
         return {
             "candidates": [self._candidate(place) for place in range(len(self.tried))],
             "recommended": self.recommended,
@@ -218,11 +219,11 @@ class Comparison:
         )
 
 
-def _risk(tried: Tried, adversary: str) -> Share | None:
+def _risk(tried: TrialResult, adversary: str) -> Proportion | None:
     return tried.risks[adversary].release if adversary in tried.risks else None
 
 
-def _shared_adversary(made: Sequence[Tried], wanted: str | None) -> str:
+def _shared_adversary(made: Sequence[TrialResult], wanted: str | None) -> str:
     """Take the adversary that was asked for, or the first who can try anybody."""
     found = [name for name in (*PERSONS, RECORDS) if any(name in each.risks for each in made)]
     if wanted is None or not found:
@@ -233,7 +234,7 @@ def _shared_adversary(made: Sequence[Tried], wanted: str | None) -> str:
     return wanted
 
 
-def _shared_measure(made: Sequence[Tried], wanted: str | None) -> str:
+def _shared_measure(made: Sequence[TrialResult], wanted: str | None) -> str:
     """Take the measure that was asked for, or the first that all have and that says the same of all."""
     names = list(dict.fromkeys(name for each in made for name in each.utility))
     if wanted is not None:
@@ -246,3 +247,118 @@ def _shared_measure(made: Sequence[Tried], wanted: str | None) -> str:
         if len(means) == 1 and means != {""}:
             return name
     return LOST
+
+
+PARAMETERS = ("k", "l")
+"""How large the crowds are that a promise speaks of."""
+_ALIKE = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What a candidate costs: who may be found, and what is lost."""
+
+    risk: float
+    """What the adversary achieves."""
+    loss: float
+    """What is lost; a measure that should be large, with its sign turned."""
+    most: float = math.nan
+    """The upper end of the interval of the risk."""
+    crowd: float = 0.0
+    """The k (or l) that is promised."""
+
+
+def frontier(points: Mapping[int, Point]) -> tuple[int, ...]:
+    """List, from the lowest risk on, the points that no other one beats in one way and equals in the other.
+
+    Of points that are alike, the one with the larger promised crowd counts, then the first.
+
+    Examples
+    --------
+    >>> frontier({0: Point(0.1, 0.5), 1: Point(0.2, 0.3), 2: Point(0.2, 0.4), 3: Point(0.3, 0.3)})
+    (0, 1)
+    """
+    best = math.inf
+    kept = []
+    for place in sorted(points, key=lambda each: (*_costs(points[each]), -points[each].crowd, each)):
+        if points[place].loss < best - _ALIKE:
+            kept.append(place)
+            best = points[place].loss
+    return tuple(kept)
+
+
+def recommend(points: Mapping[int, Point], *, max_risk: float | None = None) -> int | None:
+    """Pick a point of the frontier; None where there is none.
+
+    With `max_risk`: the least loss among points whose risk is certainly, by the upper end of its interval, at
+    most that. Without: the knee, which is the point nearest to the best risk and the best loss of the
+    frontier, each counted in shares of the way from its best to its worst there. Of two that are as near, the
+    one with the lower risk.
+
+    Examples
+    --------
+    >>> points = {0: Point(0.1, 0.9, 0.11), 1: Point(0.2, 0.4, 0.21), 2: Point(0.9, 0.3, 0.91)}
+    >>> recommend(points), recommend(points, max_risk=0.15), recommend(points, max_risk=0.05)
+    (1, 0, None)
+    """
+    if max_risk is not None:
+        points = {place: each for place, each in points.items() if each.most <= max_risk}
+        return min(
+            points,
+            key=lambda each: (points[each].loss, points[each].risk, -points[each].crowd, each),
+            default=None,
+        )
+    kept = frontier(points)
+    if not kept:
+        return None
+    risks = [points[each].risk for each in kept]
+    losses = [points[each].loss for each in kept]
+    distances = [
+        round(math.hypot(_scaled(risk, risks), _scaled(loss, losses)), 12)
+        for risk, loss in zip(risks, losses, strict=True)
+    ]
+    return kept[distances.index(min(distances))]
+
+
+def _costs(point: Point) -> tuple[float, float]:
+    """Round what differs by the order of additions only."""
+    return round(point.risk, 12), round(point.loss, 12)
+
+
+def promised_k(tried: TrialResult) -> float:
+    """Return the k, or l, of a candidate; 0 where it has neither."""
+    for parameter in PARAMETERS:
+        value = tried.parameters.get(parameter)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+    return 0.0
+
+
+def _scaled(value: float, values: Sequence[float]) -> float:
+    """Return the share of the way from the best to the worst."""
+    best, worst = min(values), max(values)
+    return (value - best) / (worst - best) if worst > best else 0.0
+
+
+def local_optima(tried: Sequence[TrialResult], losses: Mapping[int, float]) -> tuple[int, ...]:
+    """List the candidates that lose less than both their neighbours, which differ from them in k (or l) only.
+
+    Neighbours are the next smaller and the next larger value that was tried and can be kept; the smallest and
+    the largest have only one, and are never listed.
+    """
+    found = []
+    for parameter in PARAMETERS:
+        rows: dict[tuple[str, str], list[tuple[float, int]]] = {}
+        for place in losses:
+            value = tried[place].parameters.get(parameter)
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                others = {name: each for name, each in tried[place].parameters.items() if name != parameter}
+                rows.setdefault((tried[place].method, repr(sorted(others.items()))), []).append(
+                    (value, place)
+                )
+        for row in rows.values():
+            places = [place for _, place in sorted(row)]
+            for (before, here), (_, after) in pairwise(pairwise(places)):
+                if losses[here] < min(losses[before], losses[after]) - _ALIKE:
+                    found.append(here)
+    return tuple(sorted(found))

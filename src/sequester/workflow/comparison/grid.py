@@ -1,25 +1,29 @@
-"""Which candidates are asked for: methods times parameters, every one of them checked before any runs."""
+"""The candidates of a comparison: methods times parameter values, all checked before any runs."""
 
 from __future__ import annotations
 
 import itertools
 import re
 import tomllib
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sequester.errors import InputError
 from sequester.methods import METHODS
-from sequester.workflow.comparison.candidate import Candidate, label_of, told
+from sequester.release.fields import plain_table
+from sequester.report.text import parameter_text
 from sequester.workflow.method_settings import build_method
 from sequester.workflow.parameters import parameters_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from sequester.methods.method import Method
     from sequester.workflow.parameters import Parameter
 
-MOST = 1_000
+
+MAX_CANDIDATES = 1_000
 """Candidates of one comparison."""
 
 
@@ -134,8 +138,8 @@ def grid(
     names = tuple(METHODS) if methods is None else tuple(methods)
     _refuse_unknown(settings, names)
     sizes = (_size(name, settings) for name in names)
-    if (asked := sum(sizes)) > MOST:
-        msg = f"--set asks for {asked:,} candidates, and at most {MOST:,} are compared; list fewer values"
+    if (asked := sum(sizes)) > MAX_CANDIDATES:
+        msg = f"--set makes {asked:,} candidates, at most {MAX_CANDIDATES:,} are compared; list fewer values"
         raise InputError(msg)
     candidates, lines = [], []
     for name in names:
@@ -192,7 +196,7 @@ def _points(
 
 
 def _reason(lines: Sequence[str]) -> str:
-    """Say in one line why no method can be made.
+    """Describe in one line why no method can be made.
 
     Examples
     --------
@@ -201,7 +205,7 @@ def _reason(lines: Sequence[str]) -> str:
     """
     missing = [found[1] for line in lines if (found := re.match(r"method\.(\w+) is missing;", line))]
     if len(missing) < len(lines):
-        return told([line.removeprefix("method.").removeprefix("method: ") for line in lines])
+        return one_line([line.removeprefix("method.").removeprefix("method: ") for line in lines])
     if len(missing) == 1:
         return f"{missing[0]} is missing; --set gives it a value"
     return f"{', '.join(missing[:-1])} and {missing[-1]} are missing; --set gives them values"
@@ -237,3 +241,72 @@ def _never_taken(parameter: str, values: Sequence[Any], candidates: Sequence[Can
 def _once(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Leave out a candidate that says the same as one before, such as 0.5 beside 1/2."""
     return list({(each.name, repr(each.parameters), each.misfit): each for each in candidates}.values())
+
+
+_TELLING = ("k", "c", "p", "l", "min_support", "max_leakage", "max_leakage_bits")
+"""What a label names where nothing was asked to vary: the strength of a promise."""
+_LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One point of the grid, which may turn out not to fit."""
+
+    name: str
+    """The method's name."""
+    label: str
+    """The method and the parameters that tell it from its neighbours."""
+    method: Method | None = None
+    """The method itself; None where its parameters do not make one."""
+    misfit: str = ""
+    """Why it is not tried; empty where it is."""
+    given: Mapping[str, object] = field(default_factory=dict)
+    """The parameters that were asked for, without defaults."""
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """Every parameter with its value, as JSON has it."""
+        return plain_table(self.given if self.method is None else self.method.parameters())
+
+
+def label_of(name: str, parameters: Mapping[str, object], varied: Sequence[str] = ()) -> str:
+    """Name a candidate by its method and what varies.
+
+    Examples
+    --------
+    >>> label_of("halt", {"k": 5, "c": 0.5, "p": 3, "levels": "same"})
+    'halt k=5 c=0.5 p=3'
+    >>> label_of("halt", {"k": 5, "c": 0.5, "p": 3, "levels": "same"}, ["levels"])
+    'halt levels=same'
+    """
+    telling = [each for each in varied or _TELLING if parameters.get(each) is not None]
+    return " ".join([name, *(f"{each}={_short(parameters[each])}" for each in telling)])
+
+
+def one_line(lines: Sequence[str]) -> str:
+    """Describe in one line what is wrong.
+
+    Examples
+    --------
+    >>> one_line(["there is no symbol", "column 'a' has the role quasi", "column 'b' has the role quasi"])
+    'there is no symbol (and 2 more)'
+    """
+    more = len(lines) - 1
+    return lines[0] + (f" (and {more:,} more)" if more > 0 else "")
+
+
+def file_name(label: str, key: str) -> str:
+    """Return a name for files that any system takes, and no other candidate has.
+
+    Examples
+    --------
+    >>> file_name("halt k=5 c=1/3", "0123456789abcdef")
+    'halt-k5-c1-3-01234567'
+    """
+    words = re.sub(r"[^A-Za-z0-9.]+|\.{2,}", "-", label.replace("=", "")).strip("-.")
+    return f"{words[:_LONGEST]}-{key[:8]}"
+
+
+def _short(value: object) -> str:
+    text = parameter_text(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

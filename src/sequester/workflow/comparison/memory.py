@@ -1,4 +1,4 @@
-"""How much memory there is, and how much a process takes; None where the system does not tell."""
+"""How much memory is free, and how much a process takes."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _GROUP = Path("/sys/fs/cgroup")
 
 
 def available(proc: Path = _PROC, group: Path = _GROUP) -> int | None:
-    """Give the bytes that new processes may take, which a container can make fewer than the machine has."""
+    """Return the bytes that new processes may take, which a container can make fewer than the machine has."""
     told = [each for each in (_of_machine(proc), _of_group(group)) if each is not None]
     return min(told) if told else _of_system()
 
 
 def taken(pid: int, proc: Path = _PROC) -> int | None:
-    """Give the bytes that a process holds in memory."""
+    """Return the bytes that a process holds in memory."""
     return _of_process(str(pid), "VmRSS", proc)
 
 
 def peak(proc: Path = _PROC) -> int:
-    """Give the most bytes that this process has held, or 0."""
+    """Return the most bytes that this process has held, or 0."""
     told = _of_process("self", "VmHWM", proc)
     if told is not None:
         return told

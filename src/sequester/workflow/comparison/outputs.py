@@ -1,4 +1,4 @@
-"""The files that a comparison ends with: a table as CSV and JSON, a drawing, and a page."""
+"""The files of a comparison: CSV, JSON, a plot, a page, and the sentences in them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import io
 import json
 from typing import TYPE_CHECKING, Any
 
-from sequester.report.comparison_page import Linked, comparison_page
+from sequester.errors import ParameterError
 from sequester.report.frontier import as_png
-from sequester.report.sections import Number, Section
-from sequester.report.wording import number
+from sequester.report.page import CandidateRow, Number, Section, comparison_page
+from sequester.report.text import number
 from sequester.workflow.comparison.store import OUTPUTS
-from sequester.workflow.comparison.words import HANDING_OUT, adversary_words, rule_words
-from sequester.workflow.output_file import put
+from sequester.workflow.comparison.trial import PERSONS, RECORDS
+from sequester.workflow.output_file import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from sequester.workflow.comparison.comparison import Comparison
-    from sequester.workflow.comparison.tried import Tried
+    from sequester.workflow.comparison.trial import Knowledge, TrialResult
 
 
 _FRONTIER = (
@@ -40,7 +40,7 @@ def write_outputs(found: Comparison, folder: Path) -> None:
         page(found).encode(),
     )
     for name, content in zip(OUTPUTS, contents, strict=True):
-        put(content, folder / name)
+        write_file(content, folder / name)
         (folder / name).chmod(0o600)
 
 
@@ -131,13 +131,13 @@ def _numbers(found: Comparison) -> Iterator[Number]:
             )
 
 
-def _linked(found: Comparison) -> Iterator[Linked]:
+def _linked(found: Comparison) -> Iterator[CandidateRow]:
     for place, each in enumerate(found.tried):
         if not each.holds:
             continue
         risk, score = found.risk(place), found.score(place)
         low, high = (0.0, 0.0) if risk is None else risk.interval
-        yield Linked(
+        yield CandidateRow(
             label=each.label,
             page=each.report,
             stands=tuple(_stands(found, place)),
@@ -165,7 +165,7 @@ def _sections(found: Comparison) -> Iterator[Section]:
     refused = [each for each in found.tried if not each.holds]
     if refused:
         yield Section(
-            title="What cannot be had",
+            title="Not feasible",
             header=("candidate", "", "why"),
             rows=tuple((each.label, _state(each), each.reason) for each in refused),
         )
@@ -191,10 +191,10 @@ def _sections(found: Comparison) -> Iterator[Section]:
     yield Section(
         title="What the numbers mean",
         text=(
-            adversary_words(found.adversary, found.knowledge),
+            describe_adversary(found.adversary, found.knowledge),
             *(f"{found.measure.replace('_', ' ')}: {each}" for each in means),
             _FRONTIER,
-            rule_words(found.max_risk),
+            describe_rule(found.max_risk),
             *((optima,) if found.local_optima else ()),
             HANDING_OUT,
         ),
@@ -202,5 +202,78 @@ def _sections(found: Comparison) -> Iterator[Section]:
     )
 
 
-def _state(tried: Tried) -> str:
+def _state(tried: TrialResult) -> str:
     return {"unattainable": "cannot be kept", "unfit": "does not apply"}.get(tried.state, tried.state)
+
+
+ADVERSARIES = {
+    "found": "share of persons expected to be found",
+    "marketer": "mean chance to find a person who is known to be in the release",
+    "prosecutor": "largest chance to find a person who is known to be in the release",
+    "journalist": "largest chance to find a person, who may not be in the release",
+    "candidates": "one over the median number of persons who fit",
+    "unique": "share of persons whom nobody else fits",
+    "absence": "share of persons whom nobody in the release fits",
+    "membership": "advantage in telling who is in the data",
+    "guess": "mean chance to guess a protected value",
+    "confidence": "largest share of one protected value among those who fit",
+    "at_risk": "largest share of protected values among those who fit",
+    RECORDS: "mean chance to guess a record's sensitive value",
+}
+"""What each adversary achieves, as an axis says it."""
+HANDING_OUT = (
+    "Hand out one of these releases only. Whoever has two can compare them, and learns more than either "
+    "promises to hide: what is coarse in one may be fine in the other, and promises do not add up."
+)
+"""What to know where several releases of the same persons are made."""
+
+
+def check_adversary(name: str | None) -> None:
+    """Refuse an adversary that there is not."""
+    if name is not None and name not in ADVERSARIES:
+        msg = f"adversary must be one of {', '.join((*PERSONS, RECORDS))}, got {name!r}"
+        raise ParameterError(msg)
+
+
+def describe_knowledge(knowledge: Knowledge) -> str:
+    """Describe what the adversary knows.
+
+    Examples
+    --------
+    >>> from sequester.workflow.comparison.trial import Knowledge
+    >>> describe_knowledge(Knowledge(kind="ordered", known=2, targets=10))
+    'who knows 2 items of a person, of different events and in their order'
+    """
+    items = "1 item" if knowledge.known == 1 else f"{knowledge.known} items"
+    how = "of different events and in their order" if knowledge.kind == "ordered" else "of any events"
+    return f"who knows {items} of a person, {how}"
+
+
+def describe_adversary(name: str, knowledge: Knowledge) -> str:
+    """Describe who the adversary is and what the number means."""
+    if name == RECORDS:
+        return (
+            f"The risk is the {ADVERSARIES[name]}, for somebody who knows when it was published and all its "
+            "quasi-identifiers, and so its group, on average over all published records."
+        )
+    return (
+        f"The risk is the {ADVERSARIES[name]}, for somebody {describe_knowledge(knowledge)}. "
+        f"{knowledge.targets:,} such pieces of knowledge were drawn from the original, the same for all "
+        "candidates. It is a measure of linkage, not of everything that a method promises: the page of each "
+        "candidate says more."
+    )
+
+
+def describe_rule(max_risk: float | None) -> str:
+    """Describe how the recommended candidate was chosen."""
+    if max_risk is not None:
+        return (
+            "Recommended is the best value of the measure among candidates whose risk, by the upper end of "
+            f"its interval, is at most {max_risk:g}."
+        )
+    return (
+        "Recommended is the knee of the frontier: the candidate nearest to the lowest risk and the best "
+        "value on it, each counted in shares of the way from best to worst there. It depends on what was "
+        "tried, and says where a further step costs much for little. How much risk is right is for you to "
+        "say: with a largest risk, the best value within it is recommended."
+    )

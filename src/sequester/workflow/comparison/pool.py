@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from sequester.engine.local import usable_cores
 from sequester.workflow.comparison import memory
-from sequester.workflow.comparison.tried import Tried
+from sequester.workflow.comparison.trial import TrialResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from sequester.data.table import EventTable
     from sequester.engine import Progress
-    from sequester.workflow.comparison.task import Task
+    from sequester.workflow.comparison.trial import Task
+
 
 SHARE = 0.75
 """Of the memory that is free, candidates may take so much."""
@@ -51,7 +52,7 @@ class _Run:
     process: subprocess.Popen[bytes]
     thread: Thread | None = None
     fraction: float = 0.0
-    tried: Tried | None = None
+    tried: TrialResult | None = None
     had_company: bool = False
     is_compiling: bool = False
 
@@ -89,7 +90,7 @@ class Pool:
             self._close(run)
         self._running.clear()
 
-    def run(self, tasks: Sequence[Task], progress: Progress) -> Iterator[tuple[Task, Tried]]:
+    def run(self, tasks: Sequence[Task], progress: Progress) -> Iterator[tuple[Task, TrialResult]]:
         """Try all tasks; give each with its result as soon as it is done, in whatever order."""
         waiting = deque(tasks)
         n_done = 0
@@ -174,14 +175,14 @@ class Pool:
             return
 
     def _take_in(self, run: _Run, document: dict[str, Any]) -> int | None:
-        """Take note of what a process said; gives its exit code where it has ended."""
+        """Record a message of a process; return its exit code where it has ended."""
         match document:
             case {"progress": fraction}:
                 run.fraction, run.is_compiling = fraction, False
             case {"compiling": True}:
                 run.is_compiling = True
             case {"result": result}:
-                run.tried = Tried.of(result)
+                run.tried = TrialResult.of(result)
                 self._largest = max(self._largest, run.tried.peak_memory)
             case {"failed": reason, "is_ours": is_ours}:
                 run.tried = _failed(run.task, reason, is_ours=is_ours)
@@ -189,8 +190,8 @@ class Pool:
                 return int(code)
         return None
 
-    def _result(self, run: _Run, code: int) -> Tried | None:
-        """Give what became of one that has ended; None where it is to be tried again, alone."""
+    def _result(self, run: _Run, code: int) -> TrialResult | None:
+        """Return what became of one that has ended; None where it is to be tried again, alone."""
         self._running.remove(run)
         self._close(run)
         if run.tried is not None:
@@ -226,14 +227,14 @@ class Pool:
         now = ", ".join(run.task.candidate.label for run in self._running[:2])
         more = f" and {len(self._running) - 2} more" if len(self._running) > 2 else ""
         if any(run.is_compiling for run in self._running):
-            more += " (compiling kernels, once per installation and version)"
+            more += " (compiling kernels, first use only)"
         phase = f"{n_done} of {total} candidates done" + (f": {now}{more}" if now else "")
         progress((n_done + begun) / max(total, 1), phase)
 
 
-def _failed(task: Task, reason: str, *, is_ours: bool) -> Tried:
+def _failed(task: Task, reason: str, *, is_ours: bool) -> TrialResult:
     candidate = task.candidate
-    return Tried(
+    return TrialResult(
         method=candidate.name,
         label=candidate.label,
         parameters=candidate.parameters,

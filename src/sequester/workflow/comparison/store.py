@@ -1,4 +1,4 @@
-"""The folder of a comparison: results are kept as they come, and a later run finds them."""
+"""The folder of a comparison: results are saved as they arrive, and a later run reuses them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 from sequester._version import __version__
 from sequester.errors import InputError
 from sequester.release.randomness import Randomness
-from sequester.workflow.comparison.candidate import file_name
-from sequester.workflow.comparison.tried import Tried
-from sequester.workflow.output_file import put
+from sequester.workflow.comparison.grid import file_name
+from sequester.workflow.comparison.trial import TrialResult
+from sequester.workflow.output_file import write_file
 
 if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from sequester.workflow.comparison.candidate import Candidate
+    from sequester.workflow.comparison.grid import Candidate
 
 ABOUT = "comparison.json"
 """The file that says what is compared."""
@@ -108,7 +108,7 @@ class Store:
             os.close(self.lock)
 
     def key(self, candidate: Candidate, **asked: object) -> str:
-        """Tell one result from any other: version, table, method, parameters, seed, and what is asked."""
+        """Return the key of a result: a hash of version, table, method, parameters, seed and options."""
         document = {
             "version": __version__,
             "table": self.table,
@@ -120,22 +120,22 @@ class Store:
         return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
     def place(self, kind: str, candidate: Candidate, key: str) -> Path:
-        """Give the place of a candidate's page or release."""
+        """Return the place of a candidate's page or release."""
         name = file_name(candidate.label, key)
         return self.folder / kind / (f"{name}.html" if kind == REPORTS else name)
 
-    def load(self, key: str) -> Tried | None:
-        """Give a result that was kept, with its page and its release where it has any; None otherwise."""
+    def load(self, key: str) -> TrialResult | None:
+        """Return a result that was kept, with its page and its release where it has any; None otherwise."""
         path = self.folder / RESULTS / f"{key}.json"
         try:
-            tried = Tried.of(json.loads(path.read_bytes()))
+            tried = TrialResult.of(json.loads(path.read_bytes()))
         except (OSError, ValueError, KeyError, TypeError):
             return None
         there = (self.folder / each for each in (tried.report, tried.release) if each)
         return tried if all(each.exists() for each in there) else None
 
-    def save(self, key: str, tried: Tried) -> None:
-        """Keep a result; one that failed is tried again by a later run."""
+    def save(self, key: str, tried: TrialResult) -> None:
+        """Save a result; one that failed is tried again by a later run."""
         if tried.state != "failed":
             self._put(f"{RESULTS}/{key}.json", tried.to_json())
 
@@ -146,7 +146,7 @@ class Store:
 
     def _put(self, name: str, document: dict[str, Any]) -> None:
         path = self.folder / name
-        put(json.dumps(document, indent=1).encode(), path)
+        write_file(json.dumps(document, indent=1).encode(), path)
         path.chmod(0o600)
 
 

@@ -40,7 +40,10 @@ def main() -> None:
         tell({"failed": "it needs more memory than there is", "is_ours": False})
     except BaseException as error:  # noqa: BLE001  (polars panics are no Exception)
         tell(
-            {"failed": f"our fault: {type(error).__name__} at {_place(error.__traceback__)}", "is_ours": True}
+            {
+                "failed": f"internal error: {type(error).__name__} at {_place(error.__traceback__)}",
+                "is_ours": True,
+            }
         )
 
 
@@ -51,7 +54,7 @@ def _answer(source: IO[bytes], tell: Callable[[dict[str, Any]], None]) -> None:
     Thread(target=_end_alone, daemon=True).start()
     # After the paths are known: a method of the user's own may be anywhere.
     from sequester import kernels  # noqa: PLC0415
-    from sequester.workflow.comparison.task import try_candidate  # noqa: PLC0415
+    from sequester.workflow.comparison.trial import try_candidate  # noqa: PLC0415
 
     told = [-EVERY]
 

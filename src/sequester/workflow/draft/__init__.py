@@ -1,1 +1,1 @@
-"""A configuration drafted from the data alone: every role a guess, every guess with its reason."""
+"""Draft a configuration from the data alone, with a reason for every choice."""

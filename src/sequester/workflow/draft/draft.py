@@ -1,4 +1,4 @@
-"""Every column of a table with the role it seems to have."""
+"""Infer the role of every column of a table."""
 
 from __future__ import annotations
 
@@ -13,16 +13,27 @@ from sequester.data.roles import RESERVED, refuse_patterns
 from sequester.data.schema import ROW
 from sequester.errors import InputError
 from sequester.hierarchies.labels import counted, quoted
-from sequester.workflow.draft.column import Column
-from sequester.workflow.draft.coordinates import find_coordinates
-from sequester.workflow.draft.guess import Guess
+from sequester.workflow.draft.columns import Column
 from sequester.workflow.draft.hierarchies import Proposal, propose_hierarchy
-from sequester.workflow.draft.identifiers import reason_to_drop
-from sequester.workflow.draft.person import NOBODY, guess_person, named_person
-from sequester.workflow.draft.sensitive import Candidate, find_candidates
-from sequester.workflow.draft.when import always_rises, guess_order, guess_tie, guess_time, some_rows
-from sequester.workflow.draft.words import names_activity, names_order, names_person
-from sequester.workflow.hierarchy_settings import Dates
+from sequester.workflow.draft.infer_time import (
+    always_rises,
+    describe_rows,
+    infer_order,
+    infer_tie,
+    infer_time,
+)
+from sequester.workflow.draft.names import names_activity, names_order, names_person
+from sequester.workflow.draft.roles import (
+    NOBODY,
+    Guess,
+    SensitiveCandidate,
+    find_candidates,
+    find_coordinates,
+    infer_person,
+    named_person,
+    reason_to_drop,
+)
+from sequester.workflow.settings import Dates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,8 +41,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from sequester.data.problems import Problem
-    from sequester.workflow.draft.when import When
-    from sequester.workflow.hierarchy_settings import HierarchySettings
+    from sequester.workflow.draft.infer_time import EventOrder
+    from sequester.workflow.settings import HierarchySettings
 
 _ALIKE = 6
 """Columns with the same values that look like one attribute at several times."""
@@ -57,7 +68,7 @@ class Draft:
     """Rows of the data."""
     person: Guess
     """Who; the column is ``row`` where every row is a person."""
-    when: When | None
+    when: EventOrder | None
     """When; None where every row is a person and nothing says when."""
     tie: Guess | None
     """What decides where the time is the same."""
@@ -69,9 +80,9 @@ class Draft:
     """What happened, where that is all there is."""
     quasi: tuple[Attribute, ...]
     """What an adversary may know."""
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[SensitiveCandidate, ...]
     """What may be sensitive: for the steward to say."""
-    sensitive: tuple[Candidate, ...] = ()
+    sensitive: tuple[SensitiveCandidate, ...] = ()
     """What the steward says is sensitive."""
     doubts: tuple[str, ...] = ()
     """What the steward should look at first."""
@@ -88,14 +99,14 @@ class Draft:
         symbol = () if self.symbol is None else (self.symbol,)
         released = [each.column for each in (*self.quasi, *symbol) if each.column not in self.when_columns]
         dropped = [each.column for each in self.drop if each.column not in RESERVED]
-        wanted: list[Candidate] = []
+        wanted: list[SensitiveCandidate] = []
         taken: set[str] = set()
         for name in dict.fromkeys(names):
             if name not in chosen and name not in (*released, *dropped):
                 known = ", ".join(map(quoted, dict.fromkeys([*chosen, *released, *dropped])))
                 msg = f"sensitive must be one of {known}, got {quoted(name)}"
                 raise InputError(msg)
-            candidate = chosen.get(name) or Candidate(name, (name,), "as you say", ())
+            candidate = chosen.get(name) or SensitiveCandidate(name, (name,), "as you say", ())
             if taken & {*candidate.columns}:
                 msg = f"sensitive {quoted(name)} has a column that is already part of another"
                 raise InputError(msg)
@@ -114,8 +125,8 @@ class Draft:
         return () if self.when is None else self.when.columns
 
 
-def draft_of(frame: pl.DataFrame, *, person: str | None = None) -> Draft:
-    """Give every column of `frame` the role it seems to have; `person` is the steward's word for who.
+def make_draft(frame: pl.DataFrame, *, person: str | None = None) -> Draft:
+    """Return every column of `frame` the role it seems to have; `person` is the steward's word for who.
 
     Raises
     ------
@@ -126,7 +137,7 @@ def draft_of(frame: pl.DataFrame, *, person: str | None = None) -> Draft:
     --------
     >>> import polars as pl
     >>> frame = pl.DataFrame({"user": ["a", "a", "b"], "n": [1, 2, 1], "page": ["news", "tech", "news"]})
-    >>> draft = draft_of(frame)
+    >>> draft = make_draft(frame)
     >>> draft.person.column, draft.when.columns, draft.symbol.column
     ('user', ('n',), 'page')
     """
@@ -134,7 +145,7 @@ def draft_of(frame: pl.DataFrame, *, person: str | None = None) -> Draft:
     columns = [Column(name, frame[name]) for name in frame.columns]
     if person is not None:
         return _draft(columns, named_person(columns, person))
-    who = guess_person(columns, has_when=_has_when(columns))
+    who = infer_person(columns, has_when=_has_when(columns))
     if who.column != ROW and names_person(who.column) < 3:
         # What is only called id is as often the key of what happened: where nothing else did, it is.
         for guess in (who, Guess(ROW, "every row is a person", NOBODY)):
@@ -160,19 +171,19 @@ def _check_shape(frame: pl.DataFrame) -> None:
 
 
 def _has_when(columns: Sequence[Column]) -> bool:
-    """Tell whether something says when: a time, or whole numbers that are called an order."""
-    return guess_time(columns, None) is not None or any(
+    """Return whether something says when: a time, or whole numbers that are called an order."""
+    return infer_time(columns, None) is not None or any(
         names_order(column.name) == 2 and column.numbers is not None and column.numbers.is_whole
         for column in columns
     )
 
 
 def _draft(columns: Sequence[Column], who: Guess, *, may_be_time: bool = True) -> Draft:
-    """Give every other column its role; `may_be_time` lets the time be all that is known of an event."""
+    """Return every other column its role; `may_be_time` lets the time be all that is known of an event."""
     by_name = {column.name: column for column in columns}
     owner = None if who.column == ROW else by_name[who.column]
     when = _when(columns, owner)
-    tie, n_tied = (None, 0) if owner is None or when is None else guess_tie(columns, owner, when)
+    tie, n_tied = (None, 0) if owner is None or when is None else infer_tie(columns, owner, when)
     said_when = {*when.columns} if when is not None else set()
     used = {*said_when, *([owner.name] if owner else []), *([tie] if tie else [])}
     # A column that orders events only for want of a better one is something to know of them as well.
@@ -210,11 +221,11 @@ def _draft(columns: Sequence[Column], who: Guess, *, may_be_time: bool = True) -
     )
 
 
-def _when(columns: Sequence[Column], owner: Column | None) -> When | None:
-    when = guess_time(columns, owner)
+def _when(columns: Sequence[Column], owner: Column | None) -> EventOrder | None:
+    when = infer_time(columns, owner)
     if owner is None:
         return when
-    when = when or guess_order(columns, owner)
+    when = when or infer_order(columns, owner)
     if when is None:
         msg = f"only {quoted(owner.name)} has values, and events need more: who, and what happened"
         raise InputError(msg)
@@ -258,8 +269,8 @@ def _without_hierarchy(column: Column, problem: str) -> str:
     return f"no hierarchy fits: {problem}"
 
 
-def _released_time(by_name: Mapping[str, Column], when: When | None) -> HierarchySettings | None:
-    """Say how the time could be released: where it is in one column."""
+def _released_time(by_name: Mapping[str, Column], when: EventOrder | None) -> HierarchySettings | None:
+    """Describe how the time could be released: where it is in one column."""
     if when is None or not when.is_time or len(when.columns) != 1 or when.columns[0] in RESERVED:
         return None
     if when.time_format is not None:  # what a format reads is written as ISO 8601
@@ -269,7 +280,7 @@ def _released_time(by_name: Mapping[str, Column], when: When | None) -> Hierarch
 
 
 def _from_when(
-    by_name: Mapping[str, Column], when: When | None, released_time: HierarchySettings | None
+    by_name: Mapping[str, Column], when: EventOrder | None, released_time: HierarchySettings | None
 ) -> list[Attribute]:
     """Where nothing else is left, the time or the order is what is known of an event."""
     if when is None or len(when.columns) != 1 or when.columns[0] in RESERVED:
@@ -298,19 +309,19 @@ def _symbol(
     return replace(attribute, why=why)
 
 
-def _invalid(owner: Column | None, when: When | None) -> tuple[str, ...]:
+def _invalid(owner: Column | None, when: EventOrder | None) -> tuple[str, ...]:
     nobody: tuple[str, ...] = ()
     if owner is not None and owner.n_missing:
-        nobody = some_rows(owner.text.is_null().to_numpy(), "row has no person", "rows have no person")
+        nobody = describe_rows(owner.text.is_null().to_numpy(), "row has no person", "rows have no person")
     return (*nobody, *(when.invalid if when is not None else ()))
 
 
-def _tied(n_tied: int, when: When | None) -> str:
+def _tied(n_tied: int, when: EventOrder | None) -> str:
     what = "time" if when is not None and when.is_time else "place"
     return f"{counted(n_tied, 'row has', 'rows have')} the {what} of another row of the person"
 
 
-def _doubts(who: Guess, when: When | None, tie: str | None, n_tied: int) -> list[str]:
+def _doubts(who: Guess, when: EventOrder | None, tie: str | None, n_tied: int) -> list[str]:
     doubts = [f"person: {who.doubt}"] if who.doubt else []
     if when is not None:
         doubts += [f"{'time' if when.is_time else 'order'}: {doubt}" for doubt in when.doubts]

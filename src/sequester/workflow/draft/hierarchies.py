@@ -1,4 +1,4 @@
-"""How a column may be made vaguer: the first hierarchy that suits what its values look like, and fits all."""
+"""Propose a hierarchy for a column: the first that fits all of its values."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ import polars as pl
 from sequester.hierarchies.labels import listed
 from sequester.hierarchies.lint import lint
 from sequester.hierarchies.numbers import two_digits
-from sequester.workflow.draft.words import LIFE, names_code, names_one_of
-from sequester.workflow.hierarchy_settings import Dates, Flat, Intervals, Mask, Quantiles
+from sequester.workflow.draft.names import LIFE, names_code, names_one_of
+from sequester.workflow.settings import Dates, Flat, Intervals, Mask, Quantiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sequester.workflow.draft.column import Column, Numbers
-    from sequester.workflow.hierarchy_settings import HierarchySettings
+    from sequester.workflow.draft.columns import Column, Numbers
+    from sequester.workflow.settings import HierarchySettings
 
 _FEW = 12
 """Numbers of so few values are categories."""
@@ -42,7 +42,7 @@ class Proposal:
 
 
 def propose_hierarchy(column: Column) -> Proposal | str:
-    """Give the first hierarchy that every value of the column fits, or say why there is none."""
+    """Return the first hierarchy that every value of the column fits, or say why there is none."""
     problem = "no hierarchy fits"
     for proposal in _candidates(column):
         findings = lint(proposal.hierarchy.builder(Path()), column.counted_values, column.name)
@@ -123,7 +123,7 @@ def _ranges(numbers: Numbers, column: Column) -> Iterator[Proposal]:
 
 
 def _can_cut(column: Column, n_bins: int) -> bool:
-    """Tell whether the edges of so many equal shares differ after rounding."""
+    """Return whether the edges of so many equal shares differ after rounding."""
     values = column.counts.with_columns(pl.col("value").cast(pl.Float64)).sort("value")
     ends = np.cumsum(values["rows"].to_numpy())
     places = np.searchsorted(ends, [i * ends[-1] // n_bins for i in range(1, n_bins)], side="right")

@@ -1,4 +1,4 @@
-"""Input files, in name order: which are next, and whether they are snapshots that fit the stream."""
+"""Input files of a stream, in name order, and whether each is a valid snapshot."""
 
 from __future__ import annotations
 
@@ -12,28 +12,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sequester.data.alike import likenesses
+from sequester.data.alike import canonical_labels
 from sequester.data.ordering import order_keys
 from sequester.data.roles import check_roles
 from sequester.data.schema import ROW, Schema
 from sequester.data.table import EventTable
 from sequester.errors import InputError
-from sequester.hierarchies.alike import shown_alike
-from sequester.hierarchies.labels import MISSING, quoted
+from sequester.hierarchies.labels import MISSING, match_alike, quoted
 from sequester.io import read_frame
-from sequester.io.cells import check_cells
-from sequester.io.contents import read_contents
+from sequester.io.contents import check_cells, read_contents
 from sequester.io.csv import read_csv
 from sequester.io.parquet import check_parquet
 from sequester.io.read import format_of
 from sequester.methods.reposition.snapshots import timeline
-from sequester.workflow.stream.state import Taken, as_json
+from sequester.workflow.stream.state import TakenFile, as_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from sequester.data.reading import Reading
+    from sequester.data.problems import ReadSummary
     from sequester.methods.reposition.snapshot_method import SnapshotMethod
     from sequester.workflow.config import Config
 
@@ -47,14 +45,14 @@ _EMPTY = ("has no rows", "has a header and no rows")
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
+class ReadSnapshot:
     """A snapshot that has been read and fits."""
 
-    taken: Taken
+    taken: TakenFile
     """What is noted about it."""
     records: pl.DataFrame
     """``person``, the quasi-identifiers and the sensitive attribute, as text."""
-    reading: Reading | None = None
+    reading: ReadSummary | None = None
     """What became of its rows; None where it has none."""
 
 
@@ -67,7 +65,7 @@ class Inbox:
         self.method = method
         self._tried: set[Path] = set()
 
-    def waiting(self, taken: list[Taken], *, still: bool = False) -> list[Path]:
+    def waiting(self, taken: list[TakenFile], *, still: bool = False) -> list[Path]:
         """List the files that are not taken as they are now, by name; hidden ones and folders are none.
 
         `still`: only those that nobody has changed for a moment.
@@ -94,7 +92,9 @@ class Inbox:
             paths.append(self.folder / entry.name)
         return paths
 
-    def read(self, path: Path, taken: list[Taken], waiting: list[Path], known: Sequence[str] = ()) -> Arrived:
+    def read(
+        self, path: Path, taken: list[TakenFile], waiting: list[Path], known: Sequence[str] = ()
+    ) -> ReadSnapshot:
         """Read a file as the next snapshot; what is late, a duplicate or malformed is an `InputError`.
 
         `known` are the sensitive values that came before: a new one that looks like one of them is merged
@@ -118,7 +118,7 @@ class Inbox:
             records, label, key, reading = self._records(frame, stem)
             records = self._with_known(records, known)
             self._refuse_time(label, key, taken)
-        noted = Taken(
+        noted = TakenFile(
             number=len(taken),
             name=path.name,
             stem=stem,
@@ -129,9 +129,9 @@ class Inbox:
             key=as_json(key),
             records=records.height,
         )
-        return Arrived(noted, records, reading)
+        return ReadSnapshot(noted, records, reading)
 
-    def _refuse_name(self, name: str, stem: str, taken: list[Taken]) -> None:
+    def _refuse_name(self, name: str, stem: str, taken: list[TakenFile]) -> None:
         if any(each.name == name for each in taken):
             msg = f"{name} was taken already, with another content: a snapshot is taken once"
             raise InputError(msg)
@@ -142,7 +142,7 @@ class Inbox:
             msg = f"it is late: files are taken in name order, and {taken[-1].name} was taken already"
             raise InputError(msg)
 
-    def _refuse_time(self, label: str, key: float | str, taken: list[Taken]) -> None:
+    def _refuse_time(self, label: str, key: float | str, taken: list[TakenFile]) -> None:
         for each in reversed(taken):
             before = json.loads(each.key)
             if before is None:
@@ -184,7 +184,7 @@ class Inbox:
         return read_csv(filled, path.name, delimiter=delimiter, encoding=data.encoding).head(0)
 
     def _try_out(self, path: Path, waiting: list[Path]) -> None:
-        """Have another process decode this file and the next ones first: a damaged one can end a process."""
+        """Decode this file and the next ones in another process first: a damaged one can end a process."""
         if path in self._tried:
             return
         place = waiting.index(path)
@@ -196,7 +196,7 @@ class Inbox:
             batch = [path]
         self._tried = set(batch)
 
-    def _records(self, frame: pl.DataFrame, stem: str) -> tuple[pl.DataFrame, str, float | str, Reading]:
+    def _records(self, frame: pl.DataFrame, stem: str) -> tuple[pl.DataFrame, str, float | str, ReadSummary]:
         schema = self.config.schema
         if schema.order is None and schema.time is None:
             own = "time of the file"
@@ -222,7 +222,7 @@ class Inbox:
             person = stem + " " + person
         elif schema.alike == "merge":
             # Of two files, too, persons who look alike are one.
-            person = likenesses(person)
+            person = canonical_labels(person)
         attribute = next(iter(schema.sensitive))
         texts = {name: table.frame[name].fill_null(MISSING) for name in schema.quasi}
         values = table.frame[schema.sensitive_columns[0]].fill_null(MISSING)
@@ -231,7 +231,7 @@ class Inbox:
     def _with_known(self, records: pl.DataFrame, known: Sequence[str]) -> pl.DataFrame:
         attribute, alike = next(iter(self.config.schema.sensitive)), self.config.schema.alike
         new = records[attribute].unique().sort().to_list()
-        found = dict(shown_alike([value for value in new if value not in known], known))
+        found = dict(match_alike([value for value in new if value not in known], known))
         if not found or alike == "keep":
             return records
         if alike == "merge":
@@ -251,7 +251,7 @@ class Inbox:
 
 
 def ordered(schema: Schema, column: str = "time of the file") -> Schema:
-    """Give a schema without order and time the order `column`, which is the file's name; others as it is."""
+    """Return the schema with the file's name, `column`, as its order where it has no order or time."""
     if schema.order is not None or schema.time is not None:
         return schema
     return Schema(
@@ -270,7 +270,7 @@ def ordered(schema: Schema, column: str = "time of the file") -> Schema:
 
 
 def stem_of(name: str) -> str:
-    """Give the name of a file without its endings.
+    """Return the name of a file without its endings.
 
     Examples
     --------

@@ -54,7 +54,7 @@ class PersonNumbers:
         return cls(randomness.numbers("persons of a stream", 2).tobytes())
 
     def __call__(self, persons: pl.Series) -> Counts:
-        """Give the number of each person."""
+        """Return the number of each person."""
         padded = (persons + "\0" * _WORD).cast(pl.Binary)
         lengths = persons.str.len_bytes().to_numpy()
         numbers = np.empty(len(persons), np.uint64)

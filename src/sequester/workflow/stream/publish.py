@@ -1,26 +1,29 @@
-"""The files of a published snapshot: its tables twice, and its certificate."""
+"""The files of a published snapshot, and of an input file that was rejected."""
 
 from __future__ import annotations
 
 import hashlib
 import io
+import shutil
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from sequester.bundle.release_files import ROWS_PER_GROUP, rebuild_columns
+from sequester.bundle.files import ROWS_PER_GROUP, rebuild_columns
 from sequester.errors import InternalError
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import MISSING
 from sequester.methods.reposition.groups import EVENTS, Records, publish
 from sequester.release.certificate import HASH, Certificate
-from sequester.release.file_names import hierarchy_files
+from sequester.release.files import hierarchy_files
 from sequester.release.release import Release
-from sequester.verify.nodes import hierarchy_csv
+from sequester.verify.contents import hierarchy_csv
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from sequester.data.schema import Schema
     from sequester.methods.reposition.snapshot_method import SnapshotMethod
@@ -129,3 +132,35 @@ def _records(
         values=frame[attribute].replace_strict(codes, return_dtype=pl.Int32).to_numpy(),
         labels=values,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A file that was not taken."""
+
+    name: str
+    """Its name in the input folder."""
+    reasons: tuple[str, ...]
+    """Why, one line each."""
+    place: Path
+    """Where it is now."""
+
+
+def reject(path: Path, reasons: tuple[str, ...], folder: Path) -> Rejected:
+    """Move a file to `folder`, under another name where there is one of its name already."""
+    place, number = folder / path.name, 1
+    while place.exists():
+        number += 1
+        place = folder / f"{path.name}~{number}"
+    explanation = "\n".join([f"{path.name} was not taken:", *reasons, ""])
+    beside = place.with_name(f"{place.name}.why.txt")
+    try:
+        # The explanation first: a file without one would be a riddle.
+        beside.write_text(explanation, encoding="utf-8", newline="\n")
+        shutil.move(path, place)
+    except OSError:
+        # Half a file must not be taken for the whole one, which is still where it came.
+        place.unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)
+        raise
+    return Rejected(path.name, reasons, place)

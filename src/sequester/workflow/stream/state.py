@@ -1,4 +1,4 @@
-"""What a stream knows between two files: one SQLite database with a write-ahead log."""
+"""What a stream keeps between two files: one SQLite database with a write-ahead log."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ CREATE TABLE repeated (snapshots INTEGER NOT NULL, persons INTEGER NOT NULL) STR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class TakenFile:
     """An input file that has become a snapshot."""
 
     number: int
@@ -87,7 +87,7 @@ class State:
             raise
 
     def about(self) -> dict[str, str]:
-        """Say what the stream is about; nothing before it has begun."""
+        """Describe what the stream is about; nothing before it has begun."""
         return dict(self._connection.execute("SELECT name, value FROM about"))
 
     def settle(self, about: Mapping[str, str]) -> dict[str, str]:
@@ -112,16 +112,16 @@ class State:
             )
         return known
 
-    def taken(self) -> list[Taken]:
+    def taken(self) -> list[TakenFile]:
         """List the files that were taken, in their order."""
         rows = self._connection.execute(
             "SELECT number, name, stem, digest, size, modified, label, key, records "
             "FROM taken ORDER BY number"
         )
         names = [column[0] for column in rows.description]
-        return [Taken(**dict(zip(names, row, strict=True))) for row in rows]
+        return [TakenFile(**dict(zip(names, row, strict=True))) for row in rows]
 
-    def take(self, taken: Taken, records: bytes) -> None:
+    def take(self, taken: TakenFile, records: bytes) -> None:
         """Note a file as taken, and keep its records."""
         self._connection.execute(
             "INSERT INTO taken VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -140,7 +140,7 @@ class State:
         self._connection.execute("INSERT INTO held VALUES (?, ?)", (taken.number, records))
 
     def held(self) -> dict[int, bytes]:
-        """Give the records of each snapshot that some of the window may still come from."""
+        """Return the records of each snapshot that some of the window may still come from."""
         return dict(self._connection.execute("SELECT number, records FROM held ORDER BY number"))
 
     def forget_before(self, number: int) -> None:
@@ -148,7 +148,7 @@ class State:
         self._connection.execute("DELETE FROM held WHERE number < ?", (number,))
 
     def window(self) -> dict[str, bytes]:
-        """Give the content of the window as it was saved."""
+        """Return the content of the window as it was saved."""
         return dict(self._connection.execute("SELECT name, content FROM window"))
 
     def save_window(self, content: Mapping[str, bytes]) -> None:
@@ -161,7 +161,7 @@ class State:
         self._connection.executemany("INSERT INTO outbox (name, content) VALUES (?, ?)", files.items())
 
     def outbox(self) -> Iterator[tuple[int, str, bytes]]:
-        """Give the files that may not be in their place yet, one by one: number, name, content."""
+        """Return the files that may not be in their place yet, one by one: number, name, content."""
         for (place,) in self._connection.execute("SELECT place FROM outbox ORDER BY place").fetchall():
             query = "SELECT place, name, content FROM outbox WHERE place = ?"
             yield self._connection.execute(query, (place,)).fetchone()
@@ -181,7 +181,7 @@ class State:
         return dict(self._connection.execute(query))
 
     def add_run(self, number: int, keys: bytes) -> None:
-        """Keep who is in a published snapshot."""
+        """Save who is in a published snapshot."""
         self._connection.execute("INSERT INTO person_runs VALUES (?, ?)", (number, keys))
 
     def size_of_runs(self) -> tuple[int, int]:
@@ -191,7 +191,7 @@ class State:
         return int(runs), int(size)
 
     def runs(self) -> list[bytes]:
-        """Give the runs of persons."""
+        """Return the runs of persons."""
         return [keys for (keys,) in self._connection.execute("SELECT keys FROM person_runs")]
 
     def drop_runs(self) -> None:
@@ -199,7 +199,7 @@ class State:
         self._connection.execute("DELETE FROM person_runs")
 
     def part(self, part: int) -> bytes:
-        """Give a part of the persons; nothing where there are none."""
+        """Return a part of the persons; nothing where there are none."""
         found = self._connection.execute("SELECT keys FROM person_parts WHERE part = ?", (part,)).fetchone()
         return found[0] if found else b""
 
@@ -208,12 +208,12 @@ class State:
         self._connection.execute("INSERT OR REPLACE INTO person_parts VALUES (?, ?)", (part, keys))
 
     def repeated(self) -> tuple[int, int]:
-        """Give how many persons were in several of the first how many published snapshots: both counts."""
+        """Return how many persons were in several of the first how many published snapshots: both counts."""
         found = self._connection.execute("SELECT snapshots, persons FROM repeated").fetchone()
         return (int(found[0]), int(found[1])) if found else (0, 0)
 
     def note_repeated(self, snapshots: int, persons: int) -> None:
-        """Keep the count, and of how many snapshots it is."""
+        """Save the count, and of how many snapshots it is."""
         self._connection.execute("DELETE FROM repeated")
         self._connection.execute("INSERT INTO repeated VALUES (?, ?)", (snapshots, persons))
 

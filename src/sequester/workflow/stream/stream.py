@@ -1,4 +1,4 @@
-"""Take snapshots file by file, and publish each when it leaves the window."""
+"""Publish snapshots of a stream as their files arrive."""
 
 from __future__ import annotations
 
@@ -25,12 +25,11 @@ from sequester.methods.reposition.transform import window_seed
 from sequester.methods.reposition.window import Snapshot, label_codes
 from sequester.release.fields import plain_table
 from sequester.release.randomness import SHORT_SEED, Randomness
+from sequester.workflow.collect_warnings import collect_warnings, ignore_warning
 from sequester.workflow.config import Config
-from sequester.workflow.hearing import hearing, keep_quiet
 from sequester.workflow.stream.inbox import PERSON, Inbox, ordered
 from sequester.workflow.stream.persons import PersonNumbers, count_repeated, fold, run_of
-from sequester.workflow.stream.publish import snapshot_files
-from sequester.workflow.stream.rejects import Rejected, reject
+from sequester.workflow.stream.publish import Rejected, reject, snapshot_files
 from sequester.workflow.stream.state import REJECTED, State, as_json, open_state
 
 if TYPE_CHECKING:
@@ -38,9 +37,9 @@ if TYPE_CHECKING:
 
     from sequester.engine import Progress
     from sequester.methods.reposition.window import Published
-    from sequester.workflow.hearing import Warn
-    from sequester.workflow.stream.inbox import Arrived
-    from sequester.workflow.stream.state import Taken
+    from sequester.workflow.collect_warnings import Warn
+    from sequester.workflow.stream.inbox import ReadSnapshot
+    from sequester.workflow.stream.state import TakenFile
 
 _WAIT = 1.0
 """Seconds between two looks into the input folder."""
@@ -49,7 +48,7 @@ PARTIAL = ".partial"
 
 
 @dataclass(kw_only=True)
-class Streamed:
+class StreamResult:
     """What a run of a stream did."""
 
     out: Path
@@ -72,7 +71,7 @@ class Streamed:
     """What the steward must know."""
 
     def to_json(self) -> dict[str, Any]:
-        """Give the document that ``stream --json`` prints."""
+        """Return the document that ``stream --json`` prints."""
         return {
             "out": str(self.out),
             "taken": self.taken,
@@ -98,9 +97,9 @@ def stream(
     follow: bool = False,
     finish: bool = False,
     progress: Progress = silent,
-    warn: Warn = keep_quiet,
+    warn: Warn = ignore_warning,
     stop: Callable[[], bool] = lambda: False,
-) -> Streamed:
+) -> StreamResult:
     """Take what is in the input folder, publish what leaves the window, and go on where an earlier run ended.
 
     Parameters
@@ -141,10 +140,10 @@ def stream(
         raise InputError(msg)
     method.accept_schema(ordered(config.schema))
     _refuse_folders(inputs, out, folder)
-    with hearing(warn) as heard, open_state(folder) as kept:
+    with collect_warnings(warn) as heard, open_state(folder) as kept:
         try:
             out.mkdir(parents=True, exist_ok=True)
-            course = Course(config, method, kept, Inbox(inputs, config, method), out)
+            course = StreamRun(config, method, kept, Inbox(inputs, config, method), out)
             course.recover()
             while True:
                 course.take_all(progress, still=follow, stop=stop)
@@ -168,7 +167,7 @@ def stream(
         return done
 
 
-class Course:
+class StreamRun:
     """One run of a stream."""
 
     def __init__(self, config: Config, method: SnapshotMethod, state: State, inbox: Inbox, out: Path) -> None:
@@ -177,17 +176,17 @@ class Course:
         self.state = state
         self.inbox = inbox
         self.out = out
-        self.done = Streamed(out=out)
+        self.done = StreamResult(out=out)
         about = state.settle(self._about())
         self.randomness = Randomness(about["seed"])
         self.numbers = PersonNumbers.of(self.randomness)
         self.window = method.new_window(window_seed(self.randomness))
-        self.taken: list[Taken] = state.taken()
+        self.taken: list[TakenFile] = state.taken()
         self.held: dict[int, pl.DataFrame] = {}
         self._load()
 
     def _about(self) -> dict[str, str]:
-        """Say what must not change while a stream goes on; a seed only where one is given."""
+        """Describe what must not change while a stream goes on; a seed only where one is given."""
         settings = self.config.settings
         data = settings.data.model_dump(exclude_unset=True, exclude={"path"})
         about = {
@@ -236,7 +235,7 @@ class Course:
                 continue
             self._take(arrived)
 
-    def _take(self, arrived: Arrived) -> None:
+    def _take(self, arrived: ReadSnapshot) -> None:
         noted, records = arrived.taken, arrived.records
         attribute = next(iter(self.config.schema.sensitive))
         distinct = records[attribute].unique().sort().to_list()
@@ -255,7 +254,7 @@ class Course:
         self._tell_left_out(arrived)
         self._deliver()
 
-    def _tell_left_out(self, arrived: Arrived) -> None:
+    def _tell_left_out(self, arrived: ReadSnapshot) -> None:
         if arrived.reading is not None and arrived.reading.left_out:
             name = arrived.taken.name
             self.done.left_out[name] = arrived.reading.left_out
@@ -319,7 +318,7 @@ class Course:
         values = published.expired.nonzero()[0].tolist()
         return {self.window.labels[value]: int(published.expired[value]) for value in values}
 
-    def _tell_nothing(self, noted: Taken) -> None:
+    def _tell_nothing(self, noted: TakenFile) -> None:
         known = counted(len(self.window.labels), "sensitive value", "sensitive values")
         line = (
             f"nothing could be published in {noted.label}: l = {self.method.l} needs as many different "

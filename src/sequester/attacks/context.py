@@ -1,0 +1,291 @@
+"""The context of an attack: the original, the release, and a control where success is chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from sequester.attacks.candidate_sets import (
+    CandidateSets,
+    DayRanges,
+    Evidence,
+    ValueRanges,
+    find_candidates,
+)
+from sequester.attacks.domain import Domain
+from sequester.attacks.narrowing import Narrowing
+from sequester.attacks.targets import TargetPool
+from sequester.data.text import as_text
+from sequester.datasets import SEED
+from sequester.datasets.draws import generator
+from sequester.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sequester._typing import Codes
+    from sequester.attacks.background_knowledge import BackgroundKnowledge, KnowledgeKind
+    from sequester.data.table import EventTable
+    from sequester.engine import Engine
+
+
+TARGETS = 10_000
+"""Pieces of knowledge that are tried of every kind and size."""
+Place = Literal["original", "release", "shuffled"]
+"""Where adversaries look; ``shuffled`` is the release with the values of every column permuted."""
+
+
+class Trial(NamedTuple):
+    """Background knowledge, and its candidate sets in one table."""
+
+    pieces: BackgroundKnowledge
+    """What is known."""
+    windows: ValueRanges
+    """The protected values of the targets that could be found out."""
+    evidence: Evidence
+    """What the place shows."""
+    crowds: CandidateSets
+    """Whom the pieces fit there."""
+    in_original: CandidateSets
+    """Whom they fit in the original."""
+
+
+class Trials(NamedTuple):
+    """The same adversary in three places."""
+
+    raw: Trial
+    """In the original."""
+    release: Trial
+    """In the release."""
+    control: Trial
+    """Where success is chance: with persons who were held out, or with values that were permuted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackContext:
+    """An original and its release, ready to be attacked; whatever was found is remembered."""
+
+    original: EventTable
+    """The table that was protected."""
+    released: EventTable
+    """What became of it."""
+    owners: Codes | None
+    """Whose each released trip is; None where persons have one sequence, or it is not known."""
+    ground: Domain
+    """The trees that both share."""
+    inside: TargetPool
+    """The persons of the original, of whom something is known."""
+    outside: TargetPool | None
+    """Persons who were held out, as a control; None where there are none."""
+    seed: str
+    """Decides who is a target, what is known of them, and how the control is permuted."""
+    targets: int
+    """Pieces of every kind and size."""
+    engine: Engine | None
+    """Runs the counting."""
+    _evidence: dict[tuple[Place, bool, bool], Evidence] = field(default_factory=dict, repr=False)
+    _found: dict[tuple[KnowledgeKind, int, bool, bool, bool], Trials] = field(
+        default_factory=dict, repr=False
+    )
+    _narrowing: list[Narrowing | None] = field(default_factory=list, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        released: EventTable,
+        original: EventTable,
+        *,
+        held_out: EventTable | None = None,
+        owners: Codes | None = None,
+        targets: int = TARGETS,
+        seed: str = SEED,
+        groups: Mapping[str, str] | None = None,
+        engine: Engine | None = None,
+    ) -> AttackContext:
+        """Prepare the tables; `groups` leads from protected labels to groups of similar ones."""
+        given: object = targets  # Python lets anything through.
+        if isinstance(given, bool) or not isinstance(given, int):
+            msg = f"targets must be a whole number, got {given!r}"
+            raise ParameterError(msg)
+        if targets < 1:
+            msg = f"targets must be at least 1, got {targets}"
+            raise ParameterError(msg)
+        others = () if held_out is None else (held_out,)
+        domain = Domain.of(original, released, *others, groups=groups)
+        return cls(
+            original=original,
+            released=released,
+            owners=owners,
+            ground=domain,
+            inside=TargetPool.of(original, domain),
+            outside=None if held_out is None else _held_out(held_out, domain),
+            seed=seed,
+            targets=targets,
+            engine=engine,
+        )
+
+    @property
+    def control_of(self) -> Literal["shuffled", "held out"]:
+        """What the control is."""
+        return "shuffled" if self.outside is None else "held out"
+
+    @property
+    def narrowing(self) -> Narrowing | None:
+        """How values follow from others of their event; None where none do."""
+        if not self._narrowing:
+            self._narrowing.append(Narrowing.of(self.original, self.ground))
+        return self._narrowing[0]
+
+    def evidence(self, place: Place, *, timed: bool = False, narrowed: bool = False) -> Evidence:
+        """Return what a table shows; when events were counts only if `timed`."""
+        if (place, timed, narrowed) not in self._evidence:
+            clock = DayRanges.of(self.original, self.ground) if timed else None
+            make = partial(
+                Evidence.of,
+                domain=self.ground,
+                clock=clock,
+                narrowing=self.narrowing if narrowed else None,
+            )
+            if place == "original":
+                made = make(self.original)
+            else:
+                shuffle = generator("attack control", self.seed) if place == "shuffled" else None
+                made = make(self.released, owners=self.owners, shuffle=shuffle)
+            self._evidence[place, timed, narrowed] = made
+        return self._evidence[place, timed, narrowed]
+
+    def draw(
+        self, kind: KnowledgeKind, known: int, *, strangers: bool = False, rarest: bool = False
+    ) -> BackgroundKnowledge:
+        """Draw pieces of persons of the original, or of strangers: who were held out, or do not exist.
+
+        With `rarest`, take the rarest items of those who are there instead of any at random.
+        """
+        if known < 1:
+            msg = f"known must be at least 1, got {known}"
+            raise ParameterError(msg)
+        rng = generator(f"attack {kind} {known}{' rarest' * rarest}", self.seed)
+        if rarest:
+            source = self.inside if self.outside is None or not strangers else self.outside
+            return source.draw_rarest(kind, known, self.targets, rng=rng)
+        if strangers and self.outside is not None:
+            return self.outside.draw(kind, known, self.targets, rng=rng)
+        return self.inside.draw(kind, known, self.targets, rng=rng, strangers=strangers)
+
+    def find(
+        self,
+        kind: KnowledgeKind,
+        known: int,
+        *,
+        shown: bool = False,
+        narrowed: bool = False,
+        rarest: bool = False,
+    ) -> Trials:
+        """Find candidates in all three, and count their targets' own values; `shown`: stars fit nothing.
+
+        Knowledge is drawn at random, or has the `rarest` items.
+        """
+        key = kind, known, shown, narrowed, rarest
+        if key not in self._found:
+            look = partial(find_candidates, domain=self.ground, shown=shown, engine=self.engine)
+            show = partial(self.evidence, timed=kind == "gaps", narrowed=narrowed)
+            knowledge, original, release = (
+                self.draw(kind, known, rarest=rarest),
+                show("original"),
+                show("release"),
+            )
+            windows = self.inside.windows(knowledge)
+            raw = look(knowledge, original, windows=windows)
+
+            def trial(evidence: Evidence) -> Trial:
+                return Trial(knowledge, windows, evidence, look(knowledge, evidence, windows=windows), raw)
+
+            if self.outside is None:
+                control = trial(show("shuffled"))
+            else:
+                others = self.draw(kind, known, strangers=True, rarest=rarest)
+                theirs = self.outside.windows(others)
+                control = Trial(
+                    others,
+                    theirs,
+                    release,
+                    look(others, release, windows=theirs),
+                    look(others, original, windows=theirs),
+                )
+            self._found[key] = Trials(Trial(knowledge, windows, original, raw, raw), trial(release), control)
+        return self._found[key]
+
+    def forget(self) -> None:
+        """Clear what was found; it can be found again."""
+        self._found.clear()
+
+
+def _held_out(table: EventTable, domain: Domain) -> TargetPool:
+    """Read persons who were held out, whose columns are those of the original."""
+    if not table.n_events:
+        msg = "held_out must have events, there are none"
+        raise ParameterError(msg)
+    missing = [column for column in domain.columns if column not in table.sequences.columns]
+    if missing:
+        msg = f"held_out must have the columns of the original, and has no {missing[0]!r}"
+        raise InputError(msg)
+    return TargetPool.of(table, domain)
+
+
+MOST_LABELS = 50_000
+"""A kept column with more different values is as good as a key: whole records tell what it gives away."""
+MOST_CELLS = 50_000_000
+"""Kept cells that are coded at most; where there are more, the columns with the most values are."""
+
+
+def coded_kept(table: EventTable) -> list[str]:
+    """Choose the kept columns that adversaries know values of: all of them, unless the table is very large.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> from sequester.hierarchies.hierarchy import Hierarchy
+    >>> frame = pl.DataFrame({"user": list("ab"), "n": 1, "zip": [1, 2], "ward": ["x", "y"]})
+    >>> schema = Schema(person="user", order="n", quasi={"zip": Hierarchy.flat()}, keep=["ward"])
+    >>> coded_kept(EventTable(frame, schema))
+    ['ward']
+    """
+    sizes = {name: as_text(table.frame[name]).n_unique() for name in table.schema.keep}
+    some = [name for name, size in sizes.items() if size <= MOST_LABELS]
+    widest = sorted(some, key=lambda name: -sizes[name])[: max(MOST_CELLS // max(table.n_events, 1), 3)]
+    return [name for name in some if name in widest]
+
+
+def hold_out(table: EventTable, *, share: float = 0.5, seed: str = SEED) -> tuple[EventTable, EventTable]:
+    """Split the persons of a table by chance: those to protect, and a share who are held out.
+
+    Both parts have the hierarchies of the whole, so that what is known of one can be looked for in the other.
+    All trips of a person are in the same part.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> frame = pl.DataFrame({"user": list("abcd"), "n": [1] * 4, "page": list("xxyy")})
+    >>> inside, outside = hold_out(EventTable(frame, Schema(person="user", order="n", symbol="page")))
+    >>> sorted(inside.persons.to_list() + outside.persons.to_list()), outside.n_persons
+    (['a', 'b', 'c', 'd'], 2)
+    """
+    n_out = round(table.n_owners * share) if 0 < share < 1 else 0
+    if not 0 < n_out < table.n_owners:
+        msg = (
+            f"share must be between 0 and 1 and leave somebody on both sides, got {share} of "
+            f"{table.n_owners:,} persons"
+        )
+        raise ParameterError(msg)
+    is_out = np.zeros(table.n_owners, np.bool_)
+    is_out[generator("attack hold out", seed).choice(table.n_owners, n_out, replace=False)] = True
+    if table.owners is not None:
+        is_out = is_out[table.owners]
+    return table.only(~is_out), table.only(is_out)

@@ -1,0 +1,240 @@
+"""The domain of an attack: the hierarchies of all columns in one numbering, and the protected values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sequester import kernels
+from sequester.errors import InputError, ParameterError
+from sequester.hierarchies.hierarchy import Hierarchy
+from sequester.hierarchies.labels import ROOT, in_label_order
+from sequester.hierarchies.outline import Outline
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sequester._typing import Codes, Counts, Mask, Offsets
+    from sequester.data.schema import Schema
+    from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
+    from sequester.kernels.fitting import Trees
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """What can be known and shown of an event, column by column; node numbers run through all columns."""
+
+    columns: tuple[str, ...]
+    """The symbol or the quasi-identifiers, then the sensitive columns, then kept ones that are coded."""
+    n_open: int
+    """How many of them are the symbol or quasi-identifiers."""
+    n_covered: int
+    """How many of them are not kept."""
+    trees: tuple[Hierarchy, ...]
+    """The tree of each; a column without one has nothing between its labels and the root."""
+    starts: Offsets
+    """Column ``c`` has the nodes ``starts[c]`` to ``starts[c + 1]``, the root first."""
+    parent: Codes
+    """Node to the one above it; a root to itself."""
+    depth: Codes
+    """Node to its steps from the root."""
+    is_item: Mask
+    """Nodes that somebody may know: no root, no protected value, and none with only such leaves below it."""
+    kernel: Trees
+    """What matching needs."""
+    names: ProtectedValues
+    """Attribute and label of each protected value."""
+    value_of: Codes
+    """Node to the protected value that it is, by its number in `names`; -1 where it is none."""
+
+    @classmethod
+    def of(cls, original: EventTable, *others: EventTable, groups: Mapping[str, str] | None = None) -> Domain:
+        """Number the nodes of the original's columns; a label of the other tables must be one of them."""
+        if not original.n_events:
+            msg = "original must have events, there are none"
+            raise ParameterError(msg)
+        schema = original.schema
+        is_open = (original.symbol,) if original.symbol is not None else tuple(schema.quasi)
+        if not is_open:
+            msg = "original must have a symbol or quasi-identifiers, there is nothing that could be known"
+            raise ParameterError(msg)
+        closed = [name for name in schema.sensitive_columns if name not in is_open]
+        kept = [name for name in schema.keep if name in original.labels]
+        columns = tuple(name for name in (*is_open, *closed, *kept) if name is not None)
+        trees = tuple(_tree(original, others, name) for name in columns)
+        starts = np.concatenate([[0], np.cumsum([len(tree) for tree in trees])]).astype(np.int64)
+
+        def joined(name: str) -> Codes:
+            parts = [getattr(tree, name) + start for tree, start in zip(trees, starts, strict=False)]
+            return np.concatenate(parts).astype(np.int32)
+
+        depth = np.concatenate([tree.depth for tree in trees])
+        column_of = np.repeat(np.arange(len(trees), dtype=np.int32), np.diff(starts))
+        kernel = kernels.fitting.Trees(joined("subtree_end"), column_of, starts[:-1].astype(np.int32))
+        names = value_names(original, groups)
+        value_of = _protected(original, columns, trees, names)
+        return cls(
+            columns,
+            len(is_open),
+            len(columns) - len(kept),
+            trees,
+            starts,
+            joined("parent"),
+            depth,
+            (depth > 0) & (value_of < 0) & ~_is_secret(original, columns, trees),
+            kernel,
+            names,
+            value_of,
+        )
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all columns."""
+        return int(self.starts[-1])
+
+    def label(self, node: int) -> str:
+        """Write a node as people read it."""
+        column = int(self.kernel.column[node])
+        label = self.trees[column].labels[node - int(self.starts[column])]
+        return label if len(self.columns) == 1 else f"{self.columns[column]}={label}"
+
+    def cells(self, sequences: Sequences) -> Codes:
+        """Return the node of every event and column; a column that is not there shows nothing."""
+        own = dict(zip(self.columns, self.columns, strict=True))
+        if len(self.columns) == 1 and len(sequences.columns) == 1:
+            # Plain symbols have one column, whatever its name.
+            own[self.columns[0]] = next(iter(sequences.columns))
+        cells = np.empty((sequences.n_events, len(self.columns)), np.int32)
+        for place, (column, tree) in enumerate(zip(self.columns, self.trees, strict=True)):
+            name, start = own[column], int(self.starts[place])
+            if name not in sequences.columns:
+                cells[:, place] = start
+                continue
+            nodes = tree.nodes(sequences.codebooks[name].labels) + np.int32(start)
+            cells[:, place] = nodes[sequences.columns[name]]
+        return cells
+
+    def lift(self, nodes: Codes, depths: Counts) -> Codes:
+        """Return the ancestor of each node at a depth, or the node itself where it lies higher."""
+        lifted = nodes.copy()
+        while (deeper := self.depth[lifted] > depths).any():
+            lifted[deeper] = self.parent[lifted[deeper]]
+        return lifted
+
+
+def _tree(original: EventTable, others: Sequence[EventTable], column: str) -> Hierarchy:
+    if column in original.hierarchies:
+        tree = original.hierarchies[column]
+        for other in others:
+            if column in other.labels and not all(label in tree for label in other.labels[column]):
+                tree = _merged(tree, other.hierarchies.get(column), column)
+        return tree
+    labels = set(original.labels[column])
+    for other in others:
+        if original.symbol is not None and other.symbol is not None:
+            labels.update(other.labels[other.symbol])
+        else:
+            labels.update(other.labels.get(column, ()))
+    return Hierarchy.from_edges((label, ROOT) for label in sorted(labels - {ROOT}))
+
+
+def _merged(tree: Hierarchy, other: Hierarchy | None, column: str) -> Hierarchy:
+    """Merge two trees of one column; what is in both must lie below the same."""
+    parents: dict[str, str] = {}
+    sizes: dict[str, int] = {}
+    for each in (tree, other):
+        if each is None:
+            msg = f"column {column!r} has values that the hierarchy of the original does not have"
+            raise InputError(msg)
+        for node in range(1, len(each)):
+            label, above = each.labels[node], each.labels[each.parent[node]]
+            if parents.setdefault(label, above) != above:
+                msg = (
+                    f"column {column!r} has two hierarchies: {label!r} lies below {parents[label]!r} in the "
+                    f"original, and below {above!r} elsewhere"
+                )
+                raise InputError(msg)
+            if each.subtree_end[node] > node + 1:
+                sizes[label] = max(sizes.get(label, 0), int(each.leaves[node]))
+    return Hierarchy.from_outline(Outline(parents, sizes=sizes))
+
+
+def _protected(
+    original: EventTable, columns: tuple[str, ...], trees: tuple[Hierarchy, ...], names: ProtectedValues
+) -> Codes:
+    """Return the number of the protected value that each node is; -1 where it is none."""
+    number_of = {name: number for number, name in enumerate(names)}
+    values = []
+    for column, tree in zip(columns, trees, strict=True):
+        own = [name for name, each in original.schema.sensitive.items() if column in each.columns]
+        values += [
+            max((number_of.get((attribute, label), -1) for attribute in own), default=-1)
+            for label in tree.labels
+        ]
+    return np.array(values, np.int32)
+
+
+def _is_secret(original: EventTable, columns: tuple[str, ...], trees: tuple[Hierarchy, ...]) -> Mask:
+    """Mark the nodes that have nothing but protected leaves below them."""
+    protected = original.protected_nodes
+    marks: list[bool] = []
+    for column, tree in zip(columns, trees, strict=True):
+        own = [protected[name] for name, each in original.schema.sensitive.items() if column in each.columns]
+        marks += [any(label in labels for labels in own) for label in tree.labels]
+    return np.array(marks, np.bool_)
+
+
+ProtectedValues = tuple[tuple[str, str], ...]
+"""Attribute and label of each protected value."""
+
+
+def value_names(table: EventTable, groups: Mapping[str, str] | None = None) -> ProtectedValues:
+    """List the protected values of a table by attribute, then by group, then in label order.
+
+    `groups` leads from labels to the group of similar values that they belong to; others stand alone. Groups
+    follow each other as their first labels do.
+    """
+    names: list[tuple[str, str]] = []
+    for attribute in table.schema.sensitive:
+        labels = in_label_order(table.protected[attribute])
+        if groups is not None:
+            firsts: dict[str, int] = {}
+            for place, label in enumerate(labels):
+                firsts.setdefault(groups.get(label, label), place)
+            labels.sort(key=lambda label: firsts[groups.get(label, label)])
+        names += [(attribute, label) for label in labels]
+    return tuple(names)
+
+
+def values_of(sequences: Sequences, schema: Schema, names: ProtectedValues) -> tuple[Codes, Offsets]:
+    """Return the values of `names` that each person has in any event, each once, ascending.
+
+    Where a person has several sequences, what they have in one of them they have in all.
+    """
+    places: dict[str, dict[str, int]] = {}
+    for place, (attribute, label) in enumerate(names):
+        places.setdefault(attribute, {})[label] = place
+    persons = np.arange(sequences.n_persons) if sequences.owners is None else sequences.owners
+    owners = np.repeat(persons.astype(np.int64), np.diff(sequences.person_offsets))
+    n_values = max(len(names), 1)
+    pairs = [np.empty(0, np.int64)]
+    for attribute, place_of in places.items():
+        for column in _columns(schema, attribute):
+            labels = sequences.codebooks[column].labels
+            value_of = np.array([place_of.get(label, -1) for label in labels], np.int64)
+            values = value_of[sequences.columns[column]]
+            has = values >= 0
+            pairs.append(owners[has] * n_values + values[has])
+    holders, values = np.divmod(np.unique(np.concatenate(pairs)), n_values)
+    offsets = np.searchsorted(holders, np.arange(persons.max(initial=-1) + 2)).astype(np.int64)
+    own: tuple[Codes, Offsets] = values.astype(np.int32), offsets
+    if sequences.owners is not None:
+        own = kernels.distinct.gather_rows(*own, persons.astype(np.int64))
+    return own
+
+
+def _columns(schema: Schema, attribute: str) -> tuple[str, ...]:
+    return schema.sensitive[attribute].columns if attribute in schema.sensitive else ()

@@ -1,0 +1,440 @@
+"""Attacks on pattern hiding: suspects just below the threshold, orders that remain, changed records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import factorial, prod
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from sequester import kernels
+from sequester.attacks.model_attacks import Case, model_attacks, permute
+from sequester.attacks.risk import NOTHING, Proportion, Risk, exact, exact_mean, mean_of
+from sequester.datasets.draws import generator
+from sequester.errors import ParameterError
+from sequester.mining.frequent import frequent
+from sequester.mining.support import supporters, supports
+from sequester.privacy.pattern_hiding import UNSEEN, PatternHiding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy.typing as npt
+
+    from sequester._typing import Counts
+    from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
+
+    Chances = npt.NDArray[np.float64]
+    Pattern = tuple[str, ...]
+
+
+MOST_ORDERS = 100_000
+"""Orders that somebody goes through, of all hidden patterns together."""
+MOST_PATTERNS = 500_000
+"""Patterns that somebody mines; where there are more, what they would find is not known."""
+
+SuspectMeasure = Literal["suspects", "exposed"]
+"""The share of suspects that are secret, or of secrets that are suspects."""
+Nearness = Literal["at_threshold", "near_threshold"]
+"""One supporter short of the threshold, or up to a tenth of it."""
+OrderKnowledge = Literal["orders", "plausible_orders", "near_orders", "used_orders"]
+"""How orders are excluded; see `OrderGuess`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """What a publisher hides, and from whom."""
+
+    patterns: tuple[Pattern, ...]
+    """The sensitive patterns, in label order."""
+    threshold: int
+    """The published number of supporters that makes a pattern frequent."""
+    original: Sequences
+    """The events as they were."""
+    released: Sequences
+    """The events as they are published."""
+    control: Sequences
+    """The same with all symbols permuted."""
+    hidden: tuple[Pattern, ...]
+    """The patterns that had as many supporters as they may not have: something was done about them."""
+    implausible: tuple[Pattern, ...] = ()
+    """Patterns that somebody who knows the field takes for impossible."""
+    _mined: dict[str, Counts | None] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(
+        cls, model: PatternHiding, released: EventTable | Sequences, original: EventTable, *, seed: str
+    ) -> Secrets:
+        """Collect what the attacks need."""
+        promise = model.about(original)
+        patterns = tuple(sorted(promise.sensitive))
+        counts = supports(patterns, original).tolist()
+        after = released if not hasattr(released, "sequences") else released.sequences
+        return cls(
+            patterns,
+            int(promise.min_support),
+            original.sequences,
+            after,
+            permute(after, generator("attack control", seed)),
+            tuple(
+                pattern
+                for pattern, count in zip(patterns, counts, strict=True)
+                if count >= promise.threshold(pattern)
+            ),
+            () if isinstance(promise.forbidden, str) else tuple(sorted(promise.forbidden)),
+        )
+
+    @property
+    def band(self) -> int:
+        """How far below the threshold is near it: a tenth of it, at least one."""
+        return max(1, self.threshold // 10)
+
+    def mined(self, name: Literal["original", "released", "control"]) -> Counts | None:
+        """Return the supports of all patterns as long as secret ones that may be suspected; None: too many.
+
+        In the original those are the frequent ones, otherwise all from the lowest place of the band on.
+        """
+        if name not in self._mined:
+            lengths = _lengths(self.patterns)
+            low = self.threshold if name == "original" else max(self.threshold - self.band, 1)
+            try:
+                found = frequent(
+                    getattr(self, name),
+                    min_support=low,
+                    min_length=lengths[0],
+                    max_length=lengths[-1],
+                    max_patterns=MOST_PATTERNS,
+                )
+                self._mined[name] = found.supports[np.isin(np.diff(found.offsets), lengths)]
+            except ParameterError:
+                self._mined[name] = None
+        return self._mined[name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspicion:
+    """Somebody knows the threshold, and suspects every pattern whose support is right below it.
+
+    Methods hide a pattern by as few changes as they can, so that it ends where it is just allowed to be.
+    Suspects are the patterns of the lengths that secrets have whose supporters are fewer than the threshold
+    by one (``at_threshold``) or by up to a tenth of it (``near_threshold``). ``suspects`` is the share of
+    them that is secret, ``exposed`` the share of hidden patterns that is suspected. In the original they
+    look at what is frequent.
+
+    Examples
+    --------
+    >>> from sequester.testing import symbol_table
+    >>> original, released = symbol_table(5 * ["ab"]), symbol_table(["ab", "ab", "ba", "ba", "ba"])
+    >>> model = PatternHiding(sensitive=frozenset({("a", "b")}), min_support=3)
+    >>> secrets = Secrets.of(model, released, original, seed="any")
+    >>> risk = Suspicion().judge(secrets)
+    >>> risk.value, risk.targets, risk.baseline
+    (1.0, 1, 0.25)
+
+    References
+    ----------
+    Gwadera, Gkoulalas-Divanis, Loukides (2013), Preventing background knowledge attacks, (i).
+    """
+
+    kind: Nearness = "at_threshold"
+    """How far below the threshold a suspect may be."""
+    measure: SuspectMeasure = "suspects"
+    """What is counted."""
+
+    def __post_init__(self) -> None:
+        _demand("kind", self.kind, get_args(Nearness))
+        _demand("measure", self.measure, get_args(SuspectMeasure))
+
+    def judge(self, secrets: Secrets) -> Risk:
+        """Count the suspects, and those of them that are secret."""
+        band = secrets.band if self.kind == "near_threshold" else 1
+        below = range(max(secrets.threshold - band, 1), secrets.threshold)
+        release, n_suspects = self._count(secrets, "released", below)
+        control, _ = self._count(secrets, "control", below)
+        raw, _ = self._count(secrets, "original", range(secrets.threshold, secrets.original.n_persons + 1))
+        n_symbols = len(secrets.released.codebooks[secrets.released.symbol])
+        n_all = sum(float(n_symbols) ** length for length in _lengths(secrets.patterns))
+        named = len(secrets.patterns) if self.measure == "suspects" else n_suspects
+        return Risk(
+            release.value,
+            release.interval,
+            min(named / max(n_all, 1.0), 1.0),
+            control,
+            raw=raw,
+            name=self.measure,
+            kind=self.kind,
+            targets=n_suspects if self.measure == "suspects" else len(secrets.hidden),
+        )
+
+    def _count(
+        self, secrets: Secrets, name: Literal["original", "released", "control"], band: range
+    ) -> tuple[Proportion, int]:
+        """Return the share that is asked for, and how many suspects there are."""
+        mined = secrets.mined(name)
+        if mined is None:
+            # More than anybody can look through: what they would find is anything from nothing to all.
+            return NOTHING, 0
+        n_suspects = int(((mined >= band.start) & (mined < band.stop)).sum())
+        among = secrets.patterns if self.measure == "suspects" else secrets.hidden
+        counts = supports(among, getattr(secrets, name))
+        found = int(((counts >= band.start) & (counts < band.stop)).sum())
+        return Proportion.counted(found, n_suspects if self.measure == "suspects" else len(among)), n_suspects
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderGuess:
+    """Somebody knows which items a hidden pattern has, and guesses their order among those not excluded.
+
+    Who knows the items only excludes ``orders`` with as many supporters as the threshold: those are not
+    hidden. ``plausible_orders``: also those that nobody had, and those that are declared implausible, as
+    somebody does who knows the field. ``near_orders``: of these also such as are more than a tenth of the
+    threshold below it, because what is hidden ends close to it. One of the rest is picked. In the original
+    they pick one of the frequent orders.
+
+    With bounded uncertainty the publisher says that at least so many `permutations` of every hidden pattern
+    have at least so much `support`. Who knows that, excludes what has less (``used_orders``) and nothing
+    else, is left with as many orders, and the hidden one or not: a chance of at most one in one more.
+
+    Examples
+    --------
+    >>> from sequester.testing import symbol_table
+    >>> original, released = symbol_table(5 * ["ab"]), symbol_table(["ab", "ab", "ba", "ba", "ba"])
+    >>> model = PatternHiding(sensitive=frozenset({("a", "b")}), min_support=3)
+    >>> secrets = Secrets.of(model, released, original, seed="any")
+    >>> risk = OrderGuess().judge(secrets, seed="any")
+    >>> risk.value, risk.baseline
+    (1.0, 0.5)
+
+    References
+    ----------
+    Gwadera, Gkoulalas-Divanis, Loukides (2013), Preventing background knowledge attacks, (ii).
+    """
+
+    kind: OrderKnowledge = "orders"
+    """Which orders are excluded."""
+    permutations: int = 0
+    """Orders of every hidden pattern that were used instead, at least."""
+    support: int = 0
+    """Supporters that each of them has, at least."""
+
+    def __post_init__(self) -> None:
+        _demand("kind", self.kind, get_args(OrderKnowledge))
+
+    def judge(self, secrets: Secrets, *, seed: str) -> Risk:
+        """Return the mean chance to pick the hidden order, over hidden patterns that have several orders."""
+        asked = _asked(secrets.hidden, seed)
+        orders = [distinct_orders(pattern) for pattern in asked]
+        flat = [order for each in orders for order in each]
+        starts = np.concatenate([[0], np.cumsum([len(each) for each in orders])]).astype(np.int64)
+        mine = starts[:-1] + np.array(
+            [each.index(pattern) for each, pattern in zip(orders, asked, strict=True)], np.int64
+        )
+        before = supports(flat, secrets.original)
+        may_be = np.ones(len(flat), np.bool_)
+        if self.kind in ("plausible_orders", "near_orders"):
+            # Who knows the field knows what happens and what does not.
+            may_be &= before > 0
+            may_be &= ~np.array([_holds_any(order, secrets.implausible) for order in flat], np.bool_)
+        low, high = 0, secrets.threshold
+        if self.kind == "near_orders":
+            low = high - secrets.band
+        elif self.kind == "used_orders":
+            low, high = self.support, len(secrets.released.person_offsets)
+
+        def chances(data: Sequences) -> Chances:
+            counts = supports(flat, data)
+            return _pick(may_be & (counts >= low) & (counts < high), starts, mine)
+
+        is_all = len(asked) == sum(n_orders(pattern) > 1 for pattern in secrets.hidden)
+        estimate = exact_mean if is_all else mean_of
+        release = estimate(chances(secrets.released))
+        return Risk(
+            release.value,
+            release.interval,
+            float((1 / np.diff(starts)).mean()) if asked else 0.0,
+            estimate(chances(secrets.control)),
+            raw=estimate(_pick(may_be & (before >= secrets.threshold), starts, mine)),
+            name="order",
+            kind=self.kind,
+            known=max(map(len, asked), default=0),
+            bound=1 / (self.permutations + 1) if self.kind == "used_orders" else None,
+            targets=len(asked),
+        )
+
+
+@model_attacks.register(PatternHiding)
+def attack_hidden(model: PatternHiding, case: Case) -> list[Risk]:
+    """Run the attacks on what a release hides; see `docs/attacks.md` for what is claimed."""
+    if case.released is None:
+        return []
+    case.progress(0.0, "attacking (hidden patterns)")
+    secrets = Secrets.of(model, case.released, case.original, seed=case.seed)
+    risks = [
+        Suspicion(kind=kind, measure=measure).judge(secrets)
+        for kind in get_args(Nearness)
+        for measure in get_args(SuspectMeasure)
+    ]
+    case.progress(0.5, "attacking (orders of hidden patterns)")
+    kinds: tuple[OrderKnowledge, ...] = ("orders", "plausible_orders", "near_orders")
+    guesses = [OrderGuess(kind=kind) for kind in kinds]
+    spread = case.parameters.get("uncertainty")
+    if isinstance(spread, Mapping):
+        guesses.append(OrderGuess(kind="used_orders", **spread))
+    risks += [guess.judge(secrets, seed=case.seed) for guess in guesses]
+    case.progress(0.8, "attacking (implausible orders)")
+    risks.append(Recognition().judge(secrets, model))
+    if secrets.implausible:
+        risks.append(Recognition(kind="forbidden").judge(secrets, model))
+    case.progress(1.0, "attacked")
+    return risks
+
+
+def _pick(remain: npt.NDArray[np.bool_], starts: Counts, mine: Counts) -> Chances:
+    """Return the chance to pick ``mine[i]`` among those that remain of ``starts[i]`` to ``starts[i + 1]``."""
+    running = np.concatenate([[0], np.cumsum(remain)])
+    left = running[starts[1:]] - running[starts[:-1]]
+    chances: Chances = np.where(remain[mine], 1 / np.maximum(left, 1), 0.0)
+    return chances
+
+
+def _asked(hidden: tuple[Pattern, ...], seed: str) -> list[Pattern]:
+    """Choose patterns with several orders, by chance, until there are as many orders as anybody looks at."""
+    several = [pattern for pattern in hidden if n_orders(pattern) > 1]
+    left, asked = MOST_ORDERS, []
+    for place in generator("attack orders", seed).permutation(len(several)).tolist():
+        left -= n_orders(several[place])
+        if left < 0:
+            break
+        asked.append(several[place])
+    return sorted(asked)
+
+
+def _holds_any(order: Pattern, patterns: tuple[Pattern, ...]) -> bool:
+    """Return whether an order contains one of the patterns, gaps allowed."""
+    for pattern in patterns:
+        rest = iter(order)
+        if all(label in rest for label in pattern):
+            return True
+    return False
+
+
+def _lengths(patterns: tuple[Pattern, ...]) -> list[int]:
+    return sorted({len(pattern) for pattern in patterns})
+
+
+def _demand(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        msg = f"{name} must be one of {', '.join(known)}, got {value!r}"
+        raise ParameterError(msg)
+
+
+def n_orders(pattern: Pattern) -> int:
+    """Count the different orders of a pattern's items.
+
+    Examples
+    --------
+    >>> n_orders(("a", "b", "c")), n_orders(("a", "b", "a"))
+    (6, 3)
+    """
+    return factorial(len(pattern)) // prod(map(factorial, Counter(pattern).values()))
+
+
+def distinct_orders(pattern: Pattern) -> list[Pattern]:
+    """List the different orders of a pattern's items, in label order.
+
+    Examples
+    --------
+    >>> distinct_orders(("b", "a", "a"))
+    [('a', 'a', 'b'), ('a', 'b', 'a'), ('b', 'a', 'a')]
+    """
+    order = sorted(pattern)
+    orders = [tuple(order)]
+    while True:
+        # The next one in label order: the last place that can grow grows as little as it can.
+        place = len(order) - 2
+        while place >= 0 and order[place] >= order[place + 1]:
+            place -= 1
+        if place < 0:
+            return orders
+        other = next(i for i in range(len(order) - 1, place, -1) if order[i] > order[place])
+        order[place], order[other] = order[other], order[place]
+        order[place + 1 :] = reversed(order[place + 1 :])
+        orders.append(tuple(order))
+
+
+Implausible = Literal["unseen_pairs", "forbidden"]
+"""Two items in an order that nobody had, or a pattern that was declared implausible and that nobody had."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recognition:
+    """Somebody knows which orders do not happen, and takes every record that shows one for changed.
+
+    ``recognized`` is the share of released persons whose records show such an order. A release that was told
+    to bring in none (``forbidden``) claims that there is nobody.
+
+    Examples
+    --------
+    >>> from sequester.attacks.pattern_hiding import Secrets
+    >>> from sequester.privacy import PatternHiding
+    >>> from sequester.testing import symbol_table
+    >>> original, released = symbol_table(5 * ["ab"]), symbol_table(["ab", "ab", "ba", "ba", "ba"])
+    >>> model = PatternHiding(sensitive=frozenset({("a", "b")}), min_support=3, forbidden="unseen")
+    >>> risk = Recognition().judge(Secrets.of(model, released, original, seed="any"), model)
+    >>> risk.value, risk.bound, risk.is_within
+    (0.6, 0.0, False)
+    """
+
+    kind: Implausible = "unseen_pairs"
+    """Which orders do not happen."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Implausible):
+            msg = f"kind must be one of {', '.join(get_args(Implausible))}, got {self.kind!r}"
+            raise ParameterError(msg)
+
+    def judge(self, secrets: Secrets, model: PatternHiding) -> Risk:
+        """Count the persons whose records show what does not happen."""
+        if self.kind == "forbidden":
+            known = [each for each in secrets.implausible if not supporters(each, secrets.original).any()]
+            release, control = (_share(known, data) for data in (secrets.released, secrets.control))
+            claims = bool(known)
+        else:
+            before = _pairs(secrets.original)
+            release, control = (
+                _share(sorted(_pairs(data) - before), data) for data in (secrets.released, secrets.control)
+            )
+            claims = model.forbidden == UNSEEN
+        return Risk(
+            release.value,
+            release.interval,
+            0.0,
+            control,
+            raw=exact(0.0),
+            name="recognized",
+            kind=self.kind,
+            bound=0.0 if claims else None,
+            targets=secrets.released.n_persons,
+        )
+
+
+def _share(patterns: Iterable[Pattern], data: Sequences) -> Proportion:
+    """Return the share of persons who have any of the patterns."""
+    marked = np.zeros(data.n_persons, np.bool_)
+    for pattern in patterns:
+        marked |= supporters(pattern, data)
+        if marked.all():
+            break
+    return exact(float(marked.mean()) if marked.size else 0.0)
+
+
+def _pairs(data: Sequences) -> set[Pattern]:
+    """Return every ordered pair of labels that somebody has."""
+    book, rows = data.codebooks[data.symbol], data.distinct(data.symbol)
+    pairs = kernels.ordered_pairs.list_pairs(rows.items, rows.offsets, len(book))
+    firsts, seconds = np.divmod(pairs, max(len(book), 1))
+    return set(zip(book.decode(firsts), book.decode(seconds), strict=True))

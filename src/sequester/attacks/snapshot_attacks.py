@@ -1,0 +1,444 @@
+"""Attacks on records that are published in snapshots: their values, and when they came."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+import polars as pl
+
+from sequester.attacks.model_attacks import Case, model_attacks
+from sequester.attacks.risk import Risk, exact, exact_mean, mean_of
+from sequester.attacks.snapshots import SLOT, VALUE, Snapshots, estimate_arrivals
+from sequester.datasets.draws import generator
+from sequester.errors import ParameterError, SequesterError
+from sequester.hierarchies.labels import MISSING, ROOT
+from sequester.privacy.l_diversity import LDiversity
+from sequester.privacy.l_eligibility import LEligibility
+from sequester.privacy.skew import COUNT, exact_level
+from sequester.privacy.snapshots import GROUP, TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from sequester._typing import Counts
+    from sequester.attacks.risk import Proportion
+    from sequester.data.table import EventTable
+
+    Amounts = npt.NDArray[np.float64]
+    Key = tuple[int, tuple[str, ...]]
+    """A snapshot, and the quasi-identifiers of records in it."""
+    Index = dict[Key, set[int]]
+    """The values that are possible for whoever has these quasi-identifiers in this snapshot."""
+
+
+Crowd = Literal["snapshot", "group"]
+"""Where a record is known to be: in a published snapshot, or in a group of it."""
+ArrivalMeasure = Literal["arrival", "surest_arrival", "moved"]
+"""What is counted; see `ArrivalGuess`."""
+MOST_REMADE = 300_000
+"""Events of an original that is done again, to see which records were moved."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotGuess:
+    """Somebody knows in which published snapshot, or group of it, a record is, and guesses its value.
+
+    ``confidence`` is the largest share that one value has. This is what l is about.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.attacks.model_attacks import Stream
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> ills = ["flu", "flu", "flu", "HIV", "cold", "x"]
+    >>> came = pl.DataFrame({"who": list("abcdef"), "day": [1, 1, 1, 1, 2, 2], "ill": ills})
+    >>> table = EventTable(came, Schema(person="who", order="day", sensitive={"ill": "all"}))
+    >>> shown = ["flu", "HIV", "cold", "x", "flu", "flu"]
+    >>> out = pl.DataFrame({"time": ["1", "1", "2", "2", "2", "2"], "ill": shown})
+    >>> stream = Stream(np.array([0, 0, 0, 0, 1, 1]), ("1", "2"), 2)
+    >>> snapshots = Snapshots.of({"events": out}, table, stream, sensitive="ill")
+    >>> risk = SnapshotGuess().judge(snapshots, snapshots, level=2)
+    >>> risk.value, risk.raw.value, risk.bound
+    (0.5, 0.75, 0.5)
+    """
+
+    kind: Crowd = "snapshot"
+    """Where the record is known to be."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Crowd):
+            msg = f"kind must be one of {', '.join(get_args(Crowd))}, got {self.kind!r}"
+            raise ParameterError(msg)
+
+    def judge(self, snapshots: Snapshots, control: Snapshots, *, level: object) -> Risk:
+        """Find the largest share in the release, in the original's snapshots, and among permuted values."""
+        everything = snapshots.published.sum(axis=0)
+        release = self._largest(snapshots)
+        return Risk(
+            release.value,
+            release.interval,
+            float(everything.max(initial=0) / max(everything.sum(), 1)),
+            self._largest(control),
+            raw=exact(_largest_share(snapshots.came)),
+            name="confidence",
+            kind=self.kind,
+            bound=float(1 / exact_level(level)),
+            targets=int(everything.sum()),
+        )
+
+    def _largest(self, snapshots: Snapshots) -> Proportion:
+        if self.kind == "snapshot":
+            return exact(_largest_share(snapshots.published))
+        shares = (
+            snapshots.cells.group_by(SLOT, GROUP, VALUE)
+            .agg(pl.col(COUNT).sum())
+            .group_by(SLOT, GROUP)
+            .agg((pl.col(COUNT).max() / pl.col(COUNT).sum()).alias("share"))["share"]
+        )
+        return exact(float(np.max(shares.to_numpy(), initial=0.0)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArrivalGuess:
+    """Somebody knows in which snapshot a record came, how many came then, and how the program works.
+
+    What came when is estimated by `estimate_arrivals`. ``arrival`` is the mean belief in the value that a
+    record really has, ``surest_arrival`` the largest belief in any value of a snapshot, as far as it is
+    true of the records that came then, ``moved`` the share of records that were moved among those suspected
+    of it, picked by how many of a snapshot and value are suspected. The control is the same person without
+    the reasoning, who takes a snapshot as it is published; for ``moved``, whose reasoning is all there is,
+    permuted values.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.attacks.model_attacks import Stream
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> ills = ["flu", "flu", "flu", "HIV", "cold", "x"]
+    >>> came = pl.DataFrame({"who": list("abcdef"), "day": [1, 1, 1, 1, 2, 2], "ill": ills})
+    >>> table = EventTable(came, Schema(person="who", order="day", sensitive={"ill": "all"}))
+    >>> shown = ["flu", "HIV", "cold", "x", "flu", "flu"]
+    >>> out = pl.DataFrame({"time": ["1", "1", "2", "2", "2", "2"], "ill": shown})
+    >>> stream = Stream(np.array([0, 0, 0, 0, 1, 1]), ("1", "2"), 2)
+    >>> snapshots = Snapshots.of({"events": out}, table, stream, sensitive="ill")
+    >>> risk = ArrivalGuess(measure="surest_arrival").judge(snapshots, snapshots)
+    >>> risk.value, risk.control.value
+    (0.75, 0.5)
+
+    References
+    ----------
+    Wong, Fu, Wang, Pei (2007), Minimality attack in privacy preserving data publishing.
+    """
+
+    measure: ArrivalMeasure = "arrival"
+    """What is counted."""
+
+    def __post_init__(self) -> None:
+        if self.measure not in get_args(ArrivalMeasure):
+            msg = f"measure must be one of {', '.join(get_args(ArrivalMeasure))}, got {self.measure!r}"
+            raise ParameterError(msg)
+
+    def judge(self, snapshots: Snapshots, control: Snapshots, *, moved: Counts | None = None) -> Risk:
+        """Estimate arrivals; `moved` counts records that came earlier, by snapshot and value."""
+        believed, shown = estimate_arrivals(snapshots), snapshots.published
+        came = snapshots.came
+        if self.measure == "moved":
+            truth = np.zeros(shown.shape, np.int64) if moved is None else moved
+            return self._risk(
+                _caught(believed.moved, shown, truth),
+                _caught(estimate_arrivals(control).moved, shown, truth),
+                raw=exact(0.0),
+                baseline=float(truth.sum() / max(shown.sum(), 1)),
+                targets=int(shown[believed.moved > 0].sum()),
+            )
+        everything = shown.sum(axis=0) / max(shown.sum(), 1)
+        if self.measure == "arrival":
+            return self._risk(
+                exact_mean(_belief(believed.came, snapshots)),
+                exact_mean(_belief(shown, snapshots)),
+                raw=exact_mean(_belief(came, snapshots)),
+                baseline=float(everything @ came.sum(axis=0) / max(came.sum(), 1)),
+                targets=int(came.sum()),
+            )
+        return self._risk(
+            _surest(believed.came, came),
+            _surest(shown, came),
+            raw=_surest(came, came),
+            baseline=float(np.max(came.sum(axis=0) / max(came.sum(), 1), initial=0.0)),
+            targets=int(came.sum()),
+        )
+
+    def _risk(
+        self, release: Proportion, control: Proportion, *, raw: Proportion, baseline: float, targets: int
+    ) -> Risk:
+        return Risk(
+            release.value,
+            release.interval,
+            baseline,
+            control,
+            raw=raw,
+            name=self.measure,
+            kind="minimality",
+            targets=targets,
+            control_of="shuffled" if self.measure == "moved" else "no reasoning",
+        )
+
+
+@model_attacks.register(LEligibility)
+@model_attacks.register(LDiversity)
+def attack_snapshots(model: LEligibility | LDiversity, case: Case) -> list[Risk]:
+    """Run the attacks on snapshots; only how frequent a value is in them is claimed."""
+    if case.stream is None:
+        return []
+    case.progress(0.0, "attacking (snapshots)")
+    sensitive = model.sensitive or next(iter(case.original.schema.sensitive))
+    snapshots = Snapshots.of(case.tables, case.original, case.stream, sensitive=sensitive)
+    control = snapshots.permuted(generator("attack control", case.seed))
+    kinds: tuple[Crowd, ...] = ("snapshot", "group") if isinstance(model, LDiversity) else ("snapshot",)
+    risks = [SnapshotGuess(kind=kind).judge(snapshots, control, level=model.l) for kind in kinds]
+    risks += [
+        ArrivalGuess(measure=measure).judge(snapshots, control) for measure in ("arrival", "surest_arrival")
+    ]
+    case.progress(0.3, "attacking (records that were moved)")
+    moved = _moved(case, snapshots)
+    if moved is not None and moved.any():
+        risks.append(ArrivalGuess(measure="moved").judge(snapshots, control, moved=moved))
+    case.progress(0.7, "attacking (persons in several snapshots)")
+    risk = Intersection().judge(snapshots, case.tables, case.original, targets=case.targets, seed=case.seed)
+    if risk.targets:
+        risks.append(risk)
+    case.progress(1.0, "attacked")
+    return risks
+
+
+def _moved(case: Case, snapshots: Snapshots) -> Counts | None:
+    """Count, per snapshot and value, the published records that came earlier; None where it is not known."""
+    if case.remake is None or snapshots.reach < 2 or case.original.n_events > MOST_REMADE:
+        return None
+    try:
+        changes = case.remake(case.original).changes
+    except SequesterError:
+        return None
+    later = changes.filter(pl.col("to").is_not_null())
+    slot_of = {label: slot for slot, label in enumerate(snapshots.labels)}
+    code_of = {label: code for code, label in enumerate(snapshots.values)}
+    counts = np.zeros(snapshots.published.shape, np.int64)
+    for slot, value, count in later.group_by("to", "value").len().iter_rows():
+        counts[slot_of[slot], code_of[value]] += count
+    return counts
+
+
+def _largest_share(counts: Counts) -> float:
+    totals = counts.sum(axis=1)
+    shares = counts.max(axis=1, initial=0) / np.maximum(totals, 1)
+    return float(shares.max(initial=0.0))
+
+
+def _belief(amounts: Amounts | Counts, snapshots: Snapshots) -> Amounts:
+    """Return, for each record that came, the belief in its value by the amounts of its snapshot."""
+    totals = amounts.sum(axis=1, keepdims=True)
+    n_values = max(amounts.shape[1], 1)
+    # Who sees nothing believes anything.
+    shares = np.where(totals > 0, amounts / np.maximum(totals, 1e-300), 1 / n_values)
+    beliefs: Amounts = shares[snapshots.homes, snapshots.codes]
+    return beliefs
+
+
+def _surest(amounts: Amounts | Counts, came: Counts) -> Proportion:
+    """Return the largest belief, by the amounts, as far as it is true of those who came."""
+    totals = amounts.sum(axis=1, keepdims=True)
+    believed = amounts / np.where(totals > 0, totals, 1)
+    true = came / np.maximum(came.sum(axis=1, keepdims=True), 1)
+    return exact(float(np.minimum(believed, true).max(initial=0.0)))
+
+
+def _caught(suspected: Amounts, shown: Counts, moved: Counts) -> Proportion:
+    """Return the share of moved records among those picked by how many of their kind are suspected."""
+    total = float(suspected.sum())
+    right = float((suspected * moved / np.maximum(shown, 1)).sum())
+    return exact(right / total if total else 0.0)
+
+
+MOST_TARGETS = 500
+"""Persons whose snapshots are laid side by side."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intersection:
+    """Somebody knows a person's quasi-identifiers, and the snapshots in which their records came.
+
+    They suppose that the person had one sensitive value throughout, as with an illness that stays. In every
+    snapshot in which a record may be published, the values of the groups that the quasi-identifiers fit are
+    possible; the values that are possible each time remain, and one of them is picked. ``intersection`` is
+    the mean chance to be right, over persons who came in several snapshots and really had one value. The
+    control is somebody who looks at one of the snapshots alone.
+
+    Examples
+    --------
+    >>> from sequester.attacks.model_attacks import Stream
+    >>> from sequester.attacks.snapshots import Snapshots
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> came = pl.DataFrame({"who": list("abac"), "day": [1, 1, 2, 2], "ill": ["HIV", "flu", "HIV", "cold"]})
+    >>> table = EventTable(came, Schema(person="who", order="day", sensitive={"ill": "all"}))
+    >>> out = {"events": pl.DataFrame({"time": list("1122"), "ill": ["HIV", "flu", "HIV", "cold"]})}
+    >>> snapshots = Snapshots.of(out, table, Stream(np.array([0, 1, 0, 1]), ("1", "2"), 1), sensitive="ill")
+    >>> risk = Intersection().judge(snapshots, out, table, targets=9, seed="any")
+    >>> risk.value, risk.control.value, risk.targets
+    (1.0, 0.5, 1)
+    """
+
+    def judge(
+        self,
+        snapshots: Snapshots,
+        tables: Mapping[str, pl.DataFrame],
+        original: EventTable,
+        *,
+        targets: int,
+        seed: str,
+    ) -> Risk:
+        """Compare the snapshots of persons; nobody is a target where nobody came twice."""
+        owners = np.repeat(np.arange(original.n_persons), np.diff(original.person_offsets))
+        chosen, n_fit = _targets(snapshots, owners, original.n_persons, min(targets, MOST_TARGETS), seed)
+        events = np.flatnonzero(np.isin(owners, chosen))
+        names = list(original.schema.quasi)
+        quasi = [original.frame[name].fill_null(MISSING) for name in names]
+        known = list(zip(*(each.gather(events).to_list() for each in quasi), strict=True))
+        known = known or [()] * len(events)
+        above = _above(original, names, known)
+        homes = snapshots.homes[events].tolist()
+        slots = [range(home, min(home + snapshots.reach, len(snapshots.labels))) for home in homes]
+        asked = {
+            (slot, lifted)
+            for reached, labels in zip(slots, known, strict=True)
+            for slot in reached
+            for lifted in above[labels]
+        }
+        released = _released(snapshots, tables, names, asked)
+        came = pl.DataFrame(
+            {SLOT: snapshots.homes, **dict(zip(_keys(names), quasi, strict=True)), VALUE: snapshots.codes}
+        )
+        raw = _index(came, _keys(names), set(zip(homes, known, strict=True)))
+        tried: dict[int, list[tuple[set[int], set[int]]]] = {}
+        for event, home, reached, labels in zip(events.tolist(), homes, slots, known, strict=True):
+            keys = ((slot, lifted) for slot in reached for lifted in above[labels])
+            possible: set[int] = set().union(*(released.get(key, set()) for key in keys))
+            tried.setdefault(int(owners[event]), []).append((possible, raw[home, labels]))
+        truth = dict(zip(owners[events].tolist(), snapshots.codes[events].tolist(), strict=True))
+        chances = np.array([_chances(sets, truth[person]) for person, sets in tried.items()])
+        chances = chances.reshape(-1, 3)
+        estimate = exact_mean if len(chosen) == n_fit else mean_of
+        release, single, before = (estimate(chances[:, place]) for place in range(3))
+        return Risk(
+            release.value,
+            release.interval,
+            1 / max(len(snapshots.values), 1),
+            single,
+            raw=before,
+            name="intersection",
+            kind="snapshots",
+            known=max(len(names), 1),
+            targets=len(chosen),
+            control_of="no reasoning",
+        )
+
+
+def _chances(sets: Sequence[tuple[set[int], set[int]]], value: int) -> tuple[float, float, float]:
+    """Return the chance by all snapshots, by one of them, and by all of the original's."""
+    singles = [_chance(released, value) for released, _ in sets]
+    return (
+        _chance(set.intersection(*(released for released, _ in sets)), value),
+        sum(singles) / len(singles),
+        _chance(set.intersection(*(before for _, before in sets)), value),
+    )
+
+
+def _chance(possible: set[int], value: int) -> float:
+    return 1 / len(possible) if value in possible else 0.0
+
+
+def _targets(
+    snapshots: Snapshots, owners: Counts, n_persons: int, most: int, seed: str
+) -> tuple[Counts, int]:
+    """Draw persons who came in several snapshots with one value, and say how many there are."""
+
+    def extremes(values: npt.NDArray[np.integer]) -> tuple[Counts, Counts]:
+        low = np.full(n_persons, np.iinfo(np.int64).max)
+        high = np.full(n_persons, -1, np.int64)
+        np.minimum.at(low, owners, values)
+        np.maximum.at(high, owners, values)
+        return low, high
+
+    first, last = extremes(snapshots.homes)
+    low, high = extremes(snapshots.codes)
+    fit = np.flatnonzero((last > first) & (low == high)).astype(np.int64)
+    if len(fit) <= most:
+        return fit, len(fit)
+    rng = generator("attack intersection", seed)
+    return np.sort(rng.choice(fit, most, replace=False)), len(fit)
+
+
+def _above(
+    original: EventTable, names: Sequence[str], known: Sequence[tuple[str, ...]]
+) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return all that may be released of each combination of labels: every label, or what lies above."""
+    chains: list[dict[str, list[str]]] = []
+    for place, name in enumerate(names):
+        tree = original.hierarchies[name]
+        labels = {each[place] for each in known}
+        chains.append(
+            {label: [tree.labels[node] for node in tree.ancestors(tree.node(label))] for label in labels}
+        )
+    found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for labels_of in set(known):
+        lifted: list[tuple[str, ...]] = [()]
+        for place, label in enumerate(labels_of):
+            lifted = [(*part, each) for part in lifted for each in chains[place].get(label, [label, ROOT])]
+        found[labels_of] = lifted
+    return found
+
+
+def _released(
+    snapshots: Snapshots,
+    tables: Mapping[str, pl.DataFrame],
+    names: Sequence[str],
+    asked: set[Key],
+) -> Index:
+    """List the values of the groups that show each combination of quasi-identifiers."""
+    main = next(iter(tables.values()))
+    slot_of = {label: slot for slot, label in enumerate(snapshots.labels)}
+    group = main[GROUP] if GROUP in main.columns else pl.Series(GROUP, np.arange(main.height))
+    shown = pl.DataFrame(
+        {
+            SLOT: main[TIME].replace_strict(slot_of, return_dtype=pl.Int64),
+            GROUP: group,
+            **{key: main[name] for key, name in zip(_keys(names), names, strict=True)},
+        }
+    ).unique()
+    values = snapshots.cells.select(SLOT, GROUP, VALUE)
+    return _index(shown.join(values, on=[SLOT, GROUP]), _keys(names), asked)
+
+
+def _index(records: pl.DataFrame, keys: Sequence[str], asked: set[Key]) -> Index:
+    """List the values of the records of each snapshot and combination of labels that is asked for."""
+    wanted = pl.DataFrame(
+        [(slot, *labels) for slot, labels in sorted(asked)],
+        schema={SLOT: pl.Int64, **dict.fromkeys(keys, pl.String)},
+        orient="row",
+    )
+    index: Index = {}
+    found = records.join(wanted, on=[SLOT, *keys], how="semi").select(SLOT, *keys, VALUE).unique()
+    for slot, *labels, value in found.iter_rows():
+        index.setdefault((slot, tuple(labels)), set()).add(value)
+    return index
+
+
+def _keys(names: Sequence[str]) -> list[str]:
+    """Return names of the quasi-identifiers that nothing else has here."""
+    return [f"known {place}" for place in range(len(names))]

@@ -1,0 +1,324 @@
+"""Commands on data: ``init``, ``inspect``, ``convert`` and ``datasets``."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sequester.cli.options import Command, ConfigPath, Force, Group, Json, Quiet, whole_number
+from sequester.cli.terminal import Terminal, plain
+from sequester.datasets import DATASETS, SEED
+from sequester.errors import InputError
+
+if TYPE_CHECKING:
+    from sequester.workflow.init import Proposed
+    from sequester.workflow.inspect import Inspection
+
+
+def init(
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="A table of events, in any format that is read.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the configuration goes.")] = Path(
+        "release.toml"
+    ),
+    person: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help='Who, where the guess is wrong; "row" if each row is a person.'),
+    ] = None,
+    sensitive: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN", help="What nobody may learn about a person; may be given several times."
+        ),
+    ] = None,
+    form: Annotated[
+        str | None, typer.Option("--format", metavar="FORMAT", help="Where the name of DATA does not tell.")
+    ] = None,
+    delimiter: Annotated[str | None, typer.Option(metavar="CHARACTER", help="Of a CSV file.")] = None,
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of a text file that is not UTF-8.")
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a first configuration.
+
+    Looks at the data, guesses the role and the hierarchy of every column, and explains each guess in a
+    comment. What is sensitive is never guessed: it is asked on a terminal, and left open otherwise.
+    """
+    from sequester.workflow.init import init as draft  # noqa: PLC0415  (--help need not wait for polars)
+
+    terminal = Terminal(json, quiet)
+    with terminal.progress() as progress:
+        proposed = draft(
+            data,
+            out,
+            person=person,
+            format=form,
+            delimiter=delimiter,
+            encoding=encoding,
+            force=force,
+            progress=progress,
+        )
+    if sensitive:
+        proposed = proposed.with_sensitive(sensitive)
+    elif _may_ask(json, quiet):
+        proposed = _ask(proposed, terminal, ask_person=person is None)
+    proposed.write()
+    for doubt in proposed.draft.doubts:
+        terminal.warn(doubt)
+    terminal.answer(proposed.to_json(), _summary(proposed))
+
+
+def _may_ask(json: bool, quiet: bool) -> bool:
+    return not json and not quiet and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _ask(proposed: "Proposed", terminal: Terminal, *, ask_person: bool) -> "Proposed":
+    """Ask who and what is sensitive; an empty answer takes the guess, and leaves the other open."""
+    if ask_person:
+        guess = proposed.draft.person
+        terminal.say(f"{proposed.data.path}: {guess.why}")
+        answer = _answer(f"Who? A column, or row if each row is a person [{plain(guess.column)}]")
+        while answer and answer != guess.column:
+            try:
+                proposed = proposed.with_person(answer)
+                break
+            except InputError as error:
+                answer = _again(error, terminal)
+    if proposed.draft.symbol is not None:
+        return proposed
+    terminal.say(f"What must nobody learn about a person?{_could_be(proposed)}")
+    answer = _answer("Columns with commas between them, or nothing to decide later")
+    while answer:
+        try:
+            return proposed.with_sensitive([name.strip() for name in answer.split(",")])
+        except InputError as error:
+            answer = _again(error, terminal)
+    return proposed
+
+
+def _could_be(proposed: "Proposed") -> str:
+    names = ", ".join(each.name for each in proposed.draft.candidates)
+    return f" It could be {names}." if names else ""
+
+
+def _answer(question: str) -> str:
+    answer: str = typer.prompt(question, default="", show_default=False, err=True)
+    return answer.strip()
+
+
+def _again(error: InputError, terminal: Terminal) -> str:
+    terminal.say(str(error))
+    return _answer("Again, or nothing")
+
+
+def _summary(proposed: "Proposed") -> Iterator[str]:
+    draft, out = proposed.draft, proposed.out
+    who = "each row is a person" if draft.person.column == "row" else f"person {draft.person.column}"
+    parts = [who]
+    if draft.when is not None:
+        parts.append(f"{'time' if draft.when.is_time else 'order'} {' and '.join(draft.when.columns)}")
+    if draft.symbol is not None:
+        parts.append(f"symbol {draft.symbol.column}")
+    elif draft.quasi:
+        parts.append(f"{len(draft.quasi)} quasi-identifier{'s' * (len(draft.quasi) != 1)}")
+    if draft.sensitive:
+        parts.append(f"sensitive {', '.join(each.name for each in draft.sensitive)}")
+    if draft.drop:
+        parts.append(f"{len(draft.drop)} dropped")
+    yield f"{out}: {'; '.join(parts)}"
+    if draft.symbol is None and not draft.sensitive:
+        yield f"sensitive: yours to say, in {out}.{_could_be(proposed)}"
+    yield f"next: read {out}, where each guess has its reason, and run sequester inspect {out}"
+
+
+def inspect(
+    config: ConfigPath,
+    patterns: Annotated[
+        bool, typer.Option("--patterns", help="Also list frequent patterns, where events are symbols.")
+    ] = False,
+    min_support: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="List patterns of at least N persons, not of one in a hundred."),
+    ] = None,
+    top: Annotated[
+        int | None, typer.Option(metavar="N", help="List the N most frequent patterns, not 20.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write everything as a page, such as inspect.html."),
+    ] = None,
+    seed: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Above 100,000 persons, who is drawn comes from this text; the same by default.",
+        ),
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show what the data gives away as it stands.
+
+    Shape, problems with row numbers, such as labels that look alike, quasi-identifiers that follow from
+    others, and what somebody who knows 1, 2 or 3 items of a person could do today. Needs no method.
+    """
+    from sequester.workflow.inspect import inspect_config  # noqa: PLC0415  (--help need not wait for polars)
+
+    terminal = Terminal(json, quiet)
+    with terminal.progress() as progress:
+        found = inspect_config(
+            config,
+            out=out,
+            force=force,
+            patterns=patterns,
+            min_support=min_support,
+            top=top,
+            seed=seed,
+            progress=progress,
+            warn=terminal.warn,
+        )
+    page = {} if out is None else {"page": str(out)}
+    terminal.answer(found.to_json() | page, _inspection_lines(found, out), made=out)
+
+
+def _inspection_lines(found: "Inspection", out: Path | None) -> Iterator[str]:
+    from sequester.workflow.inspect_text import lines  # noqa: PLC0415  (as above)
+
+    yield from lines(found, bar=_bar())
+    if out is not None:
+        yield ""
+        yield f"to read          {out} (internal: do not share)"
+
+
+def _bar() -> str:
+    """Return what bars are made of: a block, or a mark that every terminal has."""
+    try:
+        "█".encode(sys.stdout.encoding or "ascii")
+    except (LookupError, UnicodeEncodeError):
+        return "#"
+    return "█"
+
+
+def convert(
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="IN", help="The data, or a configuration whose data and roles are meant."),
+    ],
+    out: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT", help="Where to: .csv, .tsv, .spmf, .seq, .xes, each also .gz; .parquet, .arrow."
+        ),
+    ],
+    person: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Who; row where each row is a person.")
+    ] = None,
+    order: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="When: numbers, or text in order.")
+    ] = None,
+    time: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="When: times; twice for a column of dates and one of clocks."),
+    ] = None,
+    time_format: Annotated[
+        str | None, typer.Option(metavar="FORM", help="How times are written, such as %Y%m%d.")
+    ] = None,
+    tie: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Second key where order or time repeat.")
+    ] = None,
+    symbol: Annotated[str | None, typer.Option(metavar="COLUMN", help="What happened.")] = None,
+    format: Annotated[  # noqa: A002  (as in the configuration)
+        str | None,
+        typer.Option(metavar="NAME", help="Of IN, where its name does not tell: csv, spmf, seq, xes, ..."),
+    ] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(metavar="CHARACTER", help="Of IN, where it is CSV; otherwise found.")
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of IN, where it is text; otherwise utf-8.")
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write events in another format.
+
+    Between tables nothing needs to be told. XES, SPMF and seq hold persons and what they did in order, so
+    a table that does not use their names for columns needs --person, --symbol and --order or --time. What
+    the new format cannot hold is said.
+    """
+    # --help need not wait for polars.
+    from sequester.workflow.convert import Source  # noqa: PLC0415
+    from sequester.workflow.convert import convert as write  # noqa: PLC0415
+    from sequester.workflow.convert_formats import Roles  # noqa: PLC0415
+
+    roles = Roles(
+        person=person,
+        order=order,
+        time=tuple(time or ()),
+        time_format=time_format,
+        tie=tie,
+        symbol=symbol,
+    )
+    data = Source(path=source, format=format, delimiter=delimiter, encoding=encoding, roles=roles)
+    terminal = Terminal(json, quiet)
+    with terminal.progress() as progress:
+        done = write(data, out, force=force, progress=progress)
+    for line in done.lost:
+        terminal.warn(line)
+    terminal.answer(done.to_json(), [f"{out}: {done.rows:,} events"], made=out)
+
+
+datasets_app = typer.Typer(cls=Group, help="Make invented data to try things on.", rich_markup_mode=None)
+
+
+@datasets_app.callback(invoke_without_command=True)
+def datasets(context: typer.Context, json: Json = False, quiet: Quiet = False) -> None:
+    """List the generators and the papers' tables."""
+    if context.invoked_subcommand is not None:
+        return
+    document = [
+        {"name": each.name, "about": each.about, "columns": list(each.columns), "persons": each.persons}
+        for each in DATASETS.values()
+    ]
+    width = 2 + max(map(len, DATASETS))
+    lines = [f"{each.name:<{width}}{each.about} ({', '.join(each.columns)})" for each in DATASETS.values()]
+    Terminal(json, quiet).answer({"datasets": document}, lines)
+
+
+@datasets_app.command(cls=Command)
+def make(
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(DATASETS)}.")],
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="Where to: .csv, .tsv, .csv.gz, .tsv.gz or .parquet.")
+    ],
+    persons: Annotated[
+        int | None, typer.Option(metavar="N", parser=whole_number(), help="How many persons.")
+    ] = None,
+    seed: Annotated[str, typer.Option(metavar="TEXT", help="The same text gives the same file.")] = SEED,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make one of them into a file."""
+    from sequester.hierarchies.labels import counted  # noqa: PLC0415  (--help need not wait for numpy)
+    from sequester.workflow.make_dataset import make_dataset  # noqa: PLC0415  (--help need not wait for polars)
+
+    terminal = Terminal(json, quiet)
+    with terminal.progress() as progress:
+        made = make_dataset(name, out, persons=persons, seed=seed, force=force, progress=progress)
+    document = {"dataset": name, "path": str(out), "persons": made.persons, "events": made.events}
+    lines = [
+        f"{out}: {counted(made.persons, 'person', 'persons')}, {counted(made.events, 'event', 'events')}"
+    ]
+    if made.hierarchies:
+        document |= {"hierarchies": [str(path) for path in made.hierarchies]}
+        lines += [f"{path}: a hierarchy of it" for path in made.hierarchies]
+    terminal.answer(document, lines, made=out)

@@ -1,1 +1,0 @@
-"""How a value shows itself in a terminal or a notebook."""

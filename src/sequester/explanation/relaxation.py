@@ -1,0 +1,219 @@
+"""Find the smallest relaxations of a promise that would have kept more data."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from sequester.engine import LocalEngine, silent
+from sequester.errors import InputError, UnattainableError
+from sequester.explanation.explanation import Relaxation
+from sequester.hierarchies.labels import ROOT, counted
+from sequester.methods.ladder import first_step
+from sequester.methods.nearest import TimeUpError, run_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from sequester._typing import Counts
+    from sequester.data.table import EventTable
+    from sequester.engine import Progress
+    from sequester.hierarchies.hierarchy import Hierarchy
+    from sequester.methods.ladder import Ladder
+    from sequester.methods.method import Method
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelaxationSearch:
+    """Climbs ladders: looks for the first steps that gain anything, half and all of what is lost.
+
+    The gain is what a step keeps, less what it loses and the release has kept.
+    """
+
+    trial: Trial
+    """Runs the method."""
+    lost: Counts
+    """The parts that are lost now."""
+    unit: str
+    """What a part is: events, or values."""
+    means: str
+    """What is lost, in a few words."""
+
+    def climb(self, ladder: Ladder, *, deadline: float) -> tuple[list[Relaxation], str | None]:
+        """Return the relaxations that a ladder leads to, and what is to say about the rest."""
+        goals = sorted({1, -(-len(self.lost) // 2), len(self.lost)})
+        found: dict[int, int] = {}
+        note = None
+        try:
+            for goal in goals:
+                place = first_step(ladder, self._reaches(ladder, goal, deadline))
+                if place is None:
+                    break
+                found.setdefault(place, goal)
+        except TimeUpError:
+            tried = self.trial.tried(ladder)
+            n_tried = f"{len(tried):,} of {len(ladder.steps):,} steps"
+            note = f"{ladder.parameter}: {n_tried} were tried in the time given"
+            for goal in goals:
+                place = next((each for each in tried if self._gain(ladder, each, deadline) >= goal), None)
+                if place is not None:
+                    found.setdefault(place, goal)
+        if not found and note is None:
+            first, last = ladder.words(ladder.steps[0]), ladder.words(ladder.steps[-1])
+            steps = first if len(ladder.steps) == 1 else f"{first} to {last}"
+            note = f"{ladder.parameter}{ladder.equals}{steps} would not have kept more"
+        return [self._relaxation(ladder, place, deadline) for place in sorted(found)], note
+
+    def _reaches(self, ladder: Ladder, goal: int, deadline: float) -> Callable[[int], bool]:
+        return lambda place: self._gain(ladder, place, deadline) >= goal
+
+    def _gain(self, ladder: Ladder, place: int, deadline: float) -> int:
+        lost = self.trial.at(ladder, place, deadline=deadline)
+        # What is kept less what is newly lost is the difference of the sizes.
+        return 0 if lost is None else len(self.lost) - len(lost)
+
+    def _relaxation(self, ladder: Ladder, place: int, deadline: float) -> Relaxation:
+        lost = self.trial.at(ladder, place, deadline=deadline)
+        after = self.lost if lost is None else lost
+        kept = len(np.setdiff1d(self.lost, after, assume_unique=True))
+        newly = len(np.setdiff1d(after, self.lost, assume_unique=True))
+        step = ladder.steps[place]
+        instead = (
+            f"{ladder.parameter}{ladder.equals}{ladder.words(step)} instead of {ladder.words(ladder.asked)}"
+        )
+        also = f", and would have lost {counted(newly, 'other', 'others')}" if newly else ""
+        return Relaxation(
+            parameter=ladder.parameter,
+            asked=plain(ladder.asked),
+            relaxed=plain(step),
+            kept=kept,
+            of=len(self.lost),
+            unit=self.unit,
+            newly_lost=newly,
+            text=f"{instead} would have kept {kept:,} of {len(self.lost):,} {self.means}{also}",
+        )
+
+
+def find_relaxations(
+    relaxer: RelaxationSearch, ladders: Sequence[Ladder], *, seconds: float
+) -> tuple[list[Relaxation], list[str]]:
+    """Climb every ladder; each gets an equal part of the time that is left."""
+    stop = time.monotonic() + seconds
+    relaxations: list[Relaxation] = []
+    notes: list[str] = []
+    for place, ladder in enumerate(ladders):
+        now = time.monotonic()
+        deadline = now + max(stop - now, 0) / (len(ladders) - place)
+        found, note = relaxer.climb(ladder, deadline=deadline)
+        relaxations += found
+        if note is not None:
+            notes.append(note)
+    return relaxations, notes
+
+
+def plain(value: object) -> object:
+    """Make a value that JSON can hold.
+
+    Examples
+    --------
+    >>> plain(("a", "b")), plain(5), plain(None)
+    (['a', 'b'], 5, None)
+    """
+    if isinstance(value, tuple):
+        return list(value)
+    return value if isinstance(value, bool | int | float | str | None) else str(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """One table, one method, and whatever is asked less of."""
+
+    method: Method
+    """As the release was made."""
+    table: EventTable
+    """What it is tried on."""
+    seed: str
+    """Everything random comes from it, as in the release."""
+    progress: Progress
+    """Called before each run."""
+    _seen: dict[tuple[str, int], Counts | None] = field(default_factory=dict)
+
+    def lost(self, method: Method, table: EventTable, *, deadline: float) -> Counts:
+        """Run a method, and number the parts that it loses.
+
+        Raises
+        ------
+        TimeUpError
+            When the deadline has passed.
+        """
+        outcome = run_until(deadline, method, table, seed=self.seed, engine=LocalEngine(), phase=silent)
+        return lost_parts(outcome.changes, table.hierarchies, harmless=method.harmless)
+
+    def at(self, ladder: Ladder, place: int, *, deadline: float) -> Counts | None:
+        """Number the parts that a step of a ladder loses; None where it cannot be kept either."""
+        key = ladder.parameter, place
+        if key not in self._seen:
+            self.progress(0.0, f"trying {ladder.parameter}{ladder.equals}{ladder.words(ladder.steps[place])}")
+            method, table = ladder.at(self.method, self.table, ladder.steps[place])
+            try:
+                self._seen[key] = self.lost(method, table, deadline=deadline)
+            except (UnattainableError, InputError):
+                self._seen[key] = None
+        return self._seen[key]
+
+    def tried(self, ladder: Ladder) -> list[int]:
+        """List the steps of a ladder that were tried."""
+        return sorted(place for parameter, place in self._seen if parameter == ladder.parameter)
+
+
+HEAVY = 0.5
+"""A generalized value that stands for a larger share of its domain than this has lost its meaning."""
+GENERALIZED = "generalized"
+
+
+def lost_parts(
+    changes: pl.DataFrame, hierarchies: Mapping[str, Hierarchy], *, harmless: frozenset[str] = frozenset()
+) -> Counts:
+    """Number the parts that are lost: events, or values of events where changes name columns.
+
+    Lost is what was removed, replaced by ``*`` or by a value that is not the person's, and what is
+    generalized to more than half of its domain. A part has the same number whatever else was changed.
+
+    Examples
+    --------
+    >>> from sequester.hierarchies import Hierarchy
+    >>> tree = Hierarchy.from_tree({"ab": ["a", "b"], "cde": ["c", "d", "e", "f"]})
+    >>> changes = pl.DataFrame(
+    ...     {
+    ...         "row": [1, 2, 3, 4],
+    ...         "column": ["x"] * 4,
+    ...         "what": ["generalized", "generalized", "suppressed", "dropped"],
+    ...         "from": ["a", "c", "d", "e"],
+    ...         "to": ["ab", "cde", "*", None],
+    ...     }
+    ... )
+    >>> lost_parts(changes, {"x": tree}).tolist()
+    [2, 3, 4]
+    """
+    is_lost = pl.col("from").is_not_null() & ~pl.col("what").cast(pl.String).is_in(list(harmless))
+    columns = sorted(hierarchies)
+    has_columns = "column" in changes.columns
+    heavy = [
+        (pl.col("column") == column if has_columns else pl.lit(value=True))
+        & pl.col("to").is_in(
+            [label for label, loss in zip(tree.labels, tree.loss, strict=True) if loss > HEAVY]
+        )
+        for column, tree in hierarchies.items()
+    ]
+    is_coarse = pl.any_horizontal(pl.col("to") == ROOT, *heavy)
+    lost = changes.filter(is_lost & ((pl.col("what").cast(pl.String) != GENERALIZED) | is_coarse))
+    rows = lost["row"].to_numpy().astype(np.int64)
+    if has_columns:
+        places = {column: place for place, column in enumerate(columns)}
+        which = lost["column"].replace_strict(places, return_dtype=pl.Int64).to_numpy()
+        rows = rows * len(columns) + which
+    return np.unique(rows)

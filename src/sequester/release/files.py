@@ -1,0 +1,159 @@
+"""Files of a release: names that are safe on every system, and event logs in the format of the input."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import quote
+
+import numpy as np
+import polars as pl
+
+from sequester.data.text import as_text
+from sequester.io.spmf import read_spmf, write_spmf
+from sequester.io.xes import ACTIVITY, CASE, read_xes
+from sequester.io.xes_write import write_xes
+from sequester.release.release import ORDER, PERSON
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sequester._typing import Mask
+
+
+REGIONS = "regions.geojson"
+"""The outlines of released regions."""
+HIERARCHIES = "hierarchies"
+"""The folder of hierarchies in a release."""
+_LONGEST = 120
+"""Characters of a name, so that it fits everywhere with its ending and folder."""
+_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+"""Names that mean a device on some systems, with any ending."""
+_STRANGE = re.compile(r"[\x00-\x1f\x7f\\:]")
+
+
+def unsafe_path_reason(name: str) -> str | None:
+    """Return why a file name is unsafe, or None where it stays in the folder on every system.
+
+    Examples
+    --------
+    >>> unsafe_path_reason("hierarchies/ZIP.csv")
+    >>> unsafe_path_reason("../secrets.csv")
+    'leaves the folder'
+    """
+    if name.startswith("/") or re.match(r"[A-Za-z]:", name):
+        return "is an absolute path"
+    if _STRANGE.search(name):
+        return "has a character that no released file name has"
+    steps = name.split("/")
+    if ".." in steps:
+        return "leaves the folder"
+    if "" in steps or "." in steps:
+        return "is no plain path"
+    return None
+
+
+def hierarchy_files(attributes: Iterable[str]) -> dict[str, str]:
+    """Return the hierarchy file of each attribute: safe on every system, and never the same for two.
+
+    Letters, digits, ``_``, ``-`` and inner dots stay as they are; everything else is percent-encoded, which
+    `urllib.parse.unquote` undoes. A name that would be too long is cut, and names that differ in nothing but
+    case would fall together on some systems: both get a part of their SHA-256 behind a ``~``.
+
+    Examples
+    --------
+    >>> hierarchy_files(["ZIP", "../x", "Länge"])
+    {'ZIP': 'hierarchies/ZIP.csv', '../x': 'hierarchies/%2E.%2Fx.csv', 'Länge': 'hierarchies/L%C3%A4nge.csv'}
+    >>> hierarchy_files(["zip", "ZIP"])["zip"]
+    'hierarchies/zip~4a70fe9aa6436e02.csv'
+    """
+    stems = {attribute: _stem(attribute) for attribute in attributes}
+    shared = Counter(stem.casefold() for stem in stems.values())
+    names = {}
+    for attribute, stem in stems.items():
+        if len(stem) > _LONGEST or shared[stem.casefold()] > 1:
+            digest = hashlib.sha256(attribute.encode()).hexdigest()
+            stem = f"{stem[:_LONGEST]}~{digest[:16]}"  # noqa: PLW2901
+        names[attribute] = f"{HIERARCHIES}/{stem}.csv"
+    return names
+
+
+def _stem(attribute: str) -> str:
+    stem = quote(attribute, safe="").replace("~", "%7E")
+    if _DEVICES.fullmatch(stem):
+        return f"%{ord(stem[0]):02X}{stem[1:]}"
+    if stem.startswith("."):
+        stem = "%2E" + stem[1:]
+    if stem.endswith("."):
+        stem = stem[:-1] + "%2E"
+    return stem
+
+
+LogFormat = Literal["xes", "spmf"]
+"""Formats of event logs that a release may have beside CSV and Parquet."""
+
+
+def unsupported_reason(frame: pl.DataFrame, form: LogFormat) -> str | None:
+    """Return why a released table cannot be written as an event log; None where it can.
+
+    Examples
+    --------
+    >>> unsupported_reason(pl.DataFrame({"person": ["a"], "order": [1], "ZIP": ["1*"], "LOS": ["3"]}), "spmf")
+    'SPMF has one attribute per event, the release has 2'
+    """
+    attributes = _attributes(frame)
+    if PERSON not in frame.columns or not frame.height:
+        return "it would have no persons"
+    if form == "spmf" and len(attributes) != 1:
+        return f"SPMF has one attribute per event, the release has {len(attributes)}"
+    if form == "xes" and CASE in attributes:
+        return f"the released column {CASE} would stand in the place of the pseudonyms"
+    return None
+
+
+def write_log(frame: pl.DataFrame, form: LogFormat) -> bytes:
+    """Return a released table as an event log, persons under their pseudonyms and without `order`.
+
+    In XES every attribute is text, under its own name, and where ``concept:name`` is not released, the first
+    attribute stands for it too. In SPMF persons are lines and every event is an itemset.
+    """
+    if form == "xes":
+        columns = _xes_columns(frame)
+        return write_xes(columns.pop(CASE), columns)
+    (attribute,) = _attributes(frame)
+    starts = _starts(frame)
+    return write_spmf(frame[attribute], starts, np.ones_like(starts))
+
+
+def read_log(contents: bytes, name: str, form: LogFormat) -> pl.DataFrame:
+    """Read an event log for comparison with `expected_log`."""
+    return read_xes(contents, name) if form == "xes" else read_spmf(contents, name).cast(pl.String)
+
+
+def expected_log(frame: pl.DataFrame, form: LogFormat) -> pl.DataFrame:
+    """Return what `read_log` finds in the event log of a released table."""
+    if form == "xes":
+        texts = {name: as_text(column) for name, column in _xes_columns(frame).items()}
+        return pl.DataFrame({name: text for name, text in texts.items() if text.null_count() < len(text)})
+    (attribute,) = _attributes(frame)
+    person = np.cumsum(_starts(frame))
+    columns = {"person": person, "order": frame[ORDER], "symbol": frame[attribute]}
+    return pl.DataFrame(columns).cast(pl.String)
+
+
+def _attributes(frame: pl.DataFrame) -> list[str]:
+    return [column for column in frame.columns if column not in (PERSON, ORDER)]
+
+
+def _xes_columns(frame: pl.DataFrame) -> dict[str, pl.Series]:
+    attributes = {column: frame[column] for column in _attributes(frame)}
+    activity = attributes.get(ACTIVITY, next(iter(attributes.values())))
+    return {CASE: frame[PERSON], ACTIVITY: activity, **attributes}
+
+
+def _starts(frame: pl.DataFrame) -> Mask:
+    """Mark the rows at which another person begins."""
+    person = frame[PERSON]
+    return np.append(True, person[1:].ne_missing(person[:-1]).to_numpy())

@@ -1,0 +1,433 @@
+"""Text of a page: numbers, labels and parameters, and the titles of attacks and background knowledge."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sequester.utility.score import Score
+
+
+LABEL_WIDTH = 20
+"""Characters of a label that fit beside a bar; wide letters count twice."""
+LEVELS = {
+    "k": "at least so many persons match",
+    "c": "no larger share of them shows a protected value, as the promise counts it",
+    "min_support": "fewer persons than this have each hidden pattern",
+    "max_leakage": "at most this share of what the unchanged data would tell",
+    "max_leakage_bits": "at most so many bits about where the patterns are",
+    "l": "no sensitive value belongs to more than one in so many records",
+}
+"""Parameter of a promise to what it counts."""
+_UNREADABLE = "\N{REPLACEMENT CHARACTER}"
+
+
+def shown(text: str, width: int | None = None) -> str:
+    r"""Return `text` without control characters, and short enough to show.
+
+    Control characters, direction marks and the like become a visible mark: the renderer of the plots ends the
+    whole process on some of them, and others would let a label rearrange the line it stands in.
+
+    Examples
+    --------
+    >>> shown("tab\there")
+    'tab�here'
+    >>> shown("a label that is far too long", 12)
+    'a label tha…'
+    """
+    if width is not None:
+        text = text[: width + 1]
+    text = "".join(letter if letter.isprintable() else _UNREADABLE for letter in text)
+    if width is None or display_width(text) <= width:
+        return text
+    taken, room = [], width - 1
+    for letter in text:
+        room -= display_width(letter)
+        if room < 0:
+            break
+        taken.append(letter)
+    return "".join(taken) + "…"
+
+
+def display_width(text: str) -> int:
+    """Return the width of `text` in characters; wide letters count twice.
+
+    Examples
+    --------
+    >>> display_width("news"), display_width("新聞"), display_width("WWW")
+    (5, 4, 6)
+    """
+    return sum(
+        2 if letter in "mwMW@%" or unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text
+    )
+
+
+def short_labels(labels: Iterable[str], width: int = LABEL_WIDTH) -> list[str]:
+    """Return shortened labels; those that would look alike are numbered.
+
+    Examples
+    --------
+    >>> short_labels(["news", "a long label, first", "a long label, second"], 12)
+    ['news', 'a long labe…', 'a long … (2)']
+    """
+    taken: set[str] = set()
+    short = []
+    for label in labels:
+        candidate = shown(label, width)
+        if not candidate.strip():
+            candidate = "(blank)" if candidate else "(empty)"
+        number = 1
+        while candidate in taken:
+            number += 1
+            mark = f" ({number})"
+            candidate = shown(label, width - len(mark)).removesuffix("…") + "…" + mark
+        taken.add(candidate)
+        short.append(candidate)
+    return short
+
+
+def number(value: float) -> str:
+    """Return a number as text, with thousands separators and at most four significant digits.
+
+    Examples
+    --------
+    >>> number(1234567), number(0.123456), number(2.0), number(float("inf"))
+    ('1,234,567', '0.1235', '2', 'unbounded')
+    """
+    if value in (float("inf"), float("-inf")):
+        return "unbounded"
+    if value == int(value):
+        return f"{int(value):,}"
+    return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def share(part: float, whole: float) -> str:
+    """Return a share as text in percent.
+
+    Examples
+    --------
+    >>> share(1, 3), share(0, 0), share(1, 5000), share(4999, 5000)
+    ('33%', '0%', 'below 1%', 'above 99%')
+    """
+    if not whole or not part:
+        return "0%"
+    percent = 100 * part / whole
+    if percent < 1:
+        return "below 1%"
+    if 99 < percent < 100:
+        return "above 99%"
+    return f"{percent:.0f}%"
+
+
+def percent(value: float) -> str:
+    """Return a share of 1 as text in percent, the smaller the finer.
+
+    Examples
+    --------
+    >>> percent(0), percent(0.00034), percent(0.0123), percent(0.25), percent(0.9999), percent(1.0)
+    ('0%', '0.03%', '1.2%', '25%', 'above 99%', '100%')
+    >>> percent(0.000002)
+    'below 0.01%'
+    """
+    if not value:
+        return "0%"
+    whole = 100 * value
+    if whole < 0.01:
+        return "below 0.01%"
+    if whole < 1:
+        return f"{whole:.2f}".rstrip("0").rstrip(".") + "%"
+    if whole < 9.95:
+        return f"{whole:.1f}".rstrip("0").rstrip(".") + "%"
+    return "above 99%" if 99.5 <= whole < 100 else f"{whole:.0f}%"
+
+
+def seconds(value: float) -> str:
+    """Return a duration as text.
+
+    Examples
+    --------
+    >>> seconds(0.004), seconds(0.31), seconds(12.3), seconds(125)
+    ('below 0.1 s', '0.3 s', '12 s', '2 min 5 s')
+    """
+    if value < 0.1:
+        return "below 0.1 s"
+    if value < 60:
+        return f"{value:.1f} s" if value < 10 else f"{value:.0f} s"
+    whole = round(value)
+    return f"{whole // 60} min {whole % 60} s"
+
+
+def capitalize_first(text: str) -> str:
+    """Return the text with a capital first letter.
+
+    Examples
+    --------
+    >>> capitalize_first("share of HIV")
+    'Share of HIV'
+    """
+    return text[:1].upper() + text[1:]
+
+
+def parameter_text(value: object) -> str:
+    """Return a parameter as text that needs no knowledge of Python.
+
+    Examples
+    --------
+    >>> parameter_text(True), parameter_text(None), parameter_text({"Disease": ["HIV"]})
+    ('yes', 'none', 'Disease: HIV')
+    >>> parameter_text([["a", "b"], ["c"]])
+    'a, b; c'
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "none"
+    if isinstance(value, int | float):
+        return number(value)
+    if isinstance(value, Mapping):
+        return (
+            "; ".join(f"{parameter_text(key)}: {parameter_text(each)}" for key, each in value.items())
+            or "none"
+        )
+    if isinstance(value, list | tuple):
+        nested = any(isinstance(each, list | tuple | Mapping) for each in value)
+        return ("; " if nested else ", ").join(parameter_text(each) for each in value) or "none"
+    if isinstance(value, set | frozenset):
+        return ", ".join(sorted(parameter_text(each) for each in value)) or "none"
+    return shown(str(value), 400)
+
+
+def direction(score: Score) -> str:
+    """Return which way a measure gets better, and its range.
+
+    Examples
+    --------
+    >>> from sequester.utility.score import Score
+    >>> direction(Score(value=0.5, goal="minimize", bounds=(0, None), means=""))
+    'less is better, 0 or more'
+    """
+    low, high = score.bounds
+    better = "less is better" if score.goal == "minimize" else "more is better"
+    reach = f"{number(low)} or more" if high is None else f"{number(low)} to {number(high)}"
+    return f"{better}, {reach}"
+
+
+ATTACKS = {
+    "marketer": (
+        "Expected re-identification (prosecutor)",
+        "expected share of targets re-identified by picking at random from the candidate set",
+    ),
+    "unique": ("Singled out", "share of targets whose candidate set is one person"),
+    "below_k": (
+        "Fewer than k candidates",
+        "share of targets with fewer candidates than promised (5, where nothing is promised)",
+    ),
+    "prosecutor": (
+        "Worst case (prosecutor)",
+        "largest probability to re-identify a target known to be in the data: 1 / the smallest candidate set",
+    ),
+    "journalist": (
+        "Worst case (journalist)",
+        "largest probability to re-identify a target who may not be in the data",
+    ),
+    "candidates": ("Median case (prosecutor)", "one over the median size of the candidate set"),
+    "absence": ("No candidate", "share of targets whom no released person matches"),
+    "membership": (
+        "Membership inference",
+        "how much more often knowledge matches a person of the data than a person who does not exist",
+    ),
+    "confidence": ("Inference, worst case", "largest share of a candidate set with the same protected value"),
+    "at_risk": (
+        "Inference of any protected value, worst case",
+        "largest share of a candidate set with any protected value",
+    ),
+    "guess": (
+        "Inference, on average",
+        "mean share of a candidate set with the target's own protected value; chance: the share of everybody",
+    ),
+    "group": (
+        "Inference of a group, on average",
+        "mean share of a candidate set with a value of the same group as the target's own",
+    ),
+    "close": (
+        "Inference within 5%, on average",
+        "mean share of a candidate set with a number within 5% of the range around the target's own",
+    ),
+    "singled_out": ("Singled out by whole columns", "share of persons whose values nobody else has"),
+    "given_back": (
+        "Refinement of coarse values",
+        "share of coarse values that other columns of the same event make finer",
+    ),
+    "suspects": (
+        "Hidden patterns among suspects",
+        "share of patterns just below min_support that are hidden ones",
+    ),
+    "exposed": ("Hidden patterns suspected", "share of the hidden patterns that are just below min_support"),
+    "order": (
+        "Inference of the order",
+        "mean probability to pick the hidden order of known items, among those not excluded",
+    ),
+    "recognized": (
+        "Changes recognized",
+        "share of released persons whose record must have been changed, because nobody had such an order",
+    ),
+    "position": (
+        "Inference of positions, on average",
+        "mean probability that a position that may have had a secret pattern did",
+    ),
+    "surest_position": (
+        "Inference of positions, worst case",
+        "largest share of a secret pattern among positions that look alike",
+    ),
+    "leakage": (
+        "Leakage",
+        "largest share of the information about positions that is disclosed (mutual information)",
+    ),
+    "paper_leakage": (
+        "Leakage by the paper's measure",
+        "the same by the measure of the promise, which leaves out positions without a secret pattern",
+    ),
+    "arrival": (
+        "Inference by arrival, on average",
+        "mean belief in a record's true value of an adversary who knows when it came, and the method",
+    ),
+    "surest_arrival": (
+        "Inference by arrival, worst case",
+        "largest such belief in one value, as far as it is true",
+    ),
+    "moved": ("Moves recognized", "share of records that were moved among those suspected of it"),
+    "intersection": (
+        "Inference by several snapshots",
+        "probability to pick a person's value among those possible in each of their snapshots",
+    ),
+    "minimality": (
+        "Minimality attack, on average",
+        "mean belief in a protected value of an adversary who knows all else, and that the method is minimal",
+    ),
+    "surest_minimality": ("Minimality attack, worst case", "largest such belief in any protected value"),
+    "destination": (
+        "Re-identification by the whole sequence, on average",
+        "mean probability to pick a target among the records that became what their whole sequence becomes",
+    ),
+    "surest_destination": ("Re-identification by the whole sequence, worst case", "largest such probability"),
+}
+"""Name of an attack to a title and a definition."""
+_VARIANTS = {
+    "_narrowed": (
+        "columns combined",
+        "for an adversary who first refines coarse values by the columns they depend on",
+    ),
+    "_shown": ("without suppressed values", "for an adversary who ignores *"),
+}
+"""Ending of a name to what it adds to a title and a definition."""
+
+KNOWLEDGE = {
+    "anywhere": ("In any order", "values of any events, in no order"),
+    "ordered": ("In order", "one value of each of several events, in their order, others in between or not"),
+    "consecutive": ("Consecutive", "one value of each of several events that follow each other directly"),
+    "event": ("In one event", "several values of one event"),
+    "generalized": ("Generalized", "ordered values, those of one column equally coarse"),
+    "mixed": ("Generalized, at several levels", "ordered values, each at a level of its own"),
+    "gaps": ("With the days between", "ordered values and the days from one event to the next"),
+    "count": ("With the number of events", "ordered values, one fewer, and how many events there are"),
+    "negative": ("With an absent value", "ordered values, one fewer, and something the person never had"),
+    "sensitive": ("With unprotected values", "values of any events, one of them sensitive but not protected"),
+    "protected": ("With another protected value", "values of any events, one of them a protected value"),
+    "kept": ("Kept columns of one event", "several kept values of one event"),
+    "released": (
+        "Any columns of one event",
+        "several released values of one event, one of them kept, or sensitive but not protected",
+    ),
+    "kept_record": ("All kept columns", "the kept values of all events of a person, in order"),
+    "sensitive_record": (
+        "All unprotected values",
+        "the unprotected sensitive values of all events of a person, in order",
+    ),
+    "whole_record": ("The whole record", "everything that is released of a person, protected values aside"),
+    "dependent": ("Columns that depend on others", "the released values of the other columns"),
+    "at_threshold": ("Just below the threshold", "patterns with one supporter fewer than min_support"),
+    "near_threshold": ("Near the threshold", "patterns with up to a tenth fewer supporters than min_support"),
+    "orders": ("The items of a pattern", "which items it has; frequent orders are excluded"),
+    "plausible_orders": ("The items, and what is plausible", "orders that nobody had are excluded, too"),
+    "near_orders": ("The items, and the threshold", "orders far below min_support are excluded, too"),
+    "used_orders": ("The items, and the method", "orders that the method never uses are excluded"),
+    "unseen_pairs": ("Orders that nobody had", "pairs of items that never stood in this order"),
+    "forbidden": ("Forbidden orders", "patterns that were declared impossible"),
+    "taxonomy": ("A secret pattern", "which pattern it is, and the taxonomy"),
+    "mapping": ("A secret pattern, and the mapping", "also what each symbol was released as"),
+    "snapshot": ("A snapshot", "in which snapshot a record was published"),
+    "group": ("A group", "in which group a record was published"),
+    "minimality": ("When records came, and the method", "how many records came when"),
+    "snapshots": ("Several snapshots", "the quasi-identifiers of a person, and when they came"),
+    "everybody": ("Everybody, and the method", "the quasi-identifiers of all persons"),
+    "sample": (
+        "Everybody of a sample, and the method",
+        "the quasi-identifiers of some persons, as if they were all",
+    ),
+    "whole_sequence": ("The whole sequence", "all items of a person, and the method"),
+}
+"""Kind of knowledge to a title and a definition."""
+
+
+def plain_name(name: str) -> str:
+    """Return the name of an attack without its variants.
+
+    Examples
+    --------
+    >>> plain_name("confidence_shown_narrowed")
+    'confidence'
+    """
+    return _without_variants(name)[0]
+
+
+def _without_variants(name: str) -> tuple[str, list[str]]:
+    variants = [ending for ending in _VARIANTS if name.endswith(ending) or f"{ending}_" in name]
+    for ending in variants:
+        name = name.replace(ending, "")
+    return name, variants
+
+
+def attack_title(name: str) -> str:
+    """Return the title of an attack.
+
+    Examples
+    --------
+    >>> attack_title("marketer"), attack_title("seen_below_support")
+    ('Expected re-identification (prosecutor)', 'Seen below support')
+    """
+    plain, variants = _without_variants(name)
+    title = ATTACKS[plain][0] if plain in ATTACKS else _spelled(plain)
+    return ", ".join([title, *(_VARIANTS[each][0] for each in variants)])
+
+
+def attack_means(name: str) -> str:
+    """Return the definition of the number of an attack; empty where the attack is not known here.
+
+    Examples
+    --------
+    >>> attack_means("unique_shown")
+    'share of targets whose candidate set is one person, for an adversary who ignores *'
+    """
+    plain, variants = _without_variants(name)
+    if plain not in ATTACKS:
+        return ""
+    return ", ".join([ATTACKS[plain][1], *(_VARIANTS[each][1] for each in variants)])
+
+
+def kind_title(kind: str) -> str:
+    """Return the title of a kind of background knowledge.
+
+    Examples
+    --------
+    >>> kind_title("event"), kind_title("all_permutations"), kind_title("")
+    ('In one event', 'All permutations', 'Any')
+    """
+    return KNOWLEDGE[kind][0] if kind in KNOWLEDGE else _spelled(kind)
+
+
+def _spelled(word: str) -> str:
+    return word.replace("_", " ").replace("-", " ").strip().capitalize() or "Any"

@@ -1,0 +1,297 @@
+"""Information loss by generalization: what the cells of a release cost by their hierarchies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sequester.errors import ParameterError
+from sequester.mining.support import sequences_of
+from sequester.utility.score import Score
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy.typing as npt
+
+    from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
+    from sequester.hierarchies.hierarchy import Hierarchy
+
+    Amounts = npt.NDArray[np.float64]
+
+
+def weights_of(original: EventTable) -> dict[str, float]:
+    """Return the weight of each attribute: that of a quasi-identifier, or 1 for a symbol with a hierarchy."""
+    if original.symbol is not None:
+        return {original.symbol: 1.0} if original.symbol in original.hierarchies else {}
+    return {name: each.weight for name, each in original.schema.quasi.items()}
+
+
+def total_cost(
+    released: EventTable | Sequences, original: EventTable, cost: Callable[[Hierarchy], Amounts]
+) -> float:
+    """Add up the costs of all cells by the weights of their attributes; who has them does not matter.
+
+    `cost` leads from a tree to what each of its nodes costs. A cell of an event that is not released costs
+    what the root does.
+    """
+    sequences = sequences_of(released)
+    if sequences.n_events > original.n_events:
+        msg = (
+            "released must not have more events than original, "
+            f"there are {sequences.n_events} and {original.n_events}"
+        )
+        raise ParameterError(msg)
+    n_absent = original.n_events - sequences.n_events
+    total = 0.0
+    for name, weight in weights_of(original).items():
+        tree = original.hierarchies[name]
+        own = name if name in sequences.columns else sequences.symbol
+        nodes = tree.nodes(sequences.codebooks[own].labels)
+        counts = np.bincount(sequences.columns[own], minlength=len(nodes))
+        costs = cost(tree)
+        total += weight * (float(counts @ costs[nodes]) + n_absent * float(costs[0]))
+    return total
+
+
+def mean_cost(
+    released: EventTable | Sequences, original: EventTable, cost: Callable[[Hierarchy], Amounts]
+) -> float:
+    """Average the costs of all cells by the weights of their attributes; nothing costs nothing."""
+    scale = sum(weights_of(original).values()) * original.n_events
+    total = total_cost(released, original, cost)
+    return total / scale if scale else 0.0
+
+
+def names_text(names: Mapping[str, float]) -> str:
+    """Write names as people do.
+
+    Examples
+    --------
+    >>> names_text({"ZIP": 1.0, "LOS": 1.0, "AdmYr": 1.0})
+    'ZIP, LOS and AdmYr'
+    """
+    *most, last = names or {"nothing": 0.0}
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def weights_text(weights: Mapping[str, float]) -> str:
+    """Write how attributes are weighed, where they are not all alike.
+
+    Examples
+    --------
+    >>> weights_text({"ZIP": 2.0, "LOS": 1.0}), weights_text({"ZIP": 1.0})
+    (', weighed by ZIP 2, LOS 1', '')
+    """
+    if len(set(weights.values())) < 2:
+        return ""
+    return f", weighed by {', '.join(f'{name} {weight:g}' for name, weight in weights.items())}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InformationLoss:
+    """The mean over all cells of quasi-identifiers of what each lost: 0 is nothing, 1 is everything.
+
+    A released label loses the share of the tree's leaves that it stands for; a leaf loses nothing, ``*``
+    loses everything. So does each cell of an event that is not released. Quasi-identifiers count by their
+    weights. A table without cells, or without weight, loses nothing.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> from sequester.hierarchies import Hierarchy
+    >>> stay = Hierarchy.from_tree({"short": ["1", "2", "3"], "long": ["30"]})
+    >>> frame = pl.DataFrame({"who": ["a", "a", "b"], "n": [1, 2, 1], "stay": ["1", "30", "2"]})
+    >>> original = EventTable(frame, Schema(person="who", order="n", quasi={"stay": stay}))
+    >>> released = EventTable(
+    ...     frame.with_columns(stay=pl.Series(["short", "*", "2"])),
+    ...     Schema(person="who", order="n", quasi={"stay": stay}, released=True),
+    ... )
+    >>> InformationLoss().score(released, original=original).value  # (3/4 + 1 + 0) / 3
+    0.5833333333333334
+
+    References
+    ----------
+    Sehatkar (2014), Eq. 4.1 to 4.8, with the number of events for the size of D: only then the loss of a
+    table that shows nothing is 1. A suppressed cell loses what generalization has left of it, 1 in all.
+    """
+
+    def score(self, released: EventTable | Sequences, *, original: EventTable) -> Score:
+        """Add up the losses of all cells; who and in which order does not matter."""
+        weights = weights_of(original)
+        return Score(
+            value=mean_cost(released, original, lambda tree: tree.loss),
+            goal="minimize",
+            bounds=(0, 1),
+            means=f"How much the values of {names_text(weights)} lost on average: the share of all leaves of "
+            "its hierarchy that a released value stands for, 0 for a value as it was, 1 for one that is not "
+            f"shown{weights_text(weights)}.",
+            formula="Σ over cells of w_A · loss(v) / (n · Σ w_A); "
+            "loss(v) = leaves(v) / leaves(A), 0 for a leaf",
+            reference="Sehatkar (2014), Eq. 4.1 to 4.8",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertaintyPenalty:
+    """The sum over all cells of the share of the domain that the released value stands for.
+
+    A leaf has nothing below it, and no penalty. Divided by the events and the weights it is the information
+    loss.
+
+    Examples
+    --------
+    >>> from sequester.data.sequences import Sequences
+    >>> from sequester.hierarchies import Hierarchy
+    >>> from sequester.testing import symbol_table
+    >>> food = Hierarchy.from_tree({"Snack": ["c", "d"], "Dairy": ["m", "n"]})
+    >>> original = symbol_table(["cdm"], hierarchy=food)
+    >>> released = Sequences.from_rows([["Snack", "d", "*"]])
+    >>> CertaintyPenalty().score(released, original=original).value  # 2/4 + 0 + 1
+    1.5
+
+    References
+    ----------
+    Xu, Wang, Pei, Wang, Shi, Fu (2006); Sehatkar (2014), Eq. 2.1 and 2.2. An event that is not released has
+    the penalty of an event of nothing but ``*``.
+    """
+
+    def score(self, released: EventTable | Sequences, *, original: EventTable) -> Score:
+        """Add up the penalties of all cells; who has them does not matter."""
+        weights = weights_of(original)
+        return Score(
+            value=total_cost(released, original, lambda tree: tree.loss),
+            goal="minimize",
+            bounds=(0, original.n_events * sum(weights.values())),
+            means=f"The shares of the domains of {names_text(weights)} that released values stand for, added "
+            f"up over all {original.n_events:,} events; 0 says that every value is as it was"
+            f"{weights_text(weights)}.",
+            formula="NCP = Σ over cells of w_A · size(v) / leaves(A); size(v) = leaves(v), 0 for a leaf",
+            reference="Xu, Wang, Pei, Wang, Shi, Fu (2006); Sehatkar (2014), Eq. 2.1 and 2.2",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossMetric:
+    """The mean over all cells of the share of the other values that the released one may be as well.
+
+    A cell of an event that is not released may be any value. An attribute of one value has nothing to lose.
+
+    Examples
+    --------
+    >>> from sequester.data.sequences import Sequences
+    >>> from sequester.hierarchies import Hierarchy
+    >>> from sequester.testing import symbol_table
+    >>> food = Hierarchy.from_tree({"Snack": ["c", "d"], "m": {}})
+    >>> original = symbol_table(["cdm"], hierarchy=food)
+    >>> released = Sequences.from_rows([["Snack", "d", "*"]])
+    >>> LossMetric().score(released, original=original).value  # (1/2 + 0 + 1) / 3
+    0.5
+
+    References
+    ----------
+    Iyengar (2002); Sehatkar (2014), section 2.3. Ranges of numbers count by the leaves below them, too.
+    """
+
+    def score(self, released: EventTable | Sequences, *, original: EventTable) -> Score:
+        """Add up the losses of all cells; who has them does not matter."""
+        weights = weights_of(original)
+        return Score(
+            value=mean_cost(released, original, _losses),
+            goal="minimize",
+            bounds=(0, 1),
+            means=f"The share of the other values of {names_text(weights)} that a released value may stand "
+            f"for as well, on average; 0 is a value as it was, 1 one that is not shown"
+            f"{weights_text(weights)}.",
+            formula="LM = Σ over cells of w_A · (leaves(v) - 1) / (leaves(A) - 1) / (n · Σ w_A)",
+            reference="Iyengar (2002); Sehatkar (2014), section 2.3",
+        )
+
+
+def _losses(tree: Hierarchy) -> npt.NDArray[np.float64]:
+    return (tree.leaves - 1) / max(int(tree.leaves[0]) - 1, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ILoss:
+    """The mean over events of the weighed losses of its values, each its further leaves over all leaves.
+
+    Examples
+    --------
+    >>> from sequester.data.sequences import Sequences
+    >>> from sequester.hierarchies import Hierarchy
+    >>> from sequester.testing import symbol_table
+    >>> food = Hierarchy.from_tree({"Snack": ["c", "d"], "Dairy": ["m", "n"]})
+    >>> original = symbol_table(["cd"], hierarchy=food)
+    >>> released = Sequences.from_rows([["Snack", "*"]])
+    >>> ILoss().score(released, original=original).value  # (1/4 + 3/4) / 2
+    0.5
+
+    References
+    ----------
+    Xiao, Tao (2006); Sehatkar (2014), Eq. 2.3 to 2.5. An event that is not released counts as one of nothing
+    but ``*``, so that leaving events out never makes the loss smaller.
+    """
+
+    def score(self, released: EventTable | Sequences, *, original: EventTable) -> Score:
+        """Add up the losses of all cells; who has them does not matter."""
+        weights = weights_of(original)
+        bases = [
+            weight * (1 - 1 / int(original.hierarchies[name].leaves[0])) for name, weight in weights.items()
+        ]
+        return Score(
+            value=total_cost(released, original, _uncertainty) / max(original.n_events, 1),
+            goal="minimize",
+            bounds=(0, sum(bases)),
+            means=f"What an event lost on average: over {names_text(weights)}, the further leaves that a "
+            f"released value covers as a share of all leaves, added up; 0 is an event as it was"
+            f"{weights_text(weights)}.",
+            formula="ILoss = Σ over events Σ over attributes of w_A · (coverage(v) - 1) / base(A) / n",
+            reference="Xiao, Tao (2006); Sehatkar (2014), Eq. 2.3 to 2.5",
+        )
+
+
+def _uncertainty(tree: Hierarchy) -> npt.NDArray[np.float64]:
+    return (tree.leaves - 1) / int(tree.leaves[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Precision:
+    """One less the mean over all cells of how far up its hierarchy the released value stands.
+
+    Levels are counted from the root, so that in a tree of unequal branches a leaf is at level 0 wherever it
+    is. A cell of an event that is not released stands at the root.
+
+    Examples
+    --------
+    >>> from sequester.data.sequences import Sequences
+    >>> from sequester.hierarchies import Hierarchy
+    >>> from sequester.testing import symbol_table
+    >>> food = Hierarchy.from_tree({"Snack": ["c", "d"], "m": {}})
+    >>> original = symbol_table(["cdmm"], hierarchy=food)
+    >>> released = Sequences.from_rows([["Snack", "d", "*", "m"]])
+    >>> Precision().score(released, original=original).value  # 1 - (1/2 + 0 + 1 + 0) / 4
+    0.625
+
+    References
+    ----------
+    Sweeney (2002); Sehatkar (2014), section 2.3.
+    """
+
+    def score(self, released: EventTable | Sequences, *, original: EventTable) -> Score:
+        """Average the levels of all cells; who has them does not matter."""
+        weights = weights_of(original)
+        return Score(
+            value=1 - mean_cost(released, original, lambda tree: tree.cost("linear")),
+            goal="maximize",
+            bounds=(0, 1),
+            means=f"How far down their hierarchies the values of {names_text(weights)} still stand, on "
+            f"average; 1 is a value as it was, 0 one that is not shown{weights_text(weights)}.",
+            formula="Prec = 1 - Σ over cells of w_A · level(v) / height(A) / (n · Σ w_A); level 0 is a leaf",
+            reference="Sweeney (2002); Sehatkar (2014), section 2.3",
+        )

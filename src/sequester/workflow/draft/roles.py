@@ -1,0 +1,325 @@
+"""Infer the person, identifiers, sensitive columns and coordinates."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sequester.data.roles import RESERVED
+from sequester.data.schema import ROW
+from sequester.errors import InputError
+from sequester.hierarchies.labels import counted, quoted
+from sequester.workflow.draft.names import (
+    EVENT,
+    PERSON,
+    names_activity,
+    names_key,
+    names_person,
+    names_sensitive,
+    word_set,
+    words,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sequester.workflow.draft.columns import Column
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A column and the reason for its role."""
+
+    column: str
+    """Its name."""
+    why: str
+    """The evidence, in one line."""
+    doubt: str | None = None
+    """What the steward should look at before trusting it."""
+
+
+_FEWEST = 10
+"""A column that is not named like a key needs so many values, each in two rows or more, to be persons."""
+_LEAST = 1.2
+"""Mean rows of a value from which on values repeat."""
+_MOST_MISSING = 0.5
+
+NOBODY = (
+    "no column repeats like persons, so every row is taken for a person. If all rows are of one person, "
+    "add a column with that person's name in every row"
+)
+
+
+def infer_person(columns: Sequence[Column], *, has_when: bool) -> Guess:
+    """Guess the column that says who; ``row`` where every row is a person.
+
+    `has_when` tells whether some column says when: a key that never repeats can only be used with one.
+    """
+    named = [column for column in columns if _is_named(column)]
+    if named:
+        # A sure name counts for more than values that repeat, and both together for most.
+        best = max(named, key=lambda column: 2 * names_person(column.name) + (not column.is_unique))
+        others = [quoted(column.name) for column in named if column is not best and not column.is_unique]
+        doubt = f"it could also be {' or '.join(others)}" if others and names_person(best.name) < 3 else None
+        if best.is_unique and not has_when:
+            return Guess(ROW, f"every row is a person: {quoted(best.name)} never repeats", doubt)
+        return Guess(best.name, f"named like persons; {_repeats(best)}", doubt)
+    together = [column for column in columns if _looks_like_persons(column)]
+    if together:
+        best = max(together, key=lambda column: column.n_distinct)
+        doubt = "nothing in its name says that it is a person"
+        return Guess(best.name, f"all rows of a value stand together; {_repeats(best)}", doubt)
+    return Guess(ROW, "every row is a person", NOBODY)
+
+
+def named_person(columns: Sequence[Column], name: str) -> Guess:
+    """Take the column that the steward names."""
+    if name == ROW:
+        return Guess(ROW, "every row is a person, as you say")
+    for column in columns:
+        if column.name == name and column.n_distinct:
+            return Guess(name, f"as you say; {_repeats(column)}")
+    known = ", ".join(quoted(column.name) for column in columns if column.n_distinct)
+    msg = f"person must be {quoted(ROW)} or a column with values ({known}), got {quoted(name)}"
+    raise InputError(msg)
+
+
+def _is_named(column: Column) -> bool:
+    sure = names_person(column.name)
+    repeats = column.n_distinct >= _FEWEST and column.rows_each >= _LEAST
+    return _may_be_key(column) and (sure >= 2 or (sure == 1 and repeats))
+
+
+def _may_be_key(column: Column) -> bool:
+    return column.is_plain and column.n_distinct > 0 and column.missing_share <= _MOST_MISSING
+
+
+def _looks_like_persons(column: Column) -> bool:
+    """Return whether a column without a telling name repeats as persons do in a file sorted by person."""
+    return (
+        _may_be_key(column)
+        and not column.n_missing
+        and column.n_distinct >= _FEWEST
+        and column.rows_each >= 2
+        and column.time_form is None
+        and not (column.numbers and not column.numbers.is_whole)
+        and not {*words(column.name)} & EVENT
+        and column.stands_together
+    )
+
+
+def _repeats(column: Column) -> str:
+    each = column.rows_each
+    rows = "one row each" if each == 1 else f"{each:,.1f} rows each"
+    missing = f", missing in {counted(column.n_missing, 'row', 'rows')}" if column.n_missing else ""
+    return f"{counted(column.n_distinct, 'distinct value', 'distinct values')}, {rows}{missing}"
+
+
+_MOST = 0.8
+"""Share of values that look alike which makes the column one of them."""
+_FEW = 20
+"""Values below which it says nothing that none of them repeats."""
+_MANY_KEYS = 100
+_PROSE = 40
+
+_NAMES = word_set(
+    "name firstname lastname surname forename maiden nickname first last prefix suffix fullname "
+    "vorname nachname nom prenom apellido nombre"
+)
+_BESIDE_NAMES = _NAMES | PERSON | {"full", "middle", "given", "family", "birth", "login", "id"}
+_IDENTIFYING = {
+    "email": "e-mail addresses",
+    "mail": "e-mail addresses",
+    "phone": "phone numbers",
+    "telephone": "phone numbers",
+    "tel": "phone numbers",
+    "mobile": "phone numbers",
+    "fax": "phone numbers",
+    "ssn": "social security numbers",
+    "passport": "passport numbers",
+    "drivers": "driving licences",
+    "licence": "licences",
+    "license": "licences",
+    "address": "addresses",
+    "street": "addresses",
+    "iban": "accounts",
+    "password": "passwords",
+    "username": "user names",
+    "plate": "licence plates",
+}
+_COUNTED = ("driving licences", "licences", "addresses")
+_LOOKS = {
+    "e-mail addresses": r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}",
+    "social security numbers": r"\d{3}-\d{2}-\d{4}",
+    "network addresses": r"(\d{1,3}\.){3}\d{1,3}|([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}",
+    "links": r"(https?|ftp)://\S+",
+    "card numbers": r"\d{4}([ -]?\d{4}){3}",
+    "phone numbers": r"\+\d[\d ()./-]{6,}\d|\(?\d{2,5}\)?([ ./-]\d{2,5}){2,5}",
+    "keys": r"[0-9A-Fa-f]{8}-([0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}|[0-9A-Fa-f]{32,128}",
+}
+_PATTERNS = {what: re.compile(pattern) for what, pattern in _LOOKS.items()}
+
+
+def reason_to_drop(column: Column) -> str | None:
+    """Explain why a column should not leave; None where nothing speaks against it."""
+    if not column.is_plain:
+        return f"holds {column.series.dtype}, which is no single value"
+    if not column.n_distinct:
+        return "is always empty"
+    if column.n_distinct == 1 and not column.n_missing:
+        return f"is always {quoted(column.counts['value'][0])}, which says nothing"
+    what = _identifies(column)
+    if what is not None:
+        return f"{what}; {column.evidence()}"
+    if column.name in RESERVED:
+        return f"a release has a column {quoted(column.name)} of its own: rename this one to publish it"
+    return None
+
+
+def _identifies(column: Column) -> str | None:
+    named = [what for word, what in _IDENTIFYING.items() if word in words(column.name)]
+    is_count = column.numbers is not None and column.n_distinct <= _MANY_KEYS
+    # A number of drivers is no licence.
+    if named and not (is_count and named[0] in _COUNTED):
+        return f"named like {named[0]}"
+    if _names_names(column):
+        return "named like names of people"
+    looks = _looks_like(column)
+    if looks is not None:
+        return f"the values look like {looks}"
+    is_key = names_key(column.name)
+    if is_key and column.n_distinct > _MANY_KEYS:
+        return "named like a key"
+    if column.n_distinct < _FEW:
+        return None
+    if column.is_unique and (is_key or _numbers_rows(column)):
+        return "no value repeats, as in the key of a row"
+    mean, _ = column.lengths
+    if column.numbers is not None or column.time_form is not None:
+        return None
+    if column.n_distinct > 0.9 * column.n_present:
+        return "hardly any value repeats, as in keys and names"
+    if mean >= _PROSE and column.n_distinct > 0.2 * column.n_present:
+        return "prose, in which anything may stand"
+    return None
+
+
+def _names_names(column: Column) -> bool:
+    found = {*words(column.name)}
+    return bool(found & _NAMES) and found <= _BESIDE_NAMES and column.numbers is None
+
+
+def _looks_like(column: Column) -> str | None:
+    if column.time_form is not None or (column.numbers is not None and not column.numbers.is_whole):
+        return None
+    some = column.some.head(200).to_list()
+    for what, pattern in _PATTERNS.items():
+        if sum(pattern.fullmatch(value) is not None for value in some) >= _MOST * len(some):
+            return what
+    return None
+
+
+def _numbers_rows(column: Column) -> bool:
+    """Return whether the values are the numbers from one to the number of rows, or nearly."""
+    numbers = column.numbers
+    return numbers is not None and numbers.is_whole and numbers.high - numbers.low < 1.1 * column.n_present
+
+
+_MAX_CANDIDATES = 6
+"""Candidates that are written out."""
+_FALLBACK = 3
+_CATEGORIES = range(3, 1001)
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SensitiveCandidate:
+    """An attribute that somebody might not want to be known."""
+
+    name: str
+    """The attribute: the column, or what is common to the names of several."""
+    columns: tuple[str, ...]
+    """Its columns."""
+    why: str
+    """What speaks for it, in one line."""
+    values: tuple[str, ...]
+    """Some of its values: the rarest, which are the likeliest to be sensitive."""
+
+
+def find_candidates(columns: Sequence[Column], taken: Sequence[str]) -> list[SensitiveCandidate]:
+    """List attributes that may be sensitive among `columns`; no name of a new attribute is among `taken`."""
+    named = [column for column in columns if names_sensitive(column.name)]
+    if not named:
+        likely = sorted(columns, key=_is_category, reverse=True)
+        likely = [column for column in likely if _is_category(column)[0]][:_FALLBACK] or likely[:1]
+        return [_candidate(column.name, [column], "nothing in its name says so") for column in likely]
+    groups: dict[str, list[Column]] = {}
+    for column in named:
+        groups.setdefault(_stem(column.name), []).append(column)
+    found = []
+    for stem, members in groups.items():
+        if len(members) > 1 and stem and stem not in (*taken, *RESERVED):
+            found.append(_candidate(stem, members, f"{len(members)} columns; the names suggest it"))
+        else:
+            found += [_candidate(column.name, [column], "the name suggests it") for column in members]
+    return found[:_MAX_CANDIDATES]
+
+
+def _is_category(column: Column) -> tuple[int, int]:
+    """Rate a column without a telling name: categories that say what happened, the more the better."""
+    is_category = column.n_distinct in _CATEGORIES and column.time_form is None
+    rating = is_category * ((column.numbers is None) + 2 * names_activity(column.name))
+    return rating, column.n_distinct if rating else 0
+
+
+def _stem(name: str) -> str:
+    """Take the number off a name: D1 and D2 are one attribute with two values per event.
+
+    Examples
+    --------
+    >>> _stem("ICD9_DGNS_CD_10"), _stem("Disease")
+    ('ICD9_DGNS_CD', 'Disease')
+    """
+    return re.sub(r"[\W_]*\d+$", "", name)
+
+
+def _candidate(name: str, members: Sequence[Column], why: str) -> SensitiveCandidate:
+    first = members[0]
+    values = first.counts["value"].tail(_SHOWN).to_list()
+    common = first.counts.row(0)
+    share = common[1] / first.n_rows
+    evidence = f"{first.evidence()}, most often {quoted(common[0])} ({share:.1%} of rows)"
+    return SensitiveCandidate(
+        name, tuple(column.name for column in members), f"{why}; {evidence}", tuple(values)
+    )
+
+
+_LATITUDE = word_set("lat latitude latitud breite")
+_LONGITUDE = word_set("lon lng long longitude longitud laenge")
+
+
+def find_coordinates(columns: Iterable[Column]) -> tuple[str, str] | None:
+    """Return the column of latitudes and that of longitudes; None unless there is one of each.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.workflow.draft.columns import Column
+    >>> values = {"user": ["a", "b"], "start_lat": [45.1, 45.2], "start_lon": [9.0, 9.1]}
+    >>> find_coordinates(Column(name, pl.Series(given)) for name, given in values.items())
+    ('start_lat', 'start_lon')
+    """
+    columns = list(columns)
+    found = [
+        [column.name for column in columns if {*words(column.name)} & named and _is_within(column, most)]
+        for named, most in ((_LATITUDE, 90.0), (_LONGITUDE, 180.0))
+    ]
+    if [len(each) for each in found] != [1, 1]:
+        return None
+    return found[0][0], found[1][0]
+
+
+def _is_within(column: Column, most: float) -> bool:
+    numbers = column.numbers
+    return numbers is not None and -most <= numbers.low and numbers.high <= most and not numbers.is_whole

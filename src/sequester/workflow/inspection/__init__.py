@@ -1,1 +1,0 @@
-"""What `inspect` finds in a table, as a value that shows itself."""

@@ -1,0 +1,47 @@
+"""How coarse released values are, counted level by level."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sequester.hierarchies import Hierarchy
+from sequester.report.measures import generalization_levels, level_text
+from sequester.report.plot import values_of
+
+TREE = Hierarchy.from_tree({"acute": {"cold": {}, "airways": ["flu", "croup"]}, "asthma": {}})
+
+
+@given(st.lists(st.sampled_from(sorted(TREE.labels)), min_size=1, max_size=12))
+def test_cells_are_counted_by_level(cells):
+    values = {"ill": values_of(pl.Series(cells))}
+    (found,) = generalization_levels(values, {"ill": TREE.above(cells)}, {"ill": TREE})
+    assert found.height == 3
+    counted = {}
+    for cell in cells:
+        node = TREE.node(cell)
+        # What stands for one value is as recorded, however short its branch.
+        level = 0 if TREE.leaves[node] == 1 else 3 - int(TREE.depth[node])
+        counted[level] = counted.get(level, 0) + 1
+    assert {step.level: step.cells for step in found.steps} == counted
+    assert sum(step.share for step in found.steps) == pytest.approx(1)
+    assert [step.level for step in found.steps] == sorted(counted)
+
+
+def test_a_recipient_is_told_what_values_stand_for_and_not_how_deep_the_hierarchy_was():
+    cells = ["acute", "acute", "acute", "*", "asthma"]
+    values = {"ill": values_of(pl.Series(cells))}
+    (found,) = generalization_levels(values, {"ill": TREE.above(cells)})
+    assert [(step.title, step.cells, level_text(step)) for step in found.steps] == [
+        ("as recorded", 1, "1 value, such as asthma"),
+        ("coarser", 3, "acute, which stands for 3"),
+        ("*, suppressed", 1, ""),
+    ]
+
+
+def test_columns_without_values_or_hierarchies_are_left_out():
+    empty = values_of(pl.Series([], dtype=pl.String))
+    assert generalization_levels({"ill": empty}, {"ill": TREE.above([])}) == []
+    assert generalization_levels({}, {"ill": TREE.above([])}) == []

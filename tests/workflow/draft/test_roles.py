@@ -1,0 +1,207 @@
+"""Who: by name, by how values repeat, and the steward's word above both."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from sequester.datasets import trips
+from sequester.errors import InputError
+from sequester.workflow.config import Config
+from sequester.workflow.draft.columns import Column
+from sequester.workflow.draft.draft import make_draft
+from sequester.workflow.draft.roles import find_coordinates, reason_to_drop
+from sequester.workflow.init import init
+
+PAGES = ["x", "y", "z", "x"] * 10
+
+
+def person(columns, **options):
+    return make_draft(pl.DataFrame({"at": ["2010-01-31"] * 40, **columns, "page": PAGES}), **options).person
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "case_id",
+        "case:concept:name",
+        "PATIENT",
+        "userId",
+        "DESYNPUF_ID",
+        "subject_id",
+        "Case no.",
+        "PID",
+        "Id",
+        "nutzer",
+    ],
+)
+def test_by_name(name):
+    found = person({"ward": list("ab") * 20, name: [f"k{i % 13}" for i in range(40)]})
+    assert found.column == name
+    assert found.why == "named like persons; 13 distinct values, 3.1 rows each"
+
+
+def test_keys_of_what_happens_are_no_persons():
+    found = person({"CLM_ID": [str(i) for i in range(40)], "member": [f"m{i % 7}" for i in range(40)]})
+    assert found.column == "member"
+
+
+def test_a_sure_name_wins_over_a_plain_id():
+    keys = {"id": [f"k{i % 13}" for i in range(40)], "patient": [f"p{i % 11}" for i in range(40)]}
+    assert person(keys).column == "patient"
+
+
+def test_where_two_could_be_it_both_are_named():
+    keys = {"a_id": [f"k{i % 13}" for i in range(40)], "b_key": [f"p{i % 11}" for i in range(40)]}
+    found = person(keys)
+    assert found.column == "a_id"
+    assert found.doubt == "it could also be 'b_key'"
+
+
+def test_by_shape_where_rows_stand_together():
+    found = person({"label": [f"k{i // 4}" for i in range(40)]})
+    assert found.column == "label"
+    assert found.doubt == "nothing in its name says that it is a person"
+    scattered = person({"label": [f"k{i % 10}" for i in range(40)]})
+    assert scattered.column == "row"
+    assert scattered.doubt.startswith("no column repeats like persons")
+
+
+def test_one_row_each_is_a_person_per_row_unless_something_says_when():
+    frame = pl.DataFrame({"subject_id": [f"s{i}" for i in range(40)], "sex": ["f", "m"] * 20, "born": PAGES})
+    draft = make_draft(frame)
+    assert draft.person.column == "row"
+    assert [each.column for each in draft.drop] == ["subject_id"]
+    dated = frame.with_columns(at=pl.lit("2010-01-31"))
+    assert make_draft(dated).person.column == "subject_id"
+
+
+def test_one_person_is_a_person():
+    frame = pl.DataFrame({"user": ["me"] * 4, "at": ["2010-01-31"] * 4, "activity": list("abca")})
+    assert make_draft(frame).person.column == "user"
+
+
+def test_what_is_only_called_id_is_what_happened_if_nothing_else_did():
+    frame = pl.DataFrame({"Start time": [f"2010-01-{day:02}" for day in range(1, 29)], "ID": ["1", "2"] * 14})
+    draft = make_draft(frame)
+    assert (draft.person.column, draft.symbol.column) == ("row", "ID")
+
+
+def test_the_word_of_the_steward():
+    columns = {"user": [f"k{i % 13}" for i in range(40)], "ward": list("ab") * 20, "none": [None] * 40}
+    found = person(columns, person="ward")
+    assert (found.column, found.why) == ("ward", "as you say; 2 distinct values, 20.0 rows each")
+    assert person(columns, person="row").column == "row"
+    for wrong in ("nobody", "none"):
+        with pytest.raises(InputError) as caught:
+            person(columns, person=wrong)
+        assert caught.value.lines == (
+            f"person must be 'row' or a column with values ('at', 'user', 'ward', 'page'), got '{wrong}'",
+        )
+
+
+def test_a_second_name_of_persons_never_leaves():
+    columns = {"user": [f"k{i % 13}" for i in range(40)], "client": [f"c{i % 13}" for i in range(40)]}
+    draft = make_draft(pl.DataFrame({"at": ["2010-01-31"] * 40, **columns, "page": PAGES}), person="user")
+    assert [each.column for each in draft.drop] == ["client"]
+
+
+def test_a_column_called_row_is_a_column():
+    frame = pl.DataFrame({"row": ["1", "2"] * 4, "sex": ["f", "m", "m", "f"] * 2, "age": list("12345678")})
+    draft = make_draft(frame)
+    assert draft.person.column == "row"
+    assert "row" in {each.column for each in (*draft.quasi, *draft.drop)}
+
+
+N = 40
+
+
+def reason(name, values):
+    return reason_to_drop(Column(name, pl.Series(values)))
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "why"),
+    [
+        ("contact", [f"p{i}@example.org" for i in range(N)], "look like e-mail addresses"),
+        ("x", ["a@b.org", None, "c@d.org", None], "look like e-mail addresses"),
+        ("x", ["999-47-2873", "999-86-8320"], "look like social security numbers"),
+        ("x", ["+49 89 1234567", "(089) 123 45 67"], "look like phone numbers"),
+        ("x", ["10.0.0.1", "192.168.1.20"], "look like network addresses"),
+        ("x", ["https://a.org/p?u=1", "https://b.org"], "look like links"),
+        ("x", ["4111 1111 1111 1111", "5500-0000-0000-0004"], "look like card numbers"),
+        (
+            "ENCOUNTER",
+            ["a323b61e-796b-44f8-830c-bfc5b3fd40ca", "d5fc9f71-d3f2-40bb-8ca2-399934c30023"],
+            "look like keys",
+        ),
+        ("Phone", ["1", "x"], "named like phone numbers"),
+        ("SSN", ["x", "y"], "named like social security numbers"),
+        ("e-mail", ["x", "y"], "named like e-mail addresses"),
+        ("FIRST", ["Ann", "Bob"], "named like names of people"),
+        ("patient name", ["Ann", "Bob"], "named like names of people"),
+        ("hadm_id", [str(i % 120) for i in range(200)], "named like a key"),
+        ("line", range(1, N + 1), "no value repeats, as in the key of a row"),
+        ("note", [f"text {i}" for i in range(N)], "hardly any value repeats"),
+        ("note", [f"{'word ' * 10}{i % 20}" for i in range(N)], "prose, in which anything may stand"),
+        ("x", [None, None], "is always empty"),
+        ("x", ["", ""], "is always empty"),
+        ("lifecycle", ["complete", "complete"], "is always 'complete', which says nothing"),
+        ("x", [[1], [2]], "holds List(Int64), which is no single value"),
+        ("group", ["a", "b"], "a release has a column 'group' of its own"),
+    ],
+)
+def test_reasons(name, values, why):
+    assert why in reason(name, values)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("concept:name", ["a", "b"]),
+        ("page name", ["a", "b"]),
+        ("drivers", [0, 1, 2, 1]),
+        ("ward_id", ["1", "2", "1"]),
+        ("amount", [i * 1.5 for i in range(N)]),
+        ("steps", [i * i * 7 for i in range(N)]),
+        ("block", ["9600-9699", "4700-4799"]),
+        ("day", ["2010-01-31", "2010-02-01"]),
+        ("flag", ["x", None]),
+        ("lat", [40.1 + i / 1000 for i in range(N)]),
+    ],
+)
+def test_what_may_leave(name, values):
+    assert reason(name, values) is None
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({"lat": [45.1, -3.5], "lng": [9.5, 120.5]}, ("lat", "lng")),
+        ({"Latitude": [45.1, -3.5], "Longitude": [9.5, 120.5]}, ("Latitude", "Longitude")),
+        ({"lat": [45.1, 91.5], "lon": [9.5, 120.5]}, None),
+        ({"lat": [45.1, 3.5], "lon": [9.5, 180.5]}, None),
+        ({"lat": ["north", "south"], "lon": [9.5, 10.5]}, None),
+        ({"lat": [4, 5], "lon": [9, 10]}, None),
+        ({"lat": [45.1, 3.5], "x": [9.5, 120.5]}, None),
+        ({"lat_from": [45.1, 3.5], "lat_to": [5.1, 3.5], "lon": [9.5, 120.5]}, None),
+    ],
+)
+def test_a_pair_of_coordinates_is_found_or_none(columns, expected):
+    assert find_coordinates(Column(name, pl.Series(values)) for name, values in columns.items()) == expected
+
+
+def test_the_block_of_a_draft_turns_points_into_regions(tmp_path):
+    trips.make(persons=100).write_csv(tmp_path / "gps.csv")
+    out = tmp_path / "release.toml"
+    init(tmp_path / "gps.csv", out).write()
+    lines = out.read_text().splitlines()
+    start = lines.index("#[data.place]")
+    assert lines[start + 1 : start + 3] == ['#lat = "lat"', '#lon = "lon"']
+    block = [line.removeprefix("#") for line in lines[start : start + 4]]
+    first = next(number for number, line in enumerate(lines) if line.startswith("[data.quasi"))
+    out.write_text(
+        "\n".join([*lines[:first], 'trip = "trip"', *block, *lines[lines.index("[release]") :], ""])
+    )
+    table = Config.load(out).table()
+    assert (table.n_owners, table.symbol) == (100, "region")
