@@ -41,6 +41,10 @@ REPORT = "report.html"
 """The page for recipients."""
 
 
+_SNAPSHOTS = {"day": r"\d{4}-\d{2}-\d{2}", "week": r"\d{4}-W\d{2}", "month": r"\d{4}-\d{2}"}
+"""Unit of snapshots to how they are named; several that were merged have a slash between two."""
+
+
 @dataclass(frozen=True, slots=True)
 class Contents:
     """The tables of a release and the hierarchies of their columns."""
@@ -108,6 +112,8 @@ def read_contents(
         tables[name] = frame
     main = next(iter(tables.values()))
     findings = check_persons(main, certificate) if PERSON in main.columns else check_order(tables)
+    if stem is None and TIME in main.columns:
+        findings += check_snapshot_names(main, certificate.parameters.get("snapshot"))
     if findings:
         return None, findings
     hierarchies, findings = read_hierarchies(folder, {column: paths[column] for column in trees}, main)
@@ -115,6 +121,16 @@ def read_contents(
         findings += check_event_logs(folder, files, main)
     findings += check_regions(folder, files, main)
     return (None, findings) if findings else (Contents(tables, hierarchies), [])
+
+
+def check_snapshot_names(frame: pl.DataFrame, unit: object) -> list[str]:
+    """Find snapshots whose name is not the day, week or month that they are; an order may be any text."""
+    form = _SNAPSHOTS.get(str(unit))
+    if form is None:
+        return []
+    names = frame[TIME].unique(maintain_order=True)
+    strange = names.filter(~names.str.contains(f"^{form}(/{form})?$"))
+    return [f"{TIME} must be a {unit}, and is {safe_repr(strange[0])}"] if len(strange) else []
 
 
 def check_order(tables: Mapping[str, pl.DataFrame]) -> list[str]:
