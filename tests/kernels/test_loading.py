@@ -25,7 +25,8 @@ kernels.distinct.fold_rows(np.array([1, 1], np.int32), np.array([0, 1, 2]))
 print("done")
 from numba.core import config
 assert not config.CACHE_DIR, "other users of numba keep their own place"
-print(kernels._cache_folder())
+from sequester.kernels.compiler import cache_folder
+print(cache_folder())
 """
 
 

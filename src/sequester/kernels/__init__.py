@@ -1,19 +1,14 @@
-"""Numba on flat arrays; knows numpy, nothing else.
+"""Compiled loops on flat arrays that several packages share; they know numpy and nothing else.
 
 The modules load on first use (``kernels.distinct.fold_rows(...)``), because numba takes longer to import than
-``sequester --help`` may take to answer. Loading them also settles where compiled code is kept.
+``sequester --help`` may take to answer. A kernel with one user lives beside it, in a module ``_kernels`` or
+``_*_kernels`` that imports ``njit`` from ``sequester.kernels.compiler``.
 """
 
 from __future__ import annotations
 
-import atexit
 import importlib
-import os
-import shutil
-import tempfile
-from functools import cache
 from pathlib import Path
-from threading import RLock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -85,30 +80,19 @@ if TYPE_CHECKING:
 
 _MODULES = frozenset(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
 _listeners: list[Callable[[], None]] = []
-_loading = RLock()
 
 
 def __getattr__(name: str) -> ModuleType:
     if name not in _MODULES:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    # numba decides where the compiled code of a function goes when it meets the decorator, so the folder is
-    # ours only while our module loads; other users of numba in this process keep theirs.
-    from numba.core import config  # noqa: PLC0415  (numba takes longer to load than --help may take to answer)
-
-    with _loading:
-        _hear_compiler()
-        theirs, config.CACHE_DIR = config.CACHE_DIR, config.CACHE_DIR or _cache_folder()
-        try:
-            return importlib.import_module(f"{__name__}.{name}")
-        finally:
-            config.CACHE_DIR = theirs
+    return importlib.import_module(f"{__name__}.{name}")
 
 
 def on_compilation(call: Callable[[], None]) -> Callable[[], None]:
     """Call `call` once, when the first kernel has to be compiled rather than loaded from the cache.
 
-    Gives back a function that takes the request back.
+    Returns a function that withdraws the request.
     """
     _listeners.append(call)
 
@@ -119,35 +103,7 @@ def on_compilation(call: Callable[[], None]) -> Callable[[], None]:
     return forget
 
 
-@cache
-def _hear_compiler() -> None:
-    """Have numba tell when it compiles; it says nothing when it finds compiled code on disk."""
-    from numba.core import event  # noqa: PLC0415  (loaded with the first kernel)
-
-    class Ear(event.Listener):  # type: ignore[misc]  # numba has no types
-        def on_start(self, event: event.Event) -> None:
-            if event.data["dispatcher"].py_func.__module__.startswith(__name__):
-                while _listeners:
-                    _listeners.pop()()
-
-        def on_end(self, event: event.Event) -> None:
-            """Nothing to say."""
-
-    event.register("numba:compile", Ear())
-
-
-@cache
-def _cache_folder() -> str:
-    """Name the folder of compiled code: the package (empty text), the user's cache, else a passing one."""
-    if os.access(Path(__file__).parent, os.W_OK):
-        return ""
-    try:
-        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sequester" / "kernels"
-        home.mkdir(parents=True, exist_ok=True)
-        if os.access(home, os.W_OK):
-            return str(home)
-    except (OSError, RuntimeError):  # a user without a home, or with one that cannot be written to
-        pass
-    folder = tempfile.mkdtemp(prefix="sequester-kernels-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+def call_listeners() -> None:
+    """Tell those who asked that a kernel is being compiled; each hears it once."""
+    while _listeners:
+        _listeners.pop()()

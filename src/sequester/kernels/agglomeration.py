@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
 from sequester.kernels.cluster_index import Index, find_nearest
 from sequester.kernels.clusters import (
     WAITING,
@@ -22,13 +21,14 @@ from sequester.kernels.clusters import (
     new_scratch,
     settle,
 )
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     from sequester._typing import Codes
     from sequester.kernels.alignment import Forest
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _precedes(clusters: Clusters, one: int, other: int) -> bool:
     """Tell whose pair comes first: the nearer, then by the smaller person, then by the larger."""
     if clusters.best[one] != clusters.best[other]:
@@ -37,7 +37,7 @@ def _precedes(clusters: Clusters, one: int, other: int) -> bool:
     return (min(one, a), max(one, a)) < (min(other, b), max(other, b))
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _replay(clusters: Clusters, winners: Codes, cluster: int) -> None:
     """Play the matches of a cluster anew."""
     at = winners.size // 2 + clusters.place[cluster]
@@ -51,7 +51,7 @@ def _replay(clusters: Clusters, winners: Codes, cluster: int) -> None:
             winners[at] = other
 
 
-@njit(cache=True, nogil=True)
+@njit
 def begin_tournament(clusters: Clusters, waiting: Codes) -> Codes:
     """Give every waiting cluster a place, and find the winner of all."""
     n_places = 1
@@ -70,7 +70,7 @@ def begin_tournament(clusters: Clusters, waiting: Codes) -> Codes:
     return winners
 
 
-@njit(cache=True, nogil=True)
+@njit
 def advance(
     forest: Forest,
     clusters: Clusters,
@@ -121,7 +121,7 @@ def advance(
     return n_merges, n_waiting
 
 
-@njit(cache=True, nogil=True)
+@njit
 def repeat_merges(forest: Forest, clusters: Clusters, demand: Demand, merges: Codes, longest: int) -> None:
     """Merge as was merged before."""
     scratch = new_scratch(forest, demand.n_values, longest)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts
@@ -58,7 +58,7 @@ class Lens(NamedTuple):
     """Events by groups: what is left, at most, beside any cell below the group."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def new_lens(forest: Forest, longest: int) -> Lens:
     """Make room for a sequence of up to `longest` events."""
     n_quasi, n_groups = forest.tops.size - 1, forest.tops[-1]
@@ -70,7 +70,7 @@ def new_lens(forest: Forest, longest: int) -> Lens:
     )
 
 
-@njit(cache=True, nogil=True)
+@njit
 def look_at(forest: Forest, cells: Codes, start: int, length: int, lens: Lens) -> None:
     """Turn a lens to the sequence that begins at a row."""
     parent, worth, depth, group_of = forest.parent, forest.worth, forest.depth, forest.group
@@ -103,7 +103,7 @@ def look_at(forest: Forest, cells: Codes, start: int, length: int, lens: Lens) -
                 above = parent[above]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def common_ancestor(parent: Codes, end: Codes, one: int, other: int) -> int:
     """Find the lowest node at or above both."""
     while not one <= other < end[one]:
@@ -111,7 +111,7 @@ def common_ancestor(parent: Codes, end: Codes, one: int, other: int) -> int:
     return one
 
 
-@njit(cache=True, nogil=True)
+@njit
 def sequence_worth(forest: Forest, cells: Codes, start: int, length: int) -> int:
     """Add up what the cells of a sequence are worth."""
     total = 0
@@ -125,7 +125,7 @@ def sequence_worth(forest: Forest, cells: Codes, start: int, length: int) -> int
 # tuple costs more than to look something up in it.
 
 
-@njit(cache=True, nogil=True)
+@njit
 def event_saving(nodes: Codes, fulls: Codes, rows: Codes, event: int, cells: Codes, other: int) -> int:
     """Add up what two events as one are worth; below 0 where they must not be one."""
     total = 0
@@ -137,7 +137,7 @@ def event_saving(nodes: Codes, fulls: Codes, rows: Codes, event: int, cells: Cod
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit
 def event_bound(
     nodes: Codes, fulls: Codes, rows: Codes, bounds: Codes, event: int, boxes: Codes, other: int
 ) -> int:
@@ -154,7 +154,7 @@ def event_bound(
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit
 def best_saving(
     nodes: Codes,
     fulls: Codes,
@@ -181,7 +181,7 @@ def best_saving(
     return int(row[n_right])
 
 
-@njit(cache=True, nogil=True)
+@njit
 def best_bound(
     nodes: Codes,
     fulls: Codes,
@@ -209,7 +209,7 @@ def best_bound(
     return int(row[n_right])
 
 
-@njit(cache=True, nogil=True)
+@njit
 def align(lens: Lens, n_left: int, cells: Codes, start: int, n_right: int) -> tuple[Codes, Codes]:
     """List the places of the events that the best alignment keeps, of the lens' sequence and of another.
 
@@ -249,7 +249,7 @@ def align(lens: Lens, n_left: int, cells: Codes, start: int, n_right: int) -> tu
     return ours[place:], theirs[place:]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def mix(state: int, number: int) -> int:
     """Give a number below 2^32 that nobody foresees; 32 bits in 64, so that no product overflows."""
     state = ((int(state) + 0x9E3779B9) ^ int(number)) & _MASK
@@ -259,7 +259,7 @@ def mix(state: int, number: int) -> int:
     return state ^ (state >> 16)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def draw_pairs(
     lens: Lens, n_left: int, cells: Codes, start: int, n_right: int, key: int
 ) -> tuple[Codes, Codes, int]:

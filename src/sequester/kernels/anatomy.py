@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 from sequester.kernels.person_sets import draw
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     State = npt.NDArray[np.uint64]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def shuffled(n_rows: int, state: State) -> Counts:
     """Give the numbers below `n_rows` in a random order."""
     order = np.arange(n_rows)
@@ -27,7 +27,7 @@ def shuffled(n_rows: int, state: State) -> Counts:
     return order
 
 
-@njit(cache=True, nogil=True)
+@njit
 def shuffled_within(places: Counts, n_places: int, state: State) -> Counts:
     """Order rows by their place, a number below `n_places`, and in a random order within it."""
     starts = np.zeros(n_places + 1, np.int64)
@@ -47,7 +47,7 @@ def shuffled_within(places: Counts, n_places: int, state: State) -> Counts:
     return order
 
 
-@njit(cache=True, nogil=True)
+@njit
 def largest_buckets(counts: Counts, wanted: int, chosen: Counts, state: State) -> bool:
     """Choose the `wanted` values with most records, equals by chance; false where fewer have any."""
     taken = np.zeros(counts.size, np.bool_)
@@ -69,7 +69,7 @@ def largest_buckets(counts: Counts, wanted: int, chosen: Counts, state: State) -
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit
 def form_groups(values: Codes, offsets: Offsets, n_values: int, size: int, state: State) -> Counts:
     """Number groups of records from 1, snapshot after snapshot: `size` records of different values each.
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 from sequester.kernels.person_sets import enter, is_in, leave
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Bags(NamedTuple):
     """What everything random is drawn from."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def find_free(first: int, home: int, target: int, bags: Bags) -> tuple[int, int]:
     """Find a record of a bag whose person has no record in slot `target`: the one before it, and it."""
     window = bags.heads.shape[0]
@@ -76,7 +76,7 @@ def find_free(first: int, home: int, target: int, bags: Bags) -> tuple[int, int]
     return END, END
 
 
-@njit(cache=True, nogil=True)
+@njit
 def move(value: int, home: int, row: int, previous: int, source: int, target: int, bags: Bags) -> None:
     """Take a record out of its bag, where `previous` comes before it, and put it on top of another.
 
@@ -112,7 +112,7 @@ def move(value: int, home: int, row: int, previous: int, source: int, target: in
         bags.used[slot] += enter(bags.cells[slot], person)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def gather_slot(number: int, bags: Bags) -> tuple[Counts, Codes]:
     """List the records of a slot by home and row."""
     window = bags.heads.shape[0]
@@ -129,7 +129,7 @@ def gather_slot(number: int, bags: Bags) -> tuple[Counts, Codes]:
     return homes, rows
 
 
-@njit(cache=True, nogil=True)
+@njit
 def enter_all(number: int, bags: Bags) -> None:
     """Note where the records of a slot are, and put their persons into its empty set, from its bags."""
     window, n_values = bags.heads.shape[0], bags.heads.shape[2]
@@ -144,7 +144,7 @@ def enter_all(number: int, bags: Bags) -> None:
                 row = bags.links[home, row]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def clear_slot(number: int, bags: Bags) -> None:
     """Empty the bags of a slot and of the home of its number, and the set of its persons."""
     window = bags.heads.shape[0]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -27,7 +27,7 @@ _TIGHT = 1 - 1e-12
 """A sum that equals the threshold but for the last bits of a float is not below it."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _place(cell: int, size: int) -> int:
     """Give the place where the search for a cell begins."""
     # Rows and columns have less than 31 bits, so that nothing overflows.
@@ -36,7 +36,7 @@ def _place(cell: int, size: int) -> int:
     return (mixed ^ (mixed >> 17) ^ (mixed >> 31)) & (size - 1)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _find(table: Counts, numbers: Codes, cell: int) -> int:
     """Give the number of a cell, or -1."""
     place = _place(cell, table.size)
@@ -48,7 +48,7 @@ def _find(table: Counts, numbers: Codes, cell: int) -> int:
     return FREE
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _put(table: Counts, numbers: Codes, cell: int, number: int) -> None:
     """Enter a cell that is not in the table yet."""
     place = _place(cell, table.size)
@@ -58,7 +58,7 @@ def _put(table: Counts, numbers: Codes, cell: int, number: int) -> None:
     numbers[place] = number
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _doubled(table: Counts, numbers: Codes) -> tuple[Counts, Codes]:
     """Copy a table into one of twice the size."""
     wider = np.full(2 * table.size, FREE, np.int64)
@@ -69,7 +69,7 @@ def _doubled(table: Counts, numbers: Codes) -> tuple[Counts, Codes]:
     return wider, wider_numbers
 
 
-@njit(cache=True, nogil=True)
+@njit
 def number_cells(cells: Counts) -> tuple[Codes, Counts]:
     """Number the cells in order of first appearance: each entry's number, and the cell of each number."""
     entry_numbers = np.empty(cells.size, np.int32)
@@ -96,7 +96,7 @@ def number_cells(cells: Counts) -> tuple[Codes, Counts]:
     return entry_numbers, distinct[:n_cells].copy()
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_touching(numbers: Codes, offsets: Offsets, n_cells: int) -> Counts:
     """Count the rows that touch each cell, once each; row ``r`` is ``numbers[offsets[r]:offsets[r + 1]]``."""
     counts = np.zeros(n_cells, np.int64)
@@ -109,7 +109,7 @@ def count_touching(numbers: Codes, offsets: Offsets, n_cells: int) -> Counts:
     return counts
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _strip(
     table: Counts,
     numbers: Codes,
@@ -141,7 +141,7 @@ def _strip(
             strip[1] += counts[number] >= least * _TIGHT
 
 
-@njit(cache=True, nogil=True)
+@njit
 def grow_regions(cells: Counts, counts: Counts, seeds: Counts, least: float) -> tuple[Codes, Counts]:
     """Grow disjoint rectangles around dense cells, in the order of `seeds`, numbers of dense cells.
 

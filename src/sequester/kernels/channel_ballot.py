@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 from sequester.kernels.open_sequences import ITEM_BITS, ITEM_MASK, Runs, find_run, pack_child
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Ballot(NamedTuple):
     """The ways that are left."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _has_child(runs: Runs, low: int, high: int, child: int) -> bool:
     """Tell whether a child stands in a run."""
     stop = high
@@ -45,7 +45,7 @@ def _has_child(runs: Runs, low: int, high: int, child: int) -> bool:
     return low < stop and runs.children[low] == child
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _passes(
     way: int,
     seed: int,
@@ -77,7 +77,7 @@ def _passes(
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _find_seed(
     n_general: int, depth: int, place: int, only_fresh: bool, alphabet: Alphabet, book: Book, ballot: Ballot
 ) -> int:
@@ -107,7 +107,7 @@ def _find_seed(
     return seed
 
 
-@njit(cache=True, nogil=True)
+@njit
 def choose(
     path: Path,
     depth: int,

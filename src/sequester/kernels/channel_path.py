@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
 from sequester.kernels.channels import Alphabet, Book, find_open
+from sequester.kernels.compiler import njit
 from sequester.kernels.open_sequences import ITEM_BITS, ITEM_MASK, find_run, pack_step
 from sequester.kernels.prefixspan import wider
 
@@ -35,7 +35,7 @@ class Path(NamedTuple):
     """
 
 
-@njit(cache=True, nogil=True)
+@njit
 def enter(path: Path, depth: int, kind: int, item: int, number: int, alphabet: Alphabet, book: Book) -> None:
     """Take a step to a sequence of `depth` items; it and so all that is more general is open."""
     name = alphabet.numbers[item]
@@ -65,7 +65,7 @@ def enter(path: Path, depth: int, kind: int, item: int, number: int, alphabet: A
                 path.ups[depth, attribute] = find_open(book, path.ups[depth - 1, attribute], kind, up)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _is_alone(path: Path, depth: int, item: int, extra: int, alphabet: Alphabet) -> bool:
     """Tell whether `item` is an anchor, and the only one of its attribute in the path and `extra`."""
     if not alphabet.is_anchor[item]:
@@ -81,7 +81,7 @@ def _is_alone(path: Path, depth: int, item: int, extra: int, alphabet: Alphabet)
     return n_anchors == 1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def ask(path: Path, depth: int, kind: int, item: int, alphabet: Alphabet, book: Book, asks: Counts) -> bool:
     """Tell whether the path with one more item is open with any one item a level up, levels being mixed.
 
@@ -105,7 +105,7 @@ def ask(path: Path, depth: int, kind: int, item: int, alphabet: Alphabet, book: 
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit
 def list_kids(
     path: Path,
     depth: int,

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets
 
 
-@njit(cache=True, nogil=True)
+@njit
 def project_rows(
     cells: Codes,
     offsets: Offsets,
@@ -58,7 +58,7 @@ def project_rows(
     return items[: n_events * n_columns].copy(), new_offsets[: n_kept + 1].copy(), kept[:n_kept].copy()
 
 
-@njit(cache=True, nogil=True)
+@njit
 def list_members(group_of_row: Codes, n_groups: int) -> tuple[Offsets, Counts]:
     """List the rows of each group, ascending: offsets, and the rows."""
     offsets = np.zeros(n_groups + 1, np.int64)
@@ -75,7 +75,7 @@ def list_members(group_of_row: Codes, n_groups: int) -> tuple[Offsets, Counts]:
     return offsets, rows
 
 
-@njit(cache=True, nogil=True)
+@njit
 def list_events(items: Codes, n_columns: int, n_items: int) -> tuple[Offsets, Codes]:
     """List the events that hold each item, ascending: offsets, and the events."""
     offsets = np.zeros(n_items + 1, np.int64)
@@ -94,7 +94,7 @@ def list_events(items: Codes, n_columns: int, n_items: int) -> tuple[Offsets, Co
     return offsets, events
 
 
-@njit(cache=True, nogil=True)
+@njit
 def write_records(
     items: Codes, n_columns: int, offsets: Offsets, weights: Codes, risks: Codes, head: int
 ) -> Codes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
 from sequester.kernels.channel_ballot import Ballot, choose
 from sequester.kernels.channel_path import Path, ask, enter, list_kids
 from sequester.kernels.channels import (
@@ -23,11 +22,12 @@ from sequester.kernels.channels import (
     list_columns,
     size_next,
 )
+from sequester.kernels.compiler import njit
 from sequester.kernels.open_sequences import ITEM_BITS, ITEM_MASK, pack_child
 from sequester.kernels.prefixspan import wider
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _n_bits(values: int) -> int:
     """Count the members of a small bit set."""
     n_bits = 0
@@ -37,7 +37,7 @@ def _n_bits(values: int) -> int:
     return n_bits
 
 
-@njit(cache=True, nogil=True)
+@njit
 def search_channels(
     rows: Rows, alphabet: Alphabet, book: Book, limits: Limits, length: int, first: int, stop: int
 ) -> Candidates:

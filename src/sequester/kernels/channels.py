@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 from sequester.kernels.open_sequences import Runs, find_child, pack_child
 
 if TYPE_CHECKING:
@@ -179,14 +179,14 @@ class Scratch(NamedTuple):
     """The columns to look at in the same event."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def find_open(book: Book, member: int, kind: int, item: int) -> int:
     """Give the number of the open sequence that a step leads to, -1 where it is not open."""
     runs = book.fresh if member >= book.n_base or book.is_fresh[item] else book.base
     return int(find_child(runs, member, book.group_of[item], pack_child(kind, item)))
 
 
-@njit(cache=True, nogil=True)
+@njit
 def list_columns(
     alphabet: Alphabet, last: int, missing: int, only_missing: bool, scratch: Scratch
 ) -> tuple[int, int]:
@@ -206,7 +206,7 @@ def list_columns(
     return n_later, n_same
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_first(rows: Rows, base: int, clock: int, scratch: Scratch) -> int:
     """Weigh the rows that hold each wanted item."""
     stride = rows.n_columns + HEAD
@@ -224,7 +224,7 @@ def count_first(rows: Rows, base: int, clock: int, scratch: Scratch) -> int:
     return clock
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_next(
     rows: Rows,
     n_items: int,
@@ -272,7 +272,7 @@ def count_next(
     return clock
 
 
-@njit(cache=True, nogil=True)
+@njit
 def size_next(
     rows: Rows,
     n_items: int,
@@ -316,7 +316,7 @@ def size_next(
             at = np.int64(events[i]) * stride
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _add_values(rows: Rows, event: int, slot: int, counts: Counts) -> None:
     """Count the protected values of the persons of an event's row."""
     row = rows.row_of_event[event]
@@ -326,7 +326,7 @@ def _add_values(rows: Rows, event: int, slot: int, counts: Counts) -> None:
             counts[slot * rows.n_values + rows.values[j]] += rows.value_counts[j]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _count_values(
     rows: Rows,
     n_items: int,
@@ -372,7 +372,7 @@ def _count_values(
     return clock
 
 
-@njit(cache=True, nogil=True)
+@njit
 def find_highest(
     rows: Rows,
     n_items: int,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
 from sequester.kernels.alignment import Forest, best_bound, best_saving, common_ancestor
 from sequester.kernels.clusters import WAITING, Clusters, Demand, Scratch, new_scratch, pair_saving, turn_to
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts
@@ -51,7 +51,7 @@ class Index(NamedTuple):
     """The nodes above all others, one for each number of events and of persons."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _bound_members(
     forest: Forest, clusters: Clusters, order: Codes, low: int, high: int, boxes: Codes, first: int
 ) -> tuple[int, int, int]:
@@ -81,7 +81,7 @@ def _bound_members(
     return cut_event, cut_quasi, cut_node
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _cut(
     forest: Forest, clusters: Clusters, order: Codes, low: int, high: int, event: int, quasi: int, node: int
 ) -> int:
@@ -108,7 +108,7 @@ def _cut(
     return low + cut
 
 
-@njit(cache=True, nogil=True)
+@njit
 def build_index(forest: Forest, clusters: Clusters, waiting: Codes) -> Index:
     """Make an index of some clusters, and mark them as known to it."""
     n_clusters = waiting.size
@@ -172,7 +172,7 @@ def build_index(forest: Forest, clusters: Clusters, waiting: Codes) -> Index:
     )
 
 
-@njit(cache=True, nogil=True)
+@njit
 def find_nearest(
     forest: Forest,
     clusters: Clusters,
@@ -280,7 +280,7 @@ def find_nearest(
         clusters.partner_version[cluster] = clusters.version[partner]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def find_many(
     forest: Forest, clusters: Clusters, demand: Demand, index: Index, which: Codes, longest: int
 ) -> None:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
 from sequester.kernels.alignment import (
     Forest,
     Lens,
@@ -24,6 +23,7 @@ from sequester.kernels.alignment import (
     new_lens,
     sequence_worth,
 )
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -120,7 +120,7 @@ class Scratch(NamedTuple):
     """What the first events of two clusters save."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def new_scratch(forest: Forest, n_values: int, longest: int) -> Scratch:
     """Make room to work in."""
     return Scratch(
@@ -132,7 +132,7 @@ def new_scratch(forest: Forest, n_values: int, longest: int) -> Scratch:
     )
 
 
-@njit(cache=True, nogil=True)
+@njit
 def restore(forest: Forest, clusters: Clusters, person: int) -> None:
     """Make a person a cluster of their own, that shows all events as they were."""
     start, stop = clusters.offsets[person], clusters.offsets[person + 1]
@@ -156,14 +156,14 @@ def restore(forest: Forest, clusters: Clusters, person: int) -> None:
     clusters.kill[person] = sequence_worth(forest, clusters.cells, start, stop - start)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def restore_many(forest: Forest, clusters: Clusters, persons: Counts) -> None:
     """Make each person a cluster of their own."""
     for person in persons:
         restore(forest, clusters, person)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def list_members(clusters: Clusters, cluster: int) -> Counts:
     """List the persons of a cluster."""
     members = np.empty(clusters.size[cluster], np.int64)
@@ -174,20 +174,20 @@ def list_members(clusters: Clusters, cluster: int) -> Counts:
     return members
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _key(clusters: Clusters, demand: Demand, one: int, other: int) -> int:
     """Give two clusters a number that decides what is suppressed at random."""
     state = mix(mix(mix(0, demand.seed), one), clusters.size[one])
     return int(mix(mix(state, other), clusters.size[other]))
 
 
-@njit(cache=True, nogil=True)
+@njit
 def turn_to(forest: Forest, clusters: Clusters, cluster: int, scratch: Scratch) -> None:
     """Turn the lens to a cluster."""
     look_at(forest, clusters.cells, clusters.offsets[cluster], clusters.length[cluster], scratch.lens)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def pair_saving(clusters: Clusters, demand: Demand, cluster: int, other: int, scratch: Scratch) -> int:
     """Find what two clusters as one save of an event each; the lens looks at the first."""
     n_left, n_right = clusters.length[cluster], clusters.length[other]
@@ -202,7 +202,7 @@ def pair_saving(clusters: Clusters, demand: Demand, cluster: int, other: int, sc
     return int(saving)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def pair_up(
     forest: Forest, clusters: Clusters, demand: Demand, one: int, other: int, scratch: Scratch
 ) -> tuple[Codes, Codes]:
@@ -218,7 +218,7 @@ def pair_up(
     return left, right
 
 
-@njit(cache=True, nogil=True)
+@njit
 def extra_loss(clusters: Clusters, demand: Demand, cluster: int, other: int, scratch: Scratch) -> int:
     """Find what merging two clusters adds to the loss of all (Eq. 5.8); the lens looks at the first."""
     a, b = clusters.size[cluster], clusters.size[other]
@@ -226,7 +226,7 @@ def extra_loss(clusters: Clusters, demand: Demand, cluster: int, other: int, scr
     return int(a * (clusters.kill[cluster] - saving) + b * (clusters.kill[other] - saving))
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_risk(clusters: Clusters, cluster: int, places: Codes, scratch: Scratch) -> int:
     """Count the persons of a cluster with a value in the events at some places, and each value."""
     risky = 0
@@ -249,7 +249,7 @@ def count_risk(clusters: Clusters, cluster: int, places: Codes, scratch: Scratch
     return risky
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _worst(demand: Demand, risky: int, scratch: Scratch) -> int:
     """Give the number of persons at risk as the promise reads it, and clear the counts."""
     if demand.each:
@@ -260,7 +260,7 @@ def _worst(demand: Demand, risky: int, scratch: Scratch) -> int:
     return risky
 
 
-@njit(cache=True, nogil=True)
+@njit
 def risk_of(clusters: Clusters, demand: Demand, cluster: int, scratch: Scratch) -> int:
     """Count the persons of a cluster at risk."""
     if not demand.each:
@@ -269,13 +269,13 @@ def risk_of(clusters: Clusters, demand: Demand, cluster: int, scratch: Scratch) 
     return int(_worst(demand, count_risk(clusters, cluster, places, scratch), scratch))
 
 
-@njit(cache=True, nogil=True)
+@njit
 def is_private(demand: Demand, counted: int, risk: int) -> bool:
     """Tell whether enough persons are counted, and few enough of them at risk."""
     return counted >= demand.k and not risk > demand.c * counted + SMALLEST * counted
 
 
-@njit(cache=True, nogil=True)
+@njit
 def risk_of_both(
     forest: Forest, clusters: Clusters, demand: Demand, one: int, other: int, scratch: Scratch
 ) -> int:
@@ -286,7 +286,7 @@ def risk_of_both(
     return int(_worst(demand, risky, scratch))
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _keep_places(clusters: Clusters, cluster: int, places: Codes) -> None:
     """Forget the events behind all places but some, for every person."""
     person = cluster
@@ -297,7 +297,7 @@ def _keep_places(clusters: Clusters, cluster: int, places: Codes) -> None:
         person = clusters.following[person]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def merge(forest: Forest, clusters: Clusters, demand: Demand, one: int, other: int, scratch: Scratch) -> int:
     """Make one cluster of two, and give its number; whether it is finished is for the caller to say."""
     one, other = min(one, other), max(one, other)
@@ -330,7 +330,7 @@ def merge(forest: Forest, clusters: Clusters, demand: Demand, one: int, other: i
     return one
 
 
-@njit(cache=True, nogil=True)
+@njit
 def settle(clusters: Clusters, demand: Demand, cluster: int, scratch: Scratch) -> bool:
     """Declare a cluster finished if it keeps the promise, and tell whether it does."""
     if clusters.counted[cluster] >= demand.k and is_private(
@@ -341,7 +341,7 @@ def settle(clusters: Clusters, demand: Demand, cluster: int, scratch: Scratch) -
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit
 def fold_equal(
     forest: Forest,
     clusters: Clusters,
@@ -363,7 +363,7 @@ def fold_equal(
         open_of_group[group] = cluster
 
 
-@njit(cache=True, nogil=True)
+@njit
 def write_down(clusters: Clusters, finished: Counts) -> tuple[Counts, Mask, Codes]:
     """Give each person's cluster, mark the events that stand behind one, and list the nodes they show."""
     n_events, n_quasi = clusters.nodes.shape

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -19,7 +19,7 @@ RARE = 8
 """A symbol whose rows are this many times fewer than the rows at hand is looked up, not scanned for."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def mark_supporters(items: Codes, offsets: Offsets, pattern: Codes) -> Mask:
     """Mark each row that contains `pattern` as a subsequence, gaps allowed.
 
@@ -38,7 +38,7 @@ def mark_supporters(items: Codes, offsets: Offsets, pattern: Codes) -> Mask:
     return supports
 
 
-@njit(cache=True, nogil=True)
+@njit
 def mark_ahead(items: Codes, offsets: Offsets) -> Bits:
     """Set, for each place of a row, one bit per symbol (modulo 64) that occurs there or later."""
     ahead = np.zeros(items.size, np.uint64)
@@ -50,7 +50,7 @@ def mark_ahead(items: Codes, offsets: Offsets) -> Bits:
     return ahead
 
 
-@njit(cache=True, nogil=True)
+@njit
 def list_first_places(items: Codes, offsets: Offsets, n_symbols: int) -> tuple[Offsets, Codes, Offsets]:
     """List, symbol by symbol, the rows that hold it, ascending, and the place after its first occurrence.
 
@@ -81,7 +81,7 @@ def list_first_places(items: Codes, offsets: Offsets, n_symbols: int) -> tuple[O
     return starts, rows, after
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _place_after(items: Codes, ahead: Bits, start: int, stop: int, symbol: int) -> int:
     """Give the place after the first `symbol` in ``items[start:stop]``, or -1."""
     if start < stop and (ahead[start] >> np.uint64(symbol & 63)) & np.uint64(1):
@@ -91,7 +91,7 @@ def _place_after(items: Codes, ahead: Bits, start: int, stop: int, symbol: int) 
     return -1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _find(rows: Codes, low: int, high: int, row: int) -> int:
     """Give the first place in the ascending ``rows[low:high]`` that is not below `row`."""
     while low < high:
@@ -103,7 +103,7 @@ def _find(rows: Codes, low: int, high: int, row: int) -> int:
     return low
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_supporters(
     patterns: Codes,
     pattern_offsets: Offsets,
@@ -196,7 +196,7 @@ def count_supporters(
     return supports
 
 
-@njit(cache=True, nogil=True)
+@njit
 def mark_strangers(
     items: Codes,
     offsets: Offsets,

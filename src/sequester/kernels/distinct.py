@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets
 
 
-@njit(cache=True, nogil=True)
+@njit
 def fold_rows(items: Codes, offsets: Offsets) -> tuple[Codes, Counts]:
     """Give each row the number of its first equal row, and list those first rows in order of appearance.
 
@@ -57,7 +57,7 @@ def fold_rows(items: Codes, offsets: Offsets) -> tuple[Codes, Counts]:
     return group_of_row, first_rows[:n_groups].copy()
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _precedes(items: Codes, offsets: Offsets, left: int, right: int) -> bool:
     """Tell whether row `left` comes strictly before row `right`, a prefix before what it begins."""
     a, b = offsets[left], offsets[right]
@@ -68,7 +68,7 @@ def _precedes(items: Codes, offsets: Offsets, left: int, right: int) -> bool:
     return bool(offsets[left + 1] - a < offsets[right + 1] - b)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def sort_rows(items: Codes, offsets: Offsets, rows: Counts) -> Counts:
     """Sort the row numbers `rows` by what the rows hold; equal rows keep their order."""
     order = rows.copy()
@@ -91,7 +91,7 @@ def sort_rows(items: Codes, offsets: Offsets, rows: Counts) -> Counts:
     return order
 
 
-@njit(cache=True, nogil=True)
+@njit
 def gather_rows(items: Codes, offsets: Offsets, rows: Counts) -> tuple[Codes, Offsets]:
     """Copy the named rows, in the order given, into arrays of their own."""
     new_offsets = np.zeros(rows.size + 1, np.int64)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Amounts = npt.NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _unlike(
     leaf_row: Codes, node_row: Codes, ends: Codes, leaves: Counts, tree_offsets: Offsets, weights: Amounts
 ) -> float:
@@ -32,7 +32,7 @@ def _unlike(
     return cost
 
 
-@njit(cache=True, nogil=True)
+@njit
 def least_edits(
     before: Codes,
     before_offsets: Offsets,

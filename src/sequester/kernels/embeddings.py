@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets
@@ -15,7 +15,7 @@ MOST = 2**62 - 1
 """Counts stop here: two of them can still be added in 64 bits."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_row(items: Codes, start: int, stop: int, pattern: Codes, ways: Counts) -> int:
     """Give the number of embeddings of `pattern` in ``items[start:stop]``, or `MOST` where there are more.
 
@@ -32,7 +32,7 @@ def count_row(items: Codes, start: int, stop: int, pattern: Codes, ways: Counts)
     return int(ways[pattern.size])
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_embeddings(items: Codes, offsets: Offsets, pattern: Codes) -> Counts:
     """Give the number of embeddings of `pattern` in each row, or `MOST` where there are more."""
     ways = np.empty(pattern.size + 1, np.int64)
@@ -42,7 +42,7 @@ def count_embeddings(items: Codes, offsets: Offsets, pattern: Codes) -> Counts:
     return counts
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _times(left: int, right: int) -> int:
     """Multiply, or give `MOST` where the product is more."""
     if left == 0 or right == 0:
@@ -50,7 +50,7 @@ def _times(left: int, right: int) -> int:
     return MOST if left > MOST // right else left * right
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_through(items: Codes, start: int, stop: int, pattern: Codes) -> Counts:
     """Give, for each place of ``items[start:stop]``, the embeddings of `pattern` that use it, at most `MOST`.
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 from sequester.kernels.prefixspan import note_pattern, wider
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets
 
 
-@njit(cache=True, nogil=True)
+@njit
 def reach(
     items_from: int,
     items_to: int,
@@ -44,7 +44,7 @@ def reach(
                 best[i - items_from] = start
 
 
-@njit(cache=True, nogil=True)
+@njit
 def mine_events(
     first: int,
     last: int,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets
@@ -96,14 +96,14 @@ class Queries(NamedTuple):
     """A protected value that is known, so that it is none to find out; -1 where there is none."""
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit
 def _fits(cell: int, node: int, end: Codes, hidden: int) -> bool:
     """Tell whether a cell of the node's column may stand for the node; `hidden` stands for nothing."""
     # Most cells are finer than what is known, and need no look at their own end.
     return cell != hidden and (cell < end[node] if cell >= node else node < end[cell])
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _keep_ordered(
     crowd: Codes, size: int, cells: Codes, offsets: Offsets, nodes: Codes, n: int, trees: Trees, hidden: Codes
 ) -> int:
@@ -125,7 +125,7 @@ def _keep_ordered(
     return kept
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _keep_anywhere(
     crowd: Codes, size: int, cells: Codes, offsets: Offsets, nodes: Codes, n: int, trees: Trees, hidden: Codes
 ) -> int:
@@ -149,7 +149,7 @@ def _keep_anywhere(
     return kept
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _keep_together(
     crowd: Codes,
     size: int,
@@ -182,7 +182,7 @@ def _keep_together(
     return kept
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _keep_gaps(
     crowd: Codes,
     size: int,
@@ -231,7 +231,7 @@ def _keep_gaps(
     return kept
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _keep_as_many(crowd: Codes, size: int, offsets: Offsets, n_events: int) -> int:
     """Keep those with so many events."""
     kept = 0
@@ -243,7 +243,7 @@ def _keep_as_many(crowd: Codes, size: int, offsets: Offsets, n_events: int) -> i
     return kept
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _keep_without(
     crowd: Codes, size: int, rows: Histories, never: int, trees: Trees, lists: Lists, marks: Codes
 ) -> int:
@@ -274,7 +274,7 @@ def _keep_without(
     return kept
 
 
-@njit(cache=True, nogil=True)
+@njit
 def keep_fitting(
     kind: int,
     crowd: Codes,

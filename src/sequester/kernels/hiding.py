@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 from sequester.kernels.hiding_rows import Secrets, contains, possible_secrets
 from sequester.kernels.hiding_search import (
     BOUNDED,
@@ -33,7 +33,7 @@ CLOSE = 4096
 """Patterns of one row whose bounded support is made exact at a time."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def add_all_demand(
     trie: Trie, items: Codes, offsets: Offsets, rows: Counts, weights: Counts, max_length: int
 ) -> Counts:
@@ -52,7 +52,7 @@ def add_all_demand(
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_live(
     pattern: Codes,
     items: Codes,
@@ -73,7 +73,7 @@ def count_live(
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit
 def hide_rows(
     first: int,
     last: int,

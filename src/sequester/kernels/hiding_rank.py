@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 from sequester.kernels.hiding_task import localize
 from sequester.kernels.pattern_trie import FREQUENT, OWED, ROOT, Trie, fill_next, find_child
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
 
 
-@njit(cache=True, nogil=True)
+@njit
 def rank_rows(
     trie: Trie,
     items: Codes,
@@ -83,7 +83,7 @@ def rank_rows(
     return ranks
 
 
-@njit(cache=True, nogil=True)
+@njit
 def pass_rows(rows: Counts, weights: Counts, marks: Mask, thresholds: Counts) -> Counts:
     """Let rows pass in the order given, while every secret stays below its threshold; count who must not.
 

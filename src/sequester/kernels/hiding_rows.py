@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -35,7 +35,7 @@ class Secrets(NamedTuple):
     """Size of the alphabet."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def contains(row: Codes, pattern: Codes) -> bool:
     """Tell whether `row` contains `pattern` in order, gaps allowed."""
     at = 0
@@ -45,7 +45,7 @@ def contains(row: Codes, pattern: Codes) -> bool:
     return at == pattern.size
 
 
-@njit(cache=True, nogil=True)
+@njit
 def mark_secrets(items: Codes, offsets: Offsets, secrets: Codes, secret_offsets: Offsets) -> Mask:
     """Mark which row contains which secret: entry ``row * n_secrets + secret``."""
     n_secrets = secret_offsets.size - 1
@@ -59,7 +59,7 @@ def mark_secrets(items: Codes, offsets: Offsets, secrets: Codes, secret_offsets:
     return marks
 
 
-@njit(cache=True, nogil=True)
+@njit
 def possible_secrets(row: Codes, secrets: Secrets) -> Codes:
     """List the secrets whose symbols a row holds often enough, in whatever order."""
     found = np.empty(secrets.offsets.size - 1, np.int32)
@@ -83,7 +83,7 @@ def possible_secrets(row: Codes, secrets: Secrets) -> Codes:
     return found[:n_found].copy()
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_ways(row: Codes, pattern: Codes, ways: Weights) -> float:
     """Count the ways to choose places of `row` that hold `pattern` in order; `ways` is room to work in."""
     ways[0] = 1.0
@@ -96,7 +96,7 @@ def count_ways(row: Codes, pattern: Codes, ways: Weights) -> float:
     return float(ways[pattern.size])
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_all_ways(row: Codes, secrets: Secrets, possible: Codes, ways: Weights, at_most: float) -> float:
     """Add up the ways of all possible secrets; counting stops above `at_most`."""
     total = 0.0
@@ -108,7 +108,7 @@ def count_all_ways(row: Codes, secrets: Secrets, possible: Codes, ways: Weights,
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_through(row: Codes, secrets: Secrets, possible: Codes) -> Weights:
     """Count, for each place, the ways of all possible secrets that go through it."""
     through = np.zeros(row.size, np.float64)
@@ -136,7 +136,7 @@ def count_through(row: Codes, secrets: Secrets, possible: Codes) -> Weights:
     return through
 
 
-@njit(cache=True, nogil=True)
+@njit
 def spread_embedding(row: Codes, pattern: Codes, n_left: int, places: Codes) -> None:
     """Choose places of `pattern`: its first `n_left` items as early, the others as late as can be.
 
@@ -156,7 +156,7 @@ def spread_embedding(row: Codes, pattern: Codes, n_left: int, places: Codes) -> 
         i -= 1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def breaks_rules(before: Codes, after: Codes, secrets: Secrets) -> bool:
     """Tell whether a forbidden pattern, or a pair that nobody had, is in `after` and was not in `before`."""
     for rule in range(secrets.forbidden_offsets.size - 1):

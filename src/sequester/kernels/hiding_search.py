@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 from sequester.kernels.hiding_rows import (
     Secrets,
     breaks_rules,
@@ -86,7 +86,7 @@ class Answers(NamedTuple):
     """Place in `Spread.usage`, or -1."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _try_orders(
     task: Task,
     trie: Trie,
@@ -162,7 +162,7 @@ def _try_orders(
     return n_answers, step_distance
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _pick(keep: Mask, first: Codes, second: Codes, draw: float) -> int:
     """Choose, at random among equals, one of the kept with the least first and then the least second key."""
     best = -1
@@ -182,7 +182,7 @@ def _pick(keep: Mask, first: Codes, second: Codes, draw: float) -> int:
     return best
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _keep_least(keep: Mask, key: Codes) -> None:
     """Keep those with the least key."""
     least, is_first = 0, True
@@ -193,7 +193,7 @@ def _keep_least(keep: Mask, key: Codes) -> None:
         keep[i] = keep[i] and key[i] == least
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _place(keys: Counts, n_keys: int, key: int) -> int:
     """Give the place of `key` among ascending keys that hold it."""
     low, high = 0, n_keys
@@ -206,7 +206,7 @@ def _place(keys: Counts, n_keys: int, key: int) -> int:
     return low
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _spared(
     trie: Trie, answers: Answers, n_answers: int, is_lost: bool, short_first: bool, spared: Codes
 ) -> int:
@@ -239,7 +239,7 @@ def _spared(
     return n_different
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _relax(
     trie: Trie, answers: Answers, keep: Mask, n_answers: int, as_printed: bool, distances: Codes, draw: float
 ) -> int:
@@ -263,7 +263,7 @@ def _relax(
     return int(_pick(left, distances, distances, draw))
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _choose(trie: Trie, spread: Spread, secret: int, answers: Answers, n_answers: int, draw: float) -> int:
     """Choose among answers: PDPG where one hits no candidate, else RR-PDPG; by use where use is spread."""
     distances, n_hits, classes = answers.distances, answers.n_hits, answers.classes
@@ -297,7 +297,7 @@ def _choose(trie: Trie, spread: Spread, secret: int, answers: Answers, n_answers
     return int(reverse if is_better else printed)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _first_secret(task: Task, secrets: Secrets, current: Codes, ways: Weights) -> int:
     """Give the secret in a row that needs the fewest further rows changed; the first of equals."""
     best = -1
@@ -310,7 +310,7 @@ def _first_secret(task: Task, secrets: Secrets, current: Codes, ways: Weights) -
     return best
 
 
-@njit(cache=True, nogil=True)
+@njit
 def solve_row(
     task: Task, trie: Trie, secrets: Secrets, orders: Orders, spread: Spread, answers: Answers, solved: Codes
 ) -> tuple[int, int]:

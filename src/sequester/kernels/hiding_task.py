@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 from sequester.kernels.hiding_rows import Secrets, count_through
 from sequester.kernels.pattern_trie import ROOT, Trie, fill_next, find_child, weigh_change
 
@@ -40,7 +40,7 @@ class Task(NamedTuple):
     """A random number below 1."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def localize(row: Codes, local_of: Codes) -> tuple[Codes, Codes]:
     """Write a row in an alphabet of its own; `local_of` is -1 throughout, and is so again."""
     local = np.empty(row.size, np.int32)
@@ -57,7 +57,7 @@ def localize(row: Codes, local_of: Codes) -> tuple[Codes, Codes]:
     return local, alphabet[:n_local].copy()
 
 
-@njit(cache=True, nogil=True)
+@njit
 def weigh(task: Task, trie: Trie, after: Codes, hits: Codes) -> tuple[int, int]:
     """Weigh `after`, which holds codes and -1 for what was deleted, against the row as it was."""
     n_local = task.alphabet.size
@@ -87,7 +87,7 @@ def weigh(task: Task, trie: Trie, after: Codes, hits: Codes) -> tuple[int, int]:
     return effects, n_hits
 
 
-@njit(cache=True, nogil=True)
+@njit
 def delete_rest(task: Task, trie: Trie, secrets: Secrets, current: Codes) -> int:
     """Delete the place in most embeddings, ties by fewest patterns lost, until no secret is left."""
     n_deleted = 0
@@ -110,7 +110,7 @@ def delete_rest(task: Task, trie: Trie, secrets: Secrets, current: Codes) -> int
         n_deleted += 1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def delete_rarest(task: Task, trie: Trie, secrets: Secrets, current: Codes) -> None:
     """Delete the place in most embeddings, ties by the symbol with fewest supporters, until none is left."""
     while True:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
 from sequester.kernels.alignment import best_bound
 from sequester.kernels.cluster_index import build_index
 from sequester.kernels.clusters import (
@@ -19,6 +18,7 @@ from sequester.kernels.clusters import (
     risk_of_both,
     turn_to,
 )
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts
@@ -32,7 +32,7 @@ NOWHERE = 2**62
 """More than any loss."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _least_extra(clusters: Clusters, cluster: int, host: int) -> int:
     """Bound what merging adds to the loss: nothing saves more than the lighter of the two is worth."""
     ours, theirs = clusters.kill[cluster], clusters.kill[host]
@@ -41,7 +41,7 @@ def _least_extra(clusters: Clusters, cluster: int, host: int) -> int:
     return int(clusters.size[host] * (theirs - ours))
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _takes_in(
     forest: Forest, clusters: Clusters, demand: Demand, host: int, cluster: int, scratch: Scratch
 ) -> bool:
@@ -51,7 +51,7 @@ def _takes_in(
     return bool(is_private(demand, clusters.counted[host] + clusters.counted[cluster], risk))
 
 
-@njit(cache=True, nogil=True)
+@njit
 def find_host(
     forest: Forest, clusters: Clusters, demand: Demand, cluster: int, finished: Counts, scratch: Scratch
 ) -> tuple[int, int]:
@@ -70,7 +70,7 @@ def find_host(
     return best, least if best >= 0 else 0
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _find_near_host(
     forest: Forest,
     clusters: Clusters,
@@ -136,7 +136,7 @@ def _find_near_host(
     return best, least if best >= 0 else 0
 
 
-@njit(cache=True, nogil=True)
+@njit
 def place_persons(
     forest: Forest, clusters: Clusters, demand: Demand, persons: Counts, finished: Counts, longest: int
 ) -> tuple[Counts, Counts, int]:
@@ -176,7 +176,7 @@ def place_persons(
     return finished, left[:n_left].copy(), total
 
 
-@njit(cache=True, nogil=True)
+@njit
 def rate_hosts(
     forest: Forest, clusters: Clusters, demand: Demand, cluster: int, finished: Counts, longest: int
 ) -> Amounts:

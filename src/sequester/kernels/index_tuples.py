@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -20,7 +20,7 @@ MOST_DISTINCT = 1 << 25
 _EMPTY = -1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def next_choice(places: Counts, choice: Counts, window: int) -> bool:
     """Move to the next rising choice of places that fits into the window; False after the last.
 
@@ -45,7 +45,7 @@ def next_choice(places: Counts, choice: Counts, window: int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit
 def first_choice(places: Counts, length: int, window: int) -> Counts:
     """Find the first rising choice that fits; an empty one where there is none."""
     for first in range(places.size - length + 1):
@@ -54,7 +54,7 @@ def first_choice(places: Counts, length: int, window: int) -> Counts:
     return np.arange(0)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _count_dense(symbols: Codes, places: Counts, n_symbols: int, length: int, window: int) -> Counts:
     """Count in a table of ``n_symbols ** length`` cells, the first symbol being the highest digit."""
     table = np.zeros(n_symbols**length, np.int64)
@@ -85,7 +85,7 @@ def _count_dense(symbols: Codes, places: Counts, n_symbols: int, length: int, wi
     return table
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _key(symbols: Codes, choice: Counts, n_symbols: int) -> int:
     key = 0
     for k in range(choice.size):
@@ -93,7 +93,7 @@ def _key(symbols: Codes, choice: Counts, n_symbols: int) -> int:
     return key
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _slot(keys: Counts, key: int) -> int:
     """Find the place of a key in an open table whose size is a power of two."""
     mask = keys.size - 1
@@ -103,7 +103,7 @@ def _slot(keys: Counts, key: int) -> int:
     return at
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _count_hashed(
     symbols: Codes, places: Counts, n_symbols: int, length: int, window: int, most: int
 ) -> tuple[Counts, Counts]:
@@ -136,7 +136,7 @@ def _count_hashed(
     return keys[used][order], counts[used][order]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_tuples(
     symbols: Codes, n_symbols: int, length: int, window: int, dense: int, most: int
 ) -> tuple[npt.NDArray[np.int32], Counts]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -40,7 +40,7 @@ _ZERO, _NINE = np.uint8(48), np.uint8(57)
 _REMARKS = (np.uint8(35), np.uint8(37), np.uint8(64))  # what begins with # % @ is no sequence
 
 
-@njit(cache=True, nogil=True)
+@njit
 def parse_itemsets(data: npt.NDArray[np.uint8]) -> tuple[Codes, Codes, Offsets, int, int]:
     """Give all items, the places of their itemsets (from 1), the offsets of sequences, and the first fault.
 

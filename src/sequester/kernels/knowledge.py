@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 from sequester.kernels.prefixspan import wider
 
 if TYPE_CHECKING:
@@ -99,13 +99,13 @@ class Scratch(NamedTuple):
     """The place of a protected value among those that matter at the node; -1 for others."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def is_open(found: Found, target: int) -> bool:
     """Tell whether another crowd could still change what is known about a target."""
     return bool(found.fewest[target] >= found.enough[target] or found.surest[target] < 1.0)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def mark_next(targets: Rows, node: Projection, low: int, high: int, found: Found, scratch: Scratch) -> int:
     """Set the count of every item that an open target has next from -1 to 0, and give their number."""
     n_met = 0
@@ -121,7 +121,7 @@ def mark_next(targets: Rows, node: Projection, low: int, high: int, found: Found
     return n_met
 
 
-@njit(cache=True, nogil=True)
+@njit
 def weigh_next(
     rows: Rows,
     crowd: Crowd,
@@ -160,7 +160,7 @@ def weigh_next(
     return clock
 
 
-@njit(cache=True, nogil=True)
+@njit
 def judge_crowds(
     targets: Rows,
     node: Projection,
@@ -185,7 +185,7 @@ def judge_crowds(
                     found.rare[target, depth + 1 :] = -1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _list_by_value(
     owners: Codes, node: Projection, low: int, high: int, crowd: Crowd, place_of: Codes, n_values: int
 ) -> tuple[Offsets, Offsets]:
@@ -211,7 +211,7 @@ def _list_by_value(
     return starts, listed
 
 
-@njit(cache=True, nogil=True)
+@njit
 def judge_guesses(
     rows: Rows,
     crowd: Crowd,

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Mask, Offsets
 
 
-@njit(cache=True, nogil=True)
+@njit
 def list_sets(items: Codes, offsets: Offsets) -> tuple[Codes, Offsets]:
     """Give the different items of each row, ascending."""
     sets = np.empty(items.size, np.int32)
@@ -28,7 +28,7 @@ def list_sets(items: Codes, offsets: Offsets) -> tuple[Codes, Offsets]:
     return sets[:n_kept].copy(), new_offsets
 
 
-@njit(cache=True, nogil=True)
+@njit
 def keep_items(
     items: Codes, groups: Codes, offsets: Offsets, owners: Codes, code_of: Codes, n_groups: int
 ) -> tuple[Codes, Codes, Offsets, Codes]:
@@ -66,7 +66,7 @@ def keep_items(
     )
 
 
-@njit(cache=True, nogil=True)
+@njit
 def mark_lowest(items: Codes, offsets: Offsets, most: int) -> tuple[Mask, Mask]:
     """Mark in each row the items with the `most` lowest different codes, and the rows that have others."""
     is_lowest = np.ones(items.size, np.bool_)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 from sequester.kernels.knowledge import (
     Crowd,
     Found,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sequester._typing import Codes, Counts
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _next_group(rows: Rows, place: int, stop: int) -> int:
     """Give the place where the group after that of `place` begins."""
     group = rows.groups[place]
@@ -35,7 +35,7 @@ def _next_group(rows: Rows, place: int, stop: int) -> int:
     return place
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _holders(rows: Rows, item: int) -> tuple[Projection, int]:
     """Give the rows that hold an item with something behind it, and their number."""
     start, stop = rows.starts[item], rows.starts[item + 1]
@@ -53,7 +53,7 @@ def _holders(rows: Rows, item: int) -> tuple[Projection, int]:
     return Projection(holders, after), size
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _keep_open(targets: Rows, node: Projection, size: int, found: Found) -> int:
     """Move the rows of open targets to the front, and give their number."""
     kept = 0
@@ -65,7 +65,7 @@ def _keep_open(targets: Rows, node: Projection, size: int, found: Found) -> int:
     return kept
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _size_children(
     rows: Rows, node: Projection, low: int, high: int, scratch: Scratch, sizes: Counts, clock: int
 ) -> int:
@@ -86,7 +86,7 @@ def _size_children(
     return clock
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _fill_children(
     rows: Rows, node: Projection, low: int, high: int, scratch: Scratch, fill_of: Counts, clock: int
 ) -> int:
@@ -112,7 +112,7 @@ def _fill_children(
     return clock
 
 
-@njit(cache=True, nogil=True)
+@njit
 def search(
     size: int,
     firsts: Codes,

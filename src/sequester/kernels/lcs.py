@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
@@ -29,7 +29,7 @@ _UNIT = 32
 """A key is ``(length << 32) - depth``: a longer common subsequence first, then a shallower node."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def closest_paths(
     items: Codes,
     offsets: Offsets,
@@ -80,7 +80,7 @@ def closest_paths(
     return nodes
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _walk_together(
     items: Codes,
     offsets: Offsets,
@@ -148,7 +148,7 @@ def _walk_together(
             masks[items[i], lane] = 0
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _walk_alone(
     row: Codes, guess: int, symbols: Codes, depths: Codes, ends: Codes, heights: Codes, places: Counts
 ) -> int:
@@ -176,7 +176,7 @@ def _walk_alone(
     return best_node
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _mask_positions(row: Codes, places: Counts) -> Counts:
     """Note where each symbol stands in `row`; the mask of symbol ``s`` is line ``places[s]``.
 
@@ -198,7 +198,7 @@ def _mask_positions(row: Codes, places: Counts) -> Counts:
     return masks
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _read(above: Counts, mask: Counts, here: Counts) -> int:
     """Write the state after one more symbol into `here`; return by how much the length has grown.
 
@@ -213,7 +213,7 @@ def _read(above: Counts, mask: Counts, here: Counts) -> int:
     return carry
 
 
-@njit(cache=True, nogil=True)
+@njit
 def align_rows(
     items: Codes, offsets: Offsets, path_items: Codes, path_offsets: Offsets, n_symbols: int
 ) -> tuple[Mask, Codes]:

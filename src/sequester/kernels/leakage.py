@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -57,7 +57,7 @@ class Problem(NamedTuple):
     """Whether the tuples that are no pattern count as an outcome, too."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def list_tuples(
     tuples: Codes, group_offsets: Offsets, group_lengths: Counts, n_symbols: int
 ) -> tuple[Offsets, Codes]:
@@ -81,7 +81,7 @@ def list_tuples(
     return offsets, listed
 
 
-@njit(cache=True, nogil=True)
+@njit
 def nodes_at(problem: Problem, depths: Counts) -> Codes:
     """Symbol to its node at the given depths."""
     nodes = np.empty(depths.size, np.int32)
@@ -90,7 +90,7 @@ def nodes_at(problem: Problem, depths: Counts) -> Codes:
     return nodes
 
 
-@njit(cache=True, nogil=True)
+@njit
 def moved_symbols(nodes: Codes, new: Codes) -> Codes:
     """List the symbols whose node differs."""
     moved = np.empty(nodes.size, np.int32)
@@ -102,7 +102,7 @@ def moved_symbols(nodes: Codes, new: Codes) -> Codes:
     return moved[:n_moved]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def loss_at(problem: Problem, depths: Counts) -> float:
     """What a generalization costs altogether."""
     loss = 0.0
@@ -111,7 +111,7 @@ def loss_at(problem: Problem, depths: Counts) -> float:
     return loss
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _looks_like(problem: Problem, nodes: Codes, row: int, pattern: int, length: int) -> bool:
     k = 0
     while k < length and nodes[problem.tuples[row, k]] == nodes[problem.patterns[pattern, k]]:
@@ -119,7 +119,7 @@ def _looks_like(problem: Problem, nodes: Codes, row: int, pattern: int, length: 
     return k == length
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_alike(problem: Problem, nodes: Codes, pattern: int) -> int:
     """Count the index tuples that are released as `pattern` is, from the shortest lists that hold them."""
     group = problem.pattern_groups[pattern]
@@ -147,7 +147,7 @@ def count_alike(problem: Problem, nodes: Codes, pattern: int) -> int:
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_all_alike(problem: Problem, nodes: Codes) -> Counts:
     """Count, per pattern, the index tuples that are released as it is."""
     alike = np.empty(problem.patterns.shape[0], np.int64)
@@ -156,7 +156,7 @@ def count_all_alike(problem: Problem, nodes: Codes) -> Counts:
     return alike
 
 
-@njit(cache=True, nogil=True)
+@njit
 def recount_alike(problem: Problem, nodes: Codes, new: Codes, moved: Codes, alike: Counts) -> Counts:
     """Count again after the symbols `moved` went from their node in `nodes` to that in `new`.
 
@@ -197,14 +197,14 @@ def recount_alike(problem: Problem, nodes: Codes, new: Codes, moved: Codes, alik
     return after
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _open_nats(alike: float, hits: float) -> float:
     """What is open about `alike` tuples of which `hits` are a pattern, for those that are not, in nats."""
     nats: float = -(alike - hits) * np.log1p(-hits / alike) if hits < alike else 0.0
     return nats
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _told_of_others(problem: Problem, nodes: Codes, alike: Counts, group: int) -> float:
     """Count the bits that are told of tuples which are no pattern of the group.
 
@@ -238,7 +238,7 @@ def _told_of_others(problem: Problem, nodes: Codes, alike: Counts, group: int) -
     return bits
 
 
-@njit(cache=True, nogil=True)
+@njit
 def is_within(problem: Problem, alike: Counts) -> bool:
     """Tell whether each pattern stays within its bound, and their sums within those of the groups.
 
@@ -263,7 +263,7 @@ def is_within(problem: Problem, alike: Counts) -> bool:
     return fits
 
 
-@njit(cache=True, nogil=True)
+@njit
 def is_private(problem: Problem, nodes: Codes, alike: Counts) -> bool:
     """Tell whether what leaks stays within the bounds of patterns and groups."""
     if not is_within(problem, alike):

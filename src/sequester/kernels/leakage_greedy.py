@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 from sequester.kernels.leakage import (
     Problem,
     count_all_alike,
@@ -23,14 +23,14 @@ NEAR = 1e-12
 """Losses whose difference is a smaller share of the largest are equal."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _scale(problem: Problem) -> float:
     """The loss of everything at the root, against which differences are small or not."""
     loss: float = NEAR * problem.costs[:, 0].sum()
     return loss
 
 
-@njit(cache=True, nogil=True)
+@njit
 def depths_of_root(problem: Problem, is_active: Mask) -> Counts:
     """Put the active symbols on the root and leave the others as they are."""
     depths = problem.leaf_depths.copy()
@@ -40,7 +40,7 @@ def depths_of_root(problem: Problem, is_active: Mask) -> Counts:
     return depths
 
 
-@njit(cache=True, nogil=True)
+@njit
 def is_enough(problem: Problem, is_active: Mask) -> bool:
     """Tell whether it is private to have the active symbols on the root and the others as they are."""
     nodes = nodes_at(problem, depths_of_root(problem, is_active))
@@ -48,7 +48,7 @@ def is_enough(problem: Problem, is_active: Mask) -> bool:
     return private
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _block(problem: Problem, depths: Counts, is_active: Mask, node: int, depth: int) -> Codes:
     """List the active symbols that stand directly above `node`, which is at `depth`, and lie below it."""
     found = np.empty(depths.size, np.int32)
@@ -65,7 +65,7 @@ def _block(problem: Problem, depths: Counts, is_active: Mask, node: int, depth: 
     return found[:n_found]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _rank_by_frequency(frequencies: Counts) -> Counts:
     """Symbol to its place when the most frequent come first, then the lowest numbers."""
     ranks = np.zeros(frequencies.size, np.int64)
@@ -77,7 +77,7 @@ def _rank_by_frequency(frequencies: Counts) -> Counts:
     return ranks
 
 
-@njit(cache=True, nogil=True)
+@njit
 def top_down(problem: Problem, is_active: Mask) -> Counts:
     """Refine the active symbols from the root while that stays private; the answer is a depth per symbol.
 
@@ -139,7 +139,7 @@ def top_down(problem: Problem, is_active: Mask) -> Counts:
                 is_open[symbol] = False
 
 
-@njit(cache=True, nogil=True)
+@njit
 def common_ancestor(parents: Codes, node_depths: Codes, a: int, b: int) -> int:
     """The lowest node at or above both."""
     while node_depths[a] > node_depths[b]:
@@ -151,7 +151,7 @@ def common_ancestor(parents: Codes, node_depths: Codes, a: int, b: int) -> int:
     return a
 
 
-@njit(cache=True, nogil=True)
+@njit
 def generalize_alike(
     left: Codes, right: Codes, length: int, parents: Codes, node_depths: Codes, target: Codes
 ) -> None:
@@ -173,7 +173,7 @@ def generalize_alike(
                 moves = True
 
 
-@njit(cache=True, nogil=True)
+@njit
 def bottom_up(problem: Problem, may_lift: Mask, parents: Codes, node_depths: Codes) -> Counts:
     """Merge the closest patterns of one length, then lift blocks, until it is private: a depth per symbol.
 
@@ -239,7 +239,7 @@ def bottom_up(problem: Problem, may_lift: Mask, parents: Codes, node_depths: Cod
     return depths
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _lift_cheapest(
     problem: Problem,
     nodes: Codes,

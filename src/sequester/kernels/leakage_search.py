@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 from sequester.kernels.leakage import (
     Problem,
     count_all_alike,
@@ -32,7 +32,7 @@ UNDECIDED = -1
 """The depth of a symbol that the exact search has not decided on."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def refine_alone(problem: Problem, depths: Counts, may_refine: Mask) -> None:
     """Bring symbols down, each alone and as deep as stays private, those that save most first."""
     nodes = nodes_at(problem, depths)
@@ -56,7 +56,7 @@ def refine_alone(problem: Problem, depths: Counts, may_refine: Mask) -> None:
                 break
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _list_moves(problem: Problem, depths: Counts) -> Codes:
     """List moves as rows of symbol, depth and kind: a symbol alone, or all below a node to that node."""
     n_symbols, height = problem.paths.shape
@@ -81,7 +81,7 @@ def _list_moves(problem: Problem, depths: Counts) -> Codes:
     return moves[:n_moves]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _move(problem: Problem, depths: Counts, move: Codes) -> None:
     """Bring `depths` to what they are after a move."""
     symbol, depth = move[0], move[1]
@@ -94,7 +94,7 @@ def _move(problem: Problem, depths: Counts, move: Codes) -> None:
             depths[other] = depth
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _is_private_at(problem: Problem, nodes: Codes, alike: Counts, depths: Counts) -> bool:
     """Tell whether other depths are private, counting only what they change."""
     new = nodes_at(problem, depths)
@@ -103,7 +103,7 @@ def _is_private_at(problem: Problem, nodes: Codes, alike: Counts, depths: Counts
     return private
 
 
-@njit(cache=True, nogil=True)
+@njit
 def improve(problem: Problem, start: Counts, most_trials: int, most_moves: int) -> Counts:
     """Search around a private answer: move a symbol or a block, or exchange two moves, while it pays.
 
@@ -147,7 +147,7 @@ def improve(problem: Problem, start: Counts, most_trials: int, most_moves: int) 
     return depths
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _exchange(
     problem: Problem,
     depths: Counts,
@@ -186,7 +186,7 @@ def _exchange(
     return found, gain, trials
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _could_be_alike(problem: Problem, depths: Counts, left: int, right: int) -> bool:
     """Tell whether two symbols are, or can still be, released as one node."""
     if left == right:
@@ -204,7 +204,7 @@ def _could_be_alike(problem: Problem, depths: Counts, left: int, right: int) -> 
     return alike
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _can_be_private(problem: Problem, depths: Counts) -> bool:
     """Tell whether the undecided symbols could make it private: count every tuple that may look alike.
 
@@ -245,7 +245,7 @@ def _can_be_private(problem: Problem, depths: Counts) -> bool:
     return private
 
 
-@njit(cache=True, nogil=True)
+@njit
 def optimal(problem: Problem, start: Counts, most_work: int) -> tuple[Counts, bool]:
     """Find a private generalization of least loss by branch and bound, and tell whether the search ended.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 from sequester.kernels.hiding_rows import count_ways
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Weights = npt.NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_matchings(items: Codes, offsets: Offsets, pattern: Codes) -> Weights:
     """Count the ways in which each row contains `pattern`; a deleted item is -1."""
     ways = np.empty(pattern.size + 1, np.float64)
@@ -27,7 +27,7 @@ def count_matchings(items: Codes, offsets: Offsets, pattern: Codes) -> Weights:
     return counts
 
 
-@njit(cache=True, nogil=True)
+@njit
 def delete_matchings(items: Codes, offsets: Offsets, rows: Counts, pattern: Codes) -> None:
     """Set places of `rows` to -1 until none contains `pattern`: each time the first in most matchings."""
     size = pattern.size

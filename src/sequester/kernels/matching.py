@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 from sequester.kernels.fitting import keep_fitting
 from sequester.kernels.prefixspan import wider
 
@@ -43,7 +43,7 @@ class Answers(NamedTuple):
     """Target to the persons of the crowd with a value in one of the target's windows, at most."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _merge(lists: Lists, item: int, column: int, buffer: Codes) -> tuple[Codes, int]:
     """Write who may fit an item into the buffer, ascending, each once, and give their number."""
     i, i_stop = lists.starts[item], lists.starts[item + 1]
@@ -63,7 +63,7 @@ def _merge(lists: Lists, item: int, column: int, buffer: Codes) -> tuple[Codes, 
     return buffer, size
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _intersect(buffer: Codes, size: int, lists: Lists, item: int, column: int) -> int:
     """Keep those of the buffer who may fit the item, too, and give their number."""
     i, i_stop = lists.starts[item], lists.starts[item + 1]
@@ -81,7 +81,7 @@ def _intersect(buffer: Codes, size: int, lists: Lists, item: int, column: int) -
     return kept
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _two_rarest(queries: Queries, query: int, n: int, lists: Lists, trees: Trees) -> tuple[int, int]:
     """Give the places of the two items that the fewest may fit; -1 where there is none."""
     first, second = -1, -1
@@ -102,7 +102,7 @@ def _two_rarest(queries: Queries, query: int, n: int, lists: Lists, trees: Trees
     return first, second
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _keep_one_each(crowd: Codes, size: int, bearers: Codes) -> int:
     """Keep the first of the crowd of each bearer, and give their number; the crowd is ascending."""
     kept = 0
@@ -113,7 +113,7 @@ def _keep_one_each(crowd: Codes, size: int, bearers: Codes) -> int:
     return kept
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _count_inside(crowd: Codes, size: int, rows: Histories, low: int, high: int) -> int:
     """Count the persons with a value from `low` to `high`."""
     inside = 0
@@ -126,7 +126,7 @@ def _count_inside(crowd: Codes, size: int, rows: Histories, low: int, high: int)
     return inside
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _note_values(
     crowd: Codes,
     size: int,
@@ -163,7 +163,7 @@ def _note_values(
             counts[rows.values[i]] = 0
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_crowds(
     kind: int,
     chosen: Counts,

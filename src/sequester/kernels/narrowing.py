@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -24,7 +24,7 @@ SLACK = 1e-9
 """Numbers are equal if they differ by no more than this share of them, or than this."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _common(first: int, last: int, parent: Codes, end: Codes) -> int:
     """Give the lowest node at or above two nodes, the first of which does not come after the last."""
     node = first
@@ -46,7 +46,7 @@ class Spans(NamedTuple):
     """Nodes that stand for more than the leaves below them."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _size(low: float, high: float, is_whole: bool) -> float:
     """Give how much lies between two numbers, both included: whole numbers, or the length."""
     if is_whole:
@@ -55,7 +55,7 @@ def _size(low: float, high: float, is_whole: bool) -> float:
     return max(high - low, 0.0) + (SLACK if high >= low - SLACK else 0.0)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _holds_others(node: int, low: float, high: float, spans: Spans, end: Codes, is_whole: bool) -> bool:
     """Tell whether a node stands for numbers from `low` to `high` that are in none of its children."""
     low, high = max(low, spans.lows[node]), min(high, spans.highs[node])
@@ -71,7 +71,7 @@ def _holds_others(node: int, low: float, high: float, spans: Spans, end: Codes, 
     return bool(left > SLACK / 2)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _within(
     cell: int, low: float, high: float, spans: Spans, parent: Codes, end: Codes, is_whole: bool
 ) -> int:
@@ -91,7 +91,7 @@ def _within(
     return cell if first < 0 else _common(first, last, parent, end)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def narrow_sums(cells: Codes, spans: Spans, is_whole: Mask, parent: Codes, end: Codes) -> Codes:
     """Narrow the three cells of each row, the first two of which add up to the third.
 
@@ -113,7 +113,7 @@ def narrow_sums(cells: Codes, spans: Spans, is_whole: Mask, parent: Codes, end: 
     return narrowed
 
 
-@njit(cache=True, nogil=True)
+@njit
 def narrow_images(cells: Codes, images: Codes, is_open: Mask, parent: Codes, end: Codes) -> Codes:
     """Narrow the two cells of each row, the second of which is the image of the first.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -19,7 +19,7 @@ WHOLE = 1000
 """What a pair of equal symbols weighs; near ones weigh less, others nothing."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def closest_paths(
     items: Codes,
     offsets: Offsets,
@@ -62,7 +62,7 @@ def closest_paths(
     return nodes
 
 
-@njit(cache=True, nogil=True)
+@njit
 def lay_over(
     items: Codes, offsets: Offsets, path_items: Codes, path_offsets: Offsets, metres: Reals
 ) -> Reals:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -20,7 +20,7 @@ LARGEST = 2**31 - 1
 """Numbers above are refused: codes have 32 bits."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def parse_number_lines(data: npt.NDArray[np.uint8]) -> tuple[Codes, Offsets, int]:
     """Give the numbers of all lines, the offsets of the lines that have any, and the first faulty line.
 

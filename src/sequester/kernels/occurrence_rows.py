@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets
@@ -32,7 +32,7 @@ class Rows(NamedTuple):
     """Row ``r`` has ``values[value_offsets[r]:value_offsets[r + 1]]``."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def leave_out(kinds: Codes, offsets: Offsets, kind_of: Codes) -> tuple[Codes, Offsets]:
     """Give every event its new kind, and leave out those whose new kind is -1."""
     kept = np.empty(kinds.size, np.int32)
@@ -48,7 +48,7 @@ def leave_out(kinds: Codes, offsets: Offsets, kind_of: Codes) -> tuple[Codes, Of
     return kept[:n_kept].copy(), new_offsets
 
 
-@njit(cache=True, nogil=True)
+@njit
 def merge_rows(rows: Rows, group_of_row: Codes, n_groups: int) -> tuple[Counts, Codes, Counts, Offsets]:
     """Add up persons and protected values of the rows of each group: weights, values, counts, offsets."""
     n_rows = group_of_row.size

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 from sequester.kernels.occurrence_rows import WITH_VALUE
 from sequester.kernels.occurrences import COUNT, KEY, NAME, SEEN, UNWANTED, find
 
@@ -39,7 +39,7 @@ class Found(NamedTuple):
     """How many of the persons have it."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def list_slots(nodes: Nodes, n_sequences: int) -> Counts:
     """Give the slot of each sequence; the empty one, which has the number 0, has none."""
     slot_of = np.full(n_sequences, -1, np.int64)
@@ -49,7 +49,7 @@ def list_slots(nodes: Nodes, n_sequences: int) -> Counts:
     return slot_of
 
 
-@njit(cache=True, nogil=True)
+@njit
 def want(nodes: Nodes, slot_of: Counts, signature: Signature, c: float, with_value: int, among: int) -> int:
     """Mark the sequences whose protected values must be told apart, and what leads to them; give how many.
 
@@ -73,7 +73,7 @@ def want(nodes: Nodes, slot_of: Counts, signature: Signature, c: float, with_val
     return n_wanted
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _write_path(nodes: Nodes, slot_of: Counts, number: int, base: int, ranks: Counts, path: Counts) -> int:
     """Write the items of a sequence into `path`, each by its rank, and give their number.
 
@@ -92,7 +92,7 @@ def _write_path(nodes: Nodes, slot_of: Counts, number: int, base: int, ranks: Co
     return size
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _precedes(left: Counts, left_size: int, right: Counts, right_size: int) -> bool:
     """Tell whether a path is shorter than another, or as long and before it in label order."""
     if left_size != right_size:
@@ -103,7 +103,7 @@ def _precedes(left: Counts, left_size: int, right: Counts, right_size: int) -> b
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit
 def judge(
     nodes: Nodes,
     slot_of: Counts,

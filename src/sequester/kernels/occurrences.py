@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -43,7 +43,7 @@ class Signature(NamedTuple):
     """Number of protected values."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def find(nodes: Nodes, key: int) -> int:
     """Give the slot of a key, or the empty one where it belongs."""
     last = nodes.shape[0] - 1
@@ -55,7 +55,7 @@ def find(nodes: Nodes, key: int) -> int:
     return int(slot)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _grown(nodes: Nodes) -> Nodes:
     """Give a table with twice as many slots that holds the same nodes."""
     larger = np.full((2 * nodes.shape[0], nodes.shape[1]), -1, np.int64)
@@ -65,13 +65,13 @@ def _grown(nodes: Nodes) -> Nodes:
     return larger
 
 
-@njit(cache=True, nogil=True)
+@njit
 def no_nodes(n_columns: int) -> Nodes:
     """Give a table without nodes."""
     return np.full((1 << 8, n_columns), -1, np.int64)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _count_missing(n_views: int) -> Counts:
     """Count, for each set of views, the views that are not in it."""
     missing = np.full(1 << n_views, n_views, np.int64)
@@ -81,7 +81,7 @@ def _count_missing(n_views: int) -> Counts:
     return missing
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _enter(nodes: Nodes, key: int, new_name: int, makes_nodes: bool) -> int:
     """Give the slot of a key, under a new name where there was none; -1 where none is made or wanted."""
     slot = find(nodes, key)
@@ -92,7 +92,7 @@ def _enter(nodes: Nodes, key: int, new_name: int, makes_nodes: bool) -> int:
     return -1 if nodes[slot, SEEN] == UNWANTED else slot
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _hold(held: Nodes, n_held: int, number: int, rows: Rows, row: int, n_values: int) -> tuple[Nodes, int]:
     """Add the protected values of a row to those of a sequence."""
     for i in range(rows.value_offsets[row], rows.value_offsets[row + 1]):
@@ -107,7 +107,7 @@ def _hold(held: Nodes, n_held: int, number: int, rows: Rows, row: int, n_values:
     return held, n_held
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_occurrences(
     rows: Rows,
     signature: Signature,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask
@@ -40,19 +40,19 @@ class Runs(NamedTuple):
     """The number of the first child."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def pack_child(kind: int, item: int) -> int:
     """Write the last step of a child as one number."""
     return int((np.int64(kind) << ITEM_BITS) | np.int64(item))
 
 
-@njit(cache=True, nogil=True)
+@njit
 def pack_step(member: int, kind: int, item: int) -> int:
     """Write a step from a member to its child as one number."""
     return int((np.int64(member) << (ITEM_BITS + 1)) | pack_child(kind, item))
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _first_slot(key: int, n_slots: int) -> int:
     """Give the slot where a search begins; the products stay below 2 ** 62, so that the JIT may be off."""
     mixed = ((key & 0x7FFFFFFF) * 0x5D1B3A2F) ^ ((key >> 31) * 0x2C1B3C6D)
@@ -61,7 +61,7 @@ def _first_slot(key: int, n_slots: int) -> int:
     return (mixed ^ (mixed >> 31)) & (n_slots - 1)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def find_run(runs: Runs, member: int, group: int) -> tuple[int, int]:
     """Give the bounds of a member's children by items of a group; equal ones where there are none."""
     key = (np.int64(member) << GROUP_BITS) | np.int64(group)
@@ -73,7 +73,7 @@ def find_run(runs: Runs, member: int, group: int) -> tuple[int, int]:
     return runs.starts[slot], runs.starts[slot] + runs.sizes[slot]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def find_child(runs: Runs, member: int, group: int, child: int) -> int:
     """Give the number of a member's child, -1 where it is no member."""
     low, high = find_run(runs, member, group)
@@ -89,7 +89,7 @@ def find_child(runs: Runs, member: int, group: int, child: int) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def add_runs(runs: Runs, members: Counts, groups: Codes, sizes: Codes, start: int) -> None:
     """Enter new runs that stand one after the other from `start` on. Requires room, and that all are new."""
     mask = runs.keys.size - 1
@@ -104,7 +104,7 @@ def add_runs(runs: Runs, members: Counts, groups: Codes, sizes: Codes, start: in
         start += sizes[i]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def move_runs(old: Runs, new: Runs) -> None:
     """Enter all runs of one table into another, which has room for them."""
     mask = new.keys.size - 1
@@ -118,7 +118,7 @@ def move_runs(old: Runs, new: Runs) -> None:
             new.sizes[slot] = old.sizes[i]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def settle_steps(steps: Counts, asks: Counts, is_channel: Mask, order: Counts) -> Mask:
     """Keep, in the order given, what asks for nothing but kept sequences that are no channels.
 

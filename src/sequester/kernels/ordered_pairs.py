@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _enter(slots: Counts, key: int) -> bool:
     """Put `key` into an open table that has room, unless it is there; tell whether it was new."""
     mask = slots.size - 1
@@ -26,7 +26,7 @@ def _enter(slots: Counts, key: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit
 def list_pairs(items: Codes, offsets: Offsets, n_symbols: int) -> Counts:
     """List every pair that some row holds in this order, as ``first * n_symbols + second``, ascending.
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_passing(parents: Codes, targets: Codes, owned: Codes, owned_offsets: Offsets) -> Counts:
     """Count the owners of whose rows one has a path, from the root to ``targets[row]``, through each node."""
     passing = np.zeros(parents.size, np.int64)
@@ -30,7 +30,7 @@ def count_passing(parents: Codes, targets: Codes, owned: Codes, owned_offsets: O
     return passing
 
 
-@njit(cache=True, nogil=True)
+@njit
 def mark_symbols(items: Codes, offsets: Offsets) -> Counts:
     """Set for each row one bit per symbol (modulo 63) that occurs in it."""
     marks = np.zeros(offsets.size - 1, np.int64)
@@ -40,7 +40,7 @@ def mark_symbols(items: Codes, offsets: Offsets) -> Counts:
     return marks
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_supporters(
     patterns: Codes,
     pattern_offsets: Offsets,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Losses = npt.NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def common_node(low: int, high: int, parent: Codes, subtree_end: Codes) -> int:
     """Give the lowest node at or above all nodes from `low` to `high`, which are numbered depth first."""
     node = low
@@ -25,14 +25,14 @@ def common_node(low: int, high: int, parent: Codes, subtree_end: Codes) -> int:
     return node
 
 
-@njit(cache=True, nogil=True)
+@njit
 def add_up(rows: Counts, values: Codes, counts: Counts, sign: int) -> None:
     """Count the values of rows in, or out again."""
     for row in rows:
         counts[values[row]] += sign
 
 
-@njit(cache=True, nogil=True)
+@njit
 def is_eligible(rows: Counts, values: Codes, counts: Counts, numerator: int, denominator: int) -> bool:
     """Tell whether no value has more than 1/l of the rows and of what is in `counts` already."""
     add_up(rows, values, counts, 1)
@@ -44,7 +44,7 @@ def is_eligible(rows: Counts, values: Codes, counts: Counts, numerator: int, den
     return bool(level * numerator <= size * denominator)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def cut(
     rows: Counts,
     nodes: Codes,
@@ -119,7 +119,7 @@ def cut(
     return arranged, bounds[: n_parts + 1]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def loss_of(
     rows: Counts, bounds: Counts, nodes: Codes, parent: Codes, subtree_end: Codes, losses: Losses
 ) -> float:
@@ -134,7 +134,7 @@ def loss_of(
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit
 def partition(
     nodes: Codes,
     tree_offsets: Offsets,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -47,7 +47,7 @@ class Trie(NamedTuple):
     """Nodes in use; symbols of the alphabet; support that a node without an entry has at most."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _slot_of(keys: Counts, key: int) -> int:
     """Give the slot that holds `key`, or the free one where it belongs."""
     mask = keys.size - 1
@@ -58,7 +58,7 @@ def _slot_of(keys: Counts, key: int) -> int:
     return slot
 
 
-@njit(cache=True, nogil=True)
+@njit
 def find_child(trie: Trie, node: int, symbol: int) -> int:
     """Give the child of `node` by `symbol`, or -1."""
     key = node * trie.sizes[1] + symbol
@@ -66,7 +66,7 @@ def find_child(trie: Trie, node: int, symbol: int) -> int:
     return trie.children[slot] if trie.keys[slot] == key else -1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def add_child(trie: Trie, node: int, symbol: int, support: int, flags: int) -> int:
     """Make the child of `node` by `symbol`, which there is none of. Requires room for a node."""
     child = int(trie.sizes[0])
@@ -84,7 +84,7 @@ def add_child(trie: Trie, node: int, symbol: int, support: int, flags: int) -> i
     return child
 
 
-@njit(cache=True, nogil=True)
+@njit
 def enter_patterns(
     trie: Trie,
     patterns: Codes,
@@ -113,7 +113,7 @@ def enter_patterns(
         add_child(trie, node, patterns[stop - 1], supports[pattern], flags)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def copy_trie(trie: Trie, wider: Trie) -> None:
     """Copy all nodes into a trie with more room, which is empty."""
     for node in range(1, trie.sizes[0]):
@@ -123,7 +123,7 @@ def copy_trie(trie: Trie, wider: Trie) -> None:
         wider.demand[child] = trie.demand[node]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def fill_next(row: Codes, n_local: int, following: Codes) -> None:
     """Write, for each place and local symbol, the place after its next occurrence, or -1.
 
@@ -141,7 +141,7 @@ def fill_next(row: Codes, n_local: int, following: Codes) -> None:
             following[at + row[place]] = place + 1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def add_demand(trie: Trie, row_next: Codes, alphabet: Codes, max_length: int, weight: int) -> int:
     """Add `weight` to the demand of every node that a row contains; give their number, owed ones apart.
 
@@ -176,7 +176,7 @@ def add_demand(trie: Trie, row_next: Codes, alphabet: Codes, max_length: int, we
     return n_found
 
 
-@njit(cache=True, nogil=True)
+@njit
 def weigh_change(
     trie: Trie,
     before_next: Codes,
@@ -254,7 +254,7 @@ def weigh_change(
     return effects, n_hits
 
 
-@njit(cache=True, nogil=True)
+@njit
 def enter_change(
     trie: Trie,
     before_next: Codes,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -30,7 +30,7 @@ _WHO = np.uint64(0xFFFFFFFFFFFFFFFC)
 _7, _13, _17, _11 = np.uint64(7), np.uint64(13), np.uint64(17), np.uint64(11)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def scramble(number: np.uint64) -> np.uint64:
     """Spread the bits of a number: one step of Marsaglia's xorshift, which leaves only 0 where it is."""
     # Shifts alone: what a product would lose is an error where kernels run without the compiler.
@@ -39,14 +39,14 @@ def scramble(number: np.uint64) -> np.uint64:
     return number ^ (number << _17)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def draw(state: npt.NDArray[np.uint64], below: int) -> int:
     """Draw a number from 0 to `below` - 1 and move the state on. Requires ``below > 0`` and ``state > 0``."""
     state[0] = scramble(state[0])
     return int((state[0] >> _11) % np.uint64(below))
 
 
-@njit(cache=True, nogil=True)
+@njit
 def place_of(cells: Cells, person: int) -> int:
     """Give the place of a person in a set, or the free place where they would stand. Requires one."""
     mask = cells.size - 1
@@ -58,13 +58,13 @@ def place_of(cells: Cells, person: int) -> int:
     return place
 
 
-@njit(cache=True, nogil=True)
+@njit
 def is_in(cells: Cells, person: int) -> bool:
     """Tell whether a person has a record in the slot."""
     return bool(cells[place_of(cells, person)] & _MARK == IN)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def see(cells: Cells, person: int) -> int:
     """Note somebody without a record; their place, or -1 where they were known already."""
     place = int(place_of(cells, person))
@@ -74,7 +74,7 @@ def see(cells: Cells, person: int) -> int:
     return place
 
 
-@njit(cache=True, nogil=True)
+@njit
 def enter(cells: Cells, person: int) -> int:
     """Put a person in, or mark them again; tells how many places this took, 0 or 1."""
     place = place_of(cells, person)
@@ -83,20 +83,20 @@ def enter(cells: Cells, person: int) -> int:
     return taken
 
 
-@njit(cache=True, nogil=True)
+@njit
 def enter_at(cells: Cells, place: int) -> None:
     """Put in who stands at a place."""
     cells[place] = cells[place] & _WHO | IN
 
 
-@njit(cache=True, nogil=True)
+@njit
 def leave(cells: Cells, person: int) -> None:
     """Take a person out who is in."""
     place = place_of(cells, person)
     cells[place] = cells[place] & _WHO | SEEN
 
 
-@njit(cache=True, nogil=True)
+@njit
 def move_over(cells: Cells, larger: Cells) -> int:
     """Copy those who are in to an empty, larger set; tells how many."""
     count, mask = 0, larger.size - 1

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 from sequester.kernels.prefixspan import wider
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
 
 
-@njit(cache=True, nogil=True)
+@njit
 def list_owners(cells: Codes, offsets: Offsets, n_nodes: int) -> tuple[Offsets, Codes]:
     """Give the owners who show each node, ascending: ``owners[starts[node]:starts[node + 1]]``.
 
@@ -44,7 +44,7 @@ def list_owners(cells: Codes, offsets: Offsets, n_nodes: int) -> tuple[Offsets, 
     return starts, owners
 
 
-@njit(cache=True, nogil=True)
+@njit
 def list_candidates(
     nodes: Codes, starts: Offsets, owners: Codes, parent: Codes, end: Codes, n_owners: int
 ) -> tuple[Offsets, Codes]:
@@ -85,7 +85,7 @@ def list_candidates(
     return list_starts, lists[:size].copy()
 
 
-@njit(cache=True, nogil=True)
+@njit
 def find_stand_ins(nodes: Codes, starts: Offsets, parent: Codes, end: Codes) -> Codes:
     """Give for each node one that the same cells fit, so that what is equal here can be counted once.
 
@@ -111,7 +111,7 @@ def find_stand_ins(nodes: Codes, starts: Offsets, parent: Codes, end: Codes) -> 
     return stand_ins
 
 
-@njit(cache=True, nogil=True)
+@njit
 def mark_below(cells: Codes, offsets: Offsets, persons: Counts, nodes: Codes, end: Codes) -> Mask:
     """Mark each person who has a cell at or below the node beside them."""
     marked = np.zeros(persons.size, np.bool_)

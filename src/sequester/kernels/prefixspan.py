@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 from sequester.kernels.insertions import has_insertion
 from sequester.kernels.row_masks import lowest, next_place
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _ONE = np.uint64(1)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def weigh_symbols(items: Codes, offsets: Offsets, weights: Counts, n_symbols: int) -> Counts:
     """Give the weight of the rows that hold each symbol. Requires codes below `n_symbols`."""
     seen_in = np.full(n_symbols, -1, np.int64)
@@ -30,7 +30,7 @@ def weigh_symbols(items: Codes, offsets: Offsets, weights: Counts, n_symbols: in
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit
 def drop_symbols(items: Codes, offsets: Offsets, is_kept: Mask) -> tuple[Codes, Offsets]:
     """Copy the rows without the symbols that are not kept."""
     kept = np.empty(items.size, np.int32)
@@ -45,7 +45,7 @@ def drop_symbols(items: Codes, offsets: Offsets, is_kept: Mask) -> tuple[Codes, 
     return kept[:n_kept].copy(), new_offsets
 
 
-@njit(cache=True, nogil=True)
+@njit
 def sort_symbols(items: Codes, offsets: Offsets, n_symbols: int) -> tuple[Codes, Offsets]:
     """Copy each row as the set of its symbols, ascending. Requires codes below `n_symbols`."""
     seen_in = np.full(n_symbols, -1, np.int64)
@@ -63,7 +63,7 @@ def sort_symbols(items: Codes, offsets: Offsets, n_symbols: int) -> tuple[Codes,
     return kept[:n_kept].copy(), new_offsets
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_ahead(items: Codes, offsets: Offsets, n_symbols: int) -> Codes:
     """Count, for each place of a row, the different symbols that occur there or later."""
     seen_in = np.full(n_symbols, -1, np.int64)
@@ -78,7 +78,7 @@ def count_ahead(items: Codes, offsets: Offsets, n_symbols: int) -> Codes:
     return n_ahead
 
 
-@njit(cache=True, nogil=True)
+@njit
 def wider(values: Codes, n_used: int, n_needed: int) -> Codes:
     """Give a buffer with room for `n_needed` values that begins with the first `n_used` of `values`."""
     if n_needed <= values.size:
@@ -90,7 +90,7 @@ def wider(values: Codes, n_used: int, n_needed: int) -> Codes:
     return wider
 
 
-@njit(cache=True, nogil=True)
+@njit
 def note_pattern(
     path: Codes, support: int, found: Codes, found_offsets: Offsets, found_supports: Counts, n_found: int
 ) -> tuple[Codes, Offsets, Counts]:
@@ -106,7 +106,7 @@ def note_pattern(
     return found, found_offsets, found_supports
 
 
-@njit(cache=True, nogil=True)
+@njit
 def weigh_extensions(
     low: int,
     high: int,
@@ -147,7 +147,7 @@ def weigh_extensions(
     return n_met
 
 
-@njit(cache=True, nogil=True)
+@njit
 def project(
     low: int,
     high: int,
@@ -214,7 +214,7 @@ def project(
         entry = end
 
 
-@njit(cache=True, nogil=True)
+@njit
 def mine_below(
     first: int,
     last: int,

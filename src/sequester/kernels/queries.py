@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -33,7 +33,7 @@ class Questions(NamedTuple):
     """How likely a cell with some code is what is asked for."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _event_chance(questions: Questions, cells: Codes, row: int, event: int) -> float:
     """Give the probability that a row has all that an event of a query asks for."""
     chance = 1.0
@@ -48,7 +48,7 @@ def _event_chance(questions: Questions, cells: Codes, row: int, event: int) -> f
     return chance
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_expected(
     questions: Questions, first: int, last: int, cells: Codes, offsets: Offsets, weights: Counts
 ) -> Amounts:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Shares = npt.NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _choose(chance: np.random.Generator, n: int, size: int, out: Counts) -> None:
     """Write `size` of the numbers below `n` into `out`, in increasing order, every choice equally likely."""
     chosen = 0
@@ -28,7 +28,7 @@ def _choose(chance: np.random.Generator, n: int, size: int, out: Counts) -> None
             chosen += 1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def draw_patterns(chance: np.random.Generator, offsets: Offsets, n_same: Counts, cumulated: Shares) -> Codes:
     """Draw patterns of which each takes `n_same` elements from the one before, in their order.
 
@@ -50,7 +50,7 @@ def draw_patterns(chance: np.random.Generator, offsets: Offsets, n_same: Counts,
     return elements
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _keep(chance: np.random.Generator, size: int, confidence: float) -> int:
     """Corrupt a pattern: drop one element after the other while chance exceeds the confidence."""
     while size > 0 and chance.random() > confidence:
@@ -58,7 +58,7 @@ def _keep(chance: np.random.Generator, size: int, confidence: float) -> int:
     return size
 
 
-@njit(cache=True, nogil=True)
+@njit
 def fill_baskets(
     chance: np.random.Generator,
     n_baskets: Counts,
@@ -151,7 +151,7 @@ def fill_baskets(
     return customers[:n_rows], baskets[:n_rows], items[:n_rows]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _grow(values: Codes, size: int, room: int) -> Codes:
     grown = np.empty(room, np.int32)
     grown[:size] = values[:size]

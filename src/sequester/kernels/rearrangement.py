@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
 from sequester.kernels.bags import END, find_free, move
+from sequester.kernels.compiler import njit
 from sequester.kernels.person_sets import draw
 from sequester.kernels.reposition import largest_level, latest_home, relay
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sequester.kernels.bags import Bags
 
 
-@njit(cache=True, nogil=True)
+@njit
 def hold_back(value: int, number: int, bags: Bags) -> None:
     """Take the nearest record of a value out of the newest slot, back to the suppressed set of its home."""
     slot = number % bags.heads.shape[0]
@@ -27,7 +27,7 @@ def hold_back(value: int, number: int, bags: Bags) -> None:
             return
 
 
-@njit(cache=True, nogil=True)
+@njit
 def trim(number: int, level_parts: tuple[int, int], bags: Bags) -> None:
     """Take records out of a slot until it is eligible: most frequent values first, farthest records first."""
     window = bags.heads.shape[0]
@@ -40,7 +40,7 @@ def trim(number: int, level_parts: tuple[int, int], bags: Bags) -> None:
                 move(value, number - distance, bags.heads[slot, distance, value], END, number, END, bags)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def rearrange(wanted: Counts, level_parts: tuple[int, int], bags: Bags) -> None:
     """Publish ``wanted[home, slot, value]`` records as far as persons allow, and keep every slot eligible.
 
@@ -62,7 +62,7 @@ def rearrange(wanted: Counts, level_parts: tuple[int, int], bags: Bags) -> None:
         trim(slot, level_parts, bags)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def shake(number: int, level_parts: tuple[int, int], bags: Bags) -> None:
     """Add relays that nothing asks for, and hold back records that could stay, a few, by chance.
 

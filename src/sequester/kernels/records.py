@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -25,7 +25,7 @@ BARE_RETURN = 3
 _QUOTE, _FEED, _RETURN = np.uint8(34), np.uint8(10), np.uint8(13)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def scan_records(
     data: npt.NDArray[np.uint8], delimiter: int, n_cells: int, n_shown: int
 ) -> tuple[int, int, int, int, Counts]:
@@ -89,7 +89,7 @@ def scan_records(
     return n_records, n_blank, SOUND, n_ragged, ragged
 
 
-@njit(cache=True, nogil=True)
+@njit
 def drop_blank_lines(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     """Copy sound delimited text without its blank lines; line feeds inside quotes stay."""
     out = np.empty(data.size, np.uint8)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
 from sequester.kernels.bags import END, find_free, move
+from sequester.kernels.compiler import njit
 from sequester.kernels.person_sets import draw, enter_at, see
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ TINY = 1e-9
 """Gains up to this are none: sums of decimal costs are not exact."""
 
 
-@njit(cache=True, nogil=True)
+@njit
 def largest_level(counts: Counts, numerator: int, denominator: int) -> int:
     """Give the largest level L with ``sum(min(counts, L)) >= l L``, for ``l = numerator / denominator``."""
     low, high = 0, 0
@@ -47,7 +47,7 @@ def largest_level(counts: Counts, numerator: int, denominator: int) -> int:
     return low
 
 
-@njit(cache=True, nogil=True)
+@njit
 def take_in(number: int, values: Codes, persons: Counts, level_parts: tuple[int, int], bags: Bags) -> None:
     """Add a snapshot: as many records of each value as are eligible are published, the rest is held back.
 
@@ -92,7 +92,7 @@ def take_in(number: int, values: Codes, persons: Counts, level_parts: tuple[int,
             held_counts[value] += 1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def latest_home(value: int, number: int, before: int, bags: Bags) -> int:
     """Give the latest home before `before` with a suppressed record of the value; -1 where there is none."""
     window = bags.held_counts.shape[0]
@@ -102,7 +102,7 @@ def latest_home(value: int, number: int, before: int, bags: Bags) -> int:
     return END
 
 
-@njit(cache=True, nogil=True)
+@njit
 def next_home(value: int, slot: int, carried: int, bags: Bags) -> int:
     """Give the latest home in a slot that is later than that of the carried record; -1 without one.
 
@@ -115,7 +115,7 @@ def next_home(value: int, slot: int, carried: int, bags: Bags) -> int:
     return END
 
 
-@njit(cache=True, nogil=True)
+@njit
 def relay_gain(value: int, home: int, number: int, mu: Costs, beta: float, bags: Bags) -> float:
     """Give the gain of relaying a suppressed record of `home` into slot `number` (Equations 5 and 6)."""
     if home == END:
@@ -130,7 +130,7 @@ def relay_gain(value: int, home: int, number: int, mu: Costs, beta: float, bags:
     return float(beta - (cost + mu[number - carried] - mu[at - carried]))
 
 
-@njit(cache=True, nogil=True)
+@njit
 def relay(value: int, home: int, number: int, bags: Bags, log: Counts, logged: int) -> int:
     """Relay a suppressed record of `home` into slot `number`, each step on behalf of the one before it.
 
@@ -163,7 +163,7 @@ def relay(value: int, home: int, number: int, bags: Bags, log: Counts, logged: i
     return n_steps
 
 
-@njit(cache=True, nogil=True)
+@njit
 def undo(values: Counts, log: Counts, logged: int, bags: Bags) -> None:
     """Take back the first `logged` steps of the log, the last one first; `values` are theirs."""
     window = bags.heads.shape[0]
@@ -175,7 +175,7 @@ def undo(values: Counts, log: Counts, logged: int, bags: Bags) -> None:
         move(values[step], home, row, previous, target, source, bags)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def best_value(gains: Costs, totals: Counts, below: int, least: float, random: bool, state: State) -> int:
     """Give the value with the largest gain above `least` among those with fewer than `below` records.
 
@@ -194,7 +194,7 @@ def best_value(gains: Costs, totals: Counts, below: int, least: float, random: b
     return best
 
 
-@njit(cache=True, nogil=True)
+@njit
 def relay_all(
     number: int, level_parts: tuple[int, int], mu: Costs, betas: Costs, random: bool, bags: Bags
 ) -> tuple[int, int]:

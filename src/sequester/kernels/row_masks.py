@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -27,14 +27,14 @@ _ALL = np.uint64(2**64 - 1)
 _PRIME = np.uint64(67)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def lowest(mask: np.uint64) -> int:
     """Give the number of the lowest bit that is set. Requires ``mask > 0``."""
     rank: int = _RANKS[np.int64((mask ^ (mask & (mask - _ONE))) % _PRIME)]
     return rank
 
 
-@njit(cache=True, nogil=True)
+@njit
 def list_parts(
     items: Codes, offsets: Offsets, n_symbols: int
 ) -> tuple[Codes, Offsets, Codes, Offsets, Offsets]:
@@ -76,7 +76,7 @@ def list_parts(
     return part_rows, part_symbols, symbols, first_parts, ahead_starts
 
 
-@njit(cache=True, nogil=True)
+@njit
 def mark_rows(
     items: Codes,
     offsets: Offsets,
@@ -124,7 +124,7 @@ def mark_rows(
     return ahead, bits, bit_starts
 
 
-@njit(cache=True, nogil=True)
+@njit
 def next_place(bits: Bits, start: int, place: int) -> int:
     """Give the first place from `place` on of the symbol whose places are marked from ``bits[start]`` on.
 

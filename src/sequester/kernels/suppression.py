@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Costs = npt.NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _list_channels(channels: Codes, n_items: int) -> tuple[Counts, Counts]:
     """List the channels of each item, ascending: offsets, and the channels."""
     offsets = np.zeros(n_items + 1, np.int64)
@@ -42,7 +42,7 @@ def _list_channels(channels: Codes, n_items: int) -> tuple[Counts, Counts]:
     return offsets, listed
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _add_channel(
     channel: Codes, parents: Codes, counts: Counts, seen: Counts, clock: int, change: int
 ) -> None:
@@ -55,7 +55,7 @@ def _add_channel(
             item = parents[item]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def pick_items(
     channels: Codes, parents: Codes, ends: Codes, costs: Costs, is_allowed: Mask, is_root: Mask
 ) -> tuple[Codes, Counts, Counts, int]:
@@ -123,7 +123,7 @@ def pick_items(
     return picks[:n_picks].copy(), forced_by[:n_picks].copy(), n_broken[:n_picks].copy(), -1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def bound_cost(
     channels: Codes, ends: Codes, value_starts: Codes, value_stops: Codes, value_costs: Costs, enough: float
 ) -> float:

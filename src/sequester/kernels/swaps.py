@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Matrix = npt.NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _take_cycle(moves: Matrix, size: int, parents: Codes, queue: Codes) -> int:
     """Take a shortest cycle of at most `size` out of the moves; give its length, or 0 where there is none."""
     n = moves.shape[0]
@@ -45,7 +45,7 @@ def _take_cycle(moves: Matrix, size: int, parents: Codes, queue: Codes) -> int:
     return 0
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_swaps(before: Codes, after: Codes, offsets: Offsets, n_symbols: int) -> Counts:
     """Count, for each row, the swaps of two places that turn `before` into `after`.
 

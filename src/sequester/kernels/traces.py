@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -31,7 +31,7 @@ _OPEN, _QUOTE, _AND = np.uint8(60), np.uint8(34), np.uint8(38)
 _N_BUCKETS = 1 << 15
 
 
-@njit(cache=True, nogil=True)
+@njit
 def scan_traces(
     data: Bytes, most_attributes: int, most_events: int
 ) -> tuple[int, Codes, Codes, Counts, Counts, Codes, Counts]:
@@ -117,7 +117,7 @@ def scan_traces(
     )
 
 
-@njit(cache=True, nogil=True)
+@njit
 def copy_values(data: Bytes, starts: Counts, ends: Counts) -> Bytes:
     """Copy values one after the other, a quote behind each, and every blank as a space, as XML means it."""
     size = 0
@@ -139,12 +139,12 @@ def copy_values(data: Bytes, starts: Counts, ends: Counts) -> Bytes:
     return out[:n_copied]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _size(word: int) -> int:
     return int(_OFFSETS[word + 1] - _OFFSETS[word])
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _stands_at(data: Bytes, place: int, word: int) -> bool:
     size = _size(word)
     if place + size > data.size:
@@ -156,14 +156,14 @@ def _stands_at(data: Bytes, place: int, word: int) -> bool:
     return bool(j == size)
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _skip_blanks(data: Bytes, place: int) -> int:
     while place < data.size and (data[place] == _SPACE or data[place] in _BREAKS):
         place += 1
     return place
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _find_element(data: Bytes, place: int) -> int:
     for element in range(len(ELEMENTS)):
         if _stands_at(data, place, _FIRST_ELEMENT + element):
@@ -171,7 +171,7 @@ def _find_element(data: Bytes, place: int) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _find_quote(data: Bytes, place: int, is_key: bool) -> int:
     """Find the quote that ends a value; -1 where something comes before it that is not plain."""
     while place < data.size:
@@ -186,7 +186,7 @@ def _find_quote(data: Bytes, place: int, is_key: bool) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _find_name(
     data: Bytes,
     names: Counts,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -21,7 +21,7 @@ EARTH = 6_371_008.8
 _COLUMN_BITS = 32
 
 
-@njit(cache=True, nogil=True)
+@njit
 def metres_between(lat: float, lon: float, other_lat: float, other_lon: float) -> float:
     """Give the length of the great circle between two places in degrees, in metres."""
     north, other_north = math.radians(lat), math.radians(other_lat)
@@ -31,7 +31,7 @@ def metres_between(lat: float, lon: float, other_lat: float, other_lon: float) -
     return 2 * EARTH * math.asin(min(1.0, math.sqrt(chord)))
 
 
-@njit(cache=True, nogil=True)
+@njit
 def mark_late(rows: Counts, keys: Counts, offsets: Offsets) -> Mask:
     """Mark each point that stands in the file behind a later one of its sequence.
 
@@ -48,7 +48,7 @@ def mark_late(rows: Counts, keys: Counts, offsets: Offsets) -> Mask:
     return is_late
 
 
-@njit(cache=True, nogil=True)
+@njit
 def mark_jumps(lat: Reals, lon: Reals, micros: Counts, offsets: Offsets, max_speed: float) -> Mask:
     """Mark each point that cannot be reached at `max_speed`, in m/s, from the last one that can.
 
@@ -66,7 +66,7 @@ def mark_jumps(lat: Reals, lon: Reals, micros: Counts, offsets: Offsets, max_spe
     return is_jump
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_crossed(x: Reals, y: Reals, offsets: Offsets, longest: float) -> int:
     """Count the cells that `cross_cells` lists, at most."""
     n_touched = 0
@@ -79,7 +79,7 @@ def count_crossed(x: Reals, y: Reals, offsets: Offsets, longest: float) -> int:
     return n_touched
 
 
-@njit(cache=True, nogil=True)
+@njit
 def cross_cells(
     x: Reals, y: Reals, offsets: Offsets, longest: float
 ) -> tuple[Counts, Counts, Reals, Offsets]:
@@ -109,7 +109,7 @@ def cross_cells(
     return cells[:fill], points[:fill], shares[:fill], starts
 
 
-@njit(cache=True, nogil=True)
+@njit
 def _cross_line(
     x: float,
     y: float,
@@ -146,7 +146,7 @@ def _cross_line(
     return fill
 
 
-@njit(cache=True, nogil=True)
+@njit
 def collapse_runs(symbols: Codes, offsets: Offsets) -> tuple[Counts, Offsets]:
     """Keep the first of each run of one symbol in a row, negative ones left out beforehand.
 

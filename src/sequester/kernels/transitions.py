@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -19,7 +19,7 @@ TIE = 1e-9
 """Expected counts that differ by less than this share are equal."""
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit
 def _tally(first: int, stop: int, row_to: Codes, row_counts: Counts, guess: int) -> tuple[int, int]:
     """Count the events of a row, and those that a guess hits."""
     total, hit = 0, 0
@@ -30,7 +30,7 @@ def _tally(first: int, stop: int, row_to: Codes, row_counts: Counts, guess: int)
     return total, hit
 
 
-@njit(cache=True, nogil=True)
+@njit
 def compare_leaves(
     rows: Codes,
     row_offsets: Offsets,
@@ -69,7 +69,7 @@ def compare_leaves(
     return gaps, hits
 
 
-@njit(cache=True, nogil=True)
+@njit
 def compare_nodes(
     rows: Codes,
     row_offsets: Offsets,

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
 
 
-@njit(cache=True, nogil=True)
+@njit
 def grow(
     items: Codes, offsets: Offsets, weights: Counts, min_support: int
 ) -> tuple[Codes, Codes, Codes, Codes]:
@@ -79,7 +79,7 @@ def grow(
     return symbols[:n_nodes].copy(), depths[:n_nodes].copy(), parents[:n_nodes].copy(), home
 
 
-@njit(cache=True, nogil=True)
+@njit
 def measure_subtrees(parents: Codes) -> tuple[Codes, Codes]:
     """Find where the subtree of each node ends, and how many levels it has below the node."""
     n_nodes = parents.size
@@ -94,7 +94,7 @@ def measure_subtrees(parents: Codes) -> tuple[Codes, Codes]:
     return ends, heights
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_passing(parents: Codes, targets: Codes, weights: Counts) -> Counts:
     """Add up the weight of the rows whose path, from the root to ``targets[row]``, passes each node."""
     passing = np.zeros(parents.size, np.int64)
@@ -105,7 +105,7 @@ def count_passing(parents: Codes, targets: Codes, weights: Counts) -> Counts:
     return passing
 
 
-@njit(cache=True, nogil=True)
+@njit
 def nearest_kept(parents: Codes, kept: Mask) -> Codes:
     """Give for each node the deepest kept node on its path, in the numbering of the kept nodes alone.
 
@@ -122,7 +122,7 @@ def nearest_kept(parents: Codes, kept: Mask) -> Codes:
     return nearest
 
 
-@njit(cache=True, nogil=True)
+@njit
 def spell_paths(symbols: Codes, depths: Codes, parents: Codes) -> tuple[Codes, Offsets]:
     """Write the path of every node as a row of items; the root has none."""
     offsets = np.zeros(depths.size + 1, np.int64)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Amounts = npt.NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_firsts(chances: Amounts, times: Counts, offsets: Offsets, n_times: int) -> tuple[Amounts, Amounts]:
     """Count for each time those to whom it first happens, and those whose events end without it.
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels._compiler import njit
+from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
 
 
-@njit(cache=True, nogil=True)
+@njit
 def count_spelled(
     before: Codes,
     after: Codes,
@@ -51,7 +51,7 @@ def count_spelled(
     return counts
 
 
-@njit(cache=True, nogil=True)
+@njit
 def mark_participants(codes: Codes, pattern: Codes, window: int, marked: Mask) -> None:
     """Mark every place that takes part in an occurrence of `pattern` within the window."""
     length = pattern.size

@@ -1,0 +1,84 @@
+"""The decorator of all kernels: where compiled code is kept, and who hears of a compilation.
+
+Only modules with kernels import this one, because numba takes longer to load than ``sequester --help`` may
+take to answer.
+
+numba tells apart what one definition is compiled into (the parts of its own ``np.full``, say, for other
+types) by a number in the name, which starts at 1 in every process. Compiled code is kept and shared, so two
+processes could leave different code of the same name; a third process that loads both would run one for the
+other, and return wrong numbers or crash. With a random start such names do not collide.
+"""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import os
+import secrets
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import numba
+from numba.core import config, event
+from numba.core.bytecode import FunctionIdentity
+
+from sequester.kernels import call_listeners
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["njit"]
+
+FunctionIdentity._unique_ids = itertools.count(secrets.randbits(48))  # noqa: SLF001  (there is no other way)
+_decorating = RLock()
+
+
+def njit(function: Callable[..., Any]) -> Any:
+    """Compile a kernel when it is first called; keep the compiled code, and run without the interpreter lock.
+
+    Division follows numpy: kernels never divide by zero, and the check would be compiled into each of them.
+    """
+    # numba decides where the compiled code of a function goes when it meets the decorator, so the folder is
+    # ours only here; other users of numba in this process keep theirs.
+    with _decorating:
+        theirs, config.CACHE_DIR = config.CACHE_DIR, config.CACHE_DIR or cache_folder()
+        try:
+            return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        finally:
+            config.CACHE_DIR = theirs
+
+
+class CompileListener(event.Listener):  # type: ignore[misc]  # numba has no types
+    """Hears when numba compiles a kernel; numba is silent where it finds compiled code on disk."""
+
+    def on_start(self, event: event.Event) -> None:
+        """Tell those who asked, if the kernel is one of ours."""
+        if event.data["dispatcher"].py_func.__module__.startswith("sequester."):
+            call_listeners()
+
+    def on_end(self, event: event.Event) -> None:
+        """Do nothing."""
+
+
+event.register("numba:compile", CompileListener())
+
+
+@cache
+def cache_folder() -> str:
+    """Return the folder of compiled code: the package (empty text), the user's cache, or a passing one."""
+    if os.access(Path(__file__).parent, os.W_OK):
+        return ""
+    try:
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sequester" / "kernels"
+        home.mkdir(parents=True, exist_ok=True)
+        if os.access(home, os.W_OK):
+            return str(home)
+    except (OSError, RuntimeError):  # a user without a home, or with one that cannot be written to
+        pass
+    folder = tempfile.mkdtemp(prefix="sequester-kernels-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
