@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sequester.kernels import alignment as alignment
     from sequester.kernels import anatomy as anatomy
     from sequester.kernels import bags as bags
+    from sequester.kernels import buffers as buffers
     from sequester.kernels import cells as cells
     from sequester.kernels import channel_rows as channel_rows
     from sequester.kernels import channel_search as channel_search

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from sequester.kernels.buffers import ensure_capacity
 from sequester.kernels.channels import Alphabet, Book, find_open
 from sequester.kernels.compiler import njit
 from sequester.kernels.open_sequences import ITEM_BITS, ITEM_MASK, find_run, pack_step
-from sequester.kernels.prefixspan import wider
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts
@@ -131,8 +131,8 @@ def list_kids(
                 break
             runs = book.fresh if part == 0 else book.base
             low, high = find_run(runs, member, alphabet.groups[place])
-            kids = wider(kids, begin + n_kids, begin + n_kids + high - low)
-            kid_numbers = wider(kid_numbers, begin + n_kids, begin + n_kids + high - low)
+            kids = ensure_capacity(kids, begin + n_kids, begin + n_kids + high - low)
+            kid_numbers = ensure_capacity(kid_numbers, begin + n_kids, begin + n_kids + high - low)
             for i in range(low, high):
                 kind, number = runs.children[i] >> ITEM_BITS, runs.children[i] & ITEM_MASK
                 item = alphabet.item_of[number]

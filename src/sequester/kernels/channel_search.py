@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sequester.kernels.buffers import ensure_capacity
 from sequester.kernels.channel_ballot import Ballot, choose
 from sequester.kernels.channel_path import Path, ask, enter, list_kids
 from sequester.kernels.channels import (
@@ -24,7 +25,6 @@ from sequester.kernels.channels import (
 )
 from sequester.kernels.compiler import njit
 from sequester.kernels.open_sequences import ITEM_BITS, ITEM_MASK, pack_child
-from sequester.kernels.prefixspan import wider
 
 
 @njit
@@ -115,7 +115,7 @@ def search_channels(
             number = find_open(book, 0, 0, alphabet.numbers[turn])
             enter(path, 1, 0, turn, number, alphabet, book)
             low, high = np.int64(0), alphabet.starts[turn + 1] - alphabet.starts[turn]
-            events = wider(events, 0, high)
+            events = ensure_capacity(events, 0, high)
             events[:high] = alphabet.events[alphabet.starts[turn] : alphabet.starts[turn + 1]]
         depth = root
         while True:
@@ -138,8 +138,8 @@ def search_channels(
                     size_next(
                         rows, n_items, events, low, high, n_later, n_same, clock, scratch, fill_of, False
                     )
-                    lows = wider(lows, begin, begin + n_kids)
-                    highs = wider(highs, begin, begin + n_kids)
+                    lows = ensure_capacity(lows, begin, begin + n_kids)
+                    highs = ensure_capacity(highs, begin, begin + n_kids)
                     bottom = highs[begin - 1] if begin > 0 else high
                     top = bottom
                     for i in range(begin, begin + n_kids):
@@ -148,7 +148,7 @@ def search_channels(
                         top += scratch.sizes[way]
                         highs[i] = top
                         scratch.sizes[way] = 0
-                    events = wider(events, bottom, top)
+                    events = ensure_capacity(events, bottom, top)
                     size_next(
                         rows, n_items, events, low, high, n_later, n_same, clock, scratch, fill_of, True
                     )
@@ -211,11 +211,11 @@ def search_channels(
                         way = item if kind == 0 else n_items + item
                         support = scratch.weights[way] >> 32
                         if support < limits.k or told_of[way] >= 0:
-                            items = wider(items, n_channels * length, (n_channels + 1) * length)
-                            kinds = wider(kinds, n_channels, n_channels + 1)
-                            supports = wider(supports, n_channels, n_channels + 1)
-                            values = wider(values, n_channels, n_channels + 1)
-                            told_by = wider(told_by, n_channels, n_channels + 1)
+                            items = ensure_capacity(items, n_channels * length, (n_channels + 1) * length)
+                            kinds = ensure_capacity(kinds, n_channels, n_channels + 1)
+                            supports = ensure_capacity(supports, n_channels, n_channels + 1)
+                            values = ensure_capacity(values, n_channels, n_channels + 1)
+                            told_by = ensure_capacity(told_by, n_channels, n_channels + 1)
                             bits = kind << depth
                             for j in range(depth):
                                 items[n_channels * length + j] = alphabet.numbers[path.items[j]]
@@ -226,11 +226,11 @@ def search_channels(
                             values[n_channels] = told_of[way]
                             told_by[n_channels] = high_of[way] if told_of[way] >= 0 else 0
                             if width:
-                                channel_levels = wider(channel_levels, n_channels, n_channels + 1)
+                                channel_levels = ensure_capacity(channel_levels, n_channels, n_channels + 1)
                                 channel_levels[n_channels] = alphabet.levels[item]
                                 for j in range(depth):
                                     channel_levels[n_channels] += alphabet.levels[path.items[j]]
-                                channel_asks = wider(
+                                channel_asks = ensure_capacity(
                                     channel_asks, n_channels * width, (n_channels + 1) * width
                                 )
                                 for j in range(width):
@@ -239,20 +239,20 @@ def search_channels(
                         else:
                             if group != run_group:
                                 run_group = group
-                                members = wider(members, n_runs, n_runs + 1)
-                                groups = wider(groups, n_runs, n_runs + 1)
-                                sizes = wider(sizes, n_runs, n_runs + 1)
+                                members = ensure_capacity(members, n_runs, n_runs + 1)
+                                groups = ensure_capacity(groups, n_runs, n_runs + 1)
+                                sizes = ensure_capacity(sizes, n_runs, n_runs + 1)
                                 members[n_runs], groups[n_runs], sizes[n_runs] = path.numbers[depth], group, 0
                                 n_runs += 1
-                            children = wider(children, n_open, n_open + 1)
+                            children = ensure_capacity(children, n_open, n_open + 1)
                             children[n_open] = child
                             sizes[n_runs - 1] += 1
                             if width:
-                                open_levels = wider(open_levels, n_open, n_open + 1)
+                                open_levels = ensure_capacity(open_levels, n_open, n_open + 1)
                                 open_levels[n_open] = alphabet.levels[item]
                                 for j in range(depth):
                                     open_levels[n_open] += alphabet.levels[path.items[j]]
-                                open_asks = wider(open_asks, n_open * width, (n_open + 1) * width)
+                                open_asks = ensure_capacity(open_asks, n_open * width, (n_open + 1) * width)
                                 for j in range(width):
                                     open_asks[n_open * width + j] = asked[way * width + j]
                             n_open += 1

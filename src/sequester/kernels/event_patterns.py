@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sequester.kernels.buffers import ensure_capacity
 from sequester.kernels.compiler import njit
-from sequester.kernels.prefixspan import note_pattern, wider
+from sequester.kernels.prefixspan import note_pattern
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets
@@ -113,9 +114,9 @@ def mine_events(
             has = False
             for i in range(offsets[row], offsets[row + 1]):
                 if items[i] == symbol:
-                    rows = wider(rows, top, top + 1)
-                    ends = wider(ends, top, top + 1)
-                    starts = wider(starts, top, top + 1)
+                    rows = ensure_capacity(rows, top, top + 1)
+                    ends = ensure_capacity(ends, top, top + 1)
+                    starts = ensure_capacity(starts, top, top + 1)
                     rows[top], ends[top], starts[top] = row, i, places[i]
                     top += 1
                     has = True
@@ -128,7 +129,7 @@ def mine_events(
         depth = 0
         while depth >= 0:
             turn = turns[depth]
-            path = wider(path, depth, depth + 1)
+            path = ensure_capacity(path, depth, depth + 1)
             path[depth] = waiting[turn]
             depth += 1
             low, high = lows[turn], highs[turn]
@@ -142,10 +143,10 @@ def mine_events(
                 )
                 n_held = row_offsets[n_found]
                 n_found += 1
-                row_offsets = wider(row_offsets, n_found, n_found + 1)
+                row_offsets = ensure_capacity(row_offsets, n_found, n_found + 1)
                 row_offsets[n_found] = n_held
                 if keep_rows:
-                    found_rows = wider(found_rows, n_held, n_held + high - low)
+                    found_rows = ensure_capacity(found_rows, n_held, n_held + high - low)
                     for entry in range(low, high):
                         if entry == low or rows[entry] != rows[entry - 1]:
                             found_rows[n_held] = rows[entry]
@@ -204,10 +205,10 @@ def mine_events(
                 if walk == 1:
                     break
                 met[:n_met].sort()
-                waiting = wider(waiting, next_up, next_up + n_met)
-                supports = wider(supports, next_up, next_up + n_met)
-                lows = wider(lows, next_up, next_up + n_met)
-                highs = wider(highs, next_up, next_up + n_met)
+                waiting = ensure_capacity(waiting, next_up, next_up + n_met)
+                supports = ensure_capacity(supports, next_up, next_up + n_met)
+                lows = ensure_capacity(lows, next_up, next_up + n_met)
+                highs = ensure_capacity(highs, next_up, next_up + n_met)
                 for j in range(n_met):
                     kind = met[j]
                     at_of[kind] = -1
@@ -224,11 +225,11 @@ def mine_events(
                     size_of[kind] = 0
                 if n_frequent == 0:
                     break
-                rows = wider(rows, lows[next_up], top)
-                ends = wider(ends, lows[next_up], top)
-                starts = wider(starts, lows[next_up], top)
-            turns = wider(turns, depth, depth + 1)
-            stops = wider(stops, depth, depth + 1)
+                rows = ensure_capacity(rows, lows[next_up], top)
+                ends = ensure_capacity(ends, lows[next_up], top)
+                starts = ensure_capacity(starts, lows[next_up], top)
+            turns = ensure_capacity(turns, depth, depth + 1)
+            stops = ensure_capacity(stops, depth, depth + 1)
             turns[depth] = next_up
             stops[depth] = next_up + n_frequent
             while depth >= 0 and turns[depth] == stops[depth]:

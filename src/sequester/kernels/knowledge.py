@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from sequester.kernels.buffers import ensure_capacity
 from sequester.kernels.compiler import njit
-from sequester.kernels.prefixspan import wider
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -244,7 +244,7 @@ def judge_guesses(
                 value = crowd.values[i]
                 if scratch.place_of[value] < 0:
                     scratch.place_of[value] = n_wanted
-                    wanted = wider(wanted, n_wanted, n_wanted + 1)
+                    wanted = ensure_capacity(wanted, n_wanted, n_wanted + 1)
                     wanted[n_wanted] = value
                     n_wanted += 1
     if n_wanted == 0:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sequester.kernels.buffers import ensure_capacity
 from sequester.kernels.compiler import njit
 from sequester.kernels.knowledge import (
     Crowd,
@@ -19,7 +20,6 @@ from sequester.kernels.knowledge import (
     mark_next,
     weigh_next,
 )
-from sequester.kernels.prefixspan import wider
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts
@@ -209,11 +209,11 @@ def search(
                 top = highs[first - 1] if depth > root else high
                 t_top = t_highs[first - 1] if depth > root else t_high
                 bottom, t_bottom = top, t_top
-                child_items = wider(child_items, first, first + n_met)
-                lows = wider(lows, first, first + n_met)
-                highs = wider(highs, first, first + n_met)
-                t_lows = wider(t_lows, first, first + n_met)
-                t_highs = wider(t_highs, first, first + n_met)
+                child_items = ensure_capacity(child_items, first, first + n_met)
+                lows = ensure_capacity(lows, first, first + n_met)
+                highs = ensure_capacity(highs, first, first + n_met)
+                t_lows = ensure_capacity(t_lows, first, first + n_met)
+                t_highs = ensure_capacity(t_highs, first, first + n_met)
                 for j in range(n_met):
                     item = met[order[j]]
                     fill_of[item], t_fill_of[item] = -1, -1
@@ -227,8 +227,13 @@ def search(
                         highs[at], t_highs[at] = top, t_top
                         n_children += 1
                     sizes[item], t_sizes[item] = 0, 0
-                node = Projection(wider(node.rows, bottom, top), wider(node.after, bottom, top))
-                t_node = Projection(wider(t_node.rows, t_bottom, t_top), wider(t_node.after, t_bottom, t_top))
+                node = Projection(
+                    ensure_capacity(node.rows, bottom, top), ensure_capacity(node.after, bottom, top)
+                )
+                t_node = Projection(
+                    ensure_capacity(t_node.rows, t_bottom, t_top),
+                    ensure_capacity(t_node.after, t_bottom, t_top),
+                )
                 clock = _fill_children(rows, node, low, high, scratch, fill_of, clock)
                 clock = _fill_children(targets, t_node, t_low, t_high, scratch, t_fill_of, clock)
             for i in range(n_met):

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from sequester.kernels.buffers import ensure_capacity
 from sequester.kernels.compiler import njit
 from sequester.kernels.fitting import keep_fitting
-from sequester.kernels.prefixspan import wider
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets
@@ -48,7 +48,7 @@ def _merge(lists: Lists, item: int, column: int, buffer: Codes) -> tuple[Codes, 
     """Write who may fit an item into the buffer, ascending, each once, and give their number."""
     i, i_stop = lists.starts[item], lists.starts[item + 1]
     j, j_stop = lists.star_starts[column], lists.star_starts[column + 1]
-    buffer = wider(buffer, 0, i_stop - i + j_stop - j)
+    buffer = ensure_capacity(buffer, 0, i_stop - i + j_stop - j)
     size = 0
     while i < i_stop or j < j_stop:
         if j == j_stop or (i < i_stop and lists.owners[i] <= lists.starred[j]):
@@ -201,7 +201,7 @@ def count_crowds(
         other = queries.items[query, second] if second >= 0 else -1
         if item != last_first or other != last_second:
             if first < 0:
-                pair = wider(pair, 0, n_owners)
+                pair = ensure_capacity(pair, 0, n_owners)
                 for owner in range(n_owners):
                     pair[owner] = owner
                 n_pair = n_owners
@@ -212,7 +212,7 @@ def count_crowds(
                         pair, n_pair, lists, other, trees.column[queries.nodes[query, second]]
                     )
             last_first, last_second = item, other
-        crowd = wider(crowd, 0, n_pair)
+        crowd = ensure_capacity(crowd, 0, n_pair)
         for entry in range(n_pair):
             crowd[entry] = pair[entry]
         size = keep_fitting(kind, crowd, n_pair, queries, query, n, rows, trees, lists, hidden, marks)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sequester.kernels.buffers import ensure_capacity
 from sequester.kernels.compiler import njit
-from sequester.kernels.prefixspan import wider
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
@@ -62,7 +62,7 @@ def list_candidates(
         for below in range(node, end[node]):
             if starts[below + 1] > starts[below]:
                 n_parts += 1
-                lists = wider(lists, size, size + starts[below + 1] - starts[below])
+                lists = ensure_capacity(lists, size, size + starts[below + 1] - starts[below])
                 for j in range(starts[below], starts[below + 1]):
                     if seen[owners[j]] != i:
                         seen[owners[j]] = i
@@ -72,7 +72,7 @@ def list_candidates(
         while parent[above] != above:
             if starts[above + 1] > starts[above]:
                 n_parts += 1
-                lists = wider(lists, size, size + starts[above + 1] - starts[above])
+                lists = ensure_capacity(lists, size, size + starts[above + 1] - starts[above])
                 for j in range(starts[above], starts[above + 1]):
                     if seen[owners[j]] != i:
                         seen[owners[j]] = i

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sequester.kernels.buffers import ensure_capacity
 from sequester.kernels.compiler import njit
 from sequester.kernels.insertions import has_insertion
 from sequester.kernels.row_masks import lowest, next_place
@@ -79,29 +80,17 @@ def count_ahead(items: Codes, offsets: Offsets, n_symbols: int) -> Codes:
 
 
 @njit
-def wider(values: Codes, n_used: int, n_needed: int) -> Codes:
-    """Give a buffer with room for `n_needed` values that begins with the first `n_used` of `values`."""
-    if n_needed <= values.size:
-        return values
-    wider = np.empty(max(n_needed, 2 * values.size), values.dtype)
-    # Not by slices: the compiler takes seconds over the message for slices that do not fit.
-    for i in range(n_used):
-        wider[i] = values[i]
-    return wider
-
-
-@njit
 def note_pattern(
     path: Codes, support: int, found: Codes, found_offsets: Offsets, found_supports: Counts, n_found: int
 ) -> tuple[Codes, Offsets, Counts]:
     """Write a pattern and its support behind the first `n_found`, in wider buffers where need be."""
     n_items = found_offsets[n_found]
-    found = wider(found, n_items, n_items + path.size)
+    found = ensure_capacity(found, n_items, n_items + path.size)
     for i in range(path.size):
         found[n_items + i] = path[i]
-    found_supports = wider(found_supports, n_found, n_found + 1)
+    found_supports = ensure_capacity(found_supports, n_found, n_found + 1)
     found_supports[n_found] = support
-    found_offsets = wider(found_offsets, n_found + 1, n_found + 2)
+    found_offsets = ensure_capacity(found_offsets, n_found + 1, n_found + 2)
     found_offsets[n_found + 1] = n_items + path.size
     return found, found_offsets, found_supports
 
@@ -302,9 +291,9 @@ def mine_below(
             place = symbol_after[entry] - offsets[row]
             here = ahead_starts[row] + place * n_parts
             if top + n_parts > parts.size:
-                parts = wider(parts, top, top + n_parts)
-                places = wider(places, top, top + n_parts)
-                masks = wider(masks, top, top + n_parts)
+                parts = ensure_capacity(parts, top, top + n_parts)
+                places = ensure_capacity(places, top, top + n_parts)
+                masks = ensure_capacity(masks, top, top + n_parts)
             for part in range(n_parts):
                 if keep_all or ahead[here + part] != 0:
                     parts[top] = first_parts[row] + part
@@ -319,13 +308,13 @@ def mine_below(
         while depth >= 0:
             # Write down the extension whose turn it is.
             turn = turns[depth]
-            path = wider(path, depth, depth + 1)
+            path = ensure_capacity(path, depth, depth + 1)
             path[depth] = waiting[turn]
             depth += 1
             low, high = lows[turn], highs[turn]
             n_rows = 0
             if keep_all:
-                row_list = wider(row_list, 0, high - low)
+                row_list = ensure_capacity(row_list, 0, high - low)
                 for entry in range(low, high):
                     if entry == low or part_rows[parts[entry]] != row_list[n_rows - 1]:
                         row_list[n_rows] = part_rows[parts[entry]]
@@ -349,10 +338,10 @@ def mine_below(
                 )
                 n_held = row_offsets[n_found]
                 n_found += 1
-                row_offsets = wider(row_offsets, n_found, n_found + 1)
+                row_offsets = ensure_capacity(row_offsets, n_found, n_found + 1)
                 row_offsets[n_found] = n_held
                 if keep_rows:
-                    found_rows = wider(found_rows, n_held, n_held + n_rows)
+                    found_rows = ensure_capacity(found_rows, n_held, n_held + n_rows)
                     for i in range(n_rows):
                         found_rows[n_held + i] = row_list[i]
                     row_offsets[n_found] = n_held + n_rows
@@ -376,10 +365,10 @@ def mine_below(
                 )
                 top = highs[next_up - 1]
                 met[:n_met].sort()
-                waiting = wider(waiting, next_up, next_up + n_met)
-                supports = wider(supports, next_up, next_up + n_met)
-                lows = wider(lows, next_up, next_up + n_met)
-                highs = wider(highs, next_up, next_up + n_met)
+                waiting = ensure_capacity(waiting, next_up, next_up + n_met)
+                supports = ensure_capacity(supports, next_up, next_up + n_met)
+                lows = ensure_capacity(lows, next_up, next_up + n_met)
+                highs = ensure_capacity(highs, next_up, next_up + n_met)
                 needs_entries = keep_all or depth + 1 < max_length
                 for j in range(n_met):
                     other = met[j]
@@ -397,9 +386,9 @@ def mine_below(
                     weight_of[other] = 0
                     size_of[other] = 0
                 if n_frequent > 0 and needs_entries:
-                    parts = wider(parts, lows[next_up], top)
-                    places = wider(places, lows[next_up], top)
-                    masks = wider(masks, lows[next_up], top)
+                    parts = ensure_capacity(parts, lows[next_up], top)
+                    places = ensure_capacity(places, lows[next_up], top)
+                    masks = ensure_capacity(masks, lows[next_up], top)
                     project(
                         low,
                         high,
@@ -420,8 +409,8 @@ def mine_below(
                         kept,
                         keep_all,
                     )
-            turns = wider(turns, depth, depth + 1)
-            stops = wider(stops, depth, depth + 1)
+            turns = ensure_capacity(turns, depth, depth + 1)
+            stops = ensure_capacity(stops, depth, depth + 1)
             turns[depth] = next_up
             stops[depth] = next_up + n_frequent
             # Go on with the next extension that waits, here or further up.

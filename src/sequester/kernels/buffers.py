@@ -1,0 +1,24 @@
+"""Buffers that grow while a kernel runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sequester.kernels.compiler import njit
+
+if TYPE_CHECKING:
+    from sequester._typing import Codes
+
+
+@njit
+def ensure_capacity(values: Codes, n_used: int, n_needed: int) -> Codes:
+    """Return a buffer with room for `n_needed` values that begins with the first `n_used` of `values`."""
+    if n_needed <= values.size:
+        return values
+    grown = np.empty(max(n_needed, 2 * values.size), values.dtype)
+    # Not by slices: the compiler takes seconds over the message for slices that do not fit.
+    for i in range(n_used):
+        grown[i] = values[i]
+    return grown
