@@ -16,8 +16,7 @@ from sequester.errors import ParameterError, SequesterError
 from sequester.hierarchies.labels import MISSING, ROOT
 from sequester.privacy.l_diversity import LDiversity
 from sequester.privacy.l_eligibility import LEligibility
-from sequester.privacy.skew import COUNT, exact_level
-from sequester.privacy.snapshots import GROUP, TIME
+from sequester.privacy.snapshots import COUNT, GROUP, TIME, exact_level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,8 +12,7 @@ from sequester.attacks.risk import Proportion
 from sequester.errors import InputError
 from sequester.hierarchies.labels import MISSING
 from sequester.privacy.l_diversity import RECORDS, VALUES
-from sequester.privacy.skew import COUNT
-from sequester.privacy.snapshots import GROUP, TIME, records_of
+from sequester.privacy.snapshots import COUNT, GROUP, TIME, records_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,8 +12,7 @@ import polars as pl
 from sequester._repr import Card
 from sequester.errors import InputError, ParameterError
 from sequester.hierarchies.labels import ROOT, as_number
-from sequester.privacy.skew import COUNT
-from sequester.privacy.snapshots import GROUP
+from sequester.privacy.snapshots import COUNT, GROUP
 from sequester.release.fields import safe_repr
 from sequester.release.release import PERSON
 from sequester.verify.contents import read_contents

@@ -9,8 +9,19 @@ import polars as pl
 
 from sequester.errors import InputError
 from sequester.privacy.model import Verdict
-from sequester.privacy.skew import COUNT, N_WITNESSES, VALUE, exact_level, judge, one_in, plain_level
-from sequester.privacy.snapshots import GROUP, TIME, records_of, sole_attribute
+from sequester.privacy.snapshots import (
+    COUNT,
+    GROUP,
+    N_WITNESSES,
+    TIME,
+    VALUE,
+    check_counts,
+    exact_level,
+    one_in,
+    plain_level,
+    records_of,
+    sole_attribute,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,7 +73,7 @@ class LDiversity:
         return False
 
     def about(self, table: EventTable) -> LDiversity:
-        """The promise with the name of the table's sensitive attribute."""
+        """Return the promise with the name of the table's sensitive attribute."""
         return replace(self, sensitive=self.sensitive or sole_attribute(table, "LDiversity"))
 
     def check(
@@ -78,7 +89,7 @@ class LDiversity:
             if group is None
             else group.select(pl.struct(pl.all()).rank("dense")).to_series()
         )
-        return self._judge_records(records.with_columns(ranks.alias(GROUP)), attribute)
+        return self._check_records(records.with_columns(ranks.alias(GROUP)), attribute)
 
     def check_tables(self, tables: Mapping[str, pl.DataFrame]) -> Verdict:
         """Count the values of every group of the released tables."""
@@ -88,7 +99,7 @@ class LDiversity:
             attribute = self.sensitive or records.columns[-2]
             _need(tables, RECORDS, (attribute,))
             broken = _broken(_unlike(records, attribute))
-            return self._judge_records(records, attribute) if broken is None else broken
+            return self._check_records(records, attribute) if broken is None else broken
         attribute = self.sensitive or tables[VALUES].columns[1]
         _need(tables, VALUES, (GROUP, attribute, COUNT))
         values = tables[VALUES]
@@ -98,20 +109,20 @@ class LDiversity:
         times = records.group_by(GROUP, maintain_order=True).agg(pl.col(TIME).first())
         plain = pl.DataFrame({GROUP: values[GROUP], VALUE: values[attribute], COUNT: values[COUNT]})
         counts = plain.join(times, on=GROUP, how="left", maintain_order="left")
-        return judge(counts, [TIME, GROUP], level=exact_level(self.l), attribute=attribute)
+        return check_counts(counts, [TIME, GROUP], level=exact_level(self.l), attribute=attribute)
 
-    def _judge_records(self, records: pl.DataFrame, attribute: str) -> Verdict:
+    def _check_records(self, records: pl.DataFrame, attribute: str) -> Verdict:
         plain = pl.DataFrame({TIME: records[TIME], GROUP: records[GROUP], VALUE: records[attribute]})
         by = [TIME, GROUP, VALUE]
         counts = plain.group_by(by, maintain_order=True).agg(pl.len().cast(pl.Int64).alias(COUNT))
-        return judge(counts, [TIME, GROUP], level=exact_level(self.l), attribute=attribute)
+        return check_counts(counts, [TIME, GROUP], level=exact_level(self.l), attribute=attribute)
 
     def claim(self) -> dict[str, object]:
-        """The parameters a recipient needs to check the promise."""
+        """Return the parameters a recipient needs to check the promise."""
         return {"l": self.l, "sensitive": self.sensitive}
 
     def in_words(self) -> str:
-        """The promise in a sentence for people."""
+        """Return the promise in a sentence."""
         return (
             f"In every published group, and so in every published snapshot, no value of "
             f"{self.sensitive or 'the sensitive attribute'} belongs to more than {one_in(self.l)} of the "
@@ -130,7 +141,7 @@ def _need(tables: Mapping[str, pl.DataFrame], table: str, columns: Sequence[str]
 
 
 def _broken(findings: Sequence[str]) -> Verdict | None:
-    """Answer that no group can be believed; None where nothing was found."""
+    """Return a verdict that no group can be relied on; None where nothing was found."""
     if not findings:
         return None
     witnesses = tuple(findings[:N_WITNESSES])
@@ -138,7 +149,7 @@ def _broken(findings: Sequence[str]) -> Verdict | None:
 
 
 def _unlike(records: pl.DataFrame, attribute: str) -> list[str]:
-    """Say which groups are in several snapshots, or have records that differ in a quasi-identifier."""
+    """List the groups that are in several snapshots, or whose records differ in a quasi-identifier."""
     findings = []
     for column in records.columns:
         if column in (GROUP, attribute):
@@ -152,7 +163,7 @@ def _unlike(records: pl.DataFrame, attribute: str) -> list[str]:
 
 
 def _disagreements(records: pl.DataFrame, values: pl.DataFrame, attribute: str) -> list[str]:
-    """Say where the two tables do not tell of the same records: no count can be believed then."""
+    """List where the two tables contradict each other: no count can be relied on then."""
     plain = pl.DataFrame({GROUP: values[GROUP], VALUE: values[attribute], COUNT: values[COUNT]})
     if plain.select(GROUP, VALUE).is_duplicated().any() or (plain[COUNT] < 1).any():
         return ["the table of values must have each value of a group once, with a count of 1 or more"]

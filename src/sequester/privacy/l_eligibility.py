@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from sequester.errors import InputError
-from sequester.privacy.skew import COUNT, VALUE, exact_level, judge, one_in, plain_level
-from sequester.privacy.snapshots import TIME, records_of, sole_attribute
+from sequester.privacy.snapshots import (
+    COUNT,
+    TIME,
+    VALUE,
+    check_counts,
+    exact_level,
+    one_in,
+    plain_level,
+    records_of,
+    sole_attribute,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +63,7 @@ class LEligibility:
         return False
 
     def about(self, table: EventTable) -> LEligibility:
-        """The promise with the name of the table's sensitive attribute."""
+        """Return the promise with the name of the table's sensitive attribute."""
         return replace(self, sensitive=self.sensitive or sole_attribute(table, "LEligibility"))
 
     def check(
@@ -63,7 +72,7 @@ class LEligibility:
         """Count the values of every snapshot of a table; the original is not looked at."""
         del original
         records, attribute = records_of(released, model="LEligibility", sensitive=self.sensitive)
-        return self._judge(records, attribute)
+        return self._check_records(records, attribute)
 
     def check_tables(self, tables: Mapping[str, pl.DataFrame]) -> Verdict:
         """Count the values of every snapshot of the released records."""
@@ -76,20 +85,20 @@ class LEligibility:
         if missing:
             msg = f"LEligibility needs a column {missing[0]!r}, and the released table has none"
             raise InputError(msg)
-        return self._judge(frame, attribute)
+        return self._check_records(frame, attribute)
 
-    def _judge(self, records: pl.DataFrame, attribute: str) -> Verdict:
+    def _check_records(self, records: pl.DataFrame, attribute: str) -> Verdict:
         # Series by series: the attribute may have any name.
         plain = pl.DataFrame({TIME: records[TIME], VALUE: records[attribute]})
         counts = plain.group_by(TIME, VALUE, maintain_order=True).agg(pl.len().cast(pl.Int64).alias(COUNT))
-        return judge(counts, [TIME], level=exact_level(self.l), attribute=attribute)
+        return check_counts(counts, [TIME], level=exact_level(self.l), attribute=attribute)
 
     def claim(self) -> dict[str, object]:
-        """The parameters a recipient needs to check the promise."""
+        """Return the parameters a recipient needs to check the promise."""
         return {"l": self.l, "sensitive": self.sensitive}
 
     def in_words(self) -> str:
-        """The promise in a sentence for people."""
+        """Return the promise in a sentence."""
         return (
             f"In every published snapshot, no value of {self.sensitive or 'the sensitive attribute'} "
             f"belongs to more than {one_in(self.l)} of the records."

@@ -13,8 +13,7 @@ from sequester.errors import InputError, InternalError
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.privacy import MODELS
 from sequester.privacy.model import RecordModel
-from sequester.privacy.skew import COUNT
-from sequester.privacy.snapshots import GROUP, TIME
+from sequester.privacy.snapshots import COUNT, GROUP, TIME
 from sequester.release.fields import plain_table, plain_value, read_document, safe_repr
 from sequester.release.files import unsafe_path_reason
 from sequester.release.release import ORDER, PERSON

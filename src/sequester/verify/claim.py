@@ -14,8 +14,7 @@ from sequester.errors import InputError
 from sequester.privacy import MODELS
 from sequester.privacy.l_diversity import RECORDS, VALUES
 from sequester.privacy.shares import lists_of_text
-from sequester.privacy.skew import COUNT
-from sequester.privacy.snapshots import GROUP, TIME
+from sequester.privacy.snapshots import COUNT, GROUP, TIME
 from sequester.release.certificate import (
     AREA,
     CERTIFICATE,

@@ -11,8 +11,7 @@ import polars as pl
 from sequester.data.places import AT, REGION
 from sequester.errors import InputError
 from sequester.hierarchies.labels import in_label_order
-from sequester.privacy.skew import COUNT
-from sequester.privacy.snapshots import GROUP, TIME
+from sequester.privacy.snapshots import COUNT, GROUP, TIME
 from sequester.release.certificate import REGION_ROLES
 from sequester.release.fields import read_document, safe_repr, safe_text
 from sequester.release.files import (

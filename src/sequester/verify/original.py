@@ -15,7 +15,7 @@ from sequester.data.sequences import Sequences
 from sequester.data.text import as_text
 from sequester.errors import InputError
 from sequester.hierarchies.labels import MISSING, in_label_order
-from sequester.privacy.skew import COUNT
+from sequester.privacy.snapshots import COUNT
 from sequester.release.certificate import (
     AREA,
     CERTIFICATE,

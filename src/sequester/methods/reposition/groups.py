@@ -13,8 +13,7 @@ from sequester.data.schema import ROW, Quasi, Schema
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import in_label_order
 from sequester.privacy.l_diversity import RECORDS, VALUES
-from sequester.privacy.skew import COUNT
-from sequester.privacy.snapshots import GROUP, TIME
+from sequester.privacy.snapshots import COUNT, GROUP, TIME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,8 +10,7 @@ import polars as pl
 
 from sequester.hierarchies.labels import MISSING
 from sequester.privacy.l_diversity import VALUES
-from sequester.privacy.skew import COUNT
-from sequester.privacy.snapshots import GROUP, TIME
+from sequester.privacy.snapshots import COUNT, GROUP, TIME
 from sequester.release.outcome import Plot
 from sequester.utility.score import Score
 from sequester.utility.window_queries import RecordView, draw_queries, query_errors, told_values

@@ -52,7 +52,7 @@ class SnapshotMethod(Method):
 
     def __post_init__(self) -> None:
         # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.privacy.skew import exact_level, plain_level  # noqa: PLC0415
+        from sequester.privacy.snapshots import exact_level, plain_level  # noqa: PLC0415
 
         object.__setattr__(self, "l", plain_level(exact_level(self.l)))
         window: object = self.window  # A configuration may hold anything.
@@ -79,7 +79,7 @@ class SnapshotMethod(Method):
     @property
     def level(self) -> Fraction:
         """The exact value of `l`."""
-        from sequester.privacy.skew import exact_level  # noqa: PLC0415  (as above)
+        from sequester.privacy.snapshots import exact_level  # noqa: PLC0415  (as above)
 
         return exact_level(self.l)
 
