@@ -15,6 +15,7 @@ from sequester.engine import LocalEngine, silent
 from sequester.methods.ph.followed import Problem, follow, make_trie, widen
 from sequester.methods.ph.sanitize import Rules, sanitize
 from sequester.methods.ph.selection import choose
+from sequester.mining.pairs import list_pairs
 
 pytestmark = pytest.mark.kernel
 
@@ -37,19 +38,6 @@ def hidden(words, *, forbidden=(), seen=()):
     return kernels.hiding_rows.Secrets(
         *flat(words), np.zeros(len(words), np.int64), *flat(forbidden), np.array(seen, np.int64), 3
     )
-
-
-@few
-@given(rows)
-def test_pairs_are_those_of_the_definition(rows):
-    found = kernels.ordered_pairs.list_pairs(*flat(rows), 3)
-    assert found.tolist() == sorted({"abc".index(a) * 3 + "abc".index(b) for a, b in oracles.pairs(rows)})
-
-
-def test_pairs_outgrow_their_first_table():
-    row = np.arange(30, dtype=np.int32)
-    found = kernels.ordered_pairs.list_pairs(row, np.array([0, 30]), 30)
-    assert len(found) == 30 * 29 // 2
 
 
 @few
@@ -97,7 +85,7 @@ def test_rules_are_those_of_the_definition(before, after, forbidden, rows):
     assert kernels.hiding_rows.breaks_rules(
         codes(before), codes(after), hidden(["a"], forbidden=forbidden)
     ) == bool(broken)
-    known = kernels.ordered_pairs.list_pairs(*flat([*rows, before]), 3)
+    known = list_pairs(*flat([*rows, before]), 3)
     unseen = oracles.pairs([after]) - oracles.pairs([*rows, before])
     assert kernels.hiding_rows.breaks_rules(codes(before), codes(after), hidden(["a"], seen=known)) == bool(
         unseen

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from sequester import kernels
 from sequester.attacks.model_attacks import Case, model_attacks, permute
 from sequester.attacks.risk import NOTHING, Proportion, Risk, exact, exact_mean, mean_of
 from sequester.datasets.draws import generator
 from sequester.errors import ParameterError
 from sequester.mining.frequent import frequent
+from sequester.mining.pairs import mark_new_pairs
 from sequester.mining.support import supporters, supports
 from sequester.privacy.pattern_hiding import UNSEEN, PatternHiding
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from sequester._typing import Counts
+    from sequester._typing import Counts, Mask
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
 
@@ -401,12 +401,14 @@ class Recognition:
         """Count the persons whose records show what does not happen."""
         if self.kind == "forbidden":
             known = [each for each in secrets.implausible if not supporters(each, secrets.original).any()]
-            release, control = (_share(known, data) for data in (secrets.released, secrets.control))
+            release, control = (
+                _proportion(_mark_any(known, data)) for data in (secrets.released, secrets.control)
+            )
             claims = bool(known)
         else:
-            before = _pairs(secrets.original)
             release, control = (
-                _share(sorted(_pairs(data) - before), data) for data in (secrets.released, secrets.control)
+                _proportion(mark_new_pairs(data, secrets.original))
+                for data in (secrets.released, secrets.control)
             )
             claims = model.forbidden == UNSEEN
         return Risk(
@@ -422,19 +424,13 @@ class Recognition:
         )
 
 
-def _share(patterns: Iterable[Pattern], data: Sequences) -> Proportion:
-    """Return the share of persons who have any of the patterns."""
+def _mark_any(patterns: Iterable[Pattern], data: Sequences) -> Mask:
+    """Mark the persons who have any of the patterns."""
     marked = np.zeros(data.n_persons, np.bool_)
     for pattern in patterns:
         marked |= supporters(pattern, data)
-        if marked.all():
-            break
+    return marked
+
+
+def _proportion(marked: Mask) -> Proportion:
     return exact(float(marked.mean()) if marked.size else 0.0)
-
-
-def _pairs(data: Sequences) -> set[Pattern]:
-    """Return every ordered pair of labels that somebody has."""
-    book, rows = data.codebooks[data.symbol], data.distinct(data.symbol)
-    pairs = kernels.ordered_pairs.list_pairs(rows.items, rows.offsets, len(book))
-    firsts, seconds = np.divmod(pairs, max(len(book), 1))
-    return set(zip(book.decode(firsts), book.decode(seconds), strict=True))

@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from sequester.kernels import occurrence_verdicts as occurrence_verdicts
     from sequester.kernels import occurrences as occurrences
     from sequester.kernels import open_sequences as open_sequences
-    from sequester.kernels import ordered_pairs as ordered_pairs
     from sequester.kernels import owners as owners
     from sequester.kernels import partition as partition
     from sequester.kernels import pattern_trie as pattern_trie

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester import kernels
 from sequester.errors import InputError, ParameterError
+from sequester.mining.pairs import find_new_pairs
 from sequester.mining.support import sequences_of, supporters, supports
 from sequester.privacy.model import Verdict
 from sequester.privacy.shares import in_percent
@@ -207,7 +207,7 @@ def _new_patterns(
 ) -> set[Pattern]:
     """Find the forbidden patterns that somebody has in the release and had not before."""
     if isinstance(forbidden, str):
-        return _pairs(released) - _pairs(original)
+        return {*find_new_pairs(sequences_of(released), sequences_of(original))}
     if released.n_persons != original.n_persons:
         msg = (
             "released and original must have the same persons in the same order, "
@@ -219,13 +219,3 @@ def _new_patterns(
         for pattern in forbidden
         if (supporters(pattern, released) & ~supporters(pattern, original)).any()
     }
-
-
-def _pairs(data: EventTable | Sequences) -> set[Pattern]:
-    """Give every ordered pair of labels that somebody has."""
-    sequences = sequences_of(data)
-    book, rows = sequences.codebooks[sequences.symbol], sequences.distinct(sequences.symbol)
-    firsts, seconds = np.divmod(
-        kernels.ordered_pairs.list_pairs(rows.items, rows.offsets, len(book)), max(len(book), 1)
-    )
-    return set(zip(book.decode(firsts), book.decode(seconds), strict=True))

@@ -11,6 +11,7 @@ from sequester.errors import UnattainableError
 from sequester.methods.ph.ph import Bounded
 from sequester.methods.ph.sanitize import Rules, Sanitized, sanitize
 from sequester.methods.ph.selection import choose
+from sequester.mining.pairs import list_pairs
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
@@ -44,7 +45,7 @@ def _rules(method: PH, table: EventTable) -> Rules:
     book, distinct = sequences.codebooks[sequences.symbol], sequences.distinct(sequences.symbol)
     seen, forbidden = None, []
     if isinstance(method.forbidden, str):
-        seen = kernels.ordered_pairs.list_pairs(distinct.items, distinct.offsets, len(book))
+        seen = list_pairs(distinct.items, distinct.offsets, len(book))
     else:
         # A pattern with a label that does not occur cannot come about.
         forbidden = [each for each in method.forbidden if all(label in book.codes for label in each)]
