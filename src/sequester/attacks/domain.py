@@ -214,27 +214,8 @@ def values_of(sequences: Sequences, schema: Schema, names: ProtectedValues) -> t
 
     Where a person has several sequences, what they have in one of them they have in all.
     """
-    places: dict[str, dict[str, int]] = {}
-    for place, (attribute, label) in enumerate(names):
-        places.setdefault(attribute, {})[label] = place
-    persons = np.arange(sequences.n_persons) if sequences.owners is None else sequences.owners
-    owners = np.repeat(persons.astype(np.int64), np.diff(sequences.person_offsets))
-    n_values = max(len(names), 1)
-    pairs = [np.empty(0, np.int64)]
-    for attribute, place_of in places.items():
-        for column in _columns(schema, attribute):
-            labels = sequences.codebooks[column].labels
-            value_of = np.array([place_of.get(label, -1) for label in labels], np.int64)
-            values = value_of[sequences.columns[column]]
-            has = values >= 0
-            pairs.append(owners[has] * n_values + values[has])
-    holders, values = np.divmod(np.unique(np.concatenate(pairs)), n_values)
-    offsets = np.searchsorted(holders, np.arange(persons.max(initial=-1) + 2)).astype(np.int64)
-    own: tuple[Codes, Offsets] = values.astype(np.int32), offsets
-    if sequences.owners is not None:
-        own = kernels.distinct.gather_rows(*own, persons.astype(np.int64))
-    return own
-
-
-def _columns(schema: Schema, attribute: str) -> tuple[str, ...]:
-    return schema.sensitive[attribute].columns if attribute in schema.sensitive else ()
+    columns = {
+        attribute: schema.sensitive[attribute].columns if attribute in schema.sensitive else ()
+        for attribute, _ in names
+    }
+    return sequences.values_of_persons(names, columns)

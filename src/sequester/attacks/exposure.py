@@ -13,6 +13,7 @@ from sequester.datasets import SEED
 from sequester.datasets.draws import generator
 from sequester.engine import LocalEngine, part, silent
 from sequester.errors import ParameterError
+from sequester.kernels.shares import exceeds_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -118,7 +119,6 @@ TARGETS = 10_000
 """Of more persons, so many are drawn as targets; their crowds are counted among everybody."""
 SHOWN = 5
 """Patterns that are shown of each kind."""
-_SLACK = 1e-9
 
 
 def kinds_of(table: EventTable) -> tuple[ItemKind, ...]:
@@ -239,7 +239,7 @@ def _confidence(
 ) -> Confidence:
     has, surest = search.has_value, search.found.surest
     concerned = count(has)
-    above = [has & (surest > bound + _SLACK) for bound in SURE]
+    above = [has & (exceeds_share(surest, bound, 1)) for bound in SURE]
     above_half, above_80 = (
         share(count(mask), concerned, undecided=count(has & search.is_cut & ~mask)) for mask in above
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sequester._repr import Card
+from sequester.kernels.shares import exceeds_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 """How often an interval around a drawn share covers the share of everybody, at least."""
-
-
-SLACK = 1e-9
-"""A risk is above its bound when it is so by more than this, which no rounding reaches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +252,7 @@ class Risk:
     @property
     def is_within(self) -> bool:
         """The bound, if there is one, is kept."""
-        return self.bound is None or self.value <= self.bound + SLACK
+        return self.bound is None or not exceeds_share(self.value, self.bound, 1)
 
     def to_json(self) -> dict[str, Any]:
         """Return the part of the document that ``attack --json`` prints."""

@@ -12,6 +12,7 @@ from sequester import kernels
 from sequester.data.ordering import group_persons
 from sequester.data.text import Codebook, as_text, encode
 from sequester.errors import SchemaError
+from sequester.hierarchies.labels import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -158,6 +159,65 @@ class Sequences:
         labels = self.codebooks[column].decode(self.columns[column])
         bounds = self.person_offsets.tolist()
         return [tuple(labels[a:b]) for a, b in pairwise(bounds)]
+
+    def number_values(
+        self, values: Sequence[tuple[str, str]], columns: Mapping[str, Sequence[str]]
+    ) -> list[Counts]:
+        """Return, for each column of the attributes of `values`, which of them each event has there.
+
+        Parameters
+        ----------
+        values
+            Attribute and label of each value, such as the protected ones.
+        columns
+            Attribute to its columns, where these are not one column of its name.
+
+        Returns
+        -------
+        list of arrays
+            The place in `values` for each event, -1 where it has none of them.
+        """
+        numbered = []
+        for attribute in dict.fromkeys(name for name, _ in values):
+            place_of = {label: place for place, (name, label) in enumerate(values) if name == attribute}
+            for column in columns.get(attribute, (attribute,)):
+                if column not in self.columns:
+                    what = f"values of {quoted(attribute)} are protected"
+                    msg = f"{what}, and the table has no column {quoted(column)}"
+                    raise SchemaError(msg)
+                labels = self.codebooks[column].labels
+                places = np.array([*(place_of.get(label, -1) for label in labels), -1], np.int64)
+                numbered.append(places[self.columns[column]])
+        return numbered
+
+    def values_of_persons(
+        self, values: Sequence[tuple[str, str]], columns: Mapping[str, Sequence[str]]
+    ) -> tuple[Codes, Offsets]:
+        """Return which of `values` each person has in any event, each once, ascending; see `number_values`.
+
+        Person ``i`` has ``codes[offsets[i]:offsets[i + 1]]``. Where a person has several sequences, what they
+        have in one of them they have in all.
+
+        Examples
+        --------
+        >>> sequences = Sequences.from_rows(["ab", "bb", "c"], column="ill")
+        >>> codes, offsets = sequences.values_of_persons([("ill", "b"), ("ill", "c")], {})
+        >>> codes.tolist(), offsets.tolist()
+        ([0, 0, 1], [0, 1, 2, 3])
+        """
+        persons = np.arange(self.n_persons) if self.owners is None else self.owners.astype(np.int64)
+        owners = np.repeat(persons, np.diff(self.person_offsets))
+        size = max(len(values), 1)
+        pairs = [np.empty(0, np.int64)]
+        for places in self.number_values(values, columns):
+            has = places >= 0
+            pairs.append(owners[has] * size + places[has])
+        holders, places = np.divmod(np.unique(np.concatenate(pairs)), size)
+        codes = places.astype(np.int32)
+        offsets = np.searchsorted(holders, np.arange(persons.max(initial=-1) + 2)).astype(np.int64)
+        if self.owners is not None:
+            codes, offsets = kernels.distinct.gather_rows(codes, offsets, persons)
+        return codes, offsets
 
     def distinct(self, column: str | None = None) -> Distinct:
         """Fold equal sequences of an attribute into weighted ones, sorted; the answer is kept."""

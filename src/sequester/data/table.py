@@ -15,7 +15,7 @@ from sequester.data.intake import prepare
 from sequester.data.schema import ROW
 from sequester.data.sequences import Sequences
 from sequester.data.text import as_polars, as_text, distinct_labels
-from sequester.hierarchies.labels import counted
+from sequester.hierarchies.labels import counted, in_label_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -93,6 +93,28 @@ class EventTable:
     def protected_nodes(self) -> dict[str, frozenset[str]]:
         """The protected labels of each sensitive attribute, and nodes with only such leaves below them."""
         return with_protected_nodes(self.protected, self.schema, self.hierarchies)
+
+    @property
+    def protected_values(self) -> tuple[tuple[str, str], ...]:
+        """Attribute and label of each protected value that occurs, by attribute, then in label order."""
+        occurring = {
+            name: {label for column in each.columns for label in self.labels[column]}
+            for name, each in self.schema.sensitive.items()
+        }
+        return tuple(
+            (name, label)
+            for name, labels in self.protected.items()
+            for label in in_label_order(labels & occurring[name])
+        )
+
+    def values_of_persons(self, values: Sequence[tuple[str, str]]) -> tuple[Codes, Offsets]:
+        """Return which of the values of sensitive attributes each person has, as codes and offsets.
+
+        Person ``i`` has ``codes[offsets[i]:offsets[i + 1]]``, each once, ascending; a code is a place in
+        `values`.
+        """
+        columns = {name: each.columns for name, each in self.schema.sensitive.items()}
+        return self.sequences.values_of_persons(values, columns)
 
     @property
     def n_persons(self) -> int:

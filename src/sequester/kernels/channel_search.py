@@ -8,7 +8,6 @@ from sequester.kernels.buffers import ensure_capacity
 from sequester.kernels.channel_ballot import Ballot, choose
 from sequester.kernels.channel_path import Path, ask, enter, list_kids
 from sequester.kernels.channels import (
-    SMALLEST,
     Alphabet,
     Book,
     Candidates,
@@ -25,6 +24,9 @@ from sequester.kernels.channels import (
 )
 from sequester.kernels.compiler import njit
 from sequester.kernels.open_sequences import ITEM_BITS, ITEM_MASK, pack_child
+from sequester.kernels.shares import exceeds_share
+
+_exceeds_share = njit(exceeds_share)
 
 
 @njit
@@ -181,9 +183,8 @@ def search_channels(
                         group = np.int64(book.group_of[name])
                         passing[n_passing] = (group << (ITEM_BITS + 1)) | pack_child(kind, name)
                         n_passing += 1
-                        bound = limits.c * support + SMALLEST * support
-                        risk = scratch.weights[way] & 0xFFFFFFFF
-                        if support >= limits.k and risk > bound and rows.most_frequent > bound:
+                        risk = min(scratch.weights[way] & 0xFFFFFFFF, rows.most_frequent)
+                        if support >= limits.k and _exceeds_share(risk, limits.c, support):
                             doubtful[n_doubtful] = way
                             n_doubtful += 1
                     if n_doubtful > 0:

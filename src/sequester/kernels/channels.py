@@ -14,12 +14,12 @@ import numpy as np
 
 from sequester.kernels.compiler import njit
 from sequester.kernels.open_sequences import Runs, find_child, pack_child
+from sequester.kernels.shares import exceeds_share
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
 
-SMALLEST = 1e-9
-"""A share is above c when ``n_high > c * n + SMALLEST * n``."""
+_exceeds_share = njit(exceeds_share)
 HEAD = 3
 """Fields of a record before its items."""
 MOST_CELLS = 1 << 20
@@ -403,6 +403,6 @@ def find_highest(
                 n_high = counts[(i - start) * rows.n_values + value]
                 if n_high > highs[i]:
                     highs[i] = n_high
-                    if n_high > limits.c * support + SMALLEST * support:
+                    if _exceeds_share(n_high, limits.c, support):
                         told[i] = value
     return told, highs, clock

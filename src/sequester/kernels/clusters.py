@@ -24,6 +24,7 @@ from sequester.kernels.alignment import (
     sequence_worth,
 )
 from sequester.kernels.compiler import njit
+from sequester.kernels.shares import exceeds_share
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -35,8 +36,7 @@ if TYPE_CHECKING:
 
 GONE, WAITING, FINISHED = 0, 1, 2
 """What a number stands for: no cluster of its own, one that is merged further, one that keeps the promise."""
-SMALLEST = 1e-9
-"""A share is above `c` when it is so by more than this."""
+_exceeds_share = njit(exceeds_share)
 
 
 class Demand(NamedTuple):
@@ -272,7 +272,7 @@ def risk_of(clusters: Clusters, demand: Demand, cluster: int, scratch: Scratch) 
 @njit
 def is_private(demand: Demand, counted: int, risk: int) -> bool:
     """Tell whether enough persons are counted, and few enough of them at risk."""
-    return counted >= demand.k and not risk > demand.c * counted + SMALLEST * counted
+    return counted >= demand.k and not _exceeds_share(risk, demand.c, counted)
 
 
 @njit

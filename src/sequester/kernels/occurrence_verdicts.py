@@ -9,11 +9,13 @@ import numpy as np
 from sequester.kernels.compiler import njit
 from sequester.kernels.occurrence_rows import WITH_VALUE
 from sequester.kernels.occurrences import COUNT, KEY, NAME, SEEN, UNWANTED, find
+from sequester.kernels.shares import exceeds_share
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts
     from sequester.kernels.occurrences import Nodes, Signature
 
+_exceeds_share = njit(exceeds_share)
 SAME_EVENT = 1 << 40
 """Added to the rank of an item in a path that belongs to the event of the item before it."""
 
@@ -64,7 +66,7 @@ def want(nodes: Nodes, slot_of: Counts, signature: Signature, c: float, with_val
         slot = slot_of[number]
         if nodes[slot, NAME] & 1:
             persons, have = nodes[slot, COUNT] & (WITH_VALUE - 1), nodes[slot, COUNT] // WITH_VALUE
-            if have > c * persons + 1e-9 * persons or have * among > with_value * persons:
+            if _exceeds_share(have, c, persons) or have * among > with_value * persons:
                 n_wanted += 1
                 above = number
                 while above > 0 and nodes[slot_of[above], SEEN] == UNWANTED:
@@ -133,7 +135,7 @@ def judge(
             have, persons = held[slot, 1], nodes[slot_of[number], COUNT] & (WITH_VALUE - 1)
             if have * among > with_value * persons:
                 with_value, among = have, persons
-            if have > c * persons + 1e-9 * persons and not is_broken[number]:
+            if _exceeds_share(have, c, persons) and not is_broken[number]:
                 is_broken[number] = True
                 violations += 1
     shown = np.full(n_shown, -1, np.int64)

@@ -26,15 +26,8 @@ def attainable_share(table: EventTable) -> float:
     >>> attainable_share(history_table(["ab"] * 4)), attainable_share(history_table(["ab"]))
     (0.5, 1.0)
     """
-    sequences = table.sequences
-    owners = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
-    is_at_risk = np.zeros(table.n_persons, np.bool_)
-    for attribute, sensitive in table.schema.sensitive.items():
-        for column in sensitive.columns:
-            labels = sequences.codebooks[column].labels
-            secret = np.array([label in table.protected[attribute] for label in labels], np.bool_)
-            if secret.any():
-                is_at_risk[owners[secret[sequences.columns[column]]]] = True
+    _, offsets = table.values_of_persons(table.protected_values)
+    is_at_risk = np.diff(offsets) > 0
     share = float(is_at_risk.mean()) if len(is_at_risk) else 0.0
     return min(max(USUAL, math.ceil(TENTHS * share) + 1), TENTHS) / TENTHS
 

@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester import kernels
-from sequester.errors import SchemaError
-from sequester.hierarchies.labels import quoted
+from sequester.kernels.shares import exceeds_share
 from sequester.privacy.confidence import Confidence, one_of, with_quasi_identifiers
 from sequester.privacy.crowd import Crowd
 from sequester.privacy.model import Verdict
-from sequester.privacy.shares import (
-    SMALLEST,
-    in_percent,
-    share_of,
-)
+from sequester.privacy.shares import in_percent, share_of
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts
@@ -98,7 +93,7 @@ class KCPrivacy(Confidence):
         sizes = np.bincount(class_of_person).astype(np.int64)
         names, at_risk = _at_risk(table, model, class_of_person, len(sizes))
         limit = float(share_of(self.c))
-        too_many = (at_risk > limit * sizes + SMALLEST * sizes).any(axis=0)
+        too_many = exceeds_share(at_risk, limit, sizes).any(axis=0)
         broken = np.flatnonzero((sizes < self.k) | too_many)
         crowds = [
             _crowd(table, int(first_persons[each]), int(sizes[each]), names, at_risk[:, each], k=self.k)
@@ -152,31 +147,16 @@ def _at_risk(
     table: EventTable, model: KCPrivacy, class_of_person: Codes, n_classes: int
 ) -> tuple[list[tuple[str, str] | None], Counts]:
     """Count in each class the persons at risk: one row for any value, or one row for each."""
-    owners = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
-    names: list[tuple[str, str] | None] = []
-    rows = []
-    anybody = np.zeros(table.n_persons, np.bool_)
-    for attribute, values in model.protect.items():
-        columns = model.columns.get(attribute, (attribute,))
-        for column in columns:
-            if column not in table.sequences.codebooks:
-                what = f"values of {quoted(attribute)} are protected"
-                msg = f"{what}, and the table has no column {quoted(column)}"
-                raise SchemaError(msg)
-        for value in values:
-            has_it = np.zeros(table.n_persons, np.bool_)
-            for column in columns:
-                code = table.sequences.codebooks[column].codes.get(value)
-                if code is not None:
-                    has_it[owners[table.sequences.columns[column] == code]] = True
-            anybody |= has_it
-            if model.reading == "each" and has_it.any():
-                names.append((attribute, value))
-                rows.append(np.bincount(class_of_person, has_it, minlength=n_classes))
+    values = [(attribute, value) for attribute, labels in model.protect.items() for value in labels]
+    codes, offsets = table.sequences.values_of_persons(values, model.columns)
     if model.reading == "any":
-        names.append(None)
-        rows.append(np.bincount(class_of_person, anybody, minlength=n_classes))
-    return names, np.array(rows, np.int64).reshape(len(rows), n_classes)
+        at_risk = np.bincount(class_of_person, np.diff(offsets) > 0, minlength=n_classes)
+        return [None], at_risk.astype(np.int64).reshape(1, -1)
+    classes = np.repeat(class_of_person.astype(np.int64), np.diff(offsets))
+    at_risk = np.bincount(codes.astype(np.int64) * n_classes + classes, minlength=len(values) * n_classes)
+    at_risk = at_risk.reshape(-1, n_classes).astype(np.int64)
+    occurs = np.flatnonzero(at_risk.any(axis=1))
+    return [values[each] for each in occurs.tolist()], at_risk[occurs]
 
 
 def _shown(table: EventTable, first_persons: Counts, broken: Counts) -> list[int]:

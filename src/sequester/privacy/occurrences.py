@@ -18,8 +18,8 @@ import numpy as np
 
 from sequester import kernels
 from sequester.engine import LocalEngine
-from sequester.errors import InputError, SchemaError
-from sequester.hierarchies.labels import quoted
+from sequester.errors import InputError
+from sequester.kernels.shares import exceeds_share
 from sequester.privacy.channel import Channel
 from sequester.privacy.views import read_cells, views_of
 
@@ -122,7 +122,8 @@ class Occurrences:
         row_of_person, first_persons = kernels.distinct.fold_rows(kind_of_event, table.person_offsets)
         events, offsets = kernels.distinct.gather_rows(kind_of_event, table.person_offsets, first_persons)
         values = tuple((name, label) for name, labels in protect.items() for label in labels)
-        persons, held = _protected_values(table, values, columns)
+        held, offsets_of_persons = table.sequences.values_of_persons(values, columns)
+        persons = np.repeat(np.arange(table.n_persons), np.diff(offsets_of_persons))
         owners, counts = np.unique(
             row_of_person[persons].astype(np.int64) * max(len(values), 1) + held, return_counts=True
         )
@@ -267,7 +268,7 @@ class Occurrences:
             return []
         value = max(rates, key=lambda each: (rates[each], -each))
         have = int(rates[value] * self.n_persons)
-        if have <= bounds.c * self.n_persons + 1e-9 * self.n_persons:
+        if not exceeds_share(have, bounds.c, self.n_persons):
             return []
         return [Channel(events=(), persons=self.n_persons, value=self.values[value], with_value=have)]
 
@@ -385,26 +386,3 @@ def _listed(found: Found) -> Iterator[tuple[int, tuple[int, ...], int, int, int]
     ):
         items = tuple(each for each in path if each >= 0)
         yield len(items), items, persons, value, have
-
-
-def _protected_values(
-    table: EventTable, values: Sequence[tuple[str, str]], columns: Mapping[str, Sequence[str]]
-) -> tuple[Counts, Counts]:
-    """List who has which protected value in any event: persons and values, each pair once."""
-    sequences = table.sequences
-    lengths = np.diff(table.person_offsets)
-    pairs = [np.empty(0, np.int64)]
-    for name in dict.fromkeys(attribute for attribute, _ in values):
-        number_of = {label: number for number, (each, label) in enumerate(values) if each == name}
-        for column in columns.get(name, (name,)):
-            if column not in sequences.columns:
-                msg = f"values of {quoted(name)} are protected, and the table has no column {quoted(column)}"
-                raise SchemaError(msg)
-            labels = sequences.codebooks[column].labels
-            numbers = np.array([number_of.get(label, -1) for label in labels], np.int64)
-            held = numbers[sequences.columns[column]] if labels else np.empty(0, np.int64)
-            events = np.flatnonzero(held >= 0)
-            owners = np.repeat(np.arange(table.n_persons), lengths)[events]
-            pairs.append(owners * len(values) + held[events])
-    both = np.unique(np.concatenate(pairs))
-    return both // max(len(values), 1), both % max(len(values), 1)

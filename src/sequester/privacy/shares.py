@@ -12,8 +12,6 @@ from numbers import Real
 
 from sequester.errors import ParameterError
 
-SMALLEST = 1e-9
-"""A share is above `c` when it is so by more than this, which no rounding reaches."""
 _FRACTION = re.compile(r"[0-9]{1,9}(/0*[1-9][0-9]{0,8}|\.[0-9]{1,9})?")
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester import kernels
 from sequester.errors import UnattainableError
 from sequester.hierarchies.labels import counted
+from sequester.kernels.shares import exceeds_share
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask
@@ -38,9 +38,7 @@ class Rates:
 
     def above(self, c: float) -> Mask:
         """Mark the values that are above the share."""
-        n_left = int(self.is_left.sum())
-        mask: Mask = self.totals() > c * n_left + kernels.clusters.SMALLEST * n_left
-        return mask
+        return exceeds_share(self.totals(), c, int(self.is_left.sum()))
 
     def leave_out(self, c: float, randomness: Randomness) -> None:
         """Leave out as few persons as bring every value down to the share; chance chooses among them.

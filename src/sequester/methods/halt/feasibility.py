@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester import kernels
 from sequester.errors import UnattainableError
 from sequester.hierarchies.labels import counted
+from sequester.kernels.shares import exceeds_share
 
 if TYPE_CHECKING:
     from sequester._typing import Mask
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 def too_common(histories: Histories, c: float) -> Mask:
     """Mark the protected values that more than the share `c` of all persons have."""
-    n_persons = histories.n_persons
-    mask: Mask = histories.values.totals > c * n_persons + kernels.channels.SMALLEST * n_persons
-    return mask
+    return exceeds_share(histories.values.totals, c, histories.n_persons)
 
 
 def refuse_impossible(
@@ -78,7 +76,7 @@ def choose_persons(histories: Histories, c: float) -> Mask:
         n_kept = int(is_kept.sum())
         kept_pairs = is_kept[owners]
         totals = np.bincount(values.codes[kept_pairs], minlength=len(values.names))
-        above = totals > c * n_kept + kernels.channels.SMALLEST * n_kept
+        above = exceeds_share(totals, c, n_kept)
         if not above.any():
             return is_kept
         worst = int(np.argmax(totals))

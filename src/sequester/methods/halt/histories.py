@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester import kernels
-from sequester.hierarchies.labels import in_label_order
+from sequester.kernels.shares import exceeds_share
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
@@ -36,29 +36,9 @@ class Values:
     @classmethod
     def of(cls, table: EventTable) -> Values:
         """Collect the protected values that each person has in any event."""
-        sequences = table.sequences
-        owners = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
-        names: list[tuple[str, str]] = []
-        pairs = [np.empty(0, np.int64)]
-        for attribute, labels in table.protected.items():
-            present = set[str]()
-            for column in table.schema.sensitive[attribute].columns:
-                present.update(labels.intersection(table.labels[column]))
-            code_of = {label: len(names) + place for place, label in enumerate(in_label_order(present))}
-            names += [(attribute, label) for label in code_of]
-            for column in table.schema.sensitive[attribute].columns:
-                book = sequences.codebooks[column].labels
-                codes = np.array([code_of.get(label, -1) for label in book], np.int64)
-                codes = codes[sequences.columns[column]] if len(book) else np.empty(0, np.int64)
-                pairs.append((owners * (1 << 31) + codes)[codes >= 0])
-        distinct = np.unique(np.concatenate(pairs))
-        owner, codes = distinct >> 31, distinct & ((1 << 31) - 1)
-        return cls(
-            tuple(names),
-            np.searchsorted(owner, np.arange(table.n_persons + 1)),
-            codes.astype(np.int32),
-            np.ones(len(codes), np.int64),
-        )
+        names = table.protected_values
+        codes, offsets = table.values_of_persons(names)
+        return cls(names, offsets, codes, np.ones(len(codes), np.int64))
 
     @cached_property
     def totals(self) -> Counts:
@@ -205,7 +185,7 @@ class Histories:
 
     def without_harmless(self, k: int, c: float) -> Histories:
         """Forget protected values so rare that no `k` persons can have them in more than the share `c`."""
-        harmful = self.values.totals > c * k + kernels.channels.SMALLEST * k
+        harmful = exceeds_share(self.values.totals, c, k)
         if harmful.all():
             return self
         values = self.values.only(harmful)
