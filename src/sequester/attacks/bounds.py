@@ -8,12 +8,12 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
+from sequester._validation import exact_fraction
 from sequester.attacks.inference import Inference
 from sequester.attacks.linkage import Linkage
 from sequester.privacy.kc import KCPrivacy
 from sequester.privacy.kcp import KCPPrivacy
 from sequester.privacy.sequence_k import SequenceKAnonymity
-from sequester.privacy.shares import share_of
 
 if TYPE_CHECKING:
     from sequester.attacks.linkage import Adversary
@@ -74,7 +74,7 @@ def _(model: KCPPrivacy, adversary: object) -> float | None:
         and adversary.measure == "confidence"
         and adversary.kind in ("ordered", "event", "generalized", "mixed")
     ):
-        return float(share_of(model.c))
+        return float(exact_fraction("c", model.c))
     return None
 
 
@@ -87,7 +87,7 @@ def _(model: KCPrivacy, adversary: object) -> float | None:
     if isinstance(adversary, Linkage):
         return _crowd_bound(adversary, model.k)
     if adversary.measure == "confidence" or (adversary.measure == "at_risk" and model.reading == "any"):
-        return float(share_of(model.c))
+        return float(exact_fraction("c", model.c))
     return None
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
+from sequester._validation import at_least, lists_of_text, share
 from sequester.data.table import EventTable
-from sequester.errors import InputError, ParameterError
+from sequester.errors import InputError
 from sequester.hierarchies.labels import in_label_order
-from sequester.privacy.shares import lists_of_text, plain_share, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,8 +35,8 @@ class Confidence:
 
     def __post_init__(self) -> None:
         # A certificate may hold anything.
-        object.__setattr__(self, "k", whole_number("k", self.k, least=2))
-        object.__setattr__(self, "c", plain_share(self.c))
+        object.__setattr__(self, "k", at_least("k", self.k, 2))
+        object.__setattr__(self, "c", share("c", self.c))
         protect = lists_of_text("protect", self.protect)
         object.__setattr__(
             self, "protect", {name: tuple(in_label_order(labels)) for name, labels in protect.items()}
@@ -62,14 +62,6 @@ class Confidence:
         """The parameters a recipient needs to check the promise, those of the model among them."""
         claim = {"k": self.k, "c": self.c, **parameters, "protect": dict(self.protect)}
         return claim | ({"columns": dict(self.columns)} if self.columns else {})
-
-
-def one_of(name: str, value: object, known: Sequence[str]) -> None:
-    """Refuse a word that is none of those a parameter may be."""
-    if value not in known:
-        words = " or ".join(f'"{each}"' for each in known)
-        msg = f"{name} must be {words}, got {value!r}"
-        raise ParameterError(msg)
 
 
 def with_quasi_identifiers(released: EventTable | Sequences, model: str) -> EventTable:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester import kernels
+from sequester._validation import exact_fraction, one_of
 from sequester.kernels.shares import exceeds_share
-from sequester.privacy.confidence import Confidence, one_of, with_quasi_identifiers
+from sequester.privacy.confidence import Confidence, with_quasi_identifiers
 from sequester.privacy.crowd import Crowd
-from sequester.privacy.model import Verdict
-from sequester.privacy.shares import in_percent, share_of
+from sequester.privacy.model import Verdict, in_percent
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts
@@ -92,7 +92,7 @@ class KCPrivacy(Confidence):
         class_of_person, first_persons = _classes(table)
         sizes = np.bincount(class_of_person).astype(np.int64)
         names, at_risk = _at_risk(table, model, class_of_person, len(sizes))
-        limit = float(share_of(self.c))
+        limit = float(exact_fraction("c", self.c))
         too_many = exceeds_share(at_risk, limit, sizes).any(axis=0)
         broken = np.flatnonzero((sizes < self.k) | too_many)
         crowds = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sequester.privacy.confidence import Confidence, one_of, with_quasi_identifiers
-from sequester.privacy.model import Verdict
+from sequester._validation import at_least, exact_fraction, one_of
+from sequester.privacy.confidence import Confidence, with_quasi_identifiers
+from sequester.privacy.model import Verdict, in_percent
 from sequester.privacy.occurrences import Bounds, Occurrences
-from sequester.privacy.shares import in_percent, share_of, whole_number
 
 if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
@@ -78,7 +78,7 @@ class KCPPrivacy(Confidence):
 
     def __post_init__(self) -> None:
         Confidence.__post_init__(self)
-        object.__setattr__(self, "p", whole_number("p", self.p, least=1))
+        object.__setattr__(self, "p", at_least("p", self.p, 1))
         one_of("levels", self.levels, LEVELS)
         one_of("stars", self.stars, STARS)
 
@@ -105,7 +105,7 @@ class KCPPrivacy(Confidence):
             stars=self.stars == "counted",
         )
         answer = occurrences.judge(
-            Bounds(k=self.k, c=float(share_of(self.c)), most=self.p, shown=N_WITNESSES)
+            Bounds(k=self.k, c=float(exact_fraction("c", self.c)), most=self.p, shown=N_WITNESSES)
         )
         return Verdict(
             holds=not answer.violations,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from sequester._repr import Card
@@ -63,6 +64,20 @@ def spelled(witness: object) -> str:
     ('news → sports', 'events.csv is missing')
     """
     return " → ".join(map(str, witness)) if isinstance(witness, tuple | list) else str(witness)
+
+
+def in_percent(c: float | str) -> str:
+    """Write a share for people, with all its digits: a rounded one could promise more than is checked.
+
+    Examples
+    --------
+    >>> in_percent(0.5), in_percent(0.3333334), in_percent("1/3")
+    ('50 %', '33.33334 %', '1/3')
+    """
+    if isinstance(c, str):
+        return c
+    percent = (100 * Decimal(repr(float(c)))).normalize()
+    return f"{percent:f} %"
 
 
 class PrivacyModel(Protocol):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import operator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
+from sequester._validation import is_number, one_of, true_or_false, within
 from sequester.errors import InputError, ParameterError
 from sequester.mining.support import sequences_of
 from sequester.privacy.leakage import Leakage, Measure, measure_leakage
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 N_WITNESSES = 5
 """How many witnesses a verdict shows."""
+LONGEST_WINDOW = 2**31 - 1
+"""Steps that a window may have: kernels count them in 32 bits."""
 SLACK = 1e-9
 """Share of the entropy by which rounding may lift a leakage above its bound."""
 DIGITS = 4
@@ -116,15 +118,12 @@ class MutualInformationPrivacy:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sensitive", frozenset(checked_patterns("sensitive", self.sensitive)))
-        object.__setattr__(self, "window", checked_window(self.window))
+        object.__setattr__(self, "window", within("window", self.window, 1, LONGEST_WINDOW))
         share, bits = checked_bounds(self.max_leakage, self.max_leakage_bits)
         object.__setattr__(self, "max_leakage", share)
         object.__setattr__(self, "max_leakage_bits", bits)
-        worst_case: object = self.worst_case
-        if not isinstance(worst_case, bool):
-            msg = f"worst_case must be true or false, got {worst_case!r}"
-            raise ParameterError(msg)
-        checked_measure(self.measure)
+        true_or_false("worst_case", self.worst_case)
+        one_of("measure", self.measure, get_args(Measure))
 
     @property
     def needs_original(self) -> bool:
@@ -263,18 +262,6 @@ def checked_patterns(name: str, patterns: object) -> tuple[tuple[str, ...], ...]
     return tuple(found)
 
 
-def checked_window(window: object) -> int:
-    """Give the window as a whole number of at least 1."""
-    if isinstance(window, bool) or not hasattr(window, "__index__"):
-        msg = f"window must be a whole number, got {window!r}"
-        raise ParameterError(msg)
-    window = operator.index(window)
-    if not 1 <= window < 1 << 31:
-        msg = f"window must be 1 to 2^31 - 1, got {window}"
-        raise ParameterError(msg)
-    return window
-
-
 def checked_bounds(share: object, bits: object) -> tuple[float | None, float | None]:
     """Give the share or the bits, one of them None; a half where neither is told."""
     if share is not None and bits is not None:
@@ -285,19 +272,12 @@ def checked_bounds(share: object, bits: object) -> tuple[float | None, float | N
     return 0.5 if share is None else _number("max_leakage", share, most=1.0), None
 
 
-def checked_measure(measure: object) -> None:
-    """Refuse what is no measure."""
-    if measure not in get_args(Measure):
-        msg = f'measure must be "exact" or "paper", got {measure!r}'
-        raise ParameterError(msg)
-
-
 def _number(name: str, value: object, *, most: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+    if not is_number(value):
         msg = f"{name} must be a number, got {value!r}"
         raise ParameterError(msg)
     number = float(value)
-    if not (0 <= number <= most and math.isfinite(number)):
+    if not 0 <= number <= most:
         rule = "0 or more" if math.isinf(most) else f"0 to {most:g}"
         msg = f"{name} must be {rule}, got {value}"
         raise ParameterError(msg)

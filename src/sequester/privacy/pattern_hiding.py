@@ -7,13 +7,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from sequester._validation import at_least
 from sequester.errors import InputError, ParameterError
 from sequester.mining.pairs import find_new_pairs
 from sequester.mining.support import sequences_of, supporters, supports
-from sequester.privacy.model import Verdict
-from sequester.privacy.shares import in_percent
+from sequester.privacy.model import Verdict, in_percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -172,16 +170,10 @@ def as_threshold(name: str, value: object) -> int | float:
     Traceback (most recent call last):
     sequester.errors.ParameterError: min_support must be a whole number of persons or a share below 1, got 1.5
     """
-    if not isinstance(value, bool):
-        if isinstance(value, np.integer):
-            value = int(value)
-        if isinstance(value, int):
-            if value < 1:
-                msg = f"{name} must be at least 1, got {value}"
-                raise ParameterError(msg)
-            return value
-        if isinstance(value, float) and 0 < value < 1:
-            return float(value)
+    if isinstance(value, float) and 0 < value < 1:
+        return float(value)
+    if not isinstance(value, bool) and hasattr(value, "__index__"):
+        return at_least(name, value, 1)
     msg = f"{name} must be a whole number of persons or a share below 1, got {value!r}"
     raise ParameterError(msg)
 

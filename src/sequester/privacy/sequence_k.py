@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.errors import InputError, ParameterError
+from sequester._validation import at_least
+from sequester.errors import InputError
 from sequester.mining.support import sequences_of, supports_of_codes
 from sequester.privacy.model import Verdict
 
@@ -62,15 +62,7 @@ class SequenceKAnonymity:
     """A released record is a trip, and a person may have several: whose they are only the house can tell."""
 
     def __post_init__(self) -> None:
-        k: object = self.k  # A certificate may hold anything.
-        if not hasattr(k, "__index__"):
-            msg = f"k must be a whole number, got {k!r}"
-            raise ParameterError(msg)
-        k = operator.index(k)  # those of numpy are whole numbers, too
-        object.__setattr__(self, "k", k)
-        if k < 2:
-            msg = f"k must be at least 2, got {k}"
-            raise ParameterError(msg)
+        object.__setattr__(self, "k", at_least("k", self.k, 2))  # A certificate may hold anything.
 
     @property
     def needs_original(self) -> bool:

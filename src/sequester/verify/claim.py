@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any, cast
 
+from sequester._validation import lists_of_text
 from sequester.data.places import REGION
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.errors import InputError
 from sequester.privacy import MODELS
 from sequester.privacy.l_diversity import RECORDS, VALUES
-from sequester.privacy.shares import lists_of_text
 from sequester.privacy.snapshots import COUNT, GROUP, TIME
 from sequester.release.certificate import (
     AREA,

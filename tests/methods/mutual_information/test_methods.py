@@ -54,7 +54,7 @@ def test_heavy_events_are_left_alone_where_light_ones_will_do(method):
     [
         ({"patterns": []}, "patterns must have at least one pattern, and there is none"),
         ({"patterns": "ab"}, "patterns must be a list of lists of texts, got 'ab'"),
-        ({"window": 0}, "window must be 1 to 2^31 - 1, got 0"),
+        ({"window": 0}, "window must be from 1 to 2147483647, got 0"),
         ({"max_leakage": 2}, "max_leakage must be 0 to 1, got 2"),
         ({"max_leakage_bits": -1}, "max_leakage_bits must be 0 or more, got -1"),
         ({"worst_case": 1}, "worst_case must be true or false, got 1"),
@@ -64,7 +64,7 @@ def test_heavy_events_are_left_alone_where_light_ones_will_do(method):
         ),
         ({"weight": 3}, "weight must be the name of a column, got 3"),
         ({"scope": "here"}, 'scope must be "global" or "local", got \'here\''),
-        ({"search": "best"}, 'search must be "greedy" or "improve" or "optimal", got \'best\''),
+        ({"search": "best"}, 'search must be "greedy", "improve" or "optimal", got \'best\''),
     ],
 )
 def test_parameters_are_refused_by_name(method, asked, message):

@@ -37,11 +37,11 @@ SEED = "a sentence that nobody guesses"
         ),
         (
             {"patterns": AB, "min_support": 2, "max_length": 0},
-            "max_length must be a whole number of at least 1",
+            "max_length must be at least 1, got 0",
         ),
         (
             {"patterns": AB, "min_support": 2, "max_length": True},
-            "max_length must be a whole number of at least",
+            "max_length must be a whole number, got True",
         ),
         (
             {"pattern": 5, "min_support": 2},
@@ -84,11 +84,11 @@ def test_wrong_patterns_and_thresholds_are_refused(kind, given, line):
         ({"uncertainty": {"permutations": 2}}, 'uncertainty must be "minimum-harm", "maximum" or a table'),
         (
             {"uncertainty": {"permutations": 0, "support": 1}},
-            "uncertainty.permutations must be a whole number",
+            "uncertainty.permutations must be at least 1, got 0",
         ),
         (
             {"uncertainty": Bounded(1, True)},
-            "uncertainty.support must be a whole number of at least 1, got True",
+            "uncertainty.support must be a whole number, got True",
         ),
     ],
 )

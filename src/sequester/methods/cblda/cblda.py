@@ -6,6 +6,7 @@ import operator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from sequester._validation import true_or_false
 from sequester.errors import ParameterError
 from sequester.methods.cblda.kc_method import KCMethod
 from sequester.release.purpose import FAIR, GOOD, Suitability
@@ -91,10 +92,7 @@ class CBLDA(KCMethod):
                 msg = f"block must be at least 2 k = {2 * self.k}, got {number}"
                 raise ParameterError(msg)
             object.__setattr__(self, "block", number)
-        split: object = self.split
-        if not isinstance(split, bool):
-            msg = f"split must be true or false, got {split!r}"
-            raise ParameterError(msg)
+        true_or_false("split", self.split)
 
     def plan(self) -> Plan:
         """What is asked for."""

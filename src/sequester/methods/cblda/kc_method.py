@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from sequester._validation import one_of
 from sequester.engine.progress import NoCheckpoint
-from sequester.errors import ParameterError, SchemaError
+from sequester.errors import SchemaError
 from sequester.methods.ladder import Ladder, downwards, upwards
 from sequester.methods.method import Method
 
@@ -43,9 +44,7 @@ class KCMethod(Method):
     def __post_init__(self) -> None:
         model = self.model()
         object.__setattr__(self, "k", model.k)
-        if self.infeasible not in ("refuse", "drop"):
-            msg = f'infeasible must be "refuse" or "drop", got {self.infeasible!r}'
-            raise ParameterError(msg)
+        one_of("infeasible", self.infeasible, ("refuse", "drop"))
 
     def model(self) -> KCPrivacy:
         """Promise (K,C)-privacy."""

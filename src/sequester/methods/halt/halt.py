@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from sequester.errors import ParameterError
+from sequester._validation import one_of
 from sequester.methods.halt.kcp_method import KCPMethod
 from sequester.release.purpose import BEST, GOOD, Suitability
 
@@ -74,11 +74,8 @@ class HALT(KCPMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, known in (("stars", ("counted", "ignored")), ("search", ("greedy", "full"))):
-            if getattr(self, name) not in known:
-                words = " or ".join(f'"{each}"' for each in known)
-                msg = f"{name} must be {words}, got {getattr(self, name)!r}"
-                raise ParameterError(msg)
+        one_of("stars", self.stars, ("counted", "ignored"))
+        one_of("search", self.search, ("greedy", "full"))
 
     @property
     def counts_stars(self) -> bool:

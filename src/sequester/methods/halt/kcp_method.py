@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from sequester.errors import ParameterError, SchemaError
+from sequester._validation import one_of
+from sequester.errors import SchemaError
 from sequester.methods.ladder import Ladder, downwards, upwards
 from sequester.methods.method import Method
 
@@ -43,9 +44,7 @@ class KCPMethod(Method):
         for name in ("k", "c", "p"):
             # Numbers of numpy are numbers, too, and the model has made plain ones of them.
             object.__setattr__(self, name, getattr(model, name))
-        if self.infeasible not in ("refuse", "drop"):
-            msg = f'infeasible must be "refuse" or "drop", got {self.infeasible!r}'
-            raise ParameterError(msg)
+        one_of("infeasible", self.infeasible, ("refuse", "drop"))
 
     @property
     def counts_stars(self) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sequester._validation import is_number
 from sequester.errors import ParameterError
 from sequester.hierarchies.labels import counted, listed, quoted
 
@@ -86,7 +86,7 @@ def _check_path(leaf: str, path: list[str], costs: Mapping[str, float]) -> None:
             msg = f"{where} is missing"
             raise ParameterError(msg)
         value: object = costs[node]
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if not is_number(value):
             msg = f"{where} must be a number, got {value!r}"
             raise ParameterError(msg)
         if node == leaf and value != 0:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
+from sequester._validation import one_of
 from sequester.engine import part
 from sequester.errors import ParameterError, SchemaError
 from sequester.methods.ladder import Ladder, upwards
@@ -58,37 +59,22 @@ class MutualInformationMethod(Method):
     """The paper's heuristic, a local search from its answer, or an exact search for small alphabets."""
 
     def __post_init__(self) -> None:
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.privacy.mutual_information import (  # noqa: PLC0415
-            checked_bounds,
-            checked_measure,
-            checked_window,
-        )
-
         object.__setattr__(self, "patterns", as_patterns("patterns", self.patterns))
         if not self.patterns:
             msg = "patterns must have at least one pattern, and there is none"
             raise ParameterError(msg)
-        object.__setattr__(self, "window", checked_window(self.window))
-        share, bits = checked_bounds(self.max_leakage, self.max_leakage_bits)
-        object.__setattr__(self, "max_leakage", share)
-        object.__setattr__(self, "max_leakage_bits", bits)
-        checked_measure(self.measure)
-        given: dict[str, object] = {"worst_case": self.worst_case, "cost": self.cost, "weight": self.weight}
-        if not isinstance(given["worst_case"], bool):
-            msg = f"worst_case must be true or false, got {given['worst_case']!r}"
-            raise ParameterError(msg)
+        model = self.model()  # It refuses what a promise cannot be, and fills in the bound.
+        for name in ("window", "max_leakage", "max_leakage_bits"):
+            object.__setattr__(self, name, getattr(model, name))
+        given: dict[str, object] = {"cost": self.cost, "weight": self.weight}
         if not isinstance(given["cost"], Mapping) and given["cost"] not in NAMED_COSTS:
             msg = f"cost must be {', '.join(NAMED_COSTS)} or a table leaf -> node -> cost, got {self.cost!r}"
             raise ParameterError(msg)
         if not isinstance(given["weight"], str | None):
             msg = f"weight must be the name of a column, got {given['weight']!r}"
             raise ParameterError(msg)
-        for name, kind in (("scope", Scope), ("search", Search)):
-            if getattr(self, name) not in get_args(kind):
-                words = " or ".join(f'"{each}"' for each in get_args(kind))
-                msg = f"{name} must be {words}, got {getattr(self, name)!r}"
-                raise ParameterError(msg)
+        one_of("scope", self.scope, get_args(Scope))
+        one_of("search", self.search, get_args(Search))
 
     def unpublished(self) -> frozenset[str]:
         """The patterns, and a table of costs, whose leaves are those below the released nodes."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from sequester.errors import ParameterError, SchemaError
+from sequester._validation import true_or_false
+from sequester.errors import SchemaError
 from sequester.methods.ladder import Ladder
 from sequester.methods.p2ka.nearness import Near
 from sequester.methods.p2ka.prefix_method import PrefixMethod
@@ -92,10 +93,7 @@ class BFP2kA(PrefixMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        strict: object = self.strict  # A configuration may hold anything.
-        if not isinstance(strict, bool):
-            msg = f"strict must be true or false, got {strict!r}"
-            raise ParameterError(msg)
+        true_or_false("strict", self.strict)
         if self.nearness is not None:
             object.__setattr__(self, "nearness", Near.of(self.nearness))
 

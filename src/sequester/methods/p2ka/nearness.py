@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sequester._validation import positive
 from sequester.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -32,13 +32,9 @@ class Near:
     """From this gap on, parts of the day have nothing in common; without it, only equal parts do."""
 
     def __post_init__(self) -> None:
-        for name, value in (("metres", self.metres), ("minutes", self.minutes)):
-            given: object = value  # A configuration may hold anything.
-            if given is None and name == "minutes":
-                continue
-            if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < math.inf:
-                msg = f"nearness: {name} must be a number above 0, got {given!r}"
-                raise ParameterError(msg)
+        positive("nearness: metres", self.metres)
+        if self.minutes is not None:
+            positive("nearness: minutes", self.minutes)
 
     @classmethod
     def of(cls, given: object) -> Near:

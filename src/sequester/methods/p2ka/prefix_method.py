@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from sequester._validation import at_least
 from sequester.engine import part
-from sequester.errors import ParameterError, SchemaError
+from sequester.errors import SchemaError
 from sequester.methods.ladder import Ladder, downwards
 from sequester.methods.method import Method
 
@@ -48,15 +48,7 @@ class PrefixMethod(Method):
     """Persons among whom the owner of any part of a released sequence is hidden; at least 2."""
 
     def __post_init__(self) -> None:
-        k: object = self.k  # A configuration may hold anything.
-        if isinstance(k, bool) or not hasattr(k, "__index__"):
-            msg = f"k must be a whole number, got {k!r}"
-            raise ParameterError(msg)
-        k = operator.index(k)  # those of numpy are whole numbers, too
-        object.__setattr__(self, "k", k)
-        if k < 2:
-            msg = f"k must be at least 2, got {k}"
-            raise ParameterError(msg)
+        object.__setattr__(self, "k", at_least("k", self.k, 2))
 
     @property
     def counts_released(self) -> bool:

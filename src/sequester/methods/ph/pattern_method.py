@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from sequester._validation import at_least
 from sequester.engine import part
 from sequester.errors import ParameterError, SchemaError, UnattainableError
 from sequester.methods.method import Method
@@ -93,10 +94,7 @@ class PatternMethod(Method):
             if self.patterns or None in own or len({type(each) for each in own}) > 1:
                 msg = "min_support must be a whole number of persons or a share below 1, and is missing"
                 raise ParameterError(msg)
-        length: object = self.max_length
-        if isinstance(length, bool) or not isinstance(length, int) or length < 1:
-            msg = f"max_length must be a whole number of at least 1, got {length!r}"
-            raise ParameterError(msg)
+        object.__setattr__(self, "max_length", at_least("max_length", self.max_length, 1))
 
     @property
     def sensitive(self) -> tuple[Pattern, ...]:

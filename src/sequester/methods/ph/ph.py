@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from sequester._validation import at_least
 from sequester.errors import ParameterError
 from sequester.methods.patterns import as_patterns
 from sequester.methods.ph.pattern_method import PatternMethod
@@ -106,9 +107,7 @@ class PH(PatternMethod):
             object.__setattr__(self, "uncertainty", uncertainty)
         if isinstance(uncertainty, Bounded):
             for name, value in vars(uncertainty).items():
-                if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                    msg = f"uncertainty.{name} must be a whole number of at least 1, got {value!r}"
-                    raise ParameterError(msg)
+                at_least(f"uncertainty.{name}", value, 1)
         elif uncertainty not in MODES:
             words = ", ".join(f'"{mode}"' for mode in MODES)
             msg = f"uncertainty must be {words} or a table of permutations and support, got {uncertainty!r}"

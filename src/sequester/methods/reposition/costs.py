@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sequester._validation import is_number, positive
 from sequester.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -52,11 +52,10 @@ class Costs:
             return cls(mu, usual, {})
         if isinstance(suppression, Mapping):
             own = {
-                str(value): _positive(f"suppression_cost.{value}", each)
-                for value, each in suppression.items()
+                str(value): positive(f"suppression_cost.{value}", each) for value, each in suppression.items()
             }
             return cls(mu, usual, own)
-        return cls(mu, _positive("suppression_cost", suppression), {})
+        return cls(mu, positive("suppression_cost", suppression), {})
 
     def betas(self, values: Iterable[str]) -> list[float]:
         """List the suppression costs of values."""
@@ -70,7 +69,7 @@ def _distances(cost: object, window: int) -> tuple[float, ...]:
             raise ParameterError(msg)
         power = 1 + NAMED.index(cost)
         return tuple(float(distance**power) for distance in range(window))
-    if not isinstance(cost, Sequence) or not all(_is_number(each) for each in cost):
+    if not isinstance(cost, Sequence) or not all(is_number(each) for each in cost):
         msg = f'cost must be "linear", "quadratic" or a list of numbers, got {cost!r}'
         raise ParameterError(msg)
     if len(cost) < window:
@@ -91,14 +90,3 @@ def _distances(cost: object, window: int) -> tuple[float, ...]:
             msg = f"cost must not rise less than before, it does {told}"
             raise ParameterError(msg)
     return tuple(float(each) for each in cost[:window])
-
-
-def _positive(name: str, value: object) -> float:
-    if not _is_number(value) or value <= 0:  # type: ignore[operator]
-        msg = f"{name} must be a number above 0, got {value!r}"
-        raise ParameterError(msg)
-    return float(value)  # type: ignore[arg-type]
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

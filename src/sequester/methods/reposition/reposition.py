@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from sequester.errors import ParameterError
+from sequester._validation import one_of, true_or_false
 from sequester.methods.reposition.limits import LATE, SEVERAL
 from sequester.methods.reposition.snapshot_method import SnapshotMethod
 from sequester.release.purpose import BEST, GOOD, Suitability
@@ -78,13 +78,8 @@ class Reposition(SnapshotMethod):
         if isinstance(cost, list):
             object.__setattr__(self, "cost", tuple(cost))
         _ = self.costs
-        if self.first_window not in ("grow", "ilp"):
-            msg = f'first_window must be "grow" or "ilp", got {self.first_window!r}'
-            raise ParameterError(msg)
-        randomize: object = self.randomize
-        if not isinstance(randomize, bool):
-            msg = f"randomize must be true or false, got {randomize!r}"
-            raise ParameterError(msg)
+        one_of("first_window", self.first_window, ("grow", "ilp"))
+        true_or_false("randomize", self.randomize)
 
     @property
     def costs(self) -> Costs:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from sequester._validation import one_of, within
 from sequester.errors import ParameterError, SchemaError
 from sequester.methods.ladder import Ladder
 from sequester.methods.method import Method
@@ -55,23 +55,9 @@ class SnapshotMethod(Method):
         from sequester.privacy.snapshots import exact_level, plain_level  # noqa: PLC0415
 
         object.__setattr__(self, "l", plain_level(exact_level(self.l)))
-        window: object = self.window  # A configuration may hold anything.
-        if isinstance(window, bool) or not hasattr(window, "__index__"):
-            msg = f"window must be a whole number, got {window!r}"
-            raise ParameterError(msg)
-        window = operator.index(window)
-        object.__setattr__(self, "window", window)
-        if not 1 <= window <= 1000:
-            msg = f"window must be from 1 to 1000, got {window}"
-            raise ParameterError(msg)
-        for name, known in (
-            ("snapshot", ("day", "week", "month", "order")),
-            ("then", ("anatomy", "generalize", "none")),
-        ):
-            if getattr(self, name) not in known:
-                words = ", ".join(f'"{each}"' for each in known)
-                msg = f"{name} must be one of {words}, got {getattr(self, name)!r}"
-                raise ParameterError(msg)
+        object.__setattr__(self, "window", within("window", self.window, 1, 1000))
+        one_of("snapshot", self.snapshot, ("day", "week", "month", "order"))
+        one_of("then", self.then, ("anatomy", "generalize", "none"))
         if self.then == "anatomy" and self.level.denominator != 1:
             msg = f'l must be a whole number where then = "anatomy", got {self.l}'
             raise ParameterError(msg)

@@ -1,0 +1,182 @@
+"""Checks of parameters: what a value must be, and what it was, in one sentence.
+
+A configuration or a certificate may hold anything, so values are taken as `object` and returned as what they
+must be. Numbers of numpy are numbers, too.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from numbers import Real
+from typing import TYPE_CHECKING, TypeGuard
+
+from sequester.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_FRACTION = re.compile(r"[0-9]{1,9}(/0*[1-9][0-9]{0,8}|\.[0-9]{1,9})?")
+
+
+def at_least(name: str, value: object, least: int) -> int:
+    """Return a whole number of at least `least`.
+
+    Examples
+    --------
+    >>> at_least("k", 2, 2)
+    2
+    >>> at_least("k", 1, 2)
+    Traceback (most recent call last):
+    sequester.errors.ParameterError: k must be at least 2, got 1
+    """
+    number = whole_number(name, value)
+    if number < least:
+        msg = f"{name} must be at least {least}, got {number}"
+        raise ParameterError(msg)
+    return number
+
+
+def within(name: str, value: object, least: int, most: int) -> int:
+    """Return a whole number from `least` to `most`.
+
+    Examples
+    --------
+    >>> within("window", 1001, 1, 1000)
+    Traceback (most recent call last):
+    sequester.errors.ParameterError: window must be from 1 to 1000, got 1001
+    """
+    number = whole_number(name, value)
+    if not least <= number <= most:
+        msg = f"{name} must be from {least} to {most}, got {number}"
+        raise ParameterError(msg)
+    return number
+
+
+def whole_number(name: str, value: object) -> int:
+    """Return a whole number."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        msg = f"{name} must be a whole number, got {value!r}"
+        raise ParameterError(msg)
+    return operator.index(value)
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Return whether a value is a finite number.
+
+    Examples
+    --------
+    >>> is_number(0.5), is_number(True), is_number(float("nan")), is_number("1")
+    (True, False, False, False)
+    """
+    try:
+        return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False
+
+
+def positive(name: str, value: object) -> float:
+    """Return a finite number above 0.
+
+    Examples
+    --------
+    >>> positive("beta", 0)
+    Traceback (most recent call last):
+    sequester.errors.ParameterError: beta must be a number above 0, got 0
+    """
+    if not is_number(value) or value <= 0:
+        msg = f"{name} must be a number above 0, got {value!r}"
+        raise ParameterError(msg)
+    return float(value)
+
+
+def one_of(name: str, value: object, known: Iterable[str]) -> None:
+    """Refuse a word that is none of those a parameter may be.
+
+    Examples
+    --------
+    >>> one_of("then", "drop", ("anatomy", "generalize", "none"))
+    Traceback (most recent call last):
+    sequester.errors.ParameterError: then must be "anatomy", "generalize" or "none", got 'drop'
+    """
+    known = tuple(known)
+    if not isinstance(value, str) or value not in known:
+        *first, last = (f'"{each}"' for each in known)
+        words = f"{', '.join(first)} or {last}" if first else last
+        msg = f"{name} must be {words}, got {value!r}"
+        raise ParameterError(msg)
+
+
+def true_or_false(name: str, value: object) -> None:
+    """Refuse what is not a truth value.
+
+    Examples
+    --------
+    >>> true_or_false("strict", 1)
+    Traceback (most recent call last):
+    sequester.errors.ParameterError: strict must be true or false, got 1
+    """
+    if not isinstance(value, bool):
+        msg = f"{name} must be true or false, got {value!r}"
+        raise ParameterError(msg)
+
+
+def exact_fraction(name: str, value: object) -> Fraction:
+    """Return a share exactly: of a finite number, or of a fraction in text.
+
+    Examples
+    --------
+    >>> exact_fraction("c", "1/3"), exact_fraction("c", 0.5)
+    (Fraction(1, 3), Fraction(1, 2))
+    """
+    if isinstance(value, str) and _FRACTION.fullmatch(value):
+        return Fraction(value)
+    if isinstance(value, Fraction):
+        return value
+    if is_number(value):
+        return Fraction(float(value))
+    msg = f'{name} must be a number or a fraction such as "1/3", got {value!r}'
+    raise ParameterError(msg)
+
+
+def share(name: str, value: object) -> float | str:
+    """Return a share above 0 and at most 1 as a certificate has it: a number, or a fraction in text.
+
+    Examples
+    --------
+    >>> share("c", Fraction(1, 3)), share("c", 1)
+    ('1/3', 1)
+    >>> share("c", 2)
+    Traceback (most recent call last):
+    sequester.errors.ParameterError: c must be above 0 and at most 1, got 2
+    """
+    exact = exact_fraction(name, value)
+    if not 0 < exact <= 1:
+        msg = f"{name} must be above 0 and at most 1, got {value!r}"
+        raise ParameterError(msg)
+    if isinstance(value, Fraction):
+        return str(value)
+    return value if isinstance(value, int | float | str) else float(exact)
+
+
+def lists_of_text(name: str, given: object) -> dict[str, tuple[str, ...]]:
+    """Return a table of lists of text.
+
+    Examples
+    --------
+    >>> lists_of_text("protect", {"ill": ["HIV"]})
+    {'ill': ('HIV',)}
+    """
+    if isinstance(given, Mapping) and all(
+        isinstance(key, str)
+        and not isinstance(values, str)
+        and isinstance(values, list | tuple | set | frozenset)
+        and all(isinstance(value, str) for value in values)
+        for key, values in given.items()
+    ):
+        return {key: tuple(values) for key, values in given.items()}
+    msg = f"{name} must lead from attributes to lists of text, got {given!r}"
+    raise ParameterError(msg)
