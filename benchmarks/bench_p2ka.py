@@ -23,7 +23,6 @@ import numpy as np
 
 from ledger import growth as power
 from ledger import note
-from sequester.bundle.write import write
 from sequester.data.schema import Schema
 from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
@@ -36,7 +35,8 @@ from sequester.methods import BFP2kA
 from sequester.methods.p2ka.attachment import Attacher
 from sequester.methods.p2ka.prefix_tree import PrefixTree
 from sequester.report import page
-from sequester.verify import verify
+from sequester.verification.verify import verify
+from sequester.workflow.write import write
 
 ROOT = Path(__file__).parents[1]
 LEAST_LEAD = 1.5

@@ -23,7 +23,6 @@ import numpy as np
 
 from ledger import growth as power
 from ledger import note
-from sequester.bundle.write import write
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.datasets import clicks
@@ -33,7 +32,8 @@ from sequester.methods import PH, SBSH
 from sequester.mining.frequent import frequent
 from sequester.report import page
 from sequester.testing import symbol_table
-from sequester.verify import verify
+from sequester.verification.verify import verify
+from sequester.workflow.write import write
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("SEQUESTER_DATA", ROOT.parent / "shared" / "data"))

@@ -47,8 +47,8 @@ def clicks_here(tmp_path, monkeypatch):
     [
         ("sequester.workflow.config:Config.table", signal.SIGINT, False),
         ("sequester.methods.p2ka.bf_p2ka:BFP2kA.transform", signal.SIGTERM, False),
-        ("sequester.bundle.write._verify", signal.SIGTERM, False),
-        ("sequester.bundle.write._verify", signal.SIGINT, True),
+        ("sequester.workflow.write._verify", signal.SIGTERM, False),
+        ("sequester.workflow.write._verify", signal.SIGINT, True),
     ],
 )
 def test_an_interrupt_leaves_what_was_there(clicks_here, run, listing, place, sent, existing):
@@ -127,7 +127,7 @@ def test_an_interrupt_at_any_moment_gives_the_same_code(clicks_here, run):
 
 def test_an_interrupted_demo_leaves_nothing(tmp_path, listing, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    argv = [sys.executable, "-c", WAITING, "sequester.bundle.write._verify", "demo", "--out", "demo"]
+    argv = [sys.executable, "-c", WAITING, "sequester.workflow.write._verify", "demo", "--out", "demo"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "waiting\n"
         process.send_signal(signal.SIGINT)

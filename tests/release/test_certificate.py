@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bundle.samples import release_of
+from release.samples import release_of
 from sequester import __version__
 from sequester.data.schema import Protect, Quasi, Sensitive
 from sequester.errors import InputError, InternalError

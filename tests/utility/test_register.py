@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sequester.bundle import write
 from sequester.data.sequences import Sequences
 from sequester.errors import SequesterWarning
 from sequester.privacy import SequenceKAnonymity
@@ -18,6 +17,7 @@ from sequester.utility import Score
 from sequester.utility import register as register_module
 from sequester.utility.register import MEASURES, applicable, measure_all
 from sequester.utility.score import ReleasePair, sample_persons
+from sequester.workflow.write import write
 from utility.cases import table
 from utility.kinds import KINDS, release_of
 

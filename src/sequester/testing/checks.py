@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sequester.engine import LocalEngine
 from sequester.errors import SequesterWarning, UnattainableError
 from sequester.privacy.model import RecordModel
-from sequester.verify.original import align_to_original
+from sequester.verification.original import align_to_original
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,6 @@ from sequester.attacks.attack import KNOWN
 from sequester.attacks.context import TARGETS
 from sequester.attacks.model_attacks import Case, Stream, model_attacks
 from sequester.attacks.risk import Risks
-from sequester.bundle.open import open_release
 from sequester.data.table import EventTable
 from sequester.datasets import SEED
 from sequester.engine import LocalEngine, part, silent
@@ -22,16 +21,17 @@ from sequester.methods.reposition.snapshot_method import SnapshotMethod
 from sequester.methods.reposition.snapshots import timeline
 from sequester.privacy.model import RecordModel
 from sequester.privacy.mutual_information import MutualInformationPrivacy
+from sequester.release.folder import PSEUDONYMS
 from sequester.release.randomness import Randomness
-from sequester.verify.claim import claimed_model, rebuild_table
-from sequester.verify.original import (
-    PSEUDONYMS,
+from sequester.verification.claim import claimed_model, rebuild_table
+from sequester.verification.contents import open_release
+from sequester.verification.original import (
     align_to_original,
     check_pseudonyms,
     read_pseudonyms,
     with_owners,
 )
-from sequester.verify.verify import find_pseudonyms
+from sequester.verification.verify import find_pseudonyms
 from sequester.workflow.collect_warnings import collect_warnings, ignore_warning
 from sequester.workflow.config import Config
 

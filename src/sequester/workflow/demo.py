@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Progress
     from sequester.release.release import Release
-    from sequester.verify import Verification
+    from sequester.verification.verify import Verification
     from sequester.workflow.collect_warnings import Warn
     from sequester.workflow.inspect import Inspection
     from sequester.workflow.protect import Protected

@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 
 from sequester.attacks.singling_out import SinglingOut
-from sequester.bundle.write import check_suppressed, check_unprotected, find_unprotected
 from sequester.data.alike import merged_persons
 from sequester.data.schema import ROW
 from sequester.data.table import EventTable
@@ -23,6 +22,7 @@ from sequester.release.release import data_flow_counts
 from sequester.workflow.collect_warnings import collect_warnings, ignore_warning
 from sequester.workflow.config import Config
 from sequester.workflow.job import Job, warn_of_problems
+from sequester.workflow.write import check_suppressed, check_unprotected, find_unprotected
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ from sequester.methods.halt.axes import Axes
 from sequester.methods.halt.extraction import Demand, Extraction
 from sequester.methods.halt.histories import Histories
 from sequester.methods.halt.workload import Workload
-from sequester.mining import frequent
+from sequester.mining.frequent import frequent
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -16,9 +16,9 @@ import numpy as np
 import tomli_w
 
 from sequester._version import __version__
-from sequester.bundle.staging import Target, check_target
 from sequester.errors import InputError, SchemaError, SequesterWarning
 from sequester.release.randomness import Randomness
+from sequester.release.staging import Target, check_target
 from sequester.workflow.output_file import refuse_inputs
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ import warnings
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from sequester.bundle.write import check_unprotected, find_unprotected, write
 from sequester.engine import part, silent
 from sequester.errors import SequesterWarning
 from sequester.release.release import data_flow_counts
@@ -16,14 +15,15 @@ from sequester.workflow.audit import AuditResult, audit
 from sequester.workflow.collect_warnings import collect_warnings, ignore_warning
 from sequester.workflow.config import Config
 from sequester.workflow.job import FolderCheckpoint, Job, warn_of_problems
+from sequester.workflow.write import check_unprotected, find_unprotected, write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sequester.bundle.write import Written
     from sequester.engine import Engine, Progress
     from sequester.release.release import Release
     from sequester.workflow.collect_warnings import Warn
+    from sequester.workflow.write import Written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

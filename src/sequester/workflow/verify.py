@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 from sequester.engine import part, silent
 from sequester.errors import InputError
 from sequester.privacy import LDiversity, LEligibility
-from sequester.verify import verify
-from sequester.verify.original import PSEUDONYMS
-from sequester.verify.verify import find_pseudonyms, is_stream_folder, verify_stream
+from sequester.release.folder import PSEUDONYMS
+from sequester.verification.verify import find_pseudonyms, is_stream_folder, verify, verify_stream
 from sequester.workflow.collect_warnings import collect_warnings, ignore_warning
 from sequester.workflow.config import Config
 
 if TYPE_CHECKING:
     from sequester.engine import Progress
     from sequester.methods.method import Method
-    from sequester.verify import Verification
+    from sequester.verification.verify import Verification
     from sequester.workflow.collect_warnings import Warn
 
 __all__ = ["verify", "verify_release"]

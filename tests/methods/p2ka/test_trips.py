@@ -26,7 +26,7 @@ from sequester.mining.support import support, supports
 from sequester.privacy.sequence_k import SequenceKAnonymity
 from sequester.release.files import REGIONS
 from sequester.utility.places import Displacement
-from sequester.verify.contents import check_regions
+from sequester.verification.contents import check_regions
 
 SEED = "a sentence nobody guesses"
 trips = st.lists(

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from sequester.errors import InputError
-from sequester.verify import verify
+from sequester.verification.verify import verify
 from sequester.workflow.stream import persons
 from sequester.workflow.stream import stream as module
 from sequester.workflow.stream.state import open_state

@@ -14,7 +14,6 @@ from sequester.attacks.inference import Inference, Presence
 from sequester.attacks.linkage import Finder, Linkage
 from sequester.attacks.risk import Proportion
 from sequester.attacks.snapshots import guess_original, guess_records
-from sequester.bundle.write import check_suppressed, check_unprotected, write
 from sequester.engine import LocalEngine, part
 from sequester.errors import InputError, SequesterWarning, UnattainableError
 from sequester.privacy.model import RecordModel
@@ -22,12 +21,13 @@ from sequester.release.fields import plain_table
 from sequester.report.findings import Findings
 from sequester.report.page import internal_page
 from sequester.utility.score import Score
-from sequester.verify.original import with_owners
+from sequester.verification.original import with_owners
 from sequester.workflow.audit import targets_for
 from sequester.workflow.collect_warnings import collect_warnings, ignore_warning
 from sequester.workflow.comparison.grid import one_line
 from sequester.workflow.comparison.memory import peak
 from sequester.workflow.output_file import write_file
+from sequester.workflow.write import check_suppressed, check_unprotected, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sequester.bundle.files import ROWS_PER_GROUP, rebuild_columns
 from sequester.errors import InternalError
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import MISSING
 from sequester.methods.reposition.groups import EVENTS, Records, publish
 from sequester.release.certificate import HASH, Certificate
 from sequester.release.files import hierarchy_files
+from sequester.release.folder import ROWS_PER_GROUP, hierarchy_csv, rebuild_columns
 from sequester.release.release import Release
-from sequester.verify.contents import hierarchy_csv
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

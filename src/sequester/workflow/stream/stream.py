@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from sequester.bundle.staging import sync_file, sync_folder
 from sequester.data.schema import ROW
 from sequester.engine import silent
 from sequester.errors import InputError, SequesterWarning
@@ -25,6 +24,7 @@ from sequester.methods.reposition.transform import window_seed
 from sequester.methods.reposition.window import Snapshot, label_codes
 from sequester.release.fields import plain_table
 from sequester.release.randomness import SHORT_SEED, Randomness
+from sequester.release.staging import sync_file, sync_folder
 from sequester.workflow.collect_warnings import collect_warnings, ignore_warning
 from sequester.workflow.config import Config
 from sequester.workflow.stream.inbox import PERSON, Inbox, ordered

@@ -1,0 +1,1 @@
+"""Verify a release by its files; import the models, never the methods."""

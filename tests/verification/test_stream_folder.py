@@ -1,0 +1,86 @@
+"""Folders of published snapshots that somebody has changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+
+import pytest
+
+from sequester.errors import InputError
+from sequester.verification.verify import verify
+from sequester.workflow.stream.stream import stream
+from workflow.stream.days import make_stream, places
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    folder = make_stream(tmp_path_factory.mktemp("stream"), days=2)
+    stream(folder / "c.toml", **places(folder), finish=True)
+    return folder / "out"
+
+
+@pytest.fixture
+def folder(published, tmp_path):
+    return shutil.copytree(published, tmp_path / "out")
+
+
+def edit(folder, stem, change):
+    path = folder / f"{stem}.certificate.json"
+    certificate = json.loads(path.read_text())
+    change(certificate)
+    path.write_text(json.dumps(certificate))
+
+
+def hash_of(path):
+    return f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+
+
+def test_an_untouched_folder_holds(folder):
+    assert verify(folder).achieved == {"l": 3.0}
+
+
+def test_a_file_that_is_no_parquet_is_unreadable(folder):
+    (folder / "2024-01-02.records.parquet").write_bytes(b"PAR1 nothing PAR1")
+    with pytest.raises(InputError, match=r"2024-01-02\.records\.parquet is not readable as Parquet"):
+        verify(folder)
+
+
+def test_a_certificate_speaks_of_its_own_files_only(folder):
+    other = "2024-01-01.records.csv"
+    edit(folder, "2024-01-02", lambda each: each["files"].update({other: hash_of(folder / other)}))
+    found = verify(folder)
+    assert not found
+    assert "2024-01-02: its certificate lists 2024-01-01.records.csv, which is not its own" in map(
+        str, found.witnesses
+    )
+
+
+def test_a_claim_about_sequences_is_none_about_records(folder):
+    claim = {"model": "SequenceKAnonymity", "parameters": {"k": 2, "strict": True}}
+    counts = {"persons": 9, "events": 90}
+    edit(folder, "2024-01-01", lambda each: each.update(claim=claim, counts=counts))
+    found = verify(folder)
+    assert not found
+    assert "claims SequenceKAnonymity, which is not about records" in str(found.witnesses[0])
+
+
+def test_two_files_of_one_table_must_agree(folder):
+    path = folder / "2024-01-01.records.csv"
+    first, *rest = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([first, *rest[1:], rest[0]]))
+    edit(folder, "2024-01-01", lambda each: each["files"].update({path.name: hash_of(path)}))
+    found = verify(folder)
+    assert not found
+    assert str(found.witnesses[0]).startswith("2024-01-01: ")
+
+
+def test_a_snapshot_one_record_short_is_found_with_its_group(folder):
+    path = folder / "2024-01-01.values.csv"
+    lines = path.read_text().splitlines()
+    group, value, count = lines[1].split(",")
+    lines[1] = f"{group},{value},{int(count) + 1}"
+    path.write_text("\n".join([*lines, ""]))
+    edit(folder, "2024-01-01", lambda each: each["files"].update({path.name: hash_of(path)}))
+    assert not verify(folder)
