@@ -12,7 +12,7 @@ from release.samples import Pages, frame_of, release_of
 from sequester.errors import InputError, InternalError, ParameterError
 from sequester.release.certificate import Certificate
 from sequester.release.open import Opened, covers, node_probabilities
-from sequester.verification.contents import open_release
+from sequester.verification.contents import open as open_release
 from sequester.workflow.write import write
 from verification.doctoring import rehash
 

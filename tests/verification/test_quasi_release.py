@@ -20,7 +20,7 @@ from sequester.release.assemble import assemble
 from sequester.release.certificate import released_schema
 from sequester.release.outcome import Outcome
 from sequester.release.randomness import Randomness
-from sequester.verification.contents import open_release
+from sequester.verification.contents import open as open_release
 from sequester.verification.verify import verify
 from sequester.workflow.write import write
 from verification.doctoring import edit_certificate, rehash, replace_table

@@ -24,7 +24,7 @@ from sequester.privacy.mutual_information import MutualInformationPrivacy
 from sequester.release.folder import PSEUDONYMS
 from sequester.release.randomness import Randomness
 from sequester.verification.claim import claimed_model, rebuild_table
-from sequester.verification.contents import open_release
+from sequester.verification.contents import open as open_release
 from sequester.verification.original import (
     align_to_original,
     check_pseudonyms,
