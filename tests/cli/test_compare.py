@@ -57,12 +57,12 @@ def test_a_table_a_drawing_and_pages(run, clicks):
     assert "One release only" in page
     assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
     assert "<script" not in page
-    # Everything is there: another question about the same results is answered at once.
-    began = time.monotonic()
+    # Everything is there: another question about the same results computes nothing.
+    kept = {path: path.stat().st_mtime_ns for path in (clicks / "out" / "results").iterdir()}
     other = run(
         *argv, "--set", "k=2", "--out", "out", "--measure", "lost_events", "--adversary", "prosecutor"
     )
-    assert time.monotonic() - began < 5
+    assert {path: path.stat().st_mtime_ns for path in (clicks / "out" / "results").iterdir()} == kept
     assert other.code == 0
     assert "largest chance to find a person" in other.out
     assert other.out.splitlines()[-2] == "to read          out/report.html (internal: do not share)"
@@ -157,7 +157,7 @@ def start(clicks):
 def wait_for(results, folder, process):
     """Wait until so many results are kept and the next candidate is at work; gives its process."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    for _ in range(1200):
+    for _ in range(12_000):
         kept = len(list((folder / "results").glob("*.json"))) if folder.exists() else 0
         at_work = [int(pid) for pid in children.read_text().split()]
         if kept >= results and at_work:
@@ -167,7 +167,7 @@ def wait_for(results, folder, process):
 
 
 def is_gone(pid):
-    for _ in range(200):
+    for _ in range(12_000):
         try:
             os.kill(pid, 0)
         except ProcessLookupError:
@@ -188,13 +188,13 @@ def test_killed_then_interrupted_then_resumed_to_the_same(clicks):
     with start(clicks) as process:
         workers = wait_for(1, clicks / "out", process)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=600)
     assert process.returncode == 130
     assert "the results so far are kept in out; the same command goes on from there" in err
     assert "Traceback" not in err
     assert all(map(is_gone, workers))
     with start(clicks) as process:
-        out, _ = process.communicate(timeout=120)
+        out, _ = process.communicate(timeout=600)
     assert process.returncode == 0
     # What was there is as it was, byte for byte.
     for name, content in kept.items():

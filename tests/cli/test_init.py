@@ -143,7 +143,7 @@ def on_a_terminal(folder, answers, *options):
         command, cwd=folder, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs
     ) as process:
         os.write(ours, answers)
-        process.communicate(timeout=60)
+        process.communicate(timeout=600)
     os.close(theirs)
     shown = b""
     try:

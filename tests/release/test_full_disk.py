@@ -44,7 +44,7 @@ print(json.dumps(answers))
 
 def test_nothing_is_left_and_an_older_release_stays(tmp_path):
     command = [sys.executable, "-c", LIMITED, str(tmp_path), str(Path(__file__).parents[1])]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     answers = json.loads(done.stdout)
     assert len(answers) >= 5

@@ -52,7 +52,7 @@ def start(tmp_path: Path) -> subprocess.Popen[str]:
 @pytest.fixture(scope="module")
 def duration(tmp_path_factory: pytest.TempPathFactory) -> float:
     """Seconds that the write takes when nobody disturbs it."""
-    out, _ = start(tmp_path_factory.mktemp("undisturbed")).communicate(timeout=120)
+    out, _ = start(tmp_path_factory.mktemp("undisturbed")).communicate(timeout=600)
     return float(out)
 
 
@@ -62,7 +62,7 @@ def test_killed_or_interrupted_at_a_random_moment(tmp_path, duration, number, se
     process = start(tmp_path)
     time.sleep(moment)
     process.send_signal(number)
-    out, errors = process.communicate(timeout=120)
+    out, errors = process.communicate(timeout=600)
     folder = tmp_path / "out"
     if (folder / "release").exists():
         assert verify(folder / "release")

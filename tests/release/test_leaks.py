@@ -141,5 +141,5 @@ def test_another_process_with_other_threads_and_hashes_gives_the_same_bytes(tmp_
     here = write(BFP2kA(k=3).apply(table, seed=SEED), tmp_path / "here", original=table)
     environment = {**os.environ, "PYTHONHASHSEED": "1", "POLARS_MAX_THREADS": "1", "TZ": "Asia/Tokyo"}
     command = [sys.executable, "-c", REPEAT, str(tmp_path / "there"), str(Path(__file__).parents[1])]
-    subprocess.run(command, check=True, env=environment, cwd=tmp_path, timeout=300)
+    subprocess.run(command, check=True, env=environment, cwd=tmp_path, timeout=600)
     assert released_bytes(here.path) == released_bytes(tmp_path / "there" / "release")

@@ -161,7 +161,7 @@ def test_two_runs_wait_for_each_other(tmp_path):
     def first() -> None:
         with staging(target, force=True) as stage:
             inside.set()
-            go_on.wait(10)
+            go_on.wait(600)
             for folder in stage.aside.folders:
                 (folder / "file").write_text("first")
             stage.commit()
@@ -176,13 +176,13 @@ def test_two_runs_wait_for_each_other(tmp_path):
 
     threads = [threading.Thread(target=first), threading.Thread(target=second)]
     threads[0].start()
-    assert inside.wait(10)
+    assert inside.wait(600)
     threads[1].start()
     time.sleep(0.1)
     assert order == []
     go_on.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(600)
     assert order == ["first", "second"]
     assert seen(tmp_path) == {"release": "second", "internal": "second"}
 
@@ -264,7 +264,7 @@ write(release_of(), sys.argv[1], report=Pages(), force=True)
 def test_killed_at_any_step_of_the_exchange_one_whole_release_is_there_after_the_next_run(tmp_path, nth):
     older = write(release_of(["zz", "zz"]), tmp_path, report=Pages(), config_toml="# older")
     command = [sys.executable, "-c", KILLED_AT, str(tmp_path), str(nth), str(Path(__file__).parents[1])]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600)
     assert done.returncode == -signal.SIGKILL, done.stderr
     visible = (tmp_path / "release").exists()
     if visible:

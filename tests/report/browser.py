@@ -72,7 +72,7 @@ def print_page(page, pdf, *, folder):
     """Print a page to a PDF file."""
     command = [find_browser(), *_PLAIN, f"--user-data-dir={folder}", "--no-pdf-header-footer"]
     command += [f"--print-to-pdf={pdf}", page.as_uri()]
-    subprocess.run(command, capture_output=True, timeout=120, check=True)
+    subprocess.run(command, capture_output=True, timeout=600, check=True)
 
 
 def find_browser():
@@ -148,7 +148,7 @@ class Look:
             "--dump-dom",
             f"{self.address}/all.html",
         ]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
         del self.pages["/all.html"]
         text = re.search(r"<pre>(.*)</pre>", done.stdout, re.DOTALL)
         assert text, done.stdout[:500] + done.stderr[-500:]

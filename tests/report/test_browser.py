@@ -202,7 +202,7 @@ def test_what_is_folded_on_a_screen_is_printed(tmp_path, make_release):
     (tmp_path / "page.html").write_text(page)
     print_page(tmp_path / "page.html", tmp_path / "page.pdf", folder=tmp_path / "profile")
     done = subprocess.run(
-        ["pdftotext", tmp_path / "page.pdf", "-"], capture_output=True, text=True, check=True, timeout=60
+        ["pdftotext", tmp_path / "page.pdf", "-"], capture_output=True, text=True, check=True, timeout=600
     )
     for words in (
         "MEANING",

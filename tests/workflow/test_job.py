@@ -48,7 +48,7 @@ save = FolderCheckpoint.save
 def wait(self, name, arrays):
     save(self, name, arrays)
     print("waiting", len(arrays["merges"]), flush=True)
-    time.sleep(60)
+    time.sleep(600)
 FolderCheckpoint.save = wait
 sys.exit(main(sys.argv[1:]))
 """
@@ -93,7 +93,7 @@ def stop(*options):
         word, n_merges = process.stdout.readline().split()
         assert word == "waiting"
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=600)
     assert process.returncode == 130
     assert "Traceback" not in err
     assert "kept in kept; the same command resumes" in err

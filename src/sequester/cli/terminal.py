@@ -184,11 +184,15 @@ class ProgressBar:
         pause = PATIENCE
         while not self._done.wait(pause):
             pause = 0.2
-            with self._lock:
-                if sys.stderr.isatty():
-                    self._draw()
-                else:
-                    self._write()
+            self.show()
+
+    def show(self) -> None:
+        """Show how far the work has come now."""
+        with self._lock:
+            if sys.stderr.isatty():
+                self._draw()
+            else:
+                self._write()
 
     def _draw(self) -> None:
         if self._rich is None:

@@ -46,7 +46,7 @@ if act == "die" or (act == "crowd" and together > 1):
     os.remove(here)
     os.abort()
 if act == "stay":
-    time.sleep(60)
+    time.sleep(600)
 result = json.load(open(os.environ["RESULT"]))
 result |= {"events": together, "peak_memory": int(os.environ.get("PEAK", "1"))}
 os.remove(here)
