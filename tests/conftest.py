@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -48,3 +50,16 @@ def _own_signals() -> Iterator[None]:
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture(autouse=True)
+def _decode_in_this_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read Parquet and Arrow without a trial in another process, which takes a third of a second."""
+    if PROFILE == "thorough" or request.node.get_closest_marker("second_process"):
+        return
+
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise OSError
+
+    no_process = SimpleNamespace(Popen=refuse, PIPE=subprocess.PIPE, DEVNULL=subprocess.DEVNULL)
+    monkeypatch.setattr("sequester.io.parquet.subprocess", no_process)

@@ -13,6 +13,8 @@ from sequester.errors import InputError
 from sequester.io import parquet, read_frame
 from sequester.io.parquet import write_arrow
 
+pytestmark = pytest.mark.second_process
+
 FRAME = pl.DataFrame(
     {"user": ["b", "a"], "n": [10, 9], "page": ["x", None], "day": [dt.date(2010, 1, 2), dt.date(2010, 1, 1)]}
 )

@@ -14,8 +14,6 @@ from sequester.verification.verify import verify
 from sequester.workflow.write import write
 from verification.doctoring import edit_certificate
 
-pytestmark = pytest.mark.usefixtures("no_trial")
-
 INFECTIOUS = {"infectious": ["HIV", "flu"], "other": ["gout", "cold"]}
 ALONE = {"STD": ["HIV"], "other": ["gout", "cold"]}
 

@@ -21,8 +21,6 @@ from verification.doctoring import edit_certificate, rehash
 from verification.published import publish
 from workflow.stream.days import make_stream, places
 
-pytestmark = pytest.mark.usefixtures("no_trial")
-
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):

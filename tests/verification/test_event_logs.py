@@ -21,8 +21,6 @@ from sequester.verification.verify import verify
 from sequester.workflow.write import write
 from verification.doctoring import rehash
 
-pytestmark = pytest.mark.usefixtures("no_trial")
-
 texts = st.text(
     st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters="\ufffe\uffff"),
     max_size=4,

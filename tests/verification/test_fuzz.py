@@ -7,10 +7,8 @@ notice is in `UNNOTICED`, and stands for a row of the table in ``docs/release.md
 from __future__ import annotations
 
 import json
-import sys
 import warnings
 from collections import Counter
-from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -85,16 +83,6 @@ def houses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, House]:
             return self[case]
 
     return Made()
-
-
-@pytest.fixture(autouse=True)
-def _no_trial(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read Parquet without a process of its own first, which takes half a second each time."""
-    for name, module in list(sys.modules.items()):
-        if name.startswith("sequester.verification.") and hasattr(module, "try_decode"):
-            monkeypatch.setattr(
-                module, "try_decode", lambda paths, *_, **__: nullcontext(lambda: [None] * len(paths))
-            )
 
 
 def judge(copy: Copy, *, original: bool) -> Verification:

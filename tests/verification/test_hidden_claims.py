@@ -19,8 +19,6 @@ from verification.doctoring import edit_certificate, rehash
 MODEL = PatternHiding(sensitive=frozenset({("a", "b")}), min_support=2, forbidden=frozenset({("b", "a")}))
 ORIGINAL = ["ab", "ba", "ab", "c"]
 
-pytestmark = pytest.mark.usefixtures("no_trial")
-
 
 @pytest.fixture
 def original():

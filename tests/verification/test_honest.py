@@ -9,8 +9,6 @@ import pytest
 import sequester as sq
 from verification.published import CASES, publish
 
-pytestmark = pytest.mark.usefixtures("no_trial")
-
 
 @pytest.mark.parametrize("name", CASES)
 def test_an_honest_release_verifies_and_names_its_columns(name, tmp_path):

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+pytestmark = pytest.mark.second_process
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """An honest release."""

@@ -11,7 +11,6 @@ from sequester.verification.verify import verify
 from sequester.workflow.write import write
 from verification.doctoring import rehash
 
-pytestmark = pytest.mark.usefixtures("no_trial")
 HONEST = "node;parent;leaves\n*;;9\nletters;*;3\na;letters;1\nb;letters;1\nc;letters;1\n"
 
 

@@ -8,6 +8,8 @@ import pytest
 
 from sequester.verification.parquet import _check_frame, _SurplusError
 
+pytestmark = pytest.mark.second_process
+
 VALUES = b"values"
 FRAME = (
     struct.pack("<I", 0xFD2FB528)

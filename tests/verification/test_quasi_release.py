@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from sequester.release.release import Release
 
-pytestmark = pytest.mark.usefixtures("no_trial")
 
 ZIPS = Hierarchy.mask([3, 1])
 STAYS = Hierarchy.from_tree({"short": ["1", "2"], "long": ["30"]})

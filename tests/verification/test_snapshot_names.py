@@ -12,7 +12,6 @@ from release.samples import Pages
 from sequester.errors import SequesterWarning
 from verification.doctoring import rehash
 
-pytestmark = pytest.mark.usefixtures("no_trial")
 ROWS = [(f"p{i}", f"2024-01-{1 + i % 20:02d}", "flu" if i % 2 else "cold") for i in range(80)]
 
 

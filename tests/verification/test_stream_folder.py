@@ -41,6 +41,7 @@ def test_an_untouched_folder_holds(folder):
     assert verify(folder).achieved == {"l": 3.0}
 
 
+@pytest.mark.second_process
 def test_a_file_that_is_no_parquet_is_unreadable(folder):
     (folder / "2024-01-02.records.parquet").write_bytes(b"PAR1 nothing PAR1")
     with pytest.raises(InputError, match=r"2024-01-02\.records\.parquet is not readable as Parquet"):

@@ -28,8 +28,6 @@ from verification.doctoring import edit_certificate, recount, rehash, replace_ta
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.usefixtures("no_trial")
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

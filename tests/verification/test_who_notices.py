@@ -20,7 +20,6 @@ from sequester.verification.contents import read_contents
 from verification.doctoring import edit_certificate, rehash
 from verification.published import Published, publish
 
-pytestmark = pytest.mark.usefixtures("no_trial")
 PAGE = Path(__file__).parents[2] / "docs" / "release.md"
 ALONE, ORIGINAL, NOBODY = "`verify`", "`verify --original`", "nobody"
 ROWS = {}

@@ -20,13 +20,7 @@ TABLES = ("csv", "tsv.gz", "parquet", "arrow")
 LOGS = ("xes.gz", *TABLES)
 SEQUENCES = ("spmf.gz", "xes", "csv", "parquet", "arrow")
 
-# Parquet and Arrow are tried in another process first, which takes a third of a second each time.
 few = settings(max_examples=max(settings().max_examples // 20, 5))
-
-
-@pytest.fixture(autouse=True)
-def _no_trials(monkeypatch):
-    monkeypatch.setattr("sequester.io.parquet.refuse_unreadable", lambda *_: None)
 
 
 def through(folder, frame, *endings, **roles):
