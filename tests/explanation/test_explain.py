@@ -18,8 +18,8 @@ from sequester.errors import ParameterError, SequesterWarning, UnattainableError
 from sequester.explanation import explain
 from sequester.hierarchies import Hierarchy
 from sequester.methods import CBLDA, HALT, METHODS, PH, BFP2kA, BottomUp, PrefixPruning, Reposition
-from sequester.methods.hierarchy_ladders import with_fields, with_quasi
 from sequester.methods.method import Method
+from sequester.methods.relax_hierarchies import with_fields, with_quasi
 from sequester.testing import history_table, record_table, symbol_table
 
 
@@ -284,4 +284,4 @@ def test_a_method_that_says_nothing_counts_kinds():
     release = made(method, table)
     told = Method.reasons(method, release, table)
     assert {each.change for each in told} == set(release.changes["what"].cast(pl.String))
-    assert Method.ladders(method, table) == ()
+    assert Method.relaxations(method, table) == ()

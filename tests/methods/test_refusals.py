@@ -26,9 +26,8 @@ from sequester.methods import (
     Reposition,
     SuppressOnly,
 )
-from sequester.methods.hierarchy_ladders import with_fields, with_quasi
-from sequester.methods.ladder import Ladder, downwards
-from sequester.methods.nearest import with_nearest
+from sequester.methods.relax import RelaxationPath, downwards, feasible_alternatives
+from sequester.methods.relax_hierarchies import with_fields, with_quasi
 from sequester.testing import history_table, record_table, symbol_table
 
 SEED = "a sentence nobody guesses"
@@ -75,7 +74,7 @@ def fault(method, table):
     if "no k can be kept" in message:
         return None if table.n_persons < 2 or method.infeasible == "drop" else "some k can be kept"
     if "no less can be asked for" in message:
-        return "less can be asked for" if any(each.steps for each in method.ladders(table)) else None
+        return "less can be asked for" if any(each.steps for each in method.relaxations(table)) else None
     if "no l above 1 can be kept" in message or "alone does not help" in message:
         return None
     named = [each for each in error.achieved.items() if relaxed(method, table, each)]
@@ -189,7 +188,7 @@ def test_k_and_c_that_both_fail_are_named_together():
 
 def test_what_there_was_no_time_to_try_is_said():
     table = symbol_table(["ab", "ab"], hierarchy=Hierarchy.flat())
-    error = with_nearest(
+    error = feasible_alternatives(
         UnattainableError("nothing works"),
         BFP2kA(k=9),
         table,
@@ -204,7 +203,7 @@ def test_what_there_was_no_time_to_try_is_said():
 
 
 def test_nothing_to_relax_is_said_too():
-    error = with_nearest(
+    error = feasible_alternatives(
         UnattainableError("nothing works"),
         PrefixPruning(k=2),
         symbol_table(["ab"]),
@@ -216,14 +215,14 @@ def test_nothing_to_relax_is_said_too():
 
 
 def test_a_ladder_is_climbed_by_halving():
-    ladder = Ladder.of(BFP2kA(k=50), "k", downwards(50, 2))
+    path = RelaxationPath.of(BFP2kA(k=50), "k", downwards(50, 2))
     table = symbol_table(["ab"] * 12)
-    error = with_nearest(
+    error = feasible_alternatives(
         UnattainableError("too much"), BFP2kA(k=50), table, seed=SEED, engine=LocalEngine(), progress=silent
     )
-    assert list(ladder.steps) == list(range(49, 1, -1))
+    assert list(path.steps) == list(range(49, 1, -1))
     assert error.achieved == {"k": 12}
-    beyond = with_nearest(
+    beyond = feasible_alternatives(
         UnattainableError("too much"),
         BFP2kA(k=50),
         symbol_table(["a", "b"]),
@@ -232,7 +231,7 @@ def test_a_ladder_is_climbed_by_halving():
         progress=silent,
     )
     assert str(beyond) == "too much; relaxing k, strict alone does not help"
-    first = with_nearest(
+    first = feasible_alternatives(
         UnattainableError("too much"),
         BFP2kA(k=50),
         symbol_table(["ab"] * 49),

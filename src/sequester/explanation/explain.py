@@ -13,8 +13,8 @@ from sequester.errors import InputError, ParameterError, UnattainableError
 from sequester.explanation.explanation import Explanation
 from sequester.explanation.relaxation import RelaxationSearch, Trial, find_relaxations, lost_parts
 from sequester.hierarchies.labels import MISSING
-from sequester.methods.hierarchy_ladders import with_fields
-from sequester.methods.nearest import TimeUpError
+from sequester.methods.relax import TimeUpError
+from sequester.methods.relax_hierarchies import with_fields
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
@@ -83,12 +83,12 @@ def _relaxations(
 ) -> tuple[list[Relaxation], list[str]]:
     started = time.monotonic()
     lost = lost_parts(release.changes, original.hierarchies, harmless=method.harmless)
-    ladders = [each for each in method.ladders(original) if each.steps]
+    paths = [each for each in method.relaxations(original) if each.steps]
     why = (
         "nothing is suppressed or heavily generalized"
         if not len(lost)
         else "nothing can be asked less of"
-        if not ladders
+        if not paths
         else None
         if seconds
         else "no time was given"
@@ -127,9 +127,7 @@ def _relaxations(
         if has_columns
         else "events that are not shown as they were",
     )
-    relaxations, more = find_relaxations(
-        relaxer, ladders, seconds=max(started + seconds - time.monotonic(), 0)
-    )
+    relaxations, more = find_relaxations(relaxer, paths, seconds=max(started + seconds - time.monotonic(), 0))
     return relaxations, [*notes, *more]
 
 

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sequester.engine import LocalEngine, silent
 from sequester.errors import InputError, UnattainableError
 from sequester.explanation.explanation import Relaxation
 from sequester.hierarchies.labels import ROOT, counted
-from sequester.methods.ladder import first_step
-from sequester.methods.nearest import TimeUpError, run_until
+from sequester.methods.relax import TimeUpError, first_step, run_trial
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,13 +21,13 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Progress
     from sequester.hierarchies.hierarchy import Hierarchy
-    from sequester.methods.ladder import Ladder
     from sequester.methods.method import Method
+    from sequester.methods.relax import RelaxationPath
 
 
 @dataclass(frozen=True, kw_only=True)
 class RelaxationSearch:
-    """Climbs ladders: looks for the first steps that gain anything, half and all of what is lost.
+    """Follows paths of relaxations to the first steps that gain anything, half, or all of what is lost.
 
     The gain is what a step keeps, less what it loses and the release has kept.
     """
@@ -43,52 +41,50 @@ class RelaxationSearch:
     means: str
     """What is lost, in a few words."""
 
-    def climb(self, ladder: Ladder, *, deadline: float) -> tuple[list[Relaxation], str | None]:
-        """Return the relaxations that a ladder leads to, and what is to say about the rest."""
+    def follow(self, path: RelaxationPath, *, deadline: float) -> tuple[list[Relaxation], str | None]:
+        """Return the relaxations that a path leads to, and what is to say about the rest."""
         goals = sorted({1, -(-len(self.lost) // 2), len(self.lost)})
         found: dict[int, int] = {}
         note = None
         try:
             for goal in goals:
-                place = first_step(ladder, self._reaches(ladder, goal, deadline))
+                place = first_step(path, self._reaches(path, goal, deadline))
                 if place is None:
                     break
                 found.setdefault(place, goal)
         except TimeUpError:
-            tried = self.trial.tried(ladder)
-            n_tried = f"{len(tried):,} of {len(ladder.steps):,} steps"
-            note = f"{ladder.parameter}: {n_tried} were tried in the time given"
+            tried = self.trial.tried(path)
+            n_tried = f"{len(tried):,} of {len(path.steps):,} steps"
+            note = f"{path.parameter}: {n_tried} were tried in the time given"
             for goal in goals:
-                place = next((each for each in tried if self._gain(ladder, each, deadline) >= goal), None)
+                place = next((each for each in tried if self._gain(path, each, deadline) >= goal), None)
                 if place is not None:
                     found.setdefault(place, goal)
         if not found and note is None:
-            first, last = ladder.words(ladder.steps[0]), ladder.words(ladder.steps[-1])
-            steps = first if len(ladder.steps) == 1 else f"{first} to {last}"
-            note = f"{ladder.parameter}{ladder.equals}{steps} would not have kept more"
-        return [self._relaxation(ladder, place, deadline) for place in sorted(found)], note
+            first, last = path.text(path.steps[0]), path.text(path.steps[-1])
+            steps = first if len(path.steps) == 1 else f"{first} to {last}"
+            note = f"{path.parameter}{path.equals}{steps} would not have kept more"
+        return [self._relaxation(path, place, deadline) for place in sorted(found)], note
 
-    def _reaches(self, ladder: Ladder, goal: int, deadline: float) -> Callable[[int], bool]:
-        return lambda place: self._gain(ladder, place, deadline) >= goal
+    def _reaches(self, path: RelaxationPath, goal: int, deadline: float) -> Callable[[int], bool]:
+        return lambda place: self._gain(path, place, deadline) >= goal
 
-    def _gain(self, ladder: Ladder, place: int, deadline: float) -> int:
-        lost = self.trial.at(ladder, place, deadline=deadline)
+    def _gain(self, path: RelaxationPath, place: int, deadline: float) -> int:
+        lost = self.trial.at(path, place, deadline=deadline)
         # What is kept less what is newly lost is the difference of the sizes.
         return 0 if lost is None else len(self.lost) - len(lost)
 
-    def _relaxation(self, ladder: Ladder, place: int, deadline: float) -> Relaxation:
-        lost = self.trial.at(ladder, place, deadline=deadline)
+    def _relaxation(self, path: RelaxationPath, place: int, deadline: float) -> Relaxation:
+        lost = self.trial.at(path, place, deadline=deadline)
         after = self.lost if lost is None else lost
         kept = len(np.setdiff1d(self.lost, after, assume_unique=True))
         newly = len(np.setdiff1d(after, self.lost, assume_unique=True))
-        step = ladder.steps[place]
-        instead = (
-            f"{ladder.parameter}{ladder.equals}{ladder.words(step)} instead of {ladder.words(ladder.asked)}"
-        )
+        step = path.steps[place]
+        instead = f"{path.setting(step)} instead of {path.text(path.asked)}"
         also = f", and would have lost {counted(newly, 'other', 'others')}" if newly else ""
         return Relaxation(
-            parameter=ladder.parameter,
-            asked=plain(ladder.asked),
+            parameter=path.parameter,
+            asked=plain(path.asked),
             relaxed=plain(step),
             kept=kept,
             of=len(self.lost),
@@ -99,16 +95,16 @@ class RelaxationSearch:
 
 
 def find_relaxations(
-    relaxer: RelaxationSearch, ladders: Sequence[Ladder], *, seconds: float
+    relaxer: RelaxationSearch, paths: Sequence[RelaxationPath], *, seconds: float
 ) -> tuple[list[Relaxation], list[str]]:
-    """Climb every ladder; each gets an equal part of the time that is left."""
+    """Follow every path; each gets an equal part of the time that is left."""
     stop = time.monotonic() + seconds
     relaxations: list[Relaxation] = []
     notes: list[str] = []
-    for place, ladder in enumerate(ladders):
+    for place, path in enumerate(paths):
         now = time.monotonic()
-        deadline = now + max(stop - now, 0) / (len(ladders) - place)
-        found, note = relaxer.climb(ladder, deadline=deadline)
+        deadline = now + max(stop - now, 0) / (len(paths) - place)
+        found, note = relaxer.follow(path, deadline=deadline)
         relaxations += found
         if note is not None:
             notes.append(note)
@@ -150,24 +146,24 @@ class Trial:
         TimeUpError
             When the deadline has passed.
         """
-        outcome = run_until(deadline, method, table, seed=self.seed, engine=LocalEngine(), phase=silent)
+        outcome = run_trial(method, table, seed=self.seed, deadline=deadline)
         return lost_parts(outcome.changes, table.hierarchies, harmless=method.harmless)
 
-    def at(self, ladder: Ladder, place: int, *, deadline: float) -> Counts | None:
-        """Number the parts that a step of a ladder loses; None where it cannot be kept either."""
-        key = ladder.parameter, place
+    def at(self, path: RelaxationPath, place: int, *, deadline: float) -> Counts | None:
+        """Number the parts that a step of a path loses; None where it cannot be kept either."""
+        key = path.parameter, place
         if key not in self._seen:
-            self.progress(0.0, f"trying {ladder.parameter}{ladder.equals}{ladder.words(ladder.steps[place])}")
-            method, table = ladder.at(self.method, self.table, ladder.steps[place])
+            self.progress(0.0, f"trying {path.setting(path.steps[place])}")
+            method, table = path.at(self.method, self.table, path.steps[place])
             try:
                 self._seen[key] = self.lost(method, table, deadline=deadline)
             except (UnattainableError, InputError):
                 self._seen[key] = None
         return self._seen[key]
 
-    def tried(self, ladder: Ladder) -> list[int]:
-        """List the steps of a ladder that were tried."""
-        return sorted(place for parameter, place in self._seen if parameter == ladder.parameter)
+    def tried(self, path: RelaxationPath) -> list[int]:
+        """List the steps of a path that were tried."""
+        return sorted(place for parameter, place in self._seen if parameter == path.parameter)
 
 
 HEAVY = 0.5

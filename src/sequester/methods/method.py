@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from sequester.engine import LocalEngine, part, silent
 from sequester.engine.progress import NoCheckpoint
 from sequester.errors import ParameterError, SchemaError, SequesterWarning, UnattainableError
-from sequester.methods.nearest import with_nearest
+from sequester.methods.relax import feasible_alternatives
 
 # The names of types are read from the class, so that parameters can be listed.
 from sequester.release.purpose import Suitability  # noqa: TC001
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.engine.progress import Checkpoint
-    from sequester.methods.ladder import Ladder
+    from sequester.methods.relax import RelaxationPath
     from sequester.privacy.model import PrivacyModel
     from sequester.release.outcome import Outcome, Reason
     from sequester.release.randomness import Randomness
@@ -94,7 +94,7 @@ class Method(ABC):
         del original
         return reasons_by_kind(release.changes, constraint=self.promise)
 
-    def ladders(self, original: EventTable) -> tuple[Ladder, ...]:
+    def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """List what could be asked less of, so that more is kept; nothing unless told better."""
         del original
         return ()
@@ -139,7 +139,7 @@ class Method(ABC):
         """
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.data.table import EventTable  # noqa: PLC0415
-        from sequester.methods.comparing import compare  # noqa: PLC0415
+        from sequester.methods.evaluate import evaluate_release  # noqa: PLC0415
         from sequester.release.assemble import assemble, outcome_losses  # noqa: PLC0415
         from sequester.release.randomness import SHORT_SEED, Randomness  # noqa: PLC0415
 
@@ -175,12 +175,12 @@ class Method(ABC):
             if refusal.is_settled:
                 raise
             seed = randomness.seed
-            raise with_nearest(
+            raise feasible_alternatives(
                 refusal, self, table, seed=seed, engine=engine, progress=part(progress, 0.0, 0.6)
             ) from None
         measured = self.evaluate(outcome, table, progress=part(progress, 0.6, 0.7))
         losses = outcome_losses(outcome, table)
-        utility = compare(
+        utility = evaluate_release(
             outcome,
             table,
             self.model(),
@@ -203,6 +203,35 @@ class Method(ABC):
         for line in release.warnings:
             warnings.warn(line, SequesterWarning, stacklevel=2)
         return release
+
+
+def require_quasi_identifiers(method: Method, table: EventTable) -> None:
+    """Refuse a table without quasi-identifiers."""
+    symbol = table.schema.symbol
+    if symbol is not None:
+        msg = (
+            f"{method.name} needs quasi-identifiers, and column {symbol.column!r} is a symbol: name it in "
+            "quasi, with a hierarchy"
+        )
+        raise SchemaError(msg)
+    if not table.schema.quasi:
+        msg = f"{method.name} needs quasi-identifiers, and no column has the role quasi"
+        raise SchemaError(msg)
+
+
+def symbol_errors(method: Method, table: EventTable, *roles: str) -> list[str]:
+    """Return why a table is not one symbol per event: no symbol, or a column with one of these `roles`."""
+    schema = table.schema
+    columns = {"quasi": schema.quasi, "sensitive": schema.sensitive_columns, "keep": schema.keep}
+    missing = f"{method.name} needs one symbol per event, and no column has the role symbol"
+    return [
+        *(() if schema.symbol is not None else (missing,)),
+        *(
+            f"{method.name} releases only the symbol column: move {column!r} from {role} to drop"
+            for role in roles
+            for column in columns[role]
+        ),
+    ]
 
 
 def _as_table(value: object) -> object:

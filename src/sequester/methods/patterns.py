@@ -16,7 +16,7 @@ _SHOWN = 10
 
 
 def as_pattern(name: str, given: object) -> Pattern:
-    """Take a list of labels; what is no such list, or is empty, is refused by `name`.
+    """Return a list of labels as a pattern; what is no such list, or is empty, is refused by `name`.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def as_pattern(name: str, given: object) -> Pattern:
 
 
 def as_patterns(name: str, given: object) -> tuple[Pattern, ...]:
-    """Take a list of patterns, each once, in the order given.
+    """Return a list of patterns, each once, in the order given.
 
     Examples
     --------
@@ -50,14 +50,14 @@ def as_patterns(name: str, given: object) -> tuple[Pattern, ...]:
     return tuple(dict.fromkeys(as_pattern(f"{name}[{n}]", each) for n, each in enumerate(patterns)))
 
 
-def tell_absent(name: str, patterns: Iterable[Pattern], counts: Iterable[int]) -> tuple[str, ...]:
-    """Give a warning for each pattern that does not occur; that none of them occurs is an error.
+def absent_warnings(name: str, patterns: Iterable[Pattern], counts: Iterable[int]) -> tuple[str, ...]:
+    """Return a warning for each pattern that does not occur; that none of them occurs is an error.
 
     Examples
     --------
-    >>> tell_absent("patterns", [("a", "b"), ("b", "c")], [3, 0])
+    >>> absent_warnings("patterns", [("a", "b"), ("b", "c")], [3, 0])
     ('patterns: b → c does not occur in the data',)
-    >>> tell_absent("patterns", [("b", "c")], [0])
+    >>> absent_warnings("patterns", [("b", "c")], [0])
     Traceback (most recent call last):
     sequester.errors.InputError: patterns: none of them occurs in the data: b → c
     """

@@ -109,7 +109,7 @@ class KCPPrivacy(Confidence):
         )
         return Verdict(
             holds=not answer.violations,
-            achieved={"k": answer.fewest, "c": float(answer.surest)},
+            achieved={"k": int(answer.fewest), "c": float(answer.surest)},
             witnesses=answer.channels,
             violations=answer.violations,
         )

@@ -17,12 +17,12 @@ from sequester.engine import LocalEngine, part, silent
 from sequester.errors import InputError, SchemaError
 from sequester.hierarchies.labels import ROOT, listed
 from sequester.methods import METHODS
+from sequester.methods.relax import run_trial
 from sequester.methods.reposition.snapshot_method import SnapshotMethod
 from sequester.methods.reposition.snapshots import timeline
 from sequester.privacy.model import RecordModel
 from sequester.privacy.mutual_information import MutualInformationPrivacy
 from sequester.release.folder import PSEUDONYMS
-from sequester.release.randomness import Randomness
 from sequester.verification.claim import claimed_model, rebuild_table
 from sequester.verification.contents import open as open_release
 from sequester.verification.original import (
@@ -334,11 +334,8 @@ def _histories(
 
 def _remake(method: Method) -> Replay:
     def remake(table: EventTable) -> Replayed:
-        method.accept(table)
         # The same coins every time: whatever differs comes from the table.
-        return method.transform(
-            table, randomness=Randomness.of(SEED), engine=LocalEngine(threads=1, shards=1), progress=silent
-        )
+        return run_trial(method, table, seed=SEED, engine=LocalEngine(threads=1, shards=1))
 
     return remake
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from sequester._validation import one_of
 from sequester.engine.progress import NoCheckpoint
-from sequester.errors import SchemaError
-from sequester.methods.ladder import Ladder, downwards, upwards
-from sequester.methods.method import Method
+from sequester.methods.method import Method, require_quasi_identifiers
+from sequester.methods.relax import RelaxationPath, downwards, upwards
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
@@ -71,16 +70,7 @@ class KCMethod(Method):
 
     def accept(self, table: EventTable) -> None:
         """Refuse a table without quasi-identifiers."""
-        schema = table.schema
-        if schema.symbol is not None:
-            msg = (
-                f"{self.name} needs quasi-identifiers, and column {schema.symbol.column!r} is a symbol: name "
-                "it in quasi, with a hierarchy"
-            )
-            raise SchemaError(msg)
-        if not schema.quasi:
-            msg = f"{self.name} needs quasi-identifiers, and no column has the role quasi"
-            raise SchemaError(msg)
+        require_quasi_identifiers(self, table)
 
     def transform(
         self, table: EventTable, *, randomness: Randomness, engine: Engine, progress: Progress
@@ -116,9 +106,9 @@ class KCMethod(Method):
     def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
         """Give k as it is asked, and a c above the share of those at risk."""
         # Loaded here so that `sequester methods` need not wait for numpy.
-        from sequester.methods.at_risk import attainable_share  # noqa: PLC0415
+        from sequester.methods.defaults import default_share  # noqa: PLC0415
 
-        return {"k": k, "c": attainable_share(table)}
+        return {"k": k, "c": default_share(table)}
 
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Say what was made alike for k, and what in classes that only c makes so large."""
@@ -127,15 +117,15 @@ class KCMethod(Method):
 
         return reasons_of(self, release.changes, original)
 
-    def ladders(self, original: EventTable) -> tuple[Ladder, ...]:
+    def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Ask for smaller classes, or for a larger share of them at risk; or allow one column more."""
         # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.hierarchy_ladders import quasi_ladders  # noqa: PLC0415
+        from sequester.methods.relax_hierarchies import quasi_relaxations  # noqa: PLC0415
 
         return (
-            Ladder.of(self, "k", downwards(self.k, 2)),
-            Ladder.of(self, "c", upwards(self.c) if any(original.protected.values()) else ()),
-            *quasi_ladders(original),
+            RelaxationPath.of(self, "k", downwards(self.k, 2)),
+            RelaxationPath.of(self, "c", upwards(self.c) if any(original.protected.values()) else ()),
+            *quasi_relaxations(original),
         )
 
     def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:

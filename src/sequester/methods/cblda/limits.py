@@ -8,18 +8,13 @@ import numpy as np
 
 from sequester import kernels
 from sequester.hierarchies.labels import counted
-from sequester.methods.p2ka.prefix_method import ONE_RELEASE
-from sequester.methods.p2ka.publish import TIES, has_ties
+from sequester.methods.limits import ONE_BY_ONE, ONE_RELEASE, kept_columns, tie_limits
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.methods.cblda.solution import Solution
     from sequester.methods.cblda.solve import Plan
 
-ONE_BY_ONE = (
-    "Each protected value is looked at by itself: that few have the one and few have the other does not say "
-    "that few have any."
-)
 KNOWN_SENSITIVE = (
     "Somebody who knows a sensitive attribute of a person is not covered: unprotected values are released as "
     "they are, and can tell persons of one class apart."
@@ -52,9 +47,7 @@ def limits_of(table: EventTable, solution: Solution, plan: Plan) -> tuple[tuple[
                 "may know these, name the columns as quasi-identifiers, too"
             )
     if schema.keep:
-        limits.append(
-            f"Kept columns are released as they were, and are not covered: {', '.join(schema.keep)}."
-        )
+        limits.append(kept_columns(schema.keep))
     owners = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
     if (solution.is_released[owners] & ~solution.is_kept).any():
         limits.append(MISSING_EVENTS)
@@ -65,9 +58,7 @@ def limits_of(table: EventTable, solution: Solution, plan: Plan) -> tuple[tuple[
             f"{persons} left out, because more than the share c of all persons have a protected value; whom "
             "it hit was left to chance, and each of them fits a class of the release"
         )
-    if has_ties(table):
-        limits.append(TIES)
-    limits.append(ONE_RELEASE)
+    limits += [*tie_limits(table), ONE_RELEASE]
     if solution.n_blocks > 1:
         warnings.append(
             f"{table.n_persons:,} persons were clustered in {solution.n_blocks:,} blocks of neighbours, and "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sequester.methods.cell_measures import measure_cells
+from sequester.methods.evaluate import measure_cells
 from sequester.utility import Score
 
 if TYPE_CHECKING:

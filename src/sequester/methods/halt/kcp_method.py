@@ -7,9 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from sequester._validation import one_of
-from sequester.errors import SchemaError
-from sequester.methods.ladder import Ladder, downwards, upwards
-from sequester.methods.method import Method
+from sequester.methods.method import Method, require_quasi_identifiers
+from sequester.methods.relax import RelaxationPath, downwards, upwards
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
@@ -70,17 +69,8 @@ class KCPMethod(Method):
         )
 
     def accept(self, table: EventTable) -> None:
-        """Refuse a table without quasi-identifiers, or whose columns a release cannot hold."""
-        schema = table.schema
-        if schema.symbol is not None:
-            msg = (
-                f"{self.name} needs quasi-identifiers, and column {schema.symbol.column!r} is a symbol: "
-                "name it in quasi, with a hierarchy"
-            )
-            raise SchemaError(msg)
-        if not schema.quasi:
-            msg = f"{self.name} needs quasi-identifiers, and no column has the role quasi"
-            raise SchemaError(msg)
+        """Refuse a table without quasi-identifiers."""
+        require_quasi_identifiers(self, table)
 
     def transform(
         self, table: EventTable, *, randomness: Randomness, engine: Engine, progress: Progress
@@ -110,9 +100,9 @@ class KCPMethod(Method):
     def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
         """Give k as it is asked, a c above the share of those at risk, and 3 values that are known."""
         # Loaded here so that `sequester methods` need not wait for numpy.
-        from sequester.methods.at_risk import attainable_share  # noqa: PLC0415
+        from sequester.methods.defaults import default_share  # noqa: PLC0415
 
-        return {"k": k, "c": attainable_share(table), "p": 3}
+        return {"k": k, "c": default_share(table), "p": 3}
 
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Say per column which values were suppressed for k, which for c, and how coarse it became."""
@@ -121,16 +111,16 @@ class KCPMethod(Method):
 
         return reasons_of(self, release.changes, original)
 
-    def ladders(self, original: EventTable) -> tuple[Ladder, ...]:
+    def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Ask for less company, a surer adversary, or one who knows less; or allow one column more."""
         # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.hierarchy_ladders import quasi_ladders  # noqa: PLC0415
+        from sequester.methods.relax_hierarchies import quasi_relaxations  # noqa: PLC0415
 
         return (
-            Ladder.of(self, "k", downwards(self.k, 2)),
-            Ladder.of(self, "c", upwards(self.c) if any(original.protected.values()) else ()),
-            Ladder.of(self, "p", downwards(self.p, 1)),
-            *quasi_ladders(original),
+            RelaxationPath.of(self, "k", downwards(self.k, 2)),
+            RelaxationPath.of(self, "c", upwards(self.c) if any(original.protected.values()) else ()),
+            RelaxationPath.of(self, "p", downwards(self.p, 1)),
+            *quasi_relaxations(original),
         )
 
     def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:

@@ -5,18 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sequester.hierarchies.labels import counted
-from sequester.methods.p2ka.prefix_method import ONE_RELEASE
-from sequester.methods.p2ka.publish import TIES, has_ties
+from sequester.methods.limits import ONE_BY_ONE, ONE_RELEASE, kept_columns, tie_limits
 from sequester.mining.dependence import find_dependences
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.methods.halt.solution import Solution
 
-ONE_BY_ONE = (
-    "Each protected value is looked at by itself: that few have the one and few have the other does not say "
-    "that few have any."
-)
 KNOWN_SENSITIVE = (
     "Somebody who knows a sensitive attribute of a person is not covered: unprotected values are released as "
     "they are, and can tell persons apart."
@@ -63,9 +58,7 @@ def limits_of(
     if not lengths:
         limits.append(EVENT_COUNT)
     if schema.keep:
-        limits.append(
-            f"Kept columns are released as they were, and are not covered: {', '.join(schema.keep)}."
-        )
+        limits.append(kept_columns(schema.keep))
     if solution.n_suppressed:
         limits.append(POSSIBLE)
     for each in find_dependences(table):
@@ -80,9 +73,7 @@ def limits_of(
         limits.append(DROPPED)
         persons = counted(solution.n_dropped, "person was", "persons were")
         warnings.append(f"{persons} left out, because a protected value was above c among all of them")
-    if has_ties(table):
-        limits.append(TIES)
-    limits.append(ONE_RELEASE)
+    limits += [*tie_limits(table), ONE_RELEASE]
     if solution.skipped:
         warnings.append(
             "finer levels were not looked at, because there is too much to count: a smaller p would look "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sequester.methods.cell_measures import measure_cells
+from sequester.methods.evaluate import measure_cells
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable

@@ -20,9 +20,8 @@ from sequester.methods.halt.lattice_search import Search
 from sequester.methods.halt.rules import rules_of
 from sequester.methods.halt.solution import Solution
 from sequester.methods.halt.workload import Workload
-from sequester.methods.hierarchy_ladders import rule_ladders
-from sequester.methods.ladder import first_step
-from sequester.methods.p2ka.advice import largest
+from sequester.methods.relax import first_step, largest
+from sequester.methods.relax_hierarchies import rule_relaxations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from sequester.engine import Engine, Progress
     from sequester.methods.halt.elimination import Rules
     from sequester.methods.halt.extraction import Demand
-    from sequester.methods.ladder import Ladder
+    from sequester.methods.relax import RelaxationPath
 
 
 def solve(
@@ -89,11 +88,11 @@ def solve(
             elimination = _elimination(histories, axes, other, allowed, costs, engine)
             return isinstance(Search(elimination, workload).top(), Draft)
 
-        def can_allow(ladder: Ladder, place: int) -> bool:
-            changed = ladder.at(None, table, ladder.steps[place])[1]
+        def can_allow(path: RelaxationPath, place: int) -> bool:
+            changed = path.at(None, table, path.steps[place])[1]
             return can_keep(demand, rules_of(changed, axes, histories, suppress=suppress, stars=stars))
 
-        allowed = {ladder: first_step(ladder, partial(can_allow, ladder)) for ladder in rule_ladders(table)}
+        allowed = {path: first_step(path, partial(can_allow, path)) for path in rule_relaxations(table)}
         raise _refusal(
             demand, found, can_keep, {each: place for each, place in allowed.items() if place is not None}
         )
@@ -109,7 +108,10 @@ def _elimination(
 
 
 def _refusal(
-    demand: Demand, obstacle: Obstacle, can_keep: Callable[[Demand], bool], allowed: Mapping[Ladder, int]
+    demand: Demand,
+    obstacle: Obstacle,
+    can_keep: Callable[[Demand], bool],
+    allowed: Mapping[RelaxationPath, int],
 ) -> UnattainableError:
     """Say that what the schema asks for stands in the way, and which smaller promise or rule does not.
 
@@ -128,11 +130,11 @@ def _refusal(
     if p is not None:
         nearest["p"] = p
     could = [f"{name} = {value:g}" for name, value in nearest.items()]
-    for ladder, place in allowed.items():
-        step = ladder.steps[place]
-        could.append(f"{ladder.parameter}{ladder.equals}{ladder.words(step)}")
+    for path, place in allowed.items():
+        step = path.steps[place]
+        could.append(path.setting(step))
         if isinstance(step, int):
-            nearest[ladder.parameter] = step
+            nearest[path.parameter] = step
     why = "" if obstacle.reason is None else f": {obstacle.reason.channel}, and nothing may be done about it"
     hint = (
         f"{' or '.join(could)} could be kept"

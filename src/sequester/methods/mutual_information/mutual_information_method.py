@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 from sequester._validation import one_of
 from sequester.engine import part
 from sequester.errors import ParameterError, SchemaError
-from sequester.methods.ladder import Ladder, upwards
-from sequester.methods.method import Method
+from sequester.methods.method import Method, symbol_errors
 from sequester.methods.patterns import as_patterns
+from sequester.methods.relax import RelaxationPath, upwards
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
@@ -105,18 +105,11 @@ class MutualInformationMethod(Method):
         from sequester.methods.mutual_information.plan import Plan  # noqa: PLC0415
 
         schema = table.schema
-        lines = []
-        if schema.symbol is None:
-            lines.append(f"{self.name} needs one symbol per event, and no column has the role symbol")
-        elif schema.symbol.hierarchy is None:
+        lines = symbol_errors(self, table, "keep")
+        if schema.symbol is not None and schema.symbol.hierarchy is None:
             lines.append(
                 f"{self.name} generalizes, and column {schema.symbol.column!r} has no hierarchy to do it by"
             )
-        lines += [
-            f"column {column!r} has the role keep, and {self.name} releases nothing but the symbol: such a "
-            "column can only be dropped"
-            for column in schema.keep
-        ]
         if self.weight != schema.weight:
             lines.append(
                 f"weight of {self.name} is {_column(self.weight)}, and the table has the role weight for "
@@ -145,10 +138,10 @@ class MutualInformationMethod(Method):
     def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
         """Give a pattern that shows the form, and let half of what could be told be told."""
         # Loaded here so that `sequester methods` need not wait for numpy.
-        from sequester.methods.at_risk import some_pattern  # noqa: PLC0415
+        from sequester.methods.defaults import default_pattern  # noqa: PLC0415
 
         del k
-        return {"patterns": some_pattern(table), "window": 10, "max_leakage": 0.5}
+        return {"patterns": default_pattern(table), "window": 10, "max_leakage": 0.5}
 
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Say which patterns told more than their bound, and whose symbols became coarser for it."""
@@ -158,15 +151,15 @@ class MutualInformationMethod(Method):
         del original
         return reasons_of(release.changes, release.evidence)
 
-    def ladders(self, original: EventTable) -> tuple[Ladder, ...]:
+    def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Let more leak: a larger share of the entropy, or more bits, up to all that there are."""
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.methods.mutual_information.reasons import more_bits  # noqa: PLC0415
 
         if self.max_leakage_bits is not None:
             steps = more_bits(self.max_leakage_bits, self.model(), original)
-            return (Ladder.of(self, "max_leakage_bits", steps),)
-        return (Ladder.of(self, "max_leakage", upwards(self.max_leakage or 0)),)
+            return (RelaxationPath.of(self, "max_leakage_bits", steps),)
+        return (RelaxationPath.of(self, "max_leakage", upwards(self.max_leakage or 0)),)
 
     def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Say what generalizing lost, what can still be mined, and how leakage spreads over persons."""

@@ -14,7 +14,7 @@ from sequester.errors import SchemaError
 from sequester.methods.mutual_information.costs import costs_by_depth
 from sequester.methods.mutual_information.solve import Solver
 from sequester.methods.mutual_information.task import Bound, Task, paths_of
-from sequester.methods.patterns import tell_absent
+from sequester.methods.patterns import absent_warnings
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -74,7 +74,7 @@ class Plan:
                 )
             else:
                 counts.append(np.zeros(len(everybody), np.int64))
-        warnings = tell_absent("patterns", method.patterns, [int(each.any()) for each in counts])
+        warnings = absent_warnings("patterns", method.patterns, [int(each.any()) for each in counts])
         order = sorted(
             (place for place, each in enumerate(counts) if each.any()),
             key=lambda place: (len(method.patterns[place]), method.patterns[place]),

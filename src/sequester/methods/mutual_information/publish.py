@@ -10,9 +10,9 @@ import polars as pl
 from sequester.data.schema import Schema
 from sequester.data.sequences import Sequences
 from sequester.data.text import Codebook
+from sequester.methods.limits import ONE_RELEASE, tie_limits
 from sequester.methods.mutual_information.evidence import evidence_of, plots_of
 from sequester.methods.mutual_information.losses import losses, per_person
-from sequester.methods.p2ka.publish import TIES, has_ties
 from sequester.release.outcome import Outcome
 from sequester.release.release import ORDER, PERSON
 
@@ -59,9 +59,6 @@ NEEDS_ORIGINAL = (
     "Only those who hold the original and the secret patterns can check the promise; the files alone do not "
     "show it."
 )
-ONE_RELEASE = (
-    "A second release of the same sequence is not covered: two releases side by side can tell more than each."
-)
 
 
 def publish(
@@ -80,8 +77,7 @@ def publish(
         limits.insert(0, BY_THE_PAPER)
     if not method.worst_case:
         limits.insert(0, AVERAGE)
-    if has_ties(table):
-        limits.append(TIES)
+    limits += tie_limits(table)
     progress(0.5, "judging every person")
     model = method.model()
     found = model.leakage(sequences, table)

@@ -10,10 +10,9 @@ import numpy as np
 
 from sequester.errors import UnattainableError
 from sequester.methods.p2ka.prefix_tree import PrefixTree
+from sequester.methods.relax import largest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from sequester._typing import Counts
     from sequester.methods.p2ka.attachment import Attacher
 
@@ -124,24 +123,6 @@ class Advice:
         distinct = self.attacher.distinct
         tree, ends = PrefixTree.grow(distinct, 1)
         return tree.passing(ends, distinct)[ends]
-
-
-def largest(low: int, high: int, holds: Callable[[int], bool]) -> int | None:
-    """Find the largest number from `low` to `high` for which `holds`; it fails for all above one that fails.
-
-    Examples
-    --------
-    >>> largest(2, 100, lambda k: k * k < 50)
-    7
-    >>> largest(2, 1, lambda k: True), largest(2, 100, lambda k: False)
-    (None, None)
-    """
-    if low > high or not holds(low):
-        return None
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle - 1)
-    return low
 
 
 def _percent(share: float) -> str:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sequester._validation import true_or_false
 from sequester.errors import SchemaError
-from sequester.methods.ladder import Ladder
 from sequester.methods.p2ka.nearness import Near
 from sequester.methods.p2ka.prefix_method import PrefixMethod
+from sequester.methods.relax import RelaxationPath
 from sequester.release.purpose import BEST, GOOD, Suitability
 
 if TYPE_CHECKING:
@@ -127,10 +127,10 @@ class BFP2kA(PrefixMethod):
 
         return weights
 
-    def ladders(self, original: EventTable) -> tuple[Ladder, ...]:
+    def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Ask for what prefix methods ask less of, or count supporters in the original only."""
-        loose = (Ladder.of(self, "strict", (False,)),) if self.strict else ()
-        return (*super().ladders(original), *loose)
+        loose = (RelaxationPath.of(self, "strict", (False,)),) if self.strict else ()
+        return (*super().relaxations(original), *loose)
 
     def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Say how many events, sequences and patterns survive; with nearness also what it gains."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 from sequester._validation import at_least
 from sequester.engine import part
 from sequester.errors import SchemaError
-from sequester.methods.ladder import Ladder, downwards
-from sequester.methods.method import Method
+from sequester.methods.limits import ONE_RELEASE
+from sequester.methods.method import Method, symbol_errors
+from sequester.methods.relax import RelaxationPath, downwards
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,9 +31,6 @@ NO_DIVERSITY = (
 SUCCESSION = (
     "That events follow each other directly, how many there are, and that something did not happen is not "
     "covered: only which events there are, and their order."
-)
-ONE_RELEASE = (
-    "A second release of the same people is not covered: two releases side by side can tell more than each."
 )
 
 
@@ -73,20 +71,7 @@ class PrefixMethod(Method):
 
     def accept(self, table: EventTable) -> None:
         """Refuse a table that has anything but one symbol per event, and name every column in the way."""
-        schema = table.schema
-        lines = []
-        if schema.symbol is None:
-            lines.append(f"{self.name} needs one symbol per event, and no column has the role symbol")
-        for role, columns in (
-            ("quasi", schema.quasi),
-            ("sensitive", schema.sensitive_columns),
-            ("keep", schema.keep),
-        ):
-            lines += [
-                f"column {column!r} has the role {role}, and {self.name} releases nothing but the symbol: "
-                "such a column can only be dropped"
-                for column in columns
-            ]
+        lines = symbol_errors(self, table, "quasi", "sensitive", "keep")
         if lines:
             raise SchemaError(*lines)
 
@@ -134,13 +119,13 @@ class PrefixMethod(Method):
 
         return reasons_of(release.changes, original, k=self.k)
 
-    def ladders(self, original: EventTable) -> tuple[Ladder, ...]:
+    def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Ask for fewer persons, or for coarser symbols where there is a hierarchy."""
         # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.hierarchy_ladders import coarse_ladder  # noqa: PLC0415
+        from sequester.methods.relax_hierarchies import coarser_start  # noqa: PLC0415
 
-        fewer = Ladder.of(self, "k", downwards(self.k, 2))
-        return (fewer, *(coarse_ladder(original, column) for column in original.hierarchies))
+        fewer = RelaxationPath.of(self, "k", downwards(self.k, 2))
+        return (fewer, *(coarser_start(original, column) for column in original.hierarchies))
 
     def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Say how many events, sequences and patterns survive."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester import kernels
-from sequester.data.ordering import order_keys, repeats
-from sequester.data.schema import ROW, Schema
+from sequester.data.schema import Schema
 from sequester.data.sequences import Sequences
+from sequester.methods.limits import tie_limits
 from sequester.methods.p2ka.changes import list_changes
 from sequester.release.outcome import Outcome
 from sequester.release.release import ORDER, PERSON
@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from sequester.data.sequences import Distinct
     from sequester.data.table import EventTable
     from sequester.methods.p2ka.attachment import Attachment
-
-TIES = (
-    "Events that a person had at the same time stay in one order, which may come from the source file and "
-    "does not say which was first."
-)
 
 
 def publish(
@@ -39,7 +34,7 @@ def publish(
         sequences=attached(source, distinct, attachment),
         schema=Schema(person=PERSON, order=ORDER, symbol=source.symbol),
         changes=list_changes(table, distinct, attachment),
-        limits=(*limits, TIES) if has_ties(table) else limits,
+        limits=(*limits, *tie_limits(table)),
         warnings=warnings,
     )
 
@@ -49,13 +44,3 @@ def attached(source: Sequences, distinct: Distinct, attachment: Attachment) -> S
     nodes = attachment.targets[distinct.row_of_person].astype(np.int64)
     codes, offsets = kernels.distinct.gather_rows(*attachment.tree.paths(), nodes)
     return Sequences(offsets, {source.symbol: codes}, source.codebooks, source.owners)
-
-
-def has_ties(table: EventTable) -> bool:
-    """Tell whether two events of a person have the same time or order."""
-    when = table.times
-    if when is None and table.schema.order is not None:
-        when = table.frame[table.schema.order]
-    if when is None or table.schema.person == ROW:
-        return False
-    return bool(repeats(table.person_offsets, order_keys(when)).any())

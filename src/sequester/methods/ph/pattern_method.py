@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from sequester._validation import at_least
 from sequester.engine import part
 from sequester.errors import ParameterError, SchemaError, UnattainableError
-from sequester.methods.method import Method
-from sequester.methods.patterns import Pattern, as_pattern, as_patterns, tell_absent
+from sequester.methods.limits import ONE_RELEASE
+from sequester.methods.method import Method, symbol_errors
+from sequester.methods.patterns import Pattern, absent_warnings, as_pattern, as_patterns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.kernels.pattern_trie import Trie
-    from sequester.methods.ladder import Ladder
     from sequester.methods.ph.followed import Problem
     from sequester.methods.ph.sanitize import Sanitized
+    from sequester.methods.relax import RelaxationPath
     from sequester.privacy.pattern_hiding import PatternHiding
     from sequester.release.outcome import Outcome, Reason
     from sequester.release.randomness import Randomness
@@ -36,9 +37,6 @@ ONLY_PATTERNS = (
 JUST_BELOW = (
     "Hidden patterns are rare, not absent: whoever knows the threshold, or part of a pattern, may suspect "
     "patterns that are just below it while their permutations are just above."
-)
-ONE_RELEASE = (
-    "A second release of the same people is not covered: two releases side by side can tell more than each."
 )
 
 
@@ -121,20 +119,7 @@ class PatternMethod(Method):
 
     def accept(self, table: EventTable) -> None:
         """Refuse a table with anything but one symbol per event, or in which none of the patterns occurs."""
-        schema = table.schema
-        lines = []
-        if schema.symbol is None:
-            lines.append(f"{self.name} needs one symbol per event, and no column has the role symbol")
-        for role, columns in (
-            ("quasi", schema.quasi),
-            ("sensitive", schema.sensitive_columns),
-            ("keep", schema.keep),
-        ):
-            lines += [
-                f"column {column!r} has the role {role}, and {self.name} releases nothing but the symbol: "
-                "such a column can only be dropped"
-                for column in columns
-            ]
+        lines = symbol_errors(self, table, "quasi", "sensitive", "keep")
         if table.owners is not None:
             lines.append(f"{self.name} hides patterns in one sequence per person: leave trip out")
         if lines:
@@ -146,7 +131,7 @@ class PatternMethod(Method):
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.mining.support import supports  # noqa: PLC0415
 
-        return tell_absent("patterns", self.sensitive, supports(self.sensitive, table).tolist())
+        return absent_warnings("patterns", self.sensitive, supports(self.sensitive, table).tolist())
 
     def transform(
         self, table: EventTable, *, randomness: Randomness, engine: Engine, progress: Progress
@@ -193,9 +178,9 @@ class PatternMethod(Method):
     def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
         """Give a pattern that shows the form, and as many supporters as somebody is to be hidden among."""
         # Loaded here so that `sequester methods` need not wait for numpy.
-        from sequester.methods.at_risk import some_pattern  # noqa: PLC0415
+        from sequester.methods.defaults import default_pattern  # noqa: PLC0415
 
-        return {"patterns": some_pattern(table), "min_support": k}
+        return {"patterns": default_pattern(table), "min_support": k}
 
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Say per pattern how many had it, how many may, and whose records it changed."""
@@ -204,12 +189,12 @@ class PatternMethod(Method):
 
         return reasons_of(self, release.changes, original)
 
-    def ladders(self, original: EventTable) -> tuple[Ladder, ...]:
+    def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Let patterns have more supporters, all of them or those with a threshold of their own."""
         # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.ph.thresholds import threshold_ladders  # noqa: PLC0415
+        from sequester.methods.ph.thresholds import threshold_relaxations  # noqa: PLC0415
 
-        return threshold_ladders(self, original)
+        return threshold_relaxations(self, original)
 
     def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Say which patterns and itemsets survive, and how much was changed."""

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Progress
     from sequester.kernels.pattern_trie import Trie
-    from sequester.methods.ladder import Ladder
     from sequester.methods.ph.followed import Problem
     from sequester.methods.ph.sanitize import Sanitized
+    from sequester.methods.relax import RelaxationPath
     from sequester.privacy.pattern_hiding import PatternHiding
 
 UNTRUE = (
@@ -118,13 +118,13 @@ class PH(PatternMethod):
         """What is not promised, whatever the data."""
         return (UNTRUE, *super().limits[1:])
 
-    def ladders(self, original: EventTable) -> tuple[Ladder, ...]:
+    def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Ask for what pattern methods ask less of, or for less uncertainty where it is bounded."""
         # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.ph.thresholds import spread_ladders  # noqa: PLC0415
+        from sequester.methods.ph.thresholds import spread_relaxations  # noqa: PLC0415
 
         bounded = self.uncertainty if isinstance(self.uncertainty, Bounded) else None
-        return (*super().ladders(original), *(() if bounded is None else spread_ladders(bounded)))
+        return (*super().relaxations(original), *(() if bounded is None else spread_relaxations(bounded)))
 
     def named_labels(self) -> tuple[str, ...]:
         """Return the items of all patterns, forbidden ones included."""

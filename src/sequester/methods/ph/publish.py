@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from sequester import kernels
-from sequester.data.ordering import order_keys, repeats
-from sequester.data.schema import ROW, Schema
+from sequester.data.schema import Schema
 from sequester.data.sequences import Sequences
+from sequester.methods.limits import tie_limits
 from sequester.release.outcome import Outcome
 from sequester.release.release import ORDER, PERSON
 
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 KINDS = ("permuted", "deleted")
 """Another item of the same person stands in the place; the place is gone."""
 PERMUTED, DELETED = range(2)
-TIES = (
-    "Events that a person had at the same time stay in one order, which may come from the source file and "
-    "does not say which was first."
-)
 
 
 def publish(
@@ -47,7 +43,7 @@ def publish(
         schema=Schema(person=PERSON, order=ORDER, symbol=source.symbol),
         changes=changes,
         permuted=True,
-        limits=(*limits, TIES) if has_ties(table) else limits,
+        limits=(*limits, *tie_limits(table)),
         warnings=warnings,
     )
 
@@ -81,13 +77,3 @@ def list_changes(table: EventTable, sanitized: Sanitized) -> pl.DataFrame:
             "to": book.gather(sanitized.items[changed] % len(book)),
         }
     )
-
-
-def has_ties(table: EventTable) -> bool:
-    """Tell whether two events of a person have the same time or order."""
-    when = table.times
-    if when is None and table.schema.order is not None:
-        when = table.frame[table.schema.order]
-    if when is None or table.schema.person == ROW:
-        return False
-    return bool(repeats(table.person_offsets, order_keys(when)).any())

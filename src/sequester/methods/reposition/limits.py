@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sequester.methods.limits import ONE_RELEASE
+
 ONE_RECORD = (
     "A published snapshot has at most one record of each person. The program saw to that; nobody can check "
     "it in the release, because records carry no person."
@@ -30,9 +32,6 @@ AS_THEY_ARE = (
 WITH_VALUES = (
     "Quasi-identifiers stand beside the sensitive value as they are: whoever knows those of a person finds "
     "their record with its value. Only what a whole snapshot shows is bounded."
-)
-ONE_RELEASE = (
-    "A second release of the same people is not covered: two releases side by side can tell more than each."
 )
 
 

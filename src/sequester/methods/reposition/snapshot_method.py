@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from sequester._validation import one_of, within
 from sequester.errors import ParameterError, SchemaError
-from sequester.methods.ladder import Ladder
 from sequester.methods.method import Method
+from sequester.methods.relax import RelaxationPath
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -176,11 +176,11 @@ class SnapshotMethod(Method):
     def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
         """Give an l that the number of values allows, by day or by order."""
         # Loaded here so that `sequester methods` need not wait for numpy.
-        from sequester.methods.at_risk import plain_level_for  # noqa: PLC0415
+        from sequester.methods.defaults import default_level  # noqa: PLC0415
 
         schema = table.schema
         return {
-            "l": plain_level_for(table, at_most=max(k // 2, 2)),
+            "l": default_level(table, at_most=max(k // 2, 2)),
             "window": 7,
             "snapshot": "order" if schema.order is not None else "day",
             "then": "anatomy" if schema.quasi else "none",
@@ -193,17 +193,17 @@ class SnapshotMethod(Method):
 
         return reasons_of(self, release.changes, original)
 
-    def ladders(self, original: EventTable) -> tuple[Ladder, ...]:
+    def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Let values be more frequent, or records come out later."""
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.methods.reposition.reasons import smaller_levels  # noqa: PLC0415
 
         del original
-        lower = Ladder.of(self, "l", smaller_levels(self.level, whole=self.then == "anatomy"))
+        lower = RelaxationPath.of(self, "l", smaller_levels(self.level, whole=self.then == "anatomy"))
         return (
             lower,
             *(
-                (Ladder.of(self, "window", range(self.window + 1, 4 * self.window + 1)),)
+                (RelaxationPath.of(self, "window", range(self.window + 1, 4 * self.window + 1)),)
                 if self.waits
                 else ()
             ),

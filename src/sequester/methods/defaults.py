@@ -1,4 +1,4 @@
-"""What parameters to begin with depend on: who is at risk, how many values there are, what occurs."""
+"""Parameters to begin with: they depend on who is at risk, how many values there are, and what occurs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ USUAL = 5
 """A share of a half, in tenths, unless so many are at risk that it could not be kept."""
 
 
-def attainable_share(table: EventTable) -> float:
-    """Give a half, or a tenth of all persons more than have a protected value.
+def default_share(table: EventTable) -> float:
+    """Return a half, or a tenth of all persons more than have a protected value.
 
     Examples
     --------
     >>> from sequester.testing.tables import history_table
-    >>> attainable_share(history_table(["ab"] * 4)), attainable_share(history_table(["ab"]))
+    >>> default_share(history_table(["ab"] * 4)), default_share(history_table(["ab"]))
     (0.5, 1.0)
     """
     _, offsets = table.values_of_persons(table.protected_values)
@@ -32,13 +32,13 @@ def attainable_share(table: EventTable) -> float:
     return min(max(USUAL, math.ceil(TENTHS * share) + 1), TENTHS) / TENTHS
 
 
-def some_pattern(table: EventTable) -> list[list[str]]:
-    """Give the first two different symbols of the first person who has them, as a pattern that occurs.
+def default_pattern(table: EventTable) -> list[list[str]]:
+    """Return the first two different symbols of the first person who has them, as a pattern that occurs.
 
     Examples
     --------
     >>> from sequester.testing.tables import symbol_table
-    >>> some_pattern(symbol_table(["aa", "bba"])), some_pattern(symbol_table(["aa"]))
+    >>> default_pattern(symbol_table(["aa", "bba"])), default_pattern(symbol_table(["aa"]))
     ([['b', 'a']], [['a', 'a']])
     """
     if table.symbol is None or not table.n_events:
@@ -54,13 +54,13 @@ def some_pattern(table: EventTable) -> list[list[str]]:
     return [[labels[code] for code in codes[offsets[0] : offsets[1]][:2]]]
 
 
-def plain_level_for(table: EventTable, *, at_most: int) -> int:
-    """Give a whole l of at least 2, below half of the number of sensitive values.
+def default_level(table: EventTable, *, at_most: int) -> int:
+    """Return a whole l of at least 2, below half of the number of sensitive values.
 
     Examples
     --------
     >>> from sequester.testing.tables import record_table
-    >>> plain_level_for(record_table(["abcdef", "ab"]), at_most=5)
+    >>> default_level(record_table(["abcdef", "ab"]), at_most=5)
     3
     """
     columns = table.schema.sensitive_columns

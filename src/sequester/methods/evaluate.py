@@ -1,4 +1,4 @@
-"""What methods measure that make quasi-identifiers coarser: cells, persons, and answers to queries."""
+"""Measures of a release: those of every method, and those of methods that generalize quasi-identifiers."""
 
 from __future__ import annotations
 
@@ -6,17 +6,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sequester.data.sequences import Sequences
 from sequester.engine import part
+from sequester.privacy.model import RecordModel
 from sequester.utility import InformationLoss, QueryError, Score
 from sequester.utility.generalization import weights_of, weights_text
 from sequester.utility.queries import draw_queries
+from sequester.utility.register import measure_all
+from sequester.utility.score import ReleasePair
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import polars as pl
+
     from sequester.data.table import EventTable
     from sequester.engine import Progress
+    from sequester.privacy.model import PrivacyModel
     from sequester.release.outcome import Outcome
+    from sequester.utility.suppression import Losses
 
 N_QUERIES = 1_000
 """Queries that are asked of most tables."""
@@ -25,6 +33,35 @@ FEWEST_QUERIES = 100
 MOST_LOOKS = 200_000_000
 """Events times queries, which is kept to so that measuring never takes longer than the method."""
 REFERENCE = "Sehatkar (2014), section 2.2, generalization and suppression"
+
+
+def evaluate_release(
+    outcome: Outcome,
+    table: EventTable,
+    model: PrivacyModel,
+    *,
+    known: Mapping[str, Score],
+    losses: Losses,
+    progress: Progress,
+) -> dict[str, Score]:
+    """Return what the method has measured, and every other measure that applies to such data."""
+    loss = known.get("information_loss")
+    pair = ReleasePair(
+        released=outcome.sequences if outcome.tables is None else _as_sequences(outcome.tables, table),
+        original=table,
+        model=model,
+        has_persons=not isinstance(model, RecordModel),
+        n_lost_events=losses.lost,
+        information_loss=None if loss is None else loss.value,
+    )
+    return {**known, **measure_all(pair, known=known, progress=progress)}
+
+
+def _as_sequences(tables: Mapping[str, pl.DataFrame], table: EventTable) -> Sequences:
+    """Return the main table of records, which belong to nobody, as the events of one person."""
+    main = next(iter(tables.values()))
+    names = [name for name in table.schema.attributes if name in main.columns]
+    return Sequences.encoded(np.array([0, main.height], np.int64), {name: main[name] for name in names})
 
 
 def measure_cells(
@@ -56,7 +93,7 @@ def measure_cells(
 
 
 def _share(what: str, counts: Mapping[tuple[str, str], int], table: EventTable, which: str) -> Score:
-    """Give the share of cells that something happened to, attributes by their weights."""
+    """Return the share of cells that something happened to, attributes by their weights."""
     weights = weights_of(table)
     scale = table.n_events * sum(weights.values())
     total = sum(weight * counts.get((name, what), 0) for name, weight in weights.items())

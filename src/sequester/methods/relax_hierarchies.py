@@ -1,4 +1,4 @@
-"""What the hierarchy of one column could allow more of: coarser levels, or a coarser beginning."""
+"""Relaxations of the rules of one column: coarser levels, suppression, or a coarser beginning."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import MISSING, in_label_order
-from sequester.methods.ladder import Ladder
+from sequester.methods.relax import RelaxationPath
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,62 +20,62 @@ if TYPE_CHECKING:
     from sequester.methods.method import Method
 
 
-def quasi_ladders(table: EventTable) -> tuple[Ladder, ...]:
+def quasi_relaxations(table: EventTable) -> tuple[RelaxationPath, ...]:
     """List what each quasi-identifier could allow: a larger max_level, suppression, a coarser beginning."""
     coarse = [
-        coarse_ladder(table, column)
+        coarser_start(table, column)
         for column in table.schema.quasi
         if column not in table.schema.sensitive_columns
     ]
-    return (*rule_ladders(table), *(each for each in coarse if each.steps))
+    return (*rule_relaxations(table), *(each for each in coarse if each.steps))
 
 
-def rule_ladders(table: EventTable) -> tuple[Ladder, ...]:
+def rule_relaxations(table: EventTable) -> tuple[RelaxationPath, ...]:
     """List what the rules of each quasi-identifier could allow: coarser levels, or suppression."""
-    ladders: list[Ladder] = []
+    paths: list[RelaxationPath] = []
     for column, quasi in table.schema.quasi.items():
         if quasi.max_level is not None:
             steps = range(quasi.max_level + 1, table.hierarchies[column].height + 1)
-            ladders.append(_rule_ladder(column, "max_level", quasi.max_level, steps))
+            paths.append(_rule_relaxation(column, "max_level", quasi.max_level, steps))
         if quasi.never_suppress:
-            ladders.append(_rule_ladder(column, "never_suppress", quasi.never_suppress, ((),)))
-    return tuple(each for each in ladders if each.steps)
+            paths.append(_rule_relaxation(column, "never_suppress", quasi.never_suppress, ((),)))
+    return tuple(each for each in paths if each.steps)
 
 
-def _rule_ladder(column: str, rule: str, asked: object, steps: Sequence[object]) -> Ladder:
+def _rule_relaxation(column: str, rule: str, asked: object, steps: Sequence[object]) -> RelaxationPath:
     def at(method: Method, table: EventTable, step: Any) -> tuple[Method, EventTable]:
         quasi = replace(table.schema.quasi[column], **{rule: step})
         return method, with_fields(table, schema=with_quasi(table.schema, {column: quasi}))
 
-    def words(value: object) -> str:
+    def text(value: object) -> str:
         return ", ".join(value) or "nothing" if isinstance(value, tuple) else str(value)
 
-    return Ladder(parameter=f"{rule} of {column}", asked=asked, steps=steps, at=at, words=words)
+    return RelaxationPath(parameter=f"{rule} of {column}", asked=asked, steps=steps, at=at, text=text)
 
 
-def coarse_ladder(table: EventTable, column: str) -> Ladder:
+def coarser_start(table: EventTable, column: str) -> RelaxationPath:
     """Let the values of a column begin at a coarser level of its hierarchy."""
     tree = table.hierarchies[column]
 
-    def words(level: int) -> str:
+    def text(level: int) -> str:
         some = next((label for label in tree.level_labels(level) if label not in tree.level_labels(0)), "")
         return "its own values" if level == 0 else f"level {level}{f' such as {some}' if some else ''}"
 
     def at(method: Method, table: EventTable, level: int) -> tuple[Method, EventTable]:
         return method, coarsened(table, column, level)
 
-    return Ladder(
+    return RelaxationPath(
         parameter=f"hierarchy of {column}",
         asked=0,
         steps=range(1, tree.height),
         at=at,
-        words=words,
+        text=text,
         equals=" beginning at ",
     )
 
 
 def coarsened(table: EventTable, column: str, level: int) -> EventTable:
-    """Give a table whose column shows a coarser level of its hierarchy from the start.
+    """Return a table whose column shows a coarser level of its hierarchy from the start.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def coarsened(table: EventTable, column: str, level: int) -> EventTable:
 
 
 def with_fields(table: EventTable, **changes: object) -> EventTable:
-    """Give a table with other fields than this one; who calls sees to it that they fit together."""
+    """Return a table with other fields than this one; the caller ensures that they fit together."""
     other = object.__new__(EventTable)
     for each in fields(table):
         object.__setattr__(other, each.name, changes.get(each.name, getattr(table, each.name)))
@@ -118,6 +118,6 @@ def with_fields(table: EventTable, **changes: object) -> EventTable:
 
 
 def with_quasi(schema: Schema, changes: Mapping[str, Quasi]) -> Schema:
-    """Give a schema with other rules for some quasi-identifiers."""
+    """Return a schema with other rules for some quasi-identifiers."""
     given = {each.name: getattr(schema, each.name) for each in fields(schema)}
     return Schema(**{**given, "quasi": {**schema.quasi, **changes}})

@@ -1,0 +1,41 @@
+"""What releases of several methods do not promise, in sentences that name no value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sequester.data.table import EventTable
+
+ONE_RELEASE = (
+    "A second release of the same people is not covered: two releases side by side can tell more than each."
+)
+ONE_BY_ONE = (
+    "Each protected value is looked at by itself: that few have the one and few have the other does not say "
+    "that few have any."
+)
+TIES = (
+    "Events that a person had at the same time stay in one order, which may come from the source file and "
+    "does not say which was first."
+)
+
+
+def kept_columns(columns: Iterable[str]) -> str:
+    """Return the limit about columns that are released as they were."""
+    return f"Kept columns are released as they were, and are not covered: {', '.join(columns)}."
+
+
+def tie_limits(table: EventTable) -> tuple[str, ...]:
+    """Return the limit about ties, where two events of a person have the same time or order."""
+    # Loaded here so that `sequester methods` need not wait for polars.
+    from sequester.data.ordering import order_keys, repeats  # noqa: PLC0415
+    from sequester.data.schema import ROW  # noqa: PLC0415
+
+    when = table.times
+    if when is None and table.schema.order is not None:
+        when = table.frame[table.schema.order]
+    if when is None or table.schema.person == ROW:
+        return ()
+    return (TIES,) if repeats(table.person_offsets, order_keys(when)).any() else ()
