@@ -39,7 +39,7 @@ from sequester.methods.mutual_information.plan import Plan
 from sequester.methods.mutual_information.top_down import TopDown
 from sequester.privacy import MutualInformationPrivacy
 from sequester.privacy.leakage import count_tuples
-from sequester.reproduce.bonomi_2016 import ALGORITHMS, LENGTH, NUMBER, draw_patterns, sanitize, sources_of
+from sequester.reproduce.bonomi_2016 import ALGORITHMS, LENGTH, NUMBER, data_sets, draw_patterns, sanitize
 
 ROOT = Path(__file__).parents[1]
 N_AREAS = 69
@@ -341,7 +341,7 @@ def measures(data: Path, draws: int = 5) -> bool:
         "| data | method | bound | loss: paper | exact | ms: paper | exact | told by the paper's releases |"
     )
     print("|---|---|---|---|---|---|---|---|")
-    for source in sources_of(data):
+    for source in data_sets(data):
         drawn = [
             (table, patterns)
             for person, table in enumerate(source.load())

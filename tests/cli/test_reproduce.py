@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from sequester import reproduce as package
@@ -15,18 +13,17 @@ from sequester.reproduce.plan import Cell, Claim, Plan
 def euclid(monkeypatch, tmp_path):
     def plan(self, data, *, quick):
         del self, data, quick
-        claims = (
-            Claim(says="one is one", measured="1", agrees=True),
-            Claim(says="one is two", measured="1", agrees=False, why="it is one"),
-        )
         cell = Cell(table="numbers", parameters={"x": 1}, run=lambda: [{"y": 1}])
-        return Plan(
-            sources=["one"], fingerprint="one", cells=[cell], drawings=[], claims=lambda tables: claims
-        )
+        return Plan(sources=["one"], fingerprint="one", cells=[cell])
 
+    claims = (
+        Claim(says="one is one", measured="1", agrees=True),
+        Claim(says="one is two", measured="1", agrees=False, why="it is one"),
+    )
     made = Paper(name="euclid-300", title="Elements", reference="Euclid, 300 BC")
     monkeypatch.setitem(package.PAPERS, "euclid-300", made)
     monkeypatch.setattr(Paper, "plan", plan)
+    monkeypatch.setattr(Paper, "claims", lambda self, tables: claims)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -49,17 +46,13 @@ def test_json_and_wrong_use(run, euclid):
 
 
 def test_an_interrupt_says_what_is_kept(run, euclid, monkeypatch):
-    def interrupt(tables):
+    def interrupt(self, tables):
         raise KeyboardInterrupt
 
-    planned = Paper.plan
-    monkeypatch.setattr(
-        Paper,
-        "plan",
-        lambda self, data, *, quick: replace(planned(self, data, quick=quick), claims=interrupt),
-    )
+    judged = Paper.claims
+    monkeypatch.setattr(Paper, "claims", interrupt)
     ran = run("reproduce", "euclid-300", "--out", str(euclid / "here"))
     assert ran.code == 130
     assert f"the results so far are kept in {euclid / 'here'}; the same command goes on" in ran.err
-    monkeypatch.setattr(Paper, "plan", planned)
+    monkeypatch.setattr(Paper, "claims", judged)
     assert run("reproduce", "euclid-300", "--out", str(euclid / "here"), "--json").document["resumed"] == 1

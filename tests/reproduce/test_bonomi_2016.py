@@ -14,9 +14,12 @@ from sequester.errors import InputError
 from sequester.reproduce import bonomi_2016, find_paper
 from sequester.reproduce.bonomi_2016 import (
     ALGORITHMS,
+    CLICKS,
     COSTS,
     FREQUENT,
+    LOGS,
     LONG,
+    ONE,
     WINDOW,
     draw_pairs,
     draw_patterns,
@@ -31,8 +34,7 @@ from sequester.reproduce.bonomi_2016 import (
     top_pairs,
     with_all_ratios,
 )
-from sequester.reproduce.bonomi_2016_claims import CLICKS, DRAWINGS, LOGS, ONE, STATEMENTS
-from sequester.reproduce.plan import Source, judge
+from sequester.reproduce.plan import DataSet
 
 ROWS = {"ann": "1121314112" * 4 + "55", "bob": "1234512345" * 4, "cy": "12"}
 TREE = areas(5, width=2)
@@ -45,7 +47,7 @@ def frame_of(rows):
 
 
 def source_of(rows):
-    return Source(
+    return DataSet(
         name=CLICKS, about="rows", load=cache(lambda: tables_by_person(frame_of(rows), "who", "what", TREE))
     )
 
@@ -148,7 +150,8 @@ def test_side_effects_are_counted_before_and_after(monkeypatch):
 
 
 def test_the_plan_has_every_figure_of_the_paper():
-    plan = find_paper("bonomi-2016").plan(None, quick=True)
+    paper = find_paper("bonomi-2016")
+    plan = paper.plan(None, quick=True)
     assert {cell.table for cell in plan.cells} == {
         "bounds",
         "lengths",
@@ -157,8 +160,8 @@ def test_the_plan_has_every_figure_of_the_paper():
         "kept",
         "top",
     }
-    assert {drawing.table for drawing in DRAWINGS} <= {cell.table for cell in plan.cells}
-    assert {drawing.name.removeprefix("figure-")[0] for drawing in DRAWINGS} == set("456789")
+    assert {drawing.table for drawing in paper.drawings} <= {cell.table for cell in plan.cells}
+    assert {drawing.name.removeprefix("figure-")[0] for drawing in paper.drawings} == set("456789")
     assert all(table.n_events >= LONG for table in long_clicks(None))
     whole = find_paper("bonomi-2016").plan(None, quick=False)
     assert {cell.parameters["draws"] for cell in whole.cells if "draws" in cell.parameters} == {25}
@@ -225,7 +228,7 @@ def results(*, good):
 
 @pytest.mark.parametrize("good", [True, False])
 def test_statements_follow_the_tables(good):
-    found = judge(STATEMENTS, results(good=good))
+    found = find_paper("bonomi-2016").claims(results(good=good))
     assert len(found) == 19
     assert {claim.says: claim.agrees for claim in found} == {claim.says: good for claim in found}
     assert all(bool(claim.why) != good for claim in found)

@@ -9,24 +9,23 @@ import pytest
 
 from oracles import pattern_hiding
 from oracles.sequences import is_subsequence, support
-from sequester.reproduce import gwadera_2013
+from sequester.reproduce import find_paper, gwadera_2013
 from sequester.reproduce.gwadera_2013 import (
     BASKETS,
     CLICKS,
-    DRAWINGS,
     LONG,
     METHODS,
-    STATEMENTS,
     choose_patterns,
     draw_forbidden,
     hide,
     made_baskets,
 )
-from sequester.reproduce.plan import Source, judge
+from sequester.reproduce.plan import DataSet
 from sequester.testing import symbol_table
 
 ROWS = ["abcd", "abcd", "abc", "acbd", "bcda", "dabc", "cab", "abd", "bd", "abcde"] * 3
-SMALL = Source(name=CLICKS, about="rows", load=partial(symbol_table, ROWS))
+PAPER = find_paper("gwadera-2013")
+SMALL = DataSet(name=CLICKS, about="rows", load=partial(symbol_table, ROWS))
 
 
 def test_patterns_are_chosen_over_all_ranks_of_each_length():
@@ -116,18 +115,18 @@ def results(better):
 
 
 def test_claims_agree_where_permutation_wins():
-    found = judge(STATEMENTS, results(better=True))
+    found = PAPER.claims(results(better=True))
     assert len(found) == 8
     assert all(claim.agrees for claim in found)
     assert "10 side effects beside 20 of SBSH, +50% fewer" in found[0].measured
 
 
 def test_claims_say_why_where_it_does_not():
-    found = judge(STATEMENTS, results(better=False))
+    found = PAPER.claims(results(better=False))
     assert not any(claim.agrees for claim in found)
     assert all(claim.why for claim in found)
 
 
 def test_every_figure_is_of_the_one_table():
-    assert {drawing.table for drawing in DRAWINGS} == {"hidden"}
-    assert len({drawing.name for drawing in DRAWINGS}) == len(DRAWINGS) == 8
+    assert {drawing.table for drawing in PAPER.drawings} == {"hidden"}
+    assert len({drawing.name for drawing in PAPER.drawings}) == len(PAPER.drawings) == 8

@@ -10,20 +10,19 @@ import pytest
 
 from oracles import trajectories as oracle
 from sequester.data.sequences import Sequences
-from sequester.reproduce import pensa_2008
+from sequester.reproduce import find_paper, pensa_2008
 from sequester.reproduce.pensa_2008 import (
     AS_PRINTED,
     METHODS,
     PRUNED,
     STRICT,
-    RegionSource,
-    claims,
     count_short,
+    data_sets,
     made_trips,
     shape,
     similarities,
-    sources_of,
 )
+from sequester.reproduce.plan import DataSet
 
 MOST = 50_000
 
@@ -31,12 +30,12 @@ MOST = 50_000
 def grid(source, ks=None):
     """Run a source through all of its densities, as the tables of its reproduction."""
     rows, table = [], []
-    for threshold in source.thresholds:
+    for threshold in source.axes["threshold"]:
         given = {"data": source.name, "threshold": threshold}
         table += [{**given, **row} for row in shape(source, threshold)]
         rows += [
             {**given, "k": k, "method": method, **row}
-            for k in ks or source.ks
+            for k in ks or source.axes["k"]
             for method in METHODS
             for row in similarities(source, threshold, k, method, MOST)
         ]
@@ -88,9 +87,8 @@ def check_shapes(tables):
 def made():
     load = partial(made_trips, 1_500)
     thresholds = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1)
-    return grid(
-        RegionSource(name="trips", about="", load=load, thresholds=thresholds, ks=(10, 20, 50, 100, 200))
-    )
+    axes = {"threshold": thresholds, "k": (10, 20, 50, 100, 200)}
+    return grid(DataSet(name="trips", about="", load=load, axes=axes))
 
 
 def test_six_densities_of_made_trips_have_the_shapes_of_the_paper(made):
@@ -98,7 +96,7 @@ def test_six_densities_of_made_trips_have_the_shapes_of_the_paper(made):
 
 
 def test_the_claims_say_what_was_measured(made):
-    found = claims(made)
+    found = find_paper("pensa-2008").claims(made)
     assert len(found) == 9
     theorem = next(each for each in found if each.says.startswith("Theorem 1"))
     assert not theorem.agrees
@@ -116,7 +114,7 @@ def test_short_sequences_are_those_of_the_definition():
 
 
 def test_a_k_that_releases_nothing_has_no_row(monkeypatch):
-    source = RegionSource(name="trips", about="", load=partial(made_trips, 30), thresholds=(0.2,), ks=(2,))
+    source = DataSet(name="trips", about="", load=partial(made_trips, 30))
     assert similarities(source, 0.2, 31, STRICT, MOST) == []
     assert similarities(source, 0.2, 30, PRUNED, MOST) == []
     (row, _) = similarities(source, 0.2, 2, STRICT, 1)  # more patterns than may be held
@@ -127,20 +125,23 @@ def test_the_plan_names_what_is_run(tmp_path, monkeypatch):
     monkeypatch.setattr(pensa_2008, "made_trips", lambda persons, threshold: made_trips(100, threshold))
     plan = pensa_2008.plan(None, quick=True)
     assert {cell.table for cell in plan.cells} == {"table-1", "similarities"}
-    assert [drawing.name for drawing in plan.drawings] == ["figure-4-trips", "strict-trips", "short-trips"]
+    drawn = [
+        drawing.name for drawing in find_paper("pensa-2008").drawings if drawing.where["data"] == "trips"
+    ]
+    assert drawn == ["figure-4-trips", "strict-trips", "short-trips"]
     assert {cell.parameters["k"] for cell in plan.cells if cell.table == "similarities"} >= {10, 1000}
 
 
 @pytest.mark.real
 @pytest.mark.parametrize("name", ["foursquare weeks", "foursquare users", "geolife"])
 def test_public_trajectories_have_the_shapes_of_the_paper(shared_data, name):
-    (source,) = (each for each in sources_of(shared_data, quick=True) if each.name == name)
+    (source,) = (each for each in data_sets(shared_data, quick=True) if each.name == name)
     check_shapes(grid(source))
 
 
 @pytest.mark.real
 def test_long_click_sequences_show_the_hole(shared_data):
-    (source,) = (each for each in sources_of(shared_data, quick=True) if each.name == "msnbc, long")
+    (source,) = (each for each in data_sets(shared_data, quick=True) if each.name == "msnbc, long")
     rows = {method: similarities(source, None, 50, method, 1)[0] for method in (STRICT, AS_PRINTED)}
     assert round(rows[AS_PRINTED]["cut"], 3) == 0.986
     assert rows[AS_PRINTED]["short_records"] > 1_000

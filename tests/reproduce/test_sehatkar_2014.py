@@ -11,8 +11,19 @@ import pytest
 from sequester.datasets import desynpuf, hospital, quest
 from sequester.errors import InputError, UnattainableError
 from sequester.reproduce import find_paper, sehatkar_2014
-from sequester.reproduce.sehatkar_2014 import CLASSES, LEVELS, Source, claims_table, made_table, measure
-from sequester.reproduce.sehatkar_2014_claims import CMS, DRAWINGS, SYN_1000, SYN_10000, claims
+from sequester.reproduce.sehatkar_2014 import (
+    CLASSES,
+    CMS,
+    LEVELS,
+    SYN_1000,
+    SYN_10000,
+    HistorySet,
+    claims_table,
+    made_table,
+    measure,
+)
+
+PAPER = find_paper("sehatkar-2014")
 
 
 @pytest.mark.parametrize("shape", quest.TABLE_6_5)
@@ -32,7 +43,7 @@ def test_made_sets_are_those_of_table_6_5(shape):
 
 def few(group=SYN_1000):
     table = sehatkar_2014.hospital_table(120, 1)
-    return Source(group=group, data="few", number=1, load=lambda: table)
+    return HistorySet(group=group, data="few", number=1, load=lambda: table)
 
 
 @pytest.mark.parametrize("name", [*CLASSES, *LEVELS])
@@ -78,7 +89,7 @@ def test_the_plan_varies_one_thing_at_a_time(monkeypatch):
 
 
 def test_the_whole_grid_has_ten_sets_of_every_shape():
-    found = sehatkar_2014.sources_of(None, quick=False)
+    found = sehatkar_2014.history_sets(None, quick=False)
     sets = {source.data: 0 for source in found}
     for source in found:
         sets[source.data] += 1
@@ -86,9 +97,9 @@ def test_the_whole_grid_has_ten_sets_of_every_shape():
 
 
 def test_figures_are_named_by_the_numbers_of_the_thesis():
-    numbers = {int(re.fullmatch(r"figure-6-(\d+)[ab]?", drawing.name)[1]) for drawing in DRAWINGS}
+    numbers = {int(re.fullmatch(r"figure-6-(\d+)[ab]?", drawing.name)[1]) for drawing in PAPER.drawings}
     assert numbers == set(range(1, 27))
-    titles = [drawing.title for drawing in DRAWINGS]
+    titles = [drawing.title for drawing in PAPER.drawings]
     assert len(set(titles)) == len(titles) == 30
     assert titles[-1] == (
         "Figure 6.26: average relative error of HALT and GloGen by P on Syn-10000 (K = 5, C = 0.7)"
@@ -97,12 +108,12 @@ def test_figures_are_named_by_the_numbers_of_the_thesis():
 
 def test_a_folder_without_claims_is_refused(tmp_path):
     with pytest.raises(InputError, match="has no files"):
-        sehatkar_2014.sources_of(tmp_path, quick=True)
+        sehatkar_2014.history_sets(tmp_path, quick=True)
 
 
 @pytest.mark.real
 def test_samples_of_claims_come_by_their_numbers(shared_data):
-    found = [source for source in sehatkar_2014.sources_of(shared_data, quick=False) if source.data == CMS]
+    found = [source for source in sehatkar_2014.history_sets(shared_data, quick=False) if source.data == CMS]
     assert len(found) == 18
     first = found[0].load()
     path = sehatkar_2014._samples(shared_data / "desynpuf")[0]
@@ -146,7 +157,7 @@ def tables_of(*, good):
 
 @pytest.mark.parametrize("good", [True, False])
 def test_statements_follow_the_tables(good):
-    found = claims(tables_of(good=good))
+    found = PAPER.claims(tables_of(good=good))
     assert len(found) == 25
     differ = [claim.says for claim in found if claim.agrees != good]
     assert differ == []
@@ -156,7 +167,7 @@ def test_statements_follow_the_tables(good):
 def test_no_shape_of_both_sizes_is_no_agreement():
     tables = tables_of(good=True)
     other = pl.col("data").str.replace("10000_.", "10000_9")
-    found = claims(tables | {"classes": tables["classes"].with_columns(other)})
+    found = PAPER.claims(tables | {"classes": tables["classes"].with_columns(other)})
     (larger,) = (claim for claim in found if claim.says.startswith("Ten times"))
     assert (larger.agrees, larger.measured) == (False, "no shape of both sizes")
 

@@ -14,8 +14,8 @@ from sequester.errors import SequesterWarning
 from sequester.methods.reposition.comparators import MergeSnapshots, SuppressOnly
 from sequester.methods.reposition.reposition import Reposition
 from sequester.reproduce import find_paper, wang_2010
-from sequester.reproduce.plan import Source, judge
-from sequester.reproduce.wang_2010 import STATEMENTS, WHOLE, hong_kong, houston, made_days, moves
+from sequester.reproduce.plan import DataSet
+from sequester.reproduce.wang_2010 import WHOLE, hong_kong, houston, made_days, moves
 
 
 def test_the_plan_names_its_data_and_every_method():
@@ -31,7 +31,7 @@ def test_the_plan_names_its_data_and_every_method():
 
 @pytest.fixture(scope="module")
 def few():
-    return Source(name="few", about="records", load=cache(partial(made_days, 600)))
+    return DataSet(name="few", about="records", load=cache(partial(made_days, 600)))
 
 
 def test_what_cannot_be_avoided_bounds_what_is_suppressed(few):
@@ -147,7 +147,7 @@ def tables_of(*, good):
 
 @pytest.mark.parametrize("good", [True, False])
 def test_statements_follow_the_tables(good):
-    found = judge(STATEMENTS, tables_of(good=good))
+    found = find_paper("wang-2010").claims(tables_of(good=good))
     assert len(found) == 8
     assert {claim.agrees for claim in found} == {good}
     assert all(bool(claim.why) != good for claim in found)

@@ -1,24 +1,27 @@
 """Experiments of papers: a grid, figures and claims per paper as data, and one runner for all.
 
-A paper is one module here, ``author_year.py``, with a function ``plan(data, *, quick)`` that returns a plan:
-cells with the tables their rows go to, drawings of these tables, and statements to check on them. `data` is
-the folder of public data sets, or None where generators stand in for them. What follows the comment ``Figures
-and claims`` only draws and judges: editing it does not make finished cells run again. A line in `PAPERS`
-registers the paper with ``sequester reproduce``.
+A paper is a module and a file of one name. ``author_year.toml`` has its title, notes, figures and claims;
+``author_year.py`` has a function ``plan(data, *, quick)`` that returns the grid, the functions that run one
+point of it, and below the comment ``Checks of claims`` a function ``_name`` for each check that a claim
+names. Editing the checks or the file does not make finished cells run again. `data` is the folder of public
+data sets, or None where generators stand in for them.
 """
 
 from __future__ import annotations
 
 import importlib
+import tomllib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from sequester.errors import InputError
+from sequester.reproduce.plan import Drawing, Statement, judge
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
-    from sequester.reproduce.plan import Plan
+    from sequester.reproduce.plan import Claim, Plan, Tables
 
 __all__ = ["PAPERS", "Paper", "find_paper"]
 
@@ -33,46 +36,58 @@ class Paper:
     """Its title."""
     reference: str
     """Authors, venue and year."""
+    notes: Sequence[str] = ()
+    """What a reader must know: how things are measured, where we depart from the paper."""
+    drawings: Sequence[Drawing] = ()
+    """The figures."""
+    statements: Sequence[Statement] = ()
+    """What the paper says, and how it is checked."""
+
+    @classmethod
+    def read(cls, path: Path) -> Paper:
+        """Return the paper that a file describes."""
+        text = tomllib.loads(path.read_text(encoding="utf-8"))
+        axes, reasons = text["axes"], text.get("reasons", {})
+
+        def fill(claim: dict[str, Any]) -> Statement:
+            for name, reason in reversed(reasons.items()):
+                for key in {"though", "unless"} & claim.keys():
+                    claim[key] = claim[key].replace(f"{{{name}}}", reason)
+            return Statement(**claim)
+
+        return cls(
+            name=path.stem.replace("_", "-"),
+            title=text["title"],
+            reference=text["reference"],
+            notes=text["notes"],
+            drawings=[
+                Drawing(**{"x_title": axes[each["x"]], "y_title": axes[each["y"]], **each})
+                for each in text["figures"]
+            ],
+            statements=[fill(each) for each in text["claims"]],
+        )
 
     def plan(self, data: Path | None, *, quick: bool) -> Plan:
         """Return what to run: on public data where it is given, on a part of the grid where `quick`."""
-        # A list of papers does not need polars and the methods, which the experiments load.
-        module = importlib.import_module(f"sequester.reproduce.{self.name.replace('-', '_')}")
-        plan: Plan = module.plan(data, quick=quick)
+        plan: Plan = self._module().plan(data, quick=quick)
         return plan
 
+    def claims(self, tables: Tables) -> list[Claim]:
+        """Compare the finished tables with what the paper says."""
+        module = self._module()
+        return judge(
+            self.statements,
+            tables,
+            {each.check: getattr(module, f"_{each.check}") for each in self.statements},
+            module.parts(tables) if hasattr(module, "parts") else {},
+        )
 
-PAPERS = {
-    each.name: each
-    for each in (
-        Paper(
-            name="bonomi-2016",
-            title="An Information Theoretic Approach to Individual Sequential Data Sanitization",
-            reference="L. Bonomi, L. Fan, H. Jin, WSDM 2016",
-        ),
-        Paper(
-            name="gwadera-2013",
-            title="Permutation-Based Sequential Pattern Hiding",
-            reference="R. Gwadera, A. Gkoulalas-Divanis, G. Loukides, ICDM 2013",
-        ),
-        Paper(
-            name="pensa-2008",
-            title="Pattern-Preserving k-Anonymization of Sequences and its Application to Mobility Data "
-            "Mining",
-            reference="R. G. Pensa, A. Monreale, F. Pinelli, D. Pedreschi, PiLBA 2008",
-        ),
-        Paper(
-            name="sehatkar-2014",
-            title="Towards a Privacy Preserving Framework for Publishing Longitudinal Data",
-            reference="M. Sehatkar, thesis, University of Ottawa 2014",
-        ),
-        Paper(
-            name="wang-2010",
-            title="Anonymizing Temporal Data",
-            reference="K. Wang, Y. Xu, R. C.-W. Wong, A. W.-C. Fu, ICDM 2010",
-        ),
-    )
-}
+    def _module(self) -> Any:
+        # A list of papers does not need polars and the methods, which the experiments load.
+        return importlib.import_module(f"sequester.reproduce.{self.name.replace('-', '_')}")
+
+
+PAPERS = {paper.name: paper for paper in map(Paper.read, sorted(Path(__file__).parent.glob("*.toml")))}
 """Papers by name."""
 
 

@@ -1,4 +1,4 @@
-"""What an experiment consists of: sources, cells, drawings, statements and claims."""
+"""What an experiment consists of: data sets, cells, drawings, statements and claims."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     Tables = Mapping[str, pl.DataFrame]
-    Check = Callable[[Tables], tuple[str, bool] | tuple[str, bool, str]]
+    Check = Callable[..., tuple[str, bool] | tuple[str, bool, str | bool] | None]
 
 Value = str | int | float | bool | None
 """What stands in a table."""
@@ -24,8 +24,8 @@ Rows = Sequence[Mapping[str, Value]]
 """Measured values by name; the parameters of the cell are added to each row."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DataSet:
     """A data set of an experiment."""
 
     name: str
@@ -34,6 +34,8 @@ class Source:
     """What it is, for the page."""
     load: Callable[..., Any]
     """Reads or generates it."""
+    axes: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    """Parameter to the values that it takes on this data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,10 +115,20 @@ class Statement(NamedTuple):
 
     says: str
     """The statement."""
-    check: Check
-    """Returns what was measured, whether it agrees, and a reason where that depends on the numbers."""
+    check: str
+    """Name of the function that checks it.
+
+    It takes the tables and returns what was measured, whether that agrees, and optionally what fills the gap
+    ``{}`` in the remark; where that is empty or false, there is no remark. None where there is no such data.
+    """
+    given: Mapping[str, Any] = {}
+    """Further arguments of the check."""
+    though: str = ""
+    """The remark where it agrees."""
     unless: str = ""
-    """The reason where it does not agree and the check returns none."""
+    """The reason where it does not agree."""
+    each: bool = False
+    """Whether it is checked on every part of the tables by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,12 +141,6 @@ class Plan:
     """Identifies the data: stored cells are reused for the same data only."""
     cells: Sequence[Cell]
     """The grid, in the order of the tables' rows."""
-    drawings: Sequence[Drawing]
-    """The figures."""
-    claims: Callable[[Tables], Sequence[Claim]]
-    """From finished tables to the claims of the paper."""
-    notes: Sequence[str] = ()
-    """What a reader must know: how things are measured, where we depart from the paper."""
 
 
 def grid(
@@ -160,17 +166,30 @@ def grid(
     ]
 
 
-def judge(statements: Iterable[Statement], tables: Tables) -> list[Claim]:
+def judge(
+    statements: Sequence[Statement],
+    tables: Tables,
+    checks: Mapping[str, Check],
+    parts: Mapping[str, Tables] | None = None,
+) -> list[Claim]:
     """Return each statement as a claim, beside what the tables say.
 
     Examples
     --------
-    >>> judge([Statement("rises", lambda tables: ("it falls", False), "of noise")], {})
-    [Claim(says='rises', measured='it falls', agrees=False, why='of noise')]
+    >>> says = Statement(says="rises", check="trend", unless="noise")
+    >>> judge([says], {}, {"trend": lambda tables: ("it falls", False)})
+    [Claim(says='rises', measured='it falls', agrees=False, why='noise')]
     """
+    jobs = [
+        (f"{name}: ", part, one) for name, part in (parts or {}).items() for one in statements if one.each
+    ]
     claims = []
-    for says, check, unless in statements:
-        measured, agrees, *reason = check(tables)
-        why = reason[0] if reason else "" if agrees else unless
-        claims.append(Claim(says=says, measured=measured, agrees=agrees, why=why))
+    for prefix, part, one in [*jobs, *(("", tables, one) for one in statements if not one.each)]:
+        if (found := checks[one.check](part, **one.given)) is None:
+            continue
+        measured, agrees, *remark = found
+        why = one.though if agrees else one.unless
+        for text in remark:
+            why = why.replace("{}", str(text)) if text else ""
+        claims.append(Claim(says=one.says, measured=prefix + measured, agrees=agrees, why=why))
     return claims

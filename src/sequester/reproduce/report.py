@@ -54,7 +54,7 @@ _PAGE = """{% extends "page.html" %}
 {% for line in result.sources %}
 <li>{{ line }}</li>
 {% endfor %}
-{% for line in result.notes %}
+{% for line in result.paper.notes %}
 <li>{{ line }}</li>
 {% endfor %}
 </ul>
@@ -90,7 +90,7 @@ def _markdown(result: Reproduction) -> Iterator[str]:
     for row in agreement_table(result.claims).iter_rows():
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
     yield from ("", "## How it was run", "")
-    for line in (*result.sources, *result.notes):
+    for line in (*result.sources, *result.paper.notes):
         yield f"- {line}"
     for drawing in result.drawn:
         yield from ("", f"## {drawing.title}", "", f"![{drawing.title}](figures/{drawing.name}.svg)")

@@ -36,7 +36,7 @@ ABOUT = "reproduction.json"
 """The file that names the paper of a folder, and has its results."""
 PAGE, TEXT, CLAIMS = "report.html", "report.md", "agreement.csv"
 CELLS, FIGURES = "cells", "figures"
-FIGURES_AND_CLAIMS = "\n# Figures and claims\n"
+CHECKS = "\n# Checks of claims\n"
 """Below this line a paper's module does not measure anything."""
 
 
@@ -52,8 +52,6 @@ class Reproduction:
     """Only a part of the grid was run."""
     sources: Sequence[str]
     """What the data is."""
-    notes: Sequence[str]
-    """What a reader must know."""
     claims: Sequence[Claim]
     """Statements of the paper, beside what was measured."""
     drawn: Sequence[Drawing]
@@ -142,12 +140,12 @@ def reproduce(
     write_file(json.dumps(about).encode(), folder / ABOUT)
     grid = Grid(folder / CELLS, json.dumps([paper.name, plan.fingerprint, experiments_digest(paper)]))
     tables = grid.run(plan.cells, part(progress, 0.0, 0.9))
-    claims = plan.claims(tables)
+    claims = paper.claims(tables)
     for table, frame in tables.items():
         write_file(frame.write_csv(line_terminator="\n").encode(), folder / f"{table}.csv")
     drawn = []
-    for place, drawing in enumerate(plan.drawings):
-        progress(0.9 + 0.1 * place / len(plan.drawings), f"drawing {drawing.name}")
+    for place, drawing in enumerate(paper.drawings):
+        progress(0.9 + 0.1 * place / len(paper.drawings), f"drawing {drawing.name}")
         points = select_points(drawing, tables)
         if points.is_empty():
             continue
@@ -160,7 +158,6 @@ def reproduce(
         out=folder,
         quick=quick,
         sources=plan.sources,
-        notes=plan.notes,
         claims=claims,
         drawn=[drawing for drawing, _ in drawn],
         tables=sorted(tables),
@@ -246,8 +243,8 @@ def experiments_digest(paper: Paper) -> str:
     """
     path = Path(__file__).with_name(f"{paper.name.replace('-', '_')}.py")
     text = path.read_text(encoding="utf-8") if path.exists() else ""
-    # How results are drawn and judged does not change them.
-    return hashlib.sha256(text.partition(FIGURES_AND_CLAIMS)[0].encode()).hexdigest()
+    # How results are judged does not change them.
+    return hashlib.sha256(text.partition(CHECKS)[0].encode()).hexdigest()
 
 
 def _check_folder(folder: Path, paper: Paper) -> None:

@@ -9,9 +9,12 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import pairwise
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
@@ -25,7 +28,6 @@ from sequester.methods.halt.glogen import GloGen
 from sequester.methods.halt.halt import HALT
 from sequester.release.randomness import Randomness
 from sequester.reproduce.plan import Cell, Plan
-from sequester.reproduce.sehatkar_2014_claims import CMS, DRAWINGS, SYN_1000, SYN_10000, claims
 from sequester.utility import InformationLoss, QueryError
 from sequester.utility.queries import draw_queries
 from sequester.workflow.job import table_digest
@@ -35,9 +37,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sequester.methods.method import Method
-    from sequester.reproduce.plan import Rows, Value
+    from sequester.reproduce.plan import Rows, Tables, Value
 
     Shape = tuple[int, int, int]
+    Curves = dict[str, dict[float, float]]
     Points = tuple[tuple[int, ...], tuple[float, ...], tuple[int, ...]]
 
 SEED = "experiments of Sehatkar"
@@ -61,35 +64,12 @@ VISITS = {
     "ZIP": Hierarchy.mask([3, 1]),
 }
 """Quasi-identifiers of synthetic visits."""
-NOTES = (
-    (
-        "Information loss is the mean over all cells of the share of leaves that a released value stands "
-        "for; events and persons that are not released lose everything, which the thesis does not count."
-    ),
-    (
-        "Average relative error is that of 1,000 counts of persons, drawn from the data: values of one event "
-        "or of several in order, each as it was or coarser."
-    ),
-    (
-        "Where C is below the share of persons with protected values, no release of everybody keeps the "
-        "promise. As few of them as possible are then left out, at random; the column `dropped` says how "
-        "many."
-    ),
-    (
-        "HALT and GloGen look at each protected value by itself, CBLDA and its baseline at persons with any "
-        "of them, as chapters 4 and 5 do. Values of one quasi-identifier are known at one level (levels = "
-        '"same"), as in chapter 4. Hierarchies are ours: the thesis does not print those it measured.'
-    ),
-    (
-        "Every point of a figure is a mean over the samples, or over the sets of a shape. A point is missing "
-        "where HALT refuses a P because counting what may be known would take hours."
-    ),
-)
-"""What a reader must know."""
+CMS, SYN_1000, SYN_10000 = "CMS", "Syn-1000", "Syn-10000"
+"""What the figures are grouped by: claims, and synthetic sets of 1,000 and 10,000 persons."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class HistorySet:
     """One set of histories: a sample of claims, or a synthetic set of some shape."""
 
     group: str
@@ -146,7 +126,7 @@ def _visits_schema(columns: list[str]) -> Schema:
     return Schema(person="PID", order="VID", quasi=quasi, sensitive=sensitive)
 
 
-def sources_of(data: Path | None, *, quick: bool) -> list[Source]:
+def history_sets(data: Path | None, *, quick: bool) -> list[HistorySet]:
     """List the sets: samples of claims where they are given, then those of every shape."""
     n_sets = 1 if quick else N_SETS
     if data is None:
@@ -154,11 +134,11 @@ def sources_of(data: Path | None, *, quick: bool) -> list[Source]:
     else:
         first = [partial(claims_table, path) for path in _samples(data / "desynpuf")[: 1 if quick else None]]
     found = [
-        Source(group=CMS, data=CMS, number=number, load=partial(_loaded, load))
+        HistorySet(group=CMS, data=CMS, number=number, load=partial(_loaded, load))
         for number, load in enumerate(first, 1)
     ]
     found += [
-        Source(
+        HistorySet(
             group=SYN_1000 if shape[0] == 1_000 else SYN_10000,
             data="Data_{}_{}_{}".format(*shape),
             number=number,
@@ -199,26 +179,23 @@ LEVELS: Mapping[str, Callable[[int, float, int], Method]] = {
 
 def plan(data: Path | None, *, quick: bool) -> Plan:
     """Plan the grid: K, C and P, one at a time, for every set and method."""
-    sources = sources_of(data, quick=quick)
+    sources = history_sets(data, quick=quick)
     return Plan(
         sources=list(_describe(sources, made=data is None)),
         # The sets of a shape come from one generator: the first of them tells whether it has changed.
         fingerprint=" ".join(
-            table_digest(source.load())
-            for source in sources
-            if source.number == 1 or (data is not None and source.group == CMS)
+            table_digest(one.load())
+            for one in sources
+            if one.number == 1 or (data is not None and one.group == CMS)
         ),
-        cells=[cell for source in sources for cell in _cells(source, quick=quick)],
-        drawings=DRAWINGS,
-        claims=claims,
-        notes=NOTES,
+        cells=[cell for one in sources for cell in _cells(one, quick=quick)],
     )
 
 
-def _cells(source: Source, *, quick: bool) -> Iterator[Cell]:
+def _cells(one: HistorySet, *, quick: bool) -> Iterator[Cell]:
     ks, cs, ps = WHOLE_GRID
     if quick:
-        ks, cs, ps = FEW_POINTS if source.group == SYN_10000 else SOME_POINTS
+        ks, cs, ps = FEW_POINTS if one.group == SYN_10000 else SOME_POINTS
     pairs = dict.fromkeys([*((k, C) for k in ks), *((K, c) for c in cs)])
     points: list[tuple[str, str, dict[str, Value], Method]] = [
         ("classes", name, {"K": k, "C": c}, make(k, c)) for k, c in pairs for name, make in CLASSES.items()
@@ -229,21 +206,21 @@ def _cells(source: Source, *, quick: bool) -> Iterator[Cell]:
         for k, c, p in triples
         for name, of in LEVELS.items()
     ]
-    about: dict[str, Value] = {"group": source.group, "data": source.data, "set": source.number}
+    about: dict[str, Value] = {"group": one.group, "data": one.data, "set": one.number}
     for table, name, asked, method in points:
         yield Cell(
             table=table,
             parameters={**about, **asked, "method": name},
-            run=partial(measure, source, method),
-            weight=10.0 if source.group == SYN_10000 else 1.0,
+            run=partial(measure, one, method),
+            weight=10.0 if one.group == SYN_10000 else 1.0,
         )
 
 
-def _describe(sources: list[Source], *, made: bool) -> Iterator[str]:
-    shown = {source.data: source for source in reversed(sources)}
-    for name in dict.fromkeys(source.data for source in sources):
+def _describe(sources: list[HistorySet], *, made: bool) -> Iterator[str]:
+    shown = {one.data: one for one in reversed(sources)}
+    for name in dict.fromkeys(one.data for one in sources):
         table = shown[name].load()
-        n_sets = sum(source.data == name for source in sources)
+        n_sets = sum(one.data == name for one in sources)
         kind = "synthetic hospital visits in place of claims" if made else "inpatient claims of Medicare"
         kind = kind if name == CMS else "generated to Table 6.5"
         yield (
@@ -252,9 +229,9 @@ def _describe(sources: list[Source], *, made: bool) -> Iterator[str]:
         )
 
 
-def measure(source: Source, method: Method) -> Rows:
+def measure(one: HistorySet, method: Method) -> Rows:
     """Return information loss and query error of a release; no row where the method refuses."""
-    table = source.load()
+    table = one.load()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SequesterWarning)
         try:
@@ -274,3 +251,139 @@ def measure(source: Source, method: Method) -> Rows:
             "dropped": 1 - kept / table.n_persons,
         }
     ]
+
+
+# Checks of claims
+
+LOSS, ERROR = "information_loss", "relative_error"
+FIXED: dict[str, float] = {"K": K, "C": C, "P": P}
+_MOSTLY = 0.9
+"""Share of the data sets that must have the shape of the figures."""
+_FLAT = 0.05
+"""Curves that move by no more than this are flat."""
+
+
+def curves(table: pl.DataFrame, method: str, measured: str, varies: str, group: str | None = None) -> Curves:
+    """Return, for every data set, the means over its sets by what varies; the rest has its default.
+
+    Examples
+    --------
+    >>> rows = {"group": "CMS", "data": "CMS", "method": "CBLDA", "C": 0.7, "K": [5, 5, 50]}
+    >>> curves(pl.DataFrame(rows | {"information_loss": [0.1, 0.3, 0.4]}), "CBLDA", "information_loss", "K")
+    {'CMS': {5: 0.2, 50: 0.4}}
+    """
+    rows = table.filter(pl.col("method") == method)
+    if group is not None:
+        rows = rows.filter(pl.col("group") == group)
+    for name, value in FIXED.items():
+        if name != varies and name in rows.columns:
+            rows = rows.filter(pl.col(name) == value)
+    means = rows.group_by("data", varies, maintain_order=True).agg(pl.col(measured).mean()).sort(varies)
+    found: Curves = {}
+    for data, x, y in means.iter_rows():
+        found.setdefault(data, {})[x] = y
+    return dict(sorted(found.items()))
+
+
+def _moves(
+    tables: Tables, table: str, method: str, y: str, x: str, way: int
+) -> tuple[str, bool] | tuple[str, bool, str]:
+    """Compare the two ends of every curve; the remark is how many go back in between."""
+    ends = [list(each.values()) for each in curves(tables[table], method, y, x).values()]
+    holds = [way * (ys[-1] - ys[0]) > 0 for ys in ends if len(ys) > 1]
+    back = sum(any(way * (after - before) < 0 for before, after in pairwise(ys)) for ys in ends)
+    first, last = (fmean(ys[at] for ys in ends) for at in (0, -1))
+    measured = f"on {sum(holds)} of {len(holds)} data sets; from {first:.2f} to {last:.2f} on average"
+    if sum(holds) >= _MOSTLY * len(holds):
+        return measured, True, str(back or "")
+    return measured, False
+
+
+def _drops(tables: Tables) -> tuple[str, bool]:
+    found = curves(tables["classes"], "CBLDA", LOSS, "C").values()
+    falls = [ys[min(ys)] - ys[C] for ys in found]
+    later = [ys[C] - ys[max(ys)] for ys in found]
+    measured = f"from C = 0.1 to 0.7 it falls by {min(falls):.2f} to {max(falls):.2f}, above that by at most "
+    agrees = all(first > max(then, 0) for first, then in zip(falls, later, strict=True))
+    return f"{measured}{max(later):.2f}", agrees
+
+
+def _lower(tables: Tables, table: str, methods: list[str], y: str, groups: list[str]) -> tuple[str, bool]:
+    found = {}
+    for group in groups:
+        ours, others = (curves(tables[table], method, y, "K", group) for method in methods)
+        pairs = [(one, others[data][k]) for data, ys in ours.items() for k, one in ys.items()]
+        if ratios := [1 - one / other for one, other in pairs if other]:
+            found[group] = fmean(ratios)
+    # Other data cannot give the same shares; a third is what all of those printed have in common.
+    agrees = all(less >= 1 / 3 for less in found.values())
+    return ", ".join(f"{less:.0%} ({group})" for group, less in found.items()), agrees
+
+
+def _at_most(
+    tables: Tables, table: str, method: str, y: str, group: str, most: float, k: int | None = None
+) -> tuple[str, bool]:
+    found = curves(tables[table], method, y, "K", group)
+    values = [value for ys in found.values() for x, value in ys.items() if k is None or x == k]
+    within = sum(value <= most for value in values)
+    measured = (
+        f"{min(values):.2f} to {max(values):.2f}, {fmean(values):.2f} on average; at most {most} in "
+        f"{within} of {len(values)} cases"
+    )
+    # Of synthetic data the thesis says that it is so for most sets.
+    return measured, within == len(values) if group == CMS else 2 * within > len(values)
+
+
+def _larger(tables: Tables) -> tuple[str, bool]:
+    small, large = (
+        {
+            data.split("_", 2)[2]: ys[K]
+            for data, ys in curves(tables["classes"], "CBLDA", LOSS, "K", group).items()
+        }
+        for group in (SYN_1000, SYN_10000)
+    )
+    less = [1 - loss / small[shape] for shape, loss in large.items() if shape in small]
+    if not less:
+        return "no shape of both sizes", False
+    return f"{fmean(less):.0%} on average, over Y_Z of {', '.join(large)}", min(less) > 0
+
+
+def _grows_with(tables: Tables, part: int) -> tuple[str, bool]:
+    """Compare all pairs of shapes that differ only in a part of their names."""
+    found = curves(tables["classes"], "CBLDA", LOSS, "K")
+    at_k = {tuple(data.split("_")): ys[K] for data, ys in found.items() if data != CMS}
+    shown = [
+        more - loss
+        for own, loss in at_k.items()
+        for other, more in at_k.items()
+        if own[:part] + own[part + 1 :] == other[:part] + other[part + 1 :]
+        and int(own[part]) < int(other[part])
+    ]
+    grows = [more > 0 for more in shown]
+    mean = fmean(shown) if shown else 0
+    measured = f"in {sum(grows)} of {len(grows)} pairs of shapes at K = 5, by {mean:.2f} on average"
+    return measured, all(grows) and bool(grows)
+
+
+def _flat(tables: Tables, table: str, method: str, y: str, start: float) -> tuple[str, bool]:
+    (ys,) = curves(tables[table], method, y, "C", CMS).values()
+    above = [value for c, value in ys.items() if c >= start]
+    return f"between {min(above):.3f} and {max(above):.3f}", max(above) - min(above) <= _FLAT
+
+
+def _bounded(tables: Tables) -> tuple[str, bool]:
+    worst = max(y for ys in curves(tables["levels"], "HALT", ERROR, "P").values() for y in ys.values())
+    return f"at most {worst:.2f}", worst <= 3
+
+
+def _comparable(tables: Tables) -> tuple[str, bool]:
+    ours, others = (
+        {
+            group: fmean(ys[K] for ys in found.values())
+            for group in (CMS, SYN_1000, SYN_10000)
+            if (found := curves(tables[table], name, LOSS, "K", group))
+        }
+        for table, name in (("levels", "HALT"), ("classes", "CBLDA"))
+    )
+    shown = [f"{ours[group]:.2f} beside {others[group]:.2f} ({group})" for group in ours]
+    return f"at K = 5: {', '.join(shown)}", all(abs(ours[group] - others[group]) <= 0.15 for group in ours)

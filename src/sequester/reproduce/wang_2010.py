@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from functools import cache, partial
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -24,7 +24,7 @@ from sequester.methods.reposition.comparators import MergeSnapshots, SuppressOnl
 from sequester.methods.reposition.reposition import Reposition
 from sequester.methods.reposition.snapshots import timeline
 from sequester.methods.reposition.window import Snapshot
-from sequester.reproduce.plan import Drawing, Plan, Source, Statement, grid, judge
+from sequester.reproduce.plan import DataSet, Plan, grid
 from sequester.workflow.job import table_digest
 
 if TYPE_CHECKING:
@@ -38,17 +38,6 @@ if TYPE_CHECKING:
 
 SEED = "experiments of Wang et al."
 """Seed of everything random."""
-NOTES = (
-    (
-        "Costs are squared distances, and suppression costs 50 in every window, so that losses of different "
-        "windows compare. The whole grid has linear costs, too."
-    ),
-    (
-        "Window queries are random predicates over random spans of days; their error is relative to the true "
-        "count. The window has 7 snapshots, and merging puts 7 together."
-    ),
-)
-"""What a reader must know."""
 WHOLE = "all"
 """The window that holds the whole stream."""
 _FAR = 50.0
@@ -95,48 +84,46 @@ def made_days(persons: int) -> EventTable:
     return EventTable(days.make(persons=persons), schema)
 
 
-def sources_of(data: Path | None, *, quick: bool) -> list[Source]:
+def data_sets(data: Path | None, *, quick: bool) -> list[DataSet]:
     """List the streams: real ones where they are given."""
     if data is None:
-        persons = 4_000 if quick else 20_000
         about = "records of the generator, ten diagnoses, some days in an outbreak"
-        return [Source(name="days", about=about, load=cache(partial(made_days, persons)))]
-    cases = "cases of COVID-19 in Hong Kong, by classification; a missing one is a value, too"
-    return [
-        Source(name="houston", about="crimes in Houston, by offence", load=cache(partial(houston, data))),
-        Source(name="hong kong", about=cases, load=cache(partial(hong_kong, data))),
-    ]
+        loads = {"days": (about, partial(made_days, 4_000 if quick else 20_000))}
+    else:
+        cases = "cases of COVID-19 in Hong Kong, by classification; a missing one is a value, too"
+        loads = {
+            "houston": ("crimes in Houston, by offence", partial(houston, data)),
+            "hong kong": (cases, partial(hong_kong, data)),
+        }
+    return [DataSet(name=name, about=about, load=cache(load)) for name, (about, load) in loads.items()]
 
 
 def plan(data: Path | None, *, quick: bool) -> Plan:
     """Plan the grid: eligibility of raw snapshots, moves by window and l, and window queries by method."""
-    sources = sources_of(data, quick=quick)
-    levels = (2, 3, 5) if quick else (2, 3, 4, 5, 6, 7)
+    sets = data_sets(data, quick=quick)
+    l = (2, 3, 5) if quick else (2, 3, 4, 5, 6, 7)  # noqa: E741  (the paper's letter)
     windows = [*("1248" if quick else "12345678"), WHOLE]
     costs = ("quadratic",) if quick else ("quadratic", "linear")
     cells = []
-    for source in sources:
-        given = {"data": source.name}
-        cells += grid("eligibility", partial(eligibility, source), given, weight=0.2, l=levels)
-        cells += grid("moves", partial(moves, source), given, l=levels, cost=costs, window=windows)
-        cells += grid("distances", partial(distances, source), given, l=levels)
-        cells += grid("queries", partial(queries, source), given, weight=5.0, l=levels, method=METHODS)
+    for dataset in sets:
+        given = {"data": dataset.name}
+        cells += grid("eligibility", partial(eligibility, dataset), given, weight=0.2, l=l)
+        cells += grid("moves", partial(moves, dataset), given, l=l, cost=costs, window=windows)
+        cells += grid("distances", partial(distances, dataset), given, l=l)
+        cells += grid("queries", partial(queries, dataset), given, weight=5.0, l=l, method=METHODS)
     return Plan(
-        sources=[_describe(source) for source in sources],
-        fingerprint=" ".join(table_digest(source.load()) for source in sources),
+        sources=[_describe(dataset) for dataset in sets],
+        fingerprint=" ".join(table_digest(dataset.load()) for dataset in sets),
         cells=cells,
-        drawings=DRAWINGS,
-        claims=partial(judge, STATEMENTS),
-        notes=NOTES,
     )
 
 
-def _describe(source: Source) -> str:
-    table = source.load()
+def _describe(dataset: DataSet) -> str:
+    table = dataset.load()
     values = table.sequences.codebooks[table.schema.sensitive_columns[0]].labels
     line = timeline(table, "day")
     return (
-        f"{source.name}: {table.n_events:,} {source.about}; {len(values)} values, {line.n_snapshots} days "
+        f"{dataset.name}: {table.n_events:,} {dataset.about}; {len(values)} values, {line.n_snapshots} days "
         f"from {line.labels[0]} to {line.labels[-1]}."
     )
 
@@ -151,16 +138,16 @@ METHODS: Mapping[str, Callable[[int], SnapshotMethod]] = {
 """Methods whose releases answer window queries; windows of 7."""
 
 
-def eligibility(source: Source, l: int) -> Rows:  # noqa: E741  (the paper's letter)
+def eligibility(dataset: DataSet, l: int) -> Rows:  # noqa: E741  (the paper's letter)
     """Count the snapshots with records that cannot be published as they are."""
-    snapshots = [values for values, _ in _snapshots(source) if values.size]
+    snapshots = [values for values, _ in _snapshots(dataset) if values.size]
     held = sum(int(np.bincount(values).max()) * l > values.size for values in snapshots)
     return [{"snapshots": len(snapshots), "ineligible": held / len(snapshots)}]
 
 
-def moves(source: Source, l: int, cost: str, window: str) -> Rows:  # noqa: E741
+def moves(dataset: DataSet, l: int, cost: str, window: str) -> Rows:  # noqa: E741
     """Count records that are moved and suppressed, and the cost of both."""
-    snapshots = _snapshots(source)
+    snapshots = _snapshots(dataset)
     size = len(snapshots) if window == WHOLE else int(window)
     method = Reposition(l=l, window=size, cost=cost, suppression_cost=_FAR, then="none")  # type: ignore[arg-type]
     found, engine = _stream(method, snapshots)
@@ -189,9 +176,9 @@ def _unavoidable(snapshots: Sequence[tuple[Codes, Counts]], level: int) -> float
     return 1 - float(np.minimum(counts, top).sum()) / float(counts.sum())
 
 
-def distances(source: Source, l: int) -> Rows:  # noqa: E741
+def distances(dataset: DataSet, l: int) -> Rows:  # noqa: E741
     """Count records by how far they are moved within a window of 7."""
-    found, _ = _stream(Reposition(l=l, then="none"), _snapshots(source))
+    found, _ = _stream(Reposition(l=l, then="none"), _snapshots(dataset))
     moved = np.bincount(found[found > 0], minlength=2)
     n_moved = int(moved.sum())
     return [
@@ -201,12 +188,12 @@ def distances(source: Source, l: int) -> Rows:  # noqa: E741
     ]
 
 
-def queries(source: Source, l: int, method: str) -> Rows:  # noqa: E741
+def queries(dataset: DataSet, l: int, method: str) -> Rows:  # noqa: E741
     """Return errors of window queries on a release, by the number of snapshots they span."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SequesterWarning)
         try:
-            release = METHODS[method](l).apply(source.load(), seed=SEED)
+            release = METHODS[method](l).apply(dataset.load(), seed=SEED)
         except UnattainableError:
             return []
     (plot,) = (plot for plot in release.plots if plot.title.startswith(_QUERIES))
@@ -217,8 +204,8 @@ def queries(source: Source, l: int, method: str) -> Rows:  # noqa: E741
     ]
 
 
-def _snapshots(source: Source) -> list[tuple[Codes, Counts]]:
-    table = source.load()
+def _snapshots(dataset: DataSet) -> list[tuple[Codes, Counts]]:
+    table = dataset.load()
     line = timeline(table, "day")
     values = table.sequences.columns[table.schema.sensitive_columns[0]]
     persons: Counts = np.repeat(np.arange(table.n_persons, dtype=np.int64), np.diff(table.person_offsets))
@@ -235,79 +222,13 @@ def _stream(method: Reposition, snapshots: Sequence[tuple[Codes, Counts]]) -> tu
     return found, engine
 
 
-# Figures and claims
+# Checks of claims
 
 _MOST_LOST = 0.5
 """Where no method can publish more than this share of records, it does not matter which one is used."""
 _SOME_L = "over data and every l at which half of the records can be published at all"
 _NEARLY = 0.05
 """An error up to this is next to none."""
-
-_BY_WINDOW: dict[str, Any] = {
-    "table": "moves",
-    "x": "window",
-    "x_title": "snapshots in the window; all of the stream",
-    "series": "l",
-    "panel": "data",
-    "where": {"cost": "quadratic"},
-}
-_BY_LENGTH: dict[str, Any] = {
-    "table": "queries",
-    "x": "length",
-    "y": "error",
-    "x_title": "snapshots that a query spans",
-    "y_title": "mean relative error",
-    "series": "method",
-    "panel": "data",
-}
-DRAWINGS = (
-    Drawing(
-        name="eligibility",
-        title="Snapshots that cannot be published as they are",
-        table="eligibility",
-        x="l",
-        y="ineligible",
-        x_title="l",
-        y_title="share of snapshots",
-        series="data",
-    ),
-    *(
-        Drawing(
-            name=f"{y.partition('_')[0]}-by-window",
-            title=title,
-            y=y,
-            y_title="loss per record" if y == "loss_per_record" else "share of records",
-            own_y=y == "avoidable",
-            **_BY_WINDOW,
-        )
-        for y, title in (
-            ("suppressed", "Records that are never published, by window and l"),
-            ("avoidable", "Records that are never published, beyond those that no method can publish"),
-            ("moved", "Records that are published later than they came, by window and l"),
-            ("loss_per_record", "Information loss, by window and l"),
-        )
-    ),
-    Drawing(
-        name="distances",
-        title="How far records are moved that are moved, window 7",
-        table="distances",
-        x="distance",
-        y="share_of_moved",
-        x_title="snapshots later",
-        y_title="share of moved records",
-        series="l",
-        panel="data",
-    ),
-    *(
-        Drawing(
-            name=f"queries-l{level}",
-            title=f"Error of window queries, l = {level}",
-            where={"l": level},
-            **_BY_LENGTH,
-        )
-        for level in (2, 3, 5)
-    ),
-)
 
 
 def _ineligible(tables: Tables) -> tuple[str, bool]:
@@ -320,17 +241,15 @@ def _near(tables: Tables) -> tuple[str, bool]:
     near = tables["distances"].filter(pl.col("distance") <= 2)
     shares = near.group_by("data", "l", maintain_order=True).agg(pl.col("share_of_moved").sum())
     share = shares["share_of_moved"]
-    return f"{_range(share)} of them, over data and every l at which some are moved", bool(
-        (share > 0.5).all()
-    )
+    measured = f"{_range(share)} of them, over data and every l at which some are moved"
+    return measured, bool((share > 0.5).all())
 
 
 def _flat(tables: Tables) -> tuple[str, bool]:
     wide = _by_window(_usable(tables)).filter(pl.col("1") - pl.col("8") > 0.001)
     share = (wide["1"] - wide["4"]) / (wide["1"] - wide["8"])
-    return f"a window of 4 saves {_range(share)} of what one of 8 saves, {_SOME_L}", bool(
-        (share > 2 / 3).all()
-    )
+    measured = f"a window of 4 saves {_range(share)} of what one of 8 saves, {_SOME_L}"
+    return measured, bool((share > 2 / 3).all())
 
 
 def _saves(tables: Tables) -> tuple[str, bool]:
@@ -363,12 +282,7 @@ def _queries(tables: Tables) -> tuple[str, bool, str]:
         f"errors from {_range(worst['error'])}; at most {_NEARLY:.0%} for {exact} of {worst.height} "
         f"pairs, {_SOME_L}"
     )
-    why = (
-        "what is not published is missing in windows of any length, and values are too uneven for "
-        f"large l: beyond the share of records that are not published the error is at most {beyond:.0%}"
-    )
-    agrees = exact == worst.height
-    return measured, agrees, "" if agrees else why
+    return measured, exact == worst.height, f"{beyond:.0%}"
 
 
 def _finer(tables: Tables) -> tuple[str, bool]:
@@ -411,45 +325,3 @@ def _range(shares: pl.Series) -> str:
     # Without the sign of a zero.
     low, high = (round(end(shares.to_list()), 3) + 0.0 for end in (min, max))
     return f"{low:.1%} to {high:.1%}"
-
-
-STATEMENTS = (
-    Statement(
-        "Most snapshots are not eligible where l comes near the number of sensitive values.",
-        _ineligible,
-        "days are large and values even, so that all of them occur often enough",
-    ),
-    Statement(
-        "Most records that are moved are moved by at most two snapshots.",
-        _near,
-        "few records find a place at all where days are small",
-    ),
-    Statement(
-        "Suppression falls fast with the window, and is flat after about three or four snapshots.",
-        _flat,
-        "at large l most days are skewed the same way, and each further day has a little room",
-    ),
-    Statement(
-        "Much less is lost than by suppression alone.",
-        _saves,
-        "where most days are skewed the same way, few snapshots within a window have room; only farther "
-        "moves, or publishing less often, would help",
-    ),
-    Statement(
-        "A window of a week loses little against one that holds the whole stream.",
-        _short_windows,
-        "an unlimited window finds places weeks later",
-    ),
-    Statement("Window queries over three or more snapshots are nearly exact.", _queries),
-    Statement(
-        "Times stay finer than by merging snapshots.",
-        _finer,
-        "at large l both lose so much that nothing is left to be finer about",
-    ),
-    Statement(
-        "Relays take at most sigma (w + values) steps (Theorem 2).",
-        _steps,
-        "a relay goes through more snapshots than its window has",
-    ),
-)
-"""What the algorithm leads one to expect."""
