@@ -87,7 +87,7 @@ def test_what_nobody_has_is_not_known():
 @pytest.mark.filterwarnings("ignore::sequester.errors.SequesterWarning")
 def test_nobody_has_a_protected_value_outside():
     table = ills(ROWS, {"ill": ["gout", "flu"]})
-    others = table.only((table.frame["who"] == "4").to_numpy())
+    others = table.take((table.frame["who"] == "4").to_numpy())
     risk = Linkage(kind="protected").run(table, original=table, held_out=others, targets=10)
     assert risk.control.value == 0
     assert risk.value == 1

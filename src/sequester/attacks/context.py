@@ -288,4 +288,4 @@ def hold_out(table: EventTable, *, share: float = 0.5, seed: str = SEED) -> tupl
     is_out[generator("attack hold out", seed).choice(table.n_owners, n_out, replace=False)] = True
     if table.owners is not None:
         is_out = is_out[table.owners]
-    return table.only(~is_out), table.only(is_out)
+    return table.take(~is_out), table.take(is_out)

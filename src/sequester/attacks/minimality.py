@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import permutations, product
 from math import factorial, prod
 from typing import TYPE_CHECKING, Literal, get_args
@@ -12,7 +12,6 @@ import numpy as np
 from sequester.attacks.domain import value_names, values_of
 from sequester.attacks.model_attacks import Case, model_attacks
 from sequester.attacks.risk import NOTHING, Proportion, Risk, exact, exact_mean, mean_of
-from sequester.data.table import EventTable
 from sequester.datasets.draws import generator
 from sequester.errors import ParameterError, SequesterError
 from sequester.privacy.kc import KCPrivacy
@@ -22,11 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy.typing as npt
-    import polars as pl
 
     from sequester._typing import Counts, Mask
     from sequester.attacks.model_attacks import Replay
     from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
     from sequester.engine import Progress
 
     Chances = npt.NDArray[np.float64]
@@ -180,7 +179,7 @@ def attack_minimality(model: KCPPrivacy | KCPrivacy, case: Case) -> list[Risk]:
         rng = generator("attack minimality", case.seed)
         is_drawn = np.zeros(table.n_persons, np.bool_)
         is_drawn[rng.choice(table.n_persons, most, replace=False)] = True
-        table = table.only(is_drawn)
+        table = table.take(is_drawn)
         kind = "sample"
     case.progress(0.0, "attacking (minimality)")
     try:
@@ -201,7 +200,7 @@ def _fits(table: EventTable, sources: Counts, remake: Replay, wanted: list[Recor
     events = np.arange(table.n_events) + np.repeat(starts[sources] - starts, lengths)
     columns = {name: table.frame[name].gather(events) for name in _permuted_columns(table)}
     try:
-        made = remake(_with_columns(table, columns)).sequences
+        made = remake(table.replace(frame=table.frame.with_columns(**columns))).sequences
     except SequesterError:
         return False
     return _records(made, table) == wanted
@@ -251,20 +250,3 @@ def _has(table: EventTable) -> Mask:
     has = np.zeros((table.n_persons, len(names)), np.bool_)
     has[np.repeat(np.arange(table.n_persons), np.diff(offsets)), values] = True
     return has
-
-
-def _with_columns(table: EventTable, columns: dict[str, pl.Series]) -> EventTable:
-    """Return the same events with other values in some columns; no label may be new.
-
-    Examples
-    --------
-    >>> from sequester.testing import symbol_table
-    >>> table = symbol_table(["ab", "c"])
-    >>> _with_columns(table, {table.symbol: table.frame[table.symbol].reverse()}).sequences.to_rows()
-    [('c', 'b'), ('a',)]
-    """
-    other = object.__new__(EventTable)
-    for each in fields(table):
-        object.__setattr__(other, each.name, getattr(table, each.name))
-    object.__setattr__(other, "frame", table.frame.with_columns(**columns))
-    return other

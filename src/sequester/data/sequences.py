@@ -26,6 +26,27 @@ SYMBOL = "symbol"
 """The column of plain symbol sequences that have no other name."""
 
 
+def events_of(offsets: Offsets, persons: Counts) -> tuple[Counts, Offsets]:
+    """Return the places of the events of some persons, one after the other, and their offsets.
+
+    Examples
+    --------
+    >>> events, offsets = events_of(np.array([0, 2, 3]), np.array([1, 0]))
+    >>> events.tolist(), offsets.tolist()
+    ([2, 0, 1], [0, 1, 3])
+    """
+    lengths = np.diff(offsets)[persons]
+    taken = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return np.arange(taken[-1]) + np.repeat(offsets[persons] - taken[:-1], lengths), taken
+
+
+def take_owners(owners: Codes | None, sequences: Counts) -> Codes | None:
+    """Return whose the taken sequences are, numbered anew from 0."""
+    if owners is None:
+        return None
+    return np.unique(owners[sequences], return_inverse=True)[1].astype(np.int32)
+
+
 @dataclass(frozen=True, slots=True)
 class Distinct:
     """Equal sequences folded into one with a weight, in lexicographic order of their codes."""
@@ -152,6 +173,18 @@ class Sequences:
             msg = f"one attribute is needed, there are {len(self.columns)}: {', '.join(self.columns)}"
             raise SchemaError(msg)
         return next(iter(self.columns))
+
+    def take(self, persons: Counts) -> Sequences:
+        """Return the sequences of some persons, in the order given; codes stay the same.
+
+        Examples
+        --------
+        >>> Sequences.from_rows(["abc", "ac"]).take(np.array([1])).to_rows()
+        [('a', 'c')]
+        """
+        events, offsets = events_of(self.person_offsets, persons)
+        columns = {name: codes[events] for name, codes in self.columns.items()}
+        return Sequences(offsets, columns, self.codebooks, take_owners(self.owners, persons))
 
     def to_rows(self, column: str | None = None) -> list[tuple[str, ...]]:
         """Return each person's labels, in order."""

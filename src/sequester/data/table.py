@@ -13,7 +13,7 @@ from sequester._repr import Card
 from sequester.data.attributes import with_protected_nodes
 from sequester.data.intake import prepare
 from sequester.data.schema import ROW
-from sequester.data.sequences import Sequences
+from sequester.data.sequences import Sequences, events_of, take_owners
 from sequester.data.text import as_polars, as_text, distinct_labels
 from sequester.hierarchies.labels import counted, in_label_order
 
@@ -89,7 +89,7 @@ class EventTable:
         for name in intake.__slots__:
             object.__setattr__(self, name, getattr(intake, name))
 
-    @property
+    @cached_property
     def protected_nodes(self) -> dict[str, frozenset[str]]:
         """The protected labels of each sensitive attribute, and nodes with only such leaves below them."""
         return with_protected_nodes(self.protected, self.schema, self.hierarchies)
@@ -206,20 +206,15 @@ class EventTable:
         >>> table.take(np.array([1, 0])).persons.to_list()
         ['b', 'a']
         """
-        numbers = np.flatnonzero(persons) if persons.dtype == np.bool_ else persons
-        lengths = np.diff(self.person_offsets)[numbers]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        starts = self.person_offsets[numbers] - offsets[:-1]
-        events = np.arange(offsets[-1]) + np.repeat(starts, lengths)
-        labels, owners = self.labels, self.owners
+        numbers: Counts = np.arange(self.n_persons)[persons]
+        events, offsets = events_of(self.person_offsets, numbers)
+        labels = self.labels
         if not keep_labels:
             codes = self.sequences.columns
             labels = {
                 name: [each[code] for code in np.unique(codes[name][events]).tolist()]
                 for name, each in labels.items()
             }
-        if owners is not None:
-            owners = np.unique(owners[numbers], return_inverse=True)[1].astype(np.int32)
         return self.replace(
             frame=self.frame[events],
             rows=self.rows[events],
@@ -227,7 +222,7 @@ class EventTable:
             person_offsets=offsets,
             times=None if self.times is None else self.times.gather(events),
             labels=labels,
-            owners=owners,
+            owners=take_owners(self.owners, numbers),
         )
 
     def sample(self, *, persons: int, events: int, seed: str) -> EventTable:
@@ -252,10 +247,6 @@ class EventTable:
         order = chance.permutation(self.n_owners)[:persons]
         n_taken = int(np.searchsorted(np.cumsum(lengths[order]), events, side="right"))
         return self.take(np.isin(owners, order[: max(n_taken, 1)]))
-
-    def only(self, chosen: Mask) -> EventTable:
-        """Return the marked persons, or trips; see `take`."""
-        return self.take(chosen)
 
     def replace(self, **changed: object) -> EventTable:
         """Return a table that differs in some fields; nothing is checked again."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from sequester.data.schema import Schema
-from sequester.data.table import EventTable
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import MISSING, in_label_order
 from sequester.methods.relax import RelaxationPath
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sequester.data.schema import Quasi
+    from sequester.data.table import EventTable
     from sequester.methods.method import Method
 
 
@@ -45,7 +45,7 @@ def rule_relaxations(table: EventTable) -> tuple[RelaxationPath, ...]:
 def _rule_relaxation(column: str, rule: str, asked: object, steps: Sequence[object]) -> RelaxationPath:
     def at(method: Method, table: EventTable, step: Any) -> tuple[Method, EventTable]:
         quasi = replace(table.schema.quasi[column], **{rule: step})
-        return method, with_fields(table, schema=with_quasi(table.schema, {column: quasi}))
+        return method, table.replace(schema=with_quasi(table.schema, {column: quasi}))
 
     def text(value: object) -> str:
         return ", ".join(value) or "nothing" if isinstance(value, tuple) else str(value)
@@ -106,15 +106,7 @@ def coarsened(table: EventTable, column: str, level: int) -> EventTable:
             ),
         )
         changes["schema"] = with_quasi(table.schema, {column: mapped})
-    return with_fields(table, **changes)
-
-
-def with_fields(table: EventTable, **changes: object) -> EventTable:
-    """Return a table with other fields than this one; the caller ensures that they fit together."""
-    other = object.__new__(EventTable)
-    for each in fields(table):
-        object.__setattr__(other, each.name, changes.get(each.name, getattr(table, each.name)))
-    return other
+    return table.replace(**changes)
 
 
 def with_quasi(schema: Schema, changes: Mapping[str, Quasi]) -> Schema:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from sequester import kernels
-from sequester.data.sequences import Sequences
-from sequester.data.table import EventTable
 from sequester.mining.support import sequences_of
 from sequester.privacy.mutual_information import MutualInformationPrivacy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from sequester._typing import Counts
+    from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
     from sequester.privacy.model import PrivacyModel
 
 
@@ -162,36 +160,4 @@ def sample_persons(
     lengths = np.diff(original.person_offsets)[order]
     n_taken = max(int(np.searchsorted(np.cumsum(lengths), most_events, side="right")), 1)
     persons = np.sort(order[:n_taken]).astype(np.int64)
-    return _rows_of(released, persons), _table_of(original, persons)
-
-
-def _rows_of(sequences: Sequences, persons: Counts) -> Sequences:
-    offsets = sequences.person_offsets
-    columns = {}
-    for name, codes in sequences.columns.items():
-        columns[name], offsets = kernels.distinct.gather_rows(codes, sequences.person_offsets, persons)
-    owners = sequences.owners
-    if owners is not None:
-        owners = np.unique(owners[persons], return_inverse=True)[1].astype(np.int32)
-    return Sequences(offsets, columns, sequences.codebooks, owners)
-
-
-def _table_of(original: EventTable, persons: Counts) -> EventTable:
-    part = _rows_of(original.sequences, persons)
-    events, _ = kernels.distinct.gather_rows(
-        np.arange(original.n_events, dtype=np.int64), original.person_offsets, persons
-    )
-    changed = {
-        "frame": original.frame[events],
-        "rows": original.rows[events],
-        "persons": original.persons.gather(persons),
-        "person_offsets": part.person_offsets,
-        "times": None if original.times is None else original.times.gather(events),
-        "owners": part.owners,
-    }
-    # Trees and labels stay those of all persons, so that both parts are read as the wholes are.
-    table = object.__new__(EventTable)
-    for each in fields(original):
-        object.__setattr__(table, each.name, changed.get(each.name, getattr(original, each.name)))
-    object.__setattr__(table, "sequences", part)
-    return table
+    return released.take(persons), original.take(persons, keep_labels=True)
