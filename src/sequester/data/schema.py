@@ -39,7 +39,14 @@ Alike = Literal["refuse", "merge", "keep"]
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """The one attribute of plain symbol sequences."""
+    """The one attribute of plain symbol sequences.
+
+    Examples
+    --------
+    >>> from sequester.hierarchies.hierarchy import Hierarchy
+    >>> Symbol("page", Hierarchy.tree({"news": ["local", "world"]})).column
+    'page'
+    """
 
     column: str
     """Its column."""
@@ -56,7 +63,14 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Quasi:
-    """What an adversary may know of an event, and how coarse it may become."""
+    """A quasi-identifier: what an adversary may know of an event, and how coarse it may become.
+
+    Examples
+    --------
+    >>> from sequester.hierarchies.hierarchy import Hierarchy
+    >>> Quasi(Hierarchy.mask([3, 1]), max_level=1, never_suppress=["56001"]).never_suppress
+    ('56001',)
+    """
 
     hierarchy: Hierarchy | HierarchyBuilder
     """A tree, or a way to build one from the values of the column."""
@@ -80,7 +94,13 @@ class Quasi:
 
 @dataclass(frozen=True, slots=True)
 class Sensitive:
-    """What must not be learned about a person."""
+    """A sensitive attribute: what must not be learned about a person.
+
+    Examples
+    --------
+    >>> Sensitive(columns=["ICD1", "ICD2"], protect=["042"]).protect
+    Protect(values=('042',), prefix=(), range=())
+    """
 
     columns: tuple[str, ...] = ()
     """Columns that are one attribute with several values per event; default: the attribute's name."""

@@ -175,7 +175,17 @@ class Sequences:
         return next(iter(self.columns))
 
     def take(self, persons: Counts) -> Sequences:
-        """Return the sequences of some persons, in the order given; codes stay the same.
+        """Return the sequences of some persons; codes stay the same.
+
+        Parameters
+        ----------
+        persons
+            Numbers of persons, in the order wanted.
+
+        Returns
+        -------
+        Sequences
+            Their sequences.
 
         Examples
         --------

@@ -36,6 +36,20 @@ class EventTable:
     Rows are sorted by person in order of first appearance, then by order or time, then by the tie column,
     then as in the file. The frame that was given stays as it is.
 
+    Parameters
+    ----------
+    frame
+        One row per event: a polars or pandas frame, or anything with an Arrow stream.
+    schema
+        The role of every column.
+
+    Raises
+    ------
+    SchemaError
+        If roles and columns do not fit together, or values cannot be read; one line per problem.
+    HierarchyError
+        If a hierarchy is no tree, or does not cover its column.
+
     Examples
     --------
     >>> import polars as pl
@@ -194,6 +208,11 @@ class EventTable:
         keep_labels
             Keep the labels of the whole table, also those that no longer occur, so that codes stay the same.
 
+        Returns
+        -------
+        EventTable
+            Their events.
+
         Examples
         --------
         >>> import polars as pl
@@ -226,9 +245,21 @@ class EventTable:
         )
 
     def sample(self, *, persons: int, events: int, seed: str) -> EventTable:
-        """Return at most so many random persons with at most so many events; at least one person.
+        """Return random persons with all of their events; the table itself where it is not larger.
 
-        The table itself comes back where it is not larger. The same seed draws the same persons.
+        Parameters
+        ----------
+        persons
+            At most so many persons.
+        events
+            At most so many events; one person is drawn in any case.
+        seed
+            The same seed draws the same persons.
+
+        Returns
+        -------
+        EventTable
+            Their events.
 
         Examples
         --------

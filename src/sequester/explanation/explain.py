@@ -40,15 +40,25 @@ def explain(
     Parameters
     ----------
     release
-        What was made.
+        The release.
     original
-        Of what it was made.
+        The table that it was made from.
     method
-        How it was made.
+        The method that made it.
     seconds
         How long relaxations may be tried; 0 tries none.
     progress
-        Hears of the phases.
+        Called with the share of the work that is done, and what is done next.
+
+    Returns
+    -------
+    Explanation
+        Reasons for the changes, relaxations with what they would have kept, and what there was no time for.
+
+    Raises
+    ------
+    ParameterError
+        If `seconds` is below 0, or `method` did not make the release.
 
     Examples
     --------

@@ -135,7 +135,41 @@ class Method(ABC):
     ) -> Release:
         """Return a release of `table` whose promise has been checked, or raise.
 
-        A `checkpoint` keeps the steps of a long run; one that was interrupted comes to the same release.
+        Parameters
+        ----------
+        table
+            The data; it stays as it is.
+        seed
+            Everything random comes from it: the same table, parameters, version and seed give the same
+            release. By default the system draws a key. Keep it secret: it undoes the shuffle of persons.
+        engine
+            Where the work runs; by default threads of this process.
+        progress
+            Called with the share of the work that is done, and what is done next.
+        checkpoint
+            Keeps the steps of a long run; one that was interrupted comes to the same release.
+
+        Returns
+        -------
+        Release
+            The released tables with the claim, its verdict, the changes and the measures of utility.
+
+        Raises
+        ------
+        SchemaError
+            If the method is not for such a table.
+        ParameterError
+            If a parameter does not fit the table.
+        UnattainableError
+            If no release keeps the promise; the message names the nearest parameters that can be kept.
+
+        Examples
+        --------
+        >>> from sequester.methods import PrefixPruning
+        >>> from sequester.testing import symbol_table
+        >>> release = PrefixPruning(k=2).apply(symbol_table(["ab", "ab", "c"]))
+        >>> release.n_persons, release.verdict.holds
+        (2, True)
         """
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.data.table import EventTable  # noqa: PLC0415

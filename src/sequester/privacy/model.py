@@ -95,7 +95,20 @@ class PrivacyModel(Protocol):
     def check(
         self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None
     ) -> Verdict:
-        """Count, and say whether the promise is kept."""
+        """Return whether the promise is kept, counted on the released data.
+
+        Parameters
+        ----------
+        released
+            The released table or sequences.
+        original
+            What they were made from; needed where `needs_original`.
+
+        Returns
+        -------
+        Verdict
+            Whether it holds, the best level that holds, and witnesses where it does not.
+        """
         ...
 
     def claim(self) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sequester._repr import Card
@@ -33,7 +34,18 @@ ORDER = "order"
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class Release:
-    """A release in memory, verified by its model, ready to be written."""
+    """A release in memory, verified by its model, ready to be written.
+
+    Examples
+    --------
+    >>> from sequester.methods import PrefixPruning
+    >>> from sequester.testing import symbol_table
+    >>> release = PrefixPruning(k=2).apply(symbol_table(["ab", "ab", "c"]))
+    >>> release.verdict.achieved, release.n_lost_events
+    ({'k': 2}, 1)
+    >>> release.frame.columns
+    ['person', 'order', 'symbol']
+    """
 
     tables: Mapping[str, pl.DataFrame]
     """What would be published, by file name without ending; ``events`` where persons keep their histories."""
@@ -93,7 +105,7 @@ class Release:
         """The main table, as it would be published."""
         return next(iter(self.tables.values()))
 
-    @property
+    @cached_property
     def table(self) -> EventTable:
         """The main table with its roles, as a recipient would read it."""
         return EventTable(self.frame, self.schema)

@@ -132,9 +132,34 @@ def read_contents(
 
 
 def open(path: str | os.PathLike[str]) -> Opened:  # noqa: A001  (as in sq.open, where it is plain)
-    """Read a release folder; raise where a file is not as certified.
+    """Read a release folder, after checking its files against the certificate.
 
     The claim itself is checked by `sequester.verify`, which takes longer.
+
+    Parameters
+    ----------
+    path
+        The release folder.
+
+    Returns
+    -------
+    Opened
+        The released tables, hierarchies and certificate, with estimates of counts.
+
+    Raises
+    ------
+    InputError
+        If the folder is no release, or a file is not as certified; one line per file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import sequester as sq
+    >>> from sequester.testing import symbol_table
+    >>> release = sq.PrefixPruning(k=2).apply(symbol_table(["ab", "ab", "c"]))
+    >>> written = sq.write(release, tempfile.mkdtemp() + "/out")
+    >>> sq.open(written).frame.height
+    4
     """
     folder = Path(path)
     certificate, _ = read_certificate(folder)

@@ -187,7 +187,18 @@ def verify(
     Raises
     ------
     InputError
-        Where the folder is no release, is incomplete or unreadable, or needs the original.
+        If the folder is no release, is incomplete or unreadable, or needs the original.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import sequester as sq
+    >>> from sequester.testing import symbol_table
+    >>> release = sq.PrefixPruning(k=2).apply(symbol_table(["ab", "ab", "c"]))
+    >>> written = sq.write(release, tempfile.mkdtemp() + "/out")
+    >>> verified = sq.verify(written)
+    >>> verified.holds, verified.achieved
+    (True, {'k': 2})
     """
     given: object = original  # Python lets anything through.
     if not isinstance(given, EventTable | Sequences | None):

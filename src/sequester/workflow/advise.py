@@ -146,7 +146,19 @@ def advise(
     release
         once, or repeated.
     progress
-        Hears of the phases.
+        Called with the share of the work that is done, and what is done next.
+
+    Returns
+    -------
+    Advice
+        The recommended method with its parameters, a runner-up, and the reasons.
+
+    Raises
+    ------
+    ParameterError
+        If an answer is none of those above.
+    InputError
+        If the configuration or its data cannot be used.
 
     Examples
     --------

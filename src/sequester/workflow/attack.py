@@ -92,13 +92,43 @@ def attack(
 ) -> list[Risk]:
     """Attack a release with adversaries who have real background knowledge.
 
-    They know up to so many items of persons of `original`, drawn by the seed, of every kind that the table
-    allows, and look for them in the release, in the original and in a control. Each risk carries the bound
-    that the release claims against this adversary, where it claims one.
+    Targets are persons of `original`. Their items are looked for in the release, in the original and in a
+    control. Each risk has the bound that the release claims against this adversary, if it claims one.
 
-    The control are persons who were `held_out` of the release, see `sequester.attacks.hold_out`; without any
-    it is the release with its values permuted. `groups` leads from protected values to groups of
-    similar ones; by default, hierarchies and rules of protection say which are similar.
+    Parameters
+    ----------
+    release
+        The release to attack.
+    original
+        The table that it was made from: background knowledge is drawn from it.
+    held_out
+        Persons who are not in the release, for the control; see `sequester.attacks.hold_out`. By default the
+        control is the release with its values permuted.
+    groups
+        Protected value to its group of similar values; by default, hierarchies and rules of protection say
+        which are similar.
+    known
+        Numbers of items that the adversary knows.
+    targets
+        How many persons are attacked.
+    seed
+        Draws the targets and what is known of them.
+    engine
+        Where the work runs.
+    progress
+        Called with the share of the work that is done, and what is done next.
+
+    Returns
+    -------
+    list of Risk
+        One risk per adversary, number of known items and kind of knowledge.
+
+    Raises
+    ------
+    SchemaError
+        If `original` or `held_out` is no table, or does not fit the release.
+    ParameterError
+        If `known` or `targets` is out of range.
 
     Examples
     --------

@@ -88,9 +88,50 @@ def compare(
 ) -> Comparison:
     """Try `methods`, each with its parameters, and compare what an adversary achieves with what is lost.
 
-    With `out`, results are kept in that folder as they come, with a page about each; the same call goes on
-    where an interrupted one has ended. A method that cannot keep its promise here, or is not for such a
-    table, is among the answers with its reason.
+    A method that cannot keep its promise here, or is not for such a table, is among the results with its
+    reason.
+
+    Parameters
+    ----------
+    table
+        The data.
+    methods
+        Methods with their parameters.
+    known
+        How many items the adversary knows.
+    targets
+        How many persons are attacked.
+    adversary
+        The attack whose risk is compared; by default the strongest.
+    measure
+        The measure of utility that is compared; by default the first that all methods have.
+    max_risk
+        Recommend only what keeps the risk below this.
+    out
+        A folder that keeps results as they come, with a page about each; the same call resumes an
+        interrupted one.
+    write_releases
+        Write the releases to `out`, too.
+    force
+        Replace results of another comparison in `out`.
+    at_once
+        How many methods run at the same time.
+    seed
+        Everything random comes from it.
+    progress
+        Called with the share of the work that is done, and what is done next.
+
+    Returns
+    -------
+    Comparison
+        Risk and utility of every method, and which one is recommended.
+
+    Raises
+    ------
+    ParameterError
+        If there is no method, or a parameter is out of range.
+    InputError
+        If `out` has something else, or cannot be written.
 
     Examples
     --------

@@ -153,7 +153,34 @@ class Config:
 
 
 def read(path: str | Path) -> EventTable:
-    """Read the data that a configuration describes, every column with its role."""
+    r"""Read the data that a configuration describes, every column with its role.
+
+    Parameters
+    ----------
+    path
+        The configuration, such as ``release.toml``. Paths in it are relative to it.
+
+    Returns
+    -------
+    EventTable
+        The events, sorted and checked.
+
+    Raises
+    ------
+    InputError
+        If the configuration or the data cannot be used; one line per problem.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "clicks.csv").write_text("user,n,page\nann,1,news\nann,2,tech\nbob,1,news\n")
+    >>> _ = (folder / "release.toml").write_text(
+    ...     '[data]\npath = "clicks.csv"\nperson = "user"\norder = "n"\nsymbol.column = "page"\n'
+    ... )
+    >>> read(folder / "release.toml").sequences.to_rows()
+    [('news', 'tech'), ('news',)]
+    """
     return Config.load(path).table()
 
 

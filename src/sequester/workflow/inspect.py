@@ -58,9 +58,39 @@ def inspect(
     The trips of a person are looked at together. Up to 100,000 persons everything is exact. Of more persons
     10,000 are drawn by the seed, and what could be known of each of them is counted among everybody; shares
     then come with an interval. Where there are quasi-identifiers, minimal inference channels are counted by
-    length, as far as that takes seconds: what fits fewer than `k` persons, or tells a protected value with a
-    confidence above `c`. With `patterns`, the `top` frequent patterns are listed (20 unless told), each of at
-    least `min_support` persons.
+    length, as far as that takes seconds: background knowledge that matches fewer than `k` persons, or that
+    shows a protected value with a confidence above `c`.
+
+    Parameters
+    ----------
+    table
+        The data.
+    patterns
+        List frequent patterns, too.
+    min_support
+        Persons that a listed pattern has at least.
+    top
+        How many patterns are listed; 20 by default.
+    seed
+        Draws persons where there are too many.
+    k
+        Smallest number of persons that is no inference channel.
+    c
+        Largest confidence that is no inference channel.
+    engine
+        Where the work runs.
+    progress
+        Called with the share of the work that is done, and what is done next.
+
+    Returns
+    -------
+    Inspection
+        Shape, problems, dependent quasi-identifiers and risks; it shows itself in a notebook.
+
+    Raises
+    ------
+    ParameterError
+        If `min_support` or `top` is given without `patterns`, or a parameter is out of range.
 
     Examples
     --------

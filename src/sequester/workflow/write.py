@@ -152,10 +152,20 @@ def write(
     Raises
     ------
     InputError
-        Where the output exists, cannot be written, or the disk is full; or kept columns single out too many
+        If the output exists, cannot be written, or the disk is full; or kept columns single out too many
         persons and `accept_unprotected` is False.
     UnattainableError
-        Where the promise is not kept, or more is lost than `max_suppressed`.
+        If the promise is not kept, or more is lost than `max_suppressed`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sequester.methods import PrefixPruning
+    >>> from sequester.testing import symbol_table
+    >>> release = PrefixPruning(k=2).apply(symbol_table(["ab", "ab", "c"]))
+    >>> written = write(release, tempfile.mkdtemp() + "/out")
+    >>> sorted(path.name for path in written.path.iterdir())
+    ['certificate.json', 'events.csv', 'events.parquet', 'report.html']
     """
     target = Target.of(out, internal)
     if force:
