@@ -5,7 +5,9 @@ BIN := $(VENV)/bin
 RUN := $(BIN)/python
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test thorough lint kernels docs bench dist clean help
+.PHONY: demo test kernels coverage thorough lint docs bench dist clean help
+# Each worker starts with its own half of the tests, and takes over from the other what is left at the end.
+SUITE := -n 2 --dist worksteal src tests
 
 help:  ## list what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/'
@@ -14,11 +16,14 @@ demo: $(VENV)/.runs  ## make a data set, publish it, verify it
 	@$(RUN) -m sequester demo --out out/demo
 	@echo "        (sequester is $(BIN)/sequester here)"
 
-test: $(VENV)/.tests lint kernels  ## everything that must be green: style, types, layers, kernels, suite
-	@SEQUESTER_TEST_PROFILE=quick $(RUN) -m pytest -n 2 --cov --cov-report=term:skip-covered src tests
+test: $(VENV)/.tests lint  ## style, types, layers, doctests and the suite: what must pass before every change
+	@SEQUESTER_TEST_PROFILE=quick $(RUN) -m pytest $(SUITE)
 
-thorough: $(VENV)/.tests lint kernels  ## the same with many more examples, kill tests and large real data
-	@SEQUESTER_TEST_PROFILE=thorough $(RUN) -m pytest -n 2 --cov --cov-report=term:skip-covered src tests
+coverage: $(VENV)/.tests  ## the suite, with the branches of promises, methods and verification that it runs
+	@SEQUESTER_TEST_PROFILE=quick $(RUN) -m pytest --cov --cov-report=term:skip-covered $(SUITE)
+
+thorough: $(VENV)/.tests lint kernels  ## everything: many more examples, kill tests, large real data, kernels, coverage
+	@SEQUESTER_TEST_PROFILE=thorough $(RUN) -m pytest --cov --cov-report=term:skip-covered $(SUITE)
 
 lint: $(VENV)/.tests
 	@$(RUN) -m ruff check
@@ -26,9 +31,9 @@ lint: $(VENV)/.tests
 	@$(RUN) -m mypy
 	@$(BIN)/lint-imports
 
-kernels: $(VENV)/.tests  ## kernel tests without the JIT, then with bounds checks
-	@NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -q -n 2 -m kernel tests
-	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$(CURDIR)/.numba-boundscheck" $(RUN) -m pytest -q -n 2 -m kernel tests
+kernels: $(VENV)/.tests  ## the tests of kernels without the JIT, then with bounds checks
+	@NUMBA_DISABLE_JIT=1 $(RUN) -m pytest -q -n 2 --dist worksteal -m kernel tests
+	@NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$(CURDIR)/.numba-boundscheck" $(RUN) -m pytest -q -n 2 --dist worksteal -m kernel tests
 
 docs: $(VENV)/.tests  ## build the pages into site/
 	@$(BIN)/zensical build --strict

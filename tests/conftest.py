@@ -42,6 +42,36 @@ def shared_data() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _compile_once(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Compile each kernel in one worker only; the others wait, and then find it on disk."""
+    if "PYTEST_XDIST_WORKER" not in os.environ or os.name != "posix":
+        return
+    import fcntl
+
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.dispatcher import Dispatcher
+
+    folder = tmp_path_factory.getbasetemp().parent
+    compile_now, held = Dispatcher.compile, set()
+
+    def compile_once(self: Dispatcher, signature: object) -> object:
+        name = f"{self.py_func.__module__}.{self.py_func.__qualname__}"
+        # Threads of this process take turns first, so that none holds a file that another one waits for.
+        with global_compiler_lock:
+            if name in held or not name.startswith("sequester."):
+                return compile_now(self, signature)
+            held.add(name)
+            try:
+                with (folder / f"{name}.lock").open("w") as file:
+                    fcntl.flock(file, fcntl.LOCK_EX)
+                    return compile_now(self, signature)
+            finally:
+                held.remove(name)
+
+    Dispatcher.compile = compile_once
+
+
 @pytest.fixture(autouse=True)
 def _own_signals() -> Iterator[None]:
     """Let every test hear interrupts: a run in the background begins deaf, and a command ends so."""
