@@ -87,8 +87,8 @@ def equals_enumeration() -> bool:
     for known in (1, 2, 3):
         equal &= abs(sequence_risk(table, known=known) - float(oracles.sequence_risk(rows, known))) < 1e-9
         found = world.find("ordered", known)
-        for nodes, size in zip(found.release.pieces.nodes, found.release.crowds.sizes, strict=True):
-            piece = [world.ground.label(node) for node in nodes if node >= 0]
+        for nodes, size in zip(found.release.knowledge.nodes, found.release.candidates.sizes, strict=True):
+            piece = [world.domain.label(node) for node in nodes if node >= 0]
             equal &= sum(_holds(row, piece) for row in rows) == size
     return equal
 
@@ -101,10 +101,10 @@ def _holds(row: tuple[str, ...], piece: list[str]) -> bool:
 def seconds_of(table: EventTable, kind: KnowledgeKind) -> tuple[float, float]:
     start, worked = time.perf_counter(), time.process_time()
     world = AttackContext.of(table, table, targets=TARGETS)
-    evidence = Evidence.of(table, world.ground)
+    evidence = Evidence.of(table, world.domain)
     for known in (1, 2, 3):
         pieces = world.draw(kind, known)
-        find_candidates(pieces, evidence, world.ground, windows=world.inside.windows(pieces))
+        find_candidates(pieces, evidence, world.domain, windows=world.inside.windows(pieces))
     return time.perf_counter() - start, time.process_time() - worked
 
 

@@ -215,6 +215,6 @@ def test_a_released_date_tells_the_gap():
     released = EventTable(coarse, Schema(person="person", order="order", quasi=trees, released=True))
     context = AttackContext.of(released, original, targets=40)
     found = context.find("gaps", 2)
-    assert set(found.raw.crowds.sizes) == {1}
+    assert set(found.raw.candidates.sizes) == {1}
     # Forty days lie between the months, and not within one.
-    assert set(found.release.crowds.sizes) == {1}
+    assert set(found.release.candidates.sizes) == {1}

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import sequester as sq
 from oracles import narrowing as oracle
 from sequester.attacks import Inference, Linkage, attack_tables
-from sequester.attacks.bounds import bound_of
 from sequester.attacks.context import AttackContext
 from sequester.attacks.domain import Domain
+from sequester.attacks.linkage import bound_of
 from sequester.attacks.narrowing import Narrowing, spans_of
 from sequester.hierarchies import Hierarchy
 from sequester.mining.dependence import parse_labels
@@ -185,7 +185,7 @@ def test_values_dealt_out_anew_give_little_back():
     permuted = context.evidence("shuffled", narrowed=True)
     assert permuted.n_persons == 4
     # Where neighbours contradict a value it stays as it is.
-    domain = context.ground
+    domain = context.domain
     strange = domain.cells(released.sequences)[:1].copy()
     # Who comes on the second day does not leave on the first of a stay of a week, and not in the week before.
     strange[0, 1] = domain.starts[1] + domain.trees[1].node("4")

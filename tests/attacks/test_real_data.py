@@ -126,41 +126,41 @@ def context(table):
 def pieces_of(context, kind, known):
     """Each piece, as labels by column, with the size of its crowd in the original."""
     found = context.find(kind, known).raw
-    for place, (nodes, size) in enumerate(zip(found.pieces.nodes, found.crowds.sizes, strict=True)):
+    for place, (nodes, size) in enumerate(zip(found.knowledge.nodes, found.candidates.sizes, strict=True)):
         yield (
             place,
-            [tuple(context.ground.label(node).split("=", 1)) for node in nodes if node >= 0],
+            [tuple(context.domain.label(node).split("=", 1)) for node in nodes if node >= 0],
             int(size),
         )
 
 
 def test_all_kinds_are_there_and_true_of_somebody(table, context):
-    kinds = kinds_for(table, context.ground)
+    kinds = kinds_for(table, context.domain)
     assert len(kinds) == 12
     for kind in kinds:
         for known in (1, 3):
             found = context.find(kind, known)
-            assert len(found.raw.pieces) == 300
-            assert (found.raw.crowds.sizes > 0).all(), kind
+            assert len(found.raw.knowledge) == 300
+            assert (found.raw.candidates.sizes > 0).all(), kind
 
 
 def test_number_of_events(frame, table, context):
     lengths = frame.group_by("PID").len()["len"].value_counts().sort("len")
     expected = dict(lengths.iter_rows())
     knowledge = context.find("count", 1).raw
-    assert knowledge.crowds.sizes.tolist() == [expected[n] for n in knowledge.pieces.n_events.tolist()]
+    assert knowledge.candidates.sizes.tolist() == [expected[n] for n in knowledge.knowledge.n_events.tolist()]
 
 
 def test_never(frame, context):
     found = context.find("negative", 1).raw
     n_persons = frame["PID"].n_unique()
-    for place, never in enumerate(found.pieces.never.tolist()[:60]):
-        column, label = context.ground.label(never).split("=", 1)
-        tree = context.ground.trees[context.ground.columns.index(column)]
+    for place, never in enumerate(found.knowledge.never.tolist()[:60]):
+        column, label = context.domain.label(never).split("=", 1)
+        tree = context.domain.trees[context.domain.columns.index(column)]
         node = tree.node(label)
         leaves = [tree.labels[each] for each in range(node, int(tree.subtree_end[node]))]
         with_it = frame.filter(pl.col(column).cast(pl.String).is_in(leaves))["PID"].n_unique()
-        assert found.crowds.sizes[place] == n_persons - with_it
+        assert found.candidates.sizes[place] == n_persons - with_it
 
 
 @pytest.mark.parametrize("kind", ["sensitive", "protected"])
@@ -195,12 +195,12 @@ def test_order_and_days_between(frame, context):
     ]
     parents = {
         column: {label: tree.ancestors(tree.node(label)) for label in tree.labels}
-        for column, tree in zip(context.ground.columns[:4], context.ground.trees, strict=False)
+        for column, tree in zip(context.domain.columns[:4], context.domain.trees, strict=False)
     }
 
     def fits(event, item):
         column, label = item
-        tree = context.ground.trees[context.ground.columns.index(column)]
+        tree = context.domain.trees[context.domain.columns.index(column)]
         own = str(event[column])
         return own == label or tree.node(label) in parents[column][own]
 
@@ -212,7 +212,7 @@ def test_order_and_days_between(frame, context):
         )
 
     for kind in ("ordered", "consecutive", "generalized", "mixed", "gaps"):
-        days = context.find(kind, 2).raw.pieces.days
+        days = context.find(kind, 2).raw.knowledge.days
         two = [(place, items, size) for place, items, size in pieces_of(context, kind, 2) if len(items) == 2]
         for place, items, size in two[:12]:
             gap = int(days[place, 1] - days[place, 0])

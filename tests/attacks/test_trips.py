@@ -66,8 +66,8 @@ def test_candidates_are_persons_and_not_trips(trips, data, known):
         found = context.find(kind, known)
         for trial, those in ((found.raw, trips), (found.release, kept)):
             assert trial.evidence.n_persons == len({person for person, _ in those})
-            for nodes, size in zip(trial.pieces.nodes, trial.crowds.sizes, strict=True):
-                items = [context.ground.label(node) for node in nodes if node >= 0]
+            for nodes, size in zip(trial.knowledge.nodes, trial.candidates.sizes, strict=True):
+                items = [context.domain.label(node) for node in nodes if node >= 0]
                 assert size == len(persons_who_fit(kind, items, those))
 
 

@@ -39,13 +39,15 @@ def test_no_attack_beats_the_release(run, release):
     assert {each["name"] for each in bounded} >= {"prosecutor", "unique"}
 
 
-def test_the_lines_name_every_kind(run, release):
-    found = run(
-        "attack", release, "--original", "release.toml", "--known", "2", "--targets", "20", "--seed", "x"
-    )
-    assert found.code == 0
-    assert "consecutive\n" in found.out
-    assert found.out.splitlines()[-1].endswith("against the claim SequenceKAnonymity: none was beaten")
+def test_the_lines_name_every_kind_on_demand(run, release):
+    options = ("--original", "release.toml", "--known", "2", "--targets", "20", "--seed", "x")
+    main, everything = run("attack", release, *options), run("attack", release, *options, "--all")
+    assert main.code == everything.code == 0
+    assert "ordered\n" in main.out
+    assert "consecutive\n" not in main.out
+    assert "--all" in main.out.splitlines()[-1]
+    assert "consecutive\n" in everything.out
+    assert everything.out.splitlines()[-1].endswith("against the claim SequenceKAnonymity: none was beaten")
 
 
 def test_an_attack_that_beats_the_claim_exits_1(run, release):

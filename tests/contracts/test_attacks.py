@@ -21,15 +21,17 @@ some_rows = st.lists(st.text("abc", min_size=1, max_size=4), min_size=2, max_siz
 
 @pytest.mark.parametrize(("method", "judge", "make"), CASES)
 @settings(max_examples=max(settings.default.max_examples // 15, 1))
-@given(rows=some_rows, seed=st.sampled_from(["one", "two"]))
+@given(rows=some_rows, seed=st.sampled_from(["one", "two"]), thorough=st.booleans())
 @pytest.mark.filterwarnings("ignore::sequester.errors.SequesterWarning")
-def test_the_measured_risk_stays_within_what_is_claimed(method, judge, make, rows, seed):
+def test_the_measured_risk_stays_within_what_is_claimed(method, judge, make, rows, seed, thorough):
     table = make(rows)
     try:
         release = method.apply(table, seed="a sentence that nobody guesses")
     except UnattainableError:
         return
-    risks = sq.attack(release, original=table, known=(1, 2), targets=15, seed=seed, engine=ENGINE)
+    risks = sq.attack(
+        release, original=table, known=(1, 2), targets=15, seed=seed, thorough=thorough, engine=ENGINE
+    )
     assert risks
     for risk in risks:
         assert 0 <= risk.interval[0] <= risk.value <= risk.interval[1] <= 1
@@ -65,14 +67,14 @@ def protect_the_letter_c(rows):
 
 @pytest.mark.parametrize(("method", "judge", "make"), CASES)
 @settings(max_examples=max(settings.default.max_examples // 15, 1))
-@given(rows=rows_with_rare_letters())
+@given(rows=rows_with_rare_letters(), thorough=st.booleans())
 @pytest.mark.filterwarnings("ignore::sequester.errors.SequesterWarning")
-def test_the_measured_risk_of_rare_values_stays_within_what_is_claimed(method, judge, make, rows):
+def test_the_measured_risk_of_rare_values_stays_within_what_is_claimed(method, judge, make, rows, thorough):
     has_quasi = isinstance(method.model(), (KCPPrivacy, KCPrivacy))
     table = (protect_the_letter_c if has_quasi else make)(rows)
     try:
         release = method.apply(table, seed="a sentence that nobody guesses")
     except UnattainableError:
         return
-    risks = sq.attack(release, original=table, known=(1, 2), targets=10, engine=ENGINE)
+    risks = sq.attack(release, original=table, known=(1, 2), targets=10, thorough=thorough, engine=ENGINE)
     assert [str(risk) for risk in risks if not risk.is_within] == []

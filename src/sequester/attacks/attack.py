@@ -1,4 +1,4 @@
-"""Run all attacks that fit a release."""
+"""Run the attacks that fit a release: those that a board asks for, or all of them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from functools import partial
 from typing import TYPE_CHECKING, get_args
 
 from sequester.attacks.background_knowledge import BEYOND, kinds_for
-from sequester.attacks.bounds import bound_of
+from sequester.attacks.candidate_sets import telling_column
 from sequester.attacks.context import TARGETS, AttackContext, coded_kept
 from sequester.attacks.inference import Inference, Presence, has_numbers, similar_values
-from sequester.attacks.linkage import Linkage, LinkageMeasure
+from sequester.attacks.linkage import Linkage, LinkageMeasure, bound_of
 from sequester.attacks.narrowing import refinement_risk
 from sequester.attacks.singling_out import singling_out_risks
 from sequester.datasets import SEED
-from sequester.engine import silent
+from sequester.engine import LocalEngine, part, silent
 from sequester.errors import ParameterError
 from sequester.hierarchies.labels import ROOT
 
@@ -35,6 +35,10 @@ KNOWN = (1, 2, 3)
 """Items that somebody may know."""
 NARROWED: tuple[LinkageMeasure, ...] = ("unique", "below_k", "prosecutor", "marketer")
 """What is counted again once values are narrowed by those that they depend on."""
+_PLAIN: tuple[KnowledgeKind, ...] = ("ordered", "event")
+"""The kinds that stand for all others where a promise bounds none."""
+_STRONGEST: tuple[KnowledgeKind, ...] = ("released", "kept", "gaps", "count")
+"""Kinds that promises rarely cover, the strongest first."""
 
 
 def attack_tables(
@@ -47,12 +51,16 @@ def attack_tables(
     known: Sequence[int] = KNOWN,
     kinds: Sequence[KnowledgeKind] | None = None,
     groups: Mapping[str, str] | None = None,
+    thorough: bool = True,
     targets: int = TARGETS,
     seed: str = SEED,
     engine: Engine | None = None,
     progress: Progress = silent,
 ) -> list[Risk]:
     """Run every attack that fits the tables; risks carry the bound that `model` claims for them.
+
+    Without `thorough`, only the main attacks run: singling out, linkage and inference with the kinds and
+    numbers of items that the promise bounds, and with the strongest knowledge beyond it; see `main_rounds`.
 
     The control is the same adversary against persons who were `held_out`, or, where there are none, against
     the release with its values permuted. Where persons have trips, `owners` tells whose each released
@@ -77,12 +85,19 @@ def attack_tables(
     absence 0.0
     """
     _check_known(known)
+    engine = engine or LocalEngine()
     groups = similar_values(original) if groups is None else groups
     prepare = partial(
-        AttackContext.of, owners=owners, targets=targets, seed=seed, groups=groups, engine=engine
+        AttackContext.of,
+        owners=owners,
+        targets=targets,
+        seed=seed,
+        groups=groups,
+        # Rounds run side by side, so that nothing within them has to.
+        engine=LocalEngine(threads=1, shards=1),
     )
     context = prepare(released, original, held_out=held_out)
-    exact = kinds is None
+    is_free = kinds is None
     kept = coded_kept(original) if kinds is None or any(kind in BEYOND for kind in kinds) else []
     beyond = context
     if kept:
@@ -92,23 +107,114 @@ def attack_tables(
             original.with_kept(kept),
             held_out=None if held_out is None else held_out.with_kept(kept),
         )
-    kinds = kinds_for(original, beyond.ground) if kinds is None else kinds
-    rounds = [(kind, size) for kind in kinds for size in known]
-    risks: list[Risk] = []
-    for place, (kind, size) in enumerate(rounds):
-        progress(place / len(rounds), f"attacking ({kind}, {size} known)")
+    kinds = kinds_for(original, beyond.domain) if kinds is None else kinds
+    main = main_rounds(model, kinds, known, context)
+    rounds = [(kind, size) for kind in kinds for size in known] if thorough else main
+    k = getattr(model, "k", FEW)
+
+    def attack(shard: range) -> list[Risk]:
+        kind, size = rounds[shard.start]
         where = beyond if kind in BEYOND else context
-        risks += [
-            replace(adversary.judge(where), bound=bound_of(model, adversary))
-            for adversary in _adversaries(where, kind, size, k=getattr(model, "k", FEW), groups=groups)
+        first = {each.name: each for each in _main_adversaries(where, kind, size, model)}
+        first = first if (kind, size) in main else {}
+        others = _adversaries(where, kind, size, k=k, groups=groups) if thorough else ()
+        run = {**{each.name: each for each in others}, **first}
+        found = [
+            replace(each.judge(where), bound=bound_of(model, each), main=each.name in first)
+            for each in run.values()
         ]
-        where.forget()
+        where.forget(kind, size)
+        return found
+
+    progress(0.0, "attacking")
+    for where in (context, beyond) if beyond is not context else (context,):
+        where.prepare(
+            [kind for kind, _ in rounds if (kind in BEYOND) == (where is beyond) or beyond is context],
+            engine=engine,
+            narrowed=thorough and where is context,
+        )
+    done = engine.map(
+        attack,
+        [range(place, place + 1) for place in range(len(rounds))],
+        progress=part(progress, 0.2, 0.9),
+        phase="attacking",
+    )
+    risks = [risk for each in done for risk in each]
     if context.narrowing is not None:
         risks.append(refinement_risk(context, context.narrowing))
-    if exact:
+    if is_free:
         risks += singling_out_risks(released, original, seed=seed)
     progress(1.0, "attacked")
     return risks
+
+
+def main_rounds(
+    model: object, kinds: Sequence[KnowledgeKind], known: Sequence[int], context: AttackContext
+) -> list[tuple[KnowledgeKind, int]]:
+    """Choose the knowledge that a board asks about: what the promise bounds, and the strongest beyond it.
+
+    Of each kind that the promise bounds, adversaries know as many items as it speaks of; every item is also
+    tried alone, so that rare ones are met. Beyond, they know one more kind, and more items than promised. A
+    kind that can only leave more candidates than another one of the list is left out.
+    """
+    most = max(known)
+    bounded: dict[KnowledgeKind, int] = {}
+    for kind in kinds:
+        sizes = [size for size in known if _is_bounded(model, kind, size)]
+        if sizes:
+            bounded[kind] = max(sizes)
+    speaks_of = max(bounded.values(), default=most)
+    if context.domain.n_open == 1 and "ordered" in bounded:
+        bounded.pop("anywhere", None)
+    if bounded.get("mixed") == speaks_of:
+        bounded.pop("generalized", None)
+    elif "generalized" in bounded:
+        bounded.pop("mixed", None)
+    chosen = bounded or {kind: most for kind in kinds if kind in _PLAIN} or dict.fromkeys(kinds, most)
+    rounds = list(chosen.items())
+    # Items that are known at any level include those that are known as they are.
+    singles: tuple[KnowledgeKind, ...] = ("mixed", "generalized", "ordered")
+    rounds += [(kind, 1) for kind in singles if kind in chosen and 1 in known][:1]
+    beyond = [
+        kind
+        for kind in _STRONGEST
+        if kind in kinds and kind not in bounded and (kind != "gaps" or _tells_time(context))
+    ]
+    rounds += [(kind, most) for kind in beyond[:1]]
+    if speaks_of < most and "ordered" in kinds:
+        rounds.append(("ordered", most))
+    return list(dict.fromkeys(rounds))
+
+
+def _is_bounded(model: object, kind: KnowledgeKind, known: int) -> bool:
+    """Return whether the promise bounds an adversary with such knowledge."""
+    return any(
+        bound_of(model, adversary(kind=kind, known=known, shown=shown)) is not None
+        for shown in (False, True)
+        for adversary in (Linkage, Inference)
+    )
+
+
+def _tells_time(context: AttackContext) -> bool:
+    """Return whether the release tells when events were, so that days between them can be compared."""
+    return context.released.times is not None or telling_column(context.original, context.domain) >= 0
+
+
+def _main_adversaries(
+    context: AttackContext, kind: KnowledgeKind, known: int, model: object
+) -> Iterator[Adversary]:
+    """Yield who singles out, links and infers; a star fits nothing where the promise bounds only that."""
+    adversaries: list[Adversary] = [
+        Linkage(kind=kind, known=known, measure="unique"),
+        Linkage(kind=kind, known=known, measure="prosecutor"),
+    ]
+    if kind in _PLAIN:
+        adversaries.append(Linkage(kind=kind, known=known, measure="marketer"))
+    if len(context.domain.names) > (kind == "protected"):
+        adversaries.append(Inference(kind=kind, known=known, measure="confidence"))
+    for each in adversaries:
+        shown = replace(each, shown=True)
+        yield shown if bound_of(model, each) is None and bound_of(model, shown) is not None else each
 
 
 def _check_known(known: object) -> None:
@@ -138,7 +244,7 @@ def _adversaries(
     yield Presence(kind=kind, known=known, measure="absence")
     yield Presence(kind=kind, known=known, measure="membership")
     # Where only one value is protected and it is known, there is none to find out.
-    if len(context.ground.names) > (kind == "protected"):
+    if len(context.domain.names) > (kind == "protected"):
         yield Inference(kind=kind, known=known, measure="confidence")
         yield Inference(kind=kind, known=known, measure="confidence", shown=True)
         yield Inference(kind=kind, known=known, measure="at_risk")

@@ -133,7 +133,7 @@ class DayRanges:
         if original.times is None:
             return None
         days = days_of(original)
-        column = _telling_column(original, domain)
+        column = telling_column(original, domain)
         earliest, latest = np.full(domain.n_nodes, FAR), np.full(domain.n_nodes, -FAR)
         if column >= 0:
             if original.schema.derive.get(domain.columns[column]) is not None:
@@ -168,7 +168,8 @@ def days_of(table: EventTable) -> Counts:
     return days
 
 
-def _telling_column(original: EventTable, domain: Domain) -> int:
+def telling_column(original: EventTable, domain: Domain) -> int:
+    """Return the place of the quasi-identifier that tells when events were; -1 where none does."""
     schema = original.schema
     for place, column in enumerate(domain.columns[: domain.n_open]):
         if column in schema.time_columns or schema.derive.get(column) == "days_since_first":

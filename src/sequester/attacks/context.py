@@ -24,7 +24,7 @@ from sequester.datasets.draws import generator
 from sequester.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from sequester._typing import Codes
     from sequester.attacks.background_knowledge import BackgroundKnowledge, KnowledgeKind
@@ -41,13 +41,13 @@ Place = Literal["original", "release", "shuffled"]
 class Trial(NamedTuple):
     """Background knowledge, and its candidate sets in one table."""
 
-    pieces: BackgroundKnowledge
+    knowledge: BackgroundKnowledge
     """What is known."""
     windows: ValueRanges
     """The protected values of the targets that could be found out."""
     evidence: Evidence
     """What the place shows."""
-    crowds: CandidateSets
+    candidates: CandidateSets
     """Whom the pieces fit there."""
     in_original: CandidateSets
     """Whom they fit in the original."""
@@ -74,7 +74,7 @@ class AttackContext:
     """What became of it."""
     owners: Codes | None
     """Whose each released trip is; None where persons have one sequence, or it is not known."""
-    ground: Domain
+    domain: Domain
     """The trees that both share."""
     inside: TargetPool
     """The persons of the original, of whom something is known."""
@@ -119,7 +119,7 @@ class AttackContext:
             original=original,
             released=released,
             owners=owners,
-            ground=domain,
+            domain=domain,
             inside=TargetPool.of(original, domain),
             outside=None if held_out is None else _held_out(held_out, domain),
             seed=seed,
@@ -136,16 +136,16 @@ class AttackContext:
     def narrowing(self) -> Narrowing | None:
         """How values follow from others of their event; None where none do."""
         if not self._narrowing:
-            self._narrowing.append(Narrowing.of(self.original, self.ground))
+            self._narrowing.append(Narrowing.of(self.original, self.domain))
         return self._narrowing[0]
 
     def evidence(self, place: Place, *, timed: bool = False, narrowed: bool = False) -> Evidence:
         """Return what a table shows; when events were counts only if `timed`."""
         if (place, timed, narrowed) not in self._evidence:
-            clock = DayRanges.of(self.original, self.ground) if timed else None
+            clock = DayRanges.of(self.original, self.domain) if timed else None
             make = partial(
                 Evidence.of,
-                domain=self.ground,
+                domain=self.domain,
                 clock=clock,
                 narrowing=self.narrowing if narrowed else None,
             )
@@ -190,7 +190,7 @@ class AttackContext:
         """
         key = kind, known, shown, narrowed, rarest
         if key not in self._found:
-            look = partial(find_candidates, domain=self.ground, shown=shown, engine=self.engine)
+            look = partial(find_candidates, domain=self.domain, shown=shown, engine=self.engine)
             show = partial(self.evidence, timed=kind == "gaps", narrowed=narrowed)
             knowledge, original, release = (
                 self.draw(kind, known, rarest=rarest),
@@ -218,9 +218,26 @@ class AttackContext:
             self._found[key] = Trials(Trial(knowledge, windows, original, raw, raw), trial(release), control)
         return self._found[key]
 
-    def forget(self) -> None:
-        """Clear what was found; it can be found again."""
-        self._found.clear()
+    def prepare(self, kinds: Iterable[KnowledgeKind], *, engine: Engine, narrowed: bool) -> None:
+        """Read what adversaries with such knowledge look at, side by side; also `narrowed` tables."""
+        places: list[Place] = ["original", "release", "shuffled"]
+        kinds = set(kinds)
+        plain = [(place, timed, False) for timed in {kind == "gaps" for kind in kinds} for place in places]
+        finer = [(place, timed, True) for place, timed, _ in plain]
+        needed = plain + (finer if narrowed and self.narrowing is not None else [])
+
+        def read(shard: range) -> None:
+            place, timed, is_narrowed = needed[shard.start]
+            self.evidence(place, timed=timed, narrowed=is_narrowed)
+
+        engine.map(read, [range(number, number + 1) for number in range(len(needed))])
+        if needed:
+            self.inside.holders()
+
+    def forget(self, kind: KnowledgeKind, known: int) -> None:
+        """Clear what was found with such knowledge; it can be found again."""
+        for key in [key for key in self._found if key[:2] == (kind, known)]:
+            del self._found[key]
 
 
 def _held_out(table: EventTable, domain: Domain) -> TargetPool:

@@ -47,6 +47,7 @@ class Inference(Adversary):
     differ little from the target's.
     """
 
+    goal: ClassVar[str] = "inference"
     measures: ClassVar[tuple[str, ...]] = get_args(InferenceMeasure)
 
     measure: InferenceMeasure = "confidence"
@@ -56,7 +57,7 @@ class Inference(Adversary):
 
     def judge(self, context: AttackContext) -> Risk:
         """Run in a context that is ready; one with groups is made of the same groups."""
-        if not context.ground.names:
+        if not context.domain.names:
             msg = "original must have protected values, there are none"
             raise ParameterError(msg)
         found = self._find(context)
@@ -76,7 +77,7 @@ class Inference(Adversary):
     def _largest(self, context: AttackContext, trial: Trial) -> tuple[Proportion, float]:
         """Return the largest share of candidates, and the same of everybody."""
         del context
-        candidates = trial.crowds
+        candidates = trial.candidates
         largest = largest_of(
             candidates.share(candidates.most if self.measure == "confidence" else candidates.at_risk)
         )
@@ -84,13 +85,13 @@ class Inference(Adversary):
 
     def _mean(self, context: AttackContext, trial: Trial) -> tuple[Proportion, float]:
         """Return the mean share of candidates with a value of the target's, and the same of everybody."""
-        windows, candidates = self._windows(context, trial), trial.crowds
+        windows, candidates = self._windows(context, trial), trial.candidates
         concerned = np.diff(windows.offsets) > 0
         if self.measure != "guess":
             candidates = find_candidates(
-                trial.pieces,
+                trial.knowledge,
                 trial.evidence,
-                context.ground,
+                context.domain,
                 windows=windows,
                 shown=self.shown,
                 engine=context.engine,
@@ -112,7 +113,7 @@ class Inference(Adversary):
             return own
         lows, highs = (_groups if self.measure == "group" else _close)(context, self.groups or {})
         return without_known(
-            ValueRanges(offsets=own.offsets, lows=lows[own.lows], highs=highs[own.lows]), trial.pieces.told
+            ValueRanges(offsets=own.offsets, lows=lows[own.lows], highs=highs[own.lows]), trial.knowledge.told
         )
 
 
@@ -126,7 +127,7 @@ def _groups(
     context: AttackContext, groups: Mapping[str, str]
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """Return the first and the last value of each value's group; groups stand side by side."""
-    keys = [(attribute, groups.get(label, label)) for attribute, label in context.ground.names]
+    keys = [(attribute, groups.get(label, label)) for attribute, label in context.domain.names]
     lows = np.array([keys.index(key) for key in keys], np.int32)
     highs = np.array([len(keys) - 1 - keys[::-1].index(key) for key in keys], np.int32)
     return lows, highs
@@ -137,7 +138,7 @@ def _close(
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """Return the first and the last value that is close to each; what is no number is close to none."""
     del groups  # numbers stand in their own order
-    names = context.ground.names
+    names = context.domain.names
     lows = np.arange(len(names), dtype=np.int32)
     highs = lows.copy()
     for attribute in dict.fromkeys(attribute for attribute, _ in names):
@@ -220,6 +221,7 @@ class Presence(Adversary):
     exist, of whom values of events of the original are known, each of another person's.
     """
 
+    goal: ClassVar[str] = "presence"
     measures: ClassVar[tuple[str, ...]] = get_args(PresenceMeasure)
 
     measure: PresenceMeasure = "absence"
@@ -229,7 +231,7 @@ class Presence(Adversary):
         """Run in a context that is ready."""
         found = self._find(context)
         if self.measure == "absence":
-            raw, release, control = (proportion_of(each.crowds.sizes == 0) for each in found)
+            raw, release, control = (proportion_of(each.candidates.sizes == 0) for each in found)
         else:
             raw, release, control = self._memberships(context, found)
         return self._risk(context, found, (raw, release, control), baseline=0.0)
@@ -242,15 +244,15 @@ class Presence(Adversary):
 
         def sizes(knowledge: BackgroundKnowledge, evidence: Evidence) -> Counts:
             return find_candidates(
-                knowledge, evidence, context.ground, shown=self.shown, engine=context.engine
+                knowledge, evidence, context.domain, shown=self.shown, engine=context.engine
             ).sizes
 
         raw, release = (
-            _advantage(each.crowds.sizes, sizes(strangers, each.evidence))
+            _advantage(each.candidates.sizes, sizes(strangers, each.evidence))
             for each in (found.raw, found.release)
         )
         # Who is a member is lost where values are permuted, whoever the strangers are.
-        return raw, release, _advantage(sizes(found.release.pieces, shuffled), sizes(strangers, shuffled))
+        return raw, release, _advantage(sizes(found.release.knowledge, shuffled), sizes(strangers, shuffled))
 
 
 def _advantage(members: Counts, strangers: Counts) -> Proportion:

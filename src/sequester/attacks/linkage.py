@@ -13,6 +13,7 @@ from sequester.attacks.context import TARGETS, AttackContext, coded_kept
 from sequester.attacks.risk import Risk, larger_of, largest_of, mean_of, median_of, proportion_of
 from sequester.datasets import SEED
 from sequester.errors import ParameterError
+from sequester.privacy.model import BoundedModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +34,8 @@ LinkageMeasure = Literal["candidates", "unique", "below_k", "prosecutor", "journ
 class Adversary(ABC):
     """What somebody knows, how they look, and what of their success is counted."""
 
+    goal: ClassVar[str]
+    """What the adversary is after: linkage, inference or presence."""
     measures: ClassVar[tuple[str, ...]]
     """What can be counted."""
 
@@ -51,6 +54,11 @@ class Adversary(ABC):
         if self.measure not in self.measures:
             msg = f"measure must be one of {', '.join(self.measures)}, got {self.measure!r}"
             raise ParameterError(msg)
+
+    @property
+    def few(self) -> int:
+        """Candidate sets below this size are small."""
+        return 0
 
     @property
     def name(self) -> str:
@@ -119,9 +127,23 @@ class Adversary(ABC):
             name=self.name,
             kind=self.kind,
             known=self.known,
-            targets=sum(len(each.release.pieces) for each in (found, rarest) if each is not None),
+            targets=sum(len(each.release.knowledge) for each in (found, rarest) if each is not None),
             control_of=context.control_of,
         )
+
+
+def bound_of(model: object, adversary: Adversary) -> float | None:
+    """Return the largest risk that the promise `model` leaves to an adversary; None where it bounds none.
+
+    Examples
+    --------
+    >>> from sequester.privacy import SequenceKAnonymity
+    >>> bound_of(SequenceKAnonymity(k=4), Linkage(known=3))
+    0.25
+    >>> bound_of(SequenceKAnonymity(k=4), Linkage(known=3, kind="count")) is None
+    True
+    """
+    return model.bound(adversary) if isinstance(model, BoundedModel) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,12 +172,18 @@ class Linkage(Adversary):
     (0.5, 1.0)
     """
 
+    goal: ClassVar[str] = "linkage"
     measures: ClassVar[tuple[str, ...]] = get_args(LinkageMeasure)
 
     measure: LinkageMeasure = "prosecutor"
     """What is counted."""
     k: int = 5
     """How many candidates are few, for ``below_k``."""
+
+    @property
+    def few(self) -> int:
+        """Candidate sets below this size are small."""
+        return self.k
 
     def judge(self, context: AttackContext) -> Risk:
         """Run in a context that is ready."""
@@ -178,7 +206,7 @@ class Linkage(Adversary):
         return 1 / n_persons
 
     def _measure(self, trial: Trial) -> Proportion:
-        sizes = trial.crowds.sizes
+        sizes = trial.candidates.sizes
         match self.measure:
             case "candidates":
                 return median_of(sizes[sizes > 0])
@@ -227,6 +255,7 @@ class Finder(Adversary):
     Dankar, El Emam (2010), A method for evaluating marketer re-identification risk.
     """
 
+    goal: ClassVar[str] = "presence"
     measures: ClassVar[tuple[str, ...]] = ("found",)
 
     measure: str = "found"
@@ -241,6 +270,6 @@ class Finder(Adversary):
 
 
 def _mean_chance(trial: Trial) -> Proportion:
-    sizes = trial.crowds.sizes
+    sizes = trial.candidates.sizes
     largest = np.maximum(np.maximum(sizes, trial.in_original.sizes), 1)
     return mean_of(np.where(sizes > 0, 1 / largest, 0.0))

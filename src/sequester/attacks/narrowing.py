@@ -266,7 +266,7 @@ def refinement_risk(context: AttackContext, narrowing: Narrowing) -> Risk:
     is exact. In the control the values of every column are permuted, so that neighbours do not belong
     together; nothing of the original is generalized.
     """
-    cells = context.ground.cells(context.released.sequences)
+    cells = context.domain.cells(context.released.sequences)
     rng = generator("attack control", context.seed)
     permuted = np.stack([rng.permutation(column) for column in cells.T], axis=1)
     finer, coarse = narrowing.count_refined(cells)

@@ -245,6 +245,8 @@ class Risk:
     """What the release claims that it cannot exceed; None where nothing is claimed about this adversary."""
     targets: int = 0
     """Targets that were tried."""
+    main: bool = True
+    """Among the attacks that `protect` tries by default."""
     control_of: Literal["shuffled", "held out", "no reasoning"] = "shuffled"
     """The control: a release whose values were permuted, targets whom the release does not hold, or an
     adversary who does not reason about the method."""
@@ -267,6 +269,7 @@ class Risk:
             "baseline": self.baseline,
             "bound": self.bound,
             "targets": self.targets,
+            "main": self.main,
         }
 
     def _repr_html_(self) -> str:

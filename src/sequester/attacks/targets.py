@@ -77,8 +77,6 @@ class TargetPool:
         self, kind: KnowledgeKind, known: int, targets: int, *, rng: np.random.Generator
     ) -> BackgroundKnowledge:
         """Draw knowledge with the rarest items that anybody has; see `draw_rarest`."""
-        if not self._holders:
-            self._holders.append(count_holders(self.table, self.cells, self.domain))
         return draw_rarest(
             kind,
             known,
@@ -86,9 +84,15 @@ class TargetPool:
             table=self.table,
             cells=self.cells,
             domain=self.domain,
-            holders=self._holders[0],
+            holders=self.holders(),
             rng=rng,
         )
+
+    def holders(self) -> Counts:
+        """Count for each node the persons who have it or something below it."""
+        if not self._holders:
+            self._holders.append(count_holders(self.table, self.cells, self.domain))
+        return self._holders[0]
 
     def windows(self, knowledge: BackgroundKnowledge) -> ValueRanges:
         """Return the protected values of each target, one by one, but for the one that is known."""

@@ -37,6 +37,10 @@ def protect(
         bool,
         typer.Option("--quick", help="No attacks and no reasons; the internal report has neither."),
     ] = False,
+    thorough: Annotated[
+        bool,
+        typer.Option("--thorough", help="Run all attacks, not only the main ones."),
+    ] = False,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Check everything, estimate time and feasibility, write nothing."),
@@ -63,6 +67,7 @@ def protect(
             "--force": force,
             "--checkpoint": checkpoint,
             "--quick": quick,
+            "--thorough": thorough,
             "--dry-run": dry_run,
         }
         _follow(config, follow, [name for name, value in given.items() if value], terminal)
@@ -85,6 +90,7 @@ def protect(
                 force=force,
                 checkpoint=checkpoint,
                 quick=quick,
+                thorough=thorough,
                 progress=progress,
                 warn=terminal.warn,
             )

@@ -94,6 +94,9 @@ def attack(
         str | None,
         typer.Option(metavar="TEXT", help="Who is drawn comes from this text; the same by default."),
     ] = None,
+    all_risks: Annotated[
+        bool, typer.Option("--all", help="Print all risks, not only the main ones and those above a claim.")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -101,7 +104,7 @@ def attack(
 
     They know some items of persons of the original, and look for them in the original, in the release and
     in a control: the release with its values permuted, or other persons who were held out of the release.
-    Exit 1 if one of them achieves more than the release claims.
+    All attacks run; the main ones are printed. Exit 1 if one of them achieves more than the release claims.
     """
     from sequester.workflow.attack import attack_release  # noqa: PLC0415  (--help need not wait for polars)
 
@@ -120,14 +123,15 @@ def attack(
         )
     for risk in found.beaten:
         terminal.say(f"error: an attack beat the claim {found.model}: {risk}")
-    terminal.answer(found.to_json(), _lines(found))
+    terminal.answer(found.to_json(), _lines(found, all_risks=all_risks))
     return DONE if found else NOT_SATISFIED
 
 
-def _lines(found: "AttackResult") -> Iterator[str]:
+def _lines(found: "AttackResult", *, all_risks: bool) -> Iterator[str]:
     header = ("attack, known", "original", "release", "95 %", "chance", "control", "claimed")
     by_kind: dict[str, list[tuple[str, ...]]] = {}
-    for risk in found.risks:
+    printed = [risk for risk in found.risks if all_risks or risk.main or not risk.is_within]
+    for risk in printed:
         low, high = risk.interval
         by_kind.setdefault(risk.kind, []).append(
             (
@@ -150,3 +154,5 @@ def _lines(found: "AttackResult") -> Iterator[str]:
     claimed = sum(risk.bound is not None for risk in found.risks)
     kept = "none was beaten" if found else f"{len(found.beaten):,} were beaten"
     yield f"{len(found.risks):,} attacks, {claimed:,} of them against the claim {found.model}: {kept}"
+    if len(printed) < len(found.risks):
+        yield f"the {len(printed):,} main ones are shown; --all shows all"

@@ -12,12 +12,13 @@ from sequester._validation import exact_fraction, one_of
 from sequester.kernels.shares import exceeds_share
 from sequester.privacy.confidence import Confidence, with_quasi_identifiers
 from sequester.privacy.crowd import Crowd
-from sequester.privacy.model import Verdict, in_percent
+from sequester.privacy.model import Verdict, in_percent, linkage_bound
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
+    from sequester.privacy.model import Adversary
 
 N_WITNESSES = 5
 """How many witnesses a verdict shows."""
@@ -73,6 +74,18 @@ class KCPrivacy(Confidence):
     def __post_init__(self) -> None:
         Confidence.__post_init__(self)
         one_of("reading", self.reading, READINGS)
+
+    def bound(self, adversary: Adversary) -> float | None:
+        """Return the largest risk that the promise leaves to an adversary; None where it bounds none."""
+        # Knowledge of quasi-identifiers fits whole classes, each of k persons and a share of at most c; what
+        # follows from them is the same throughout a class. Sensitive and kept values split classes.
+        if adversary.kind in ("sensitive", "protected", "kept", "released"):
+            return None
+        if adversary.goal == "linkage":
+            return linkage_bound(adversary, self.k)
+        if adversary.measure == "confidence" or (adversary.measure == "at_risk" and self.reading == "any"):
+            return float(exact_fraction("c", self.c))
+        return None
 
     def check(
         self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None

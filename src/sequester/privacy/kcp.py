@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from sequester._validation import at_least, exact_fraction, one_of
 from sequester.privacy.confidence import Confidence, with_quasi_identifiers
-from sequester.privacy.model import Verdict, in_percent
+from sequester.privacy.model import Verdict, in_percent, linkage_bound
 from sequester.privacy.occurrences import Bounds, Occurrences
 
 if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
+    from sequester.privacy.model import Adversary
 
 N_WITNESSES = 5
 """How many witnesses a verdict shows."""
@@ -81,6 +82,27 @@ class KCPPrivacy(Confidence):
         object.__setattr__(self, "p", at_least("p", self.p, 1))
         one_of("levels", self.levels, LEVELS)
         one_of("stars", self.stars, STARS)
+
+    def bound(self, adversary: Adversary) -> float | None:
+        """Return the largest risk that the promise leaves to an adversary; None where it bounds none."""
+        # What follows from the columns that a value depends on is not shown, and not covered.
+        if adversary.known > self.p or adversary.narrowed:
+            return None
+        # One value has one level; of several, those of one attribute are at one where levels are the same.
+        if adversary.kind == "mixed" and self.levels != "mixed" and adversary.known > 1:
+            return None
+        if adversary.goal == "linkage":
+            # Each candidate shows the items in some order, stars included, and k persons show the same. Where
+            # stars are no items, nothing is promised to those whom a star makes fit.
+            is_covered = adversary.kind in ("ordered", "event", "anywhere", "generalized", "mixed")
+            is_counted = adversary.shown or self.stars == "counted"
+            return linkage_bound(adversary, self.k) if is_covered and is_counted else None
+        # The promise is about persons who show the same items. Several such candidate sets together, as a
+        # star or an unknown order makes them, may hold more protected values than each of them.
+        is_covered = adversary.kind in ("ordered", "event", "generalized", "mixed")
+        if is_covered and adversary.shown and adversary.measure == "confidence":
+            return float(exact_fraction("c", self.c))
+        return None
 
     def check(
         self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None

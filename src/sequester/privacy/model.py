@@ -120,6 +120,63 @@ class PrivacyModel(Protocol):
         ...
 
 
+class Adversary(Protocol):
+    """What a promise must know about an adversary to bound what they achieve."""
+
+    @property
+    def goal(self) -> str:
+        """``"linkage"``, ``"inference"`` or ``"presence"``."""
+        ...
+
+    @property
+    def measure(self) -> str:
+        """What of their success is counted."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """The kind of background knowledge."""
+        ...
+
+    @property
+    def known(self) -> int:
+        """The number of known items, at most."""
+        ...
+
+    @property
+    def shown(self) -> bool:
+        """A suppressed cell matches nothing."""
+        ...
+
+    @property
+    def narrowed(self) -> bool:
+        """Generalized values are narrowed by the columns that they depend on."""
+        ...
+
+    @property
+    def few(self) -> int:
+        """Candidate sets below this size are small."""
+        ...
+
+
+@runtime_checkable
+class BoundedModel(PrivacyModel, Protocol):
+    """A promise that bounds what adversaries with background knowledge achieve."""
+
+    def bound(self, adversary: Adversary) -> float | None:
+        """Return the largest risk that the promise leaves to an adversary; None where it bounds none."""
+        ...
+
+
+def linkage_bound(adversary: Adversary, k: int) -> float | None:
+    """Return the bound on linkage where every candidate set is empty or has at least `k` persons."""
+    if adversary.measure == "unique":
+        return 0.0
+    if adversary.measure == "below_k":
+        return 0.0 if adversary.few <= k else None
+    return 1 / k
+
+
 @runtime_checkable
 class RecordModel(PrivacyModel, Protocol):
     """A promise about records without persons, in one table or in several."""

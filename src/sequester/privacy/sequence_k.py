@@ -10,11 +10,12 @@ import numpy as np
 from sequester._validation import at_least
 from sequester.errors import InputError
 from sequester.mining.support import sequences_of, supports_of_codes
-from sequester.privacy.model import Verdict
+from sequester.privacy.model import Verdict, linkage_bound
 
 if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
+    from sequester.privacy.model import Adversary
 
 N_WITNESSES = 5
 """How many witnesses a verdict shows."""
@@ -72,6 +73,15 @@ class SequenceKAnonymity:
     def about(self, table: EventTable) -> SequenceKAnonymity:
         """The promise takes from a table whether its sequences are trips."""
         return replace(self, trips=table.owners is not None)
+
+    def bound(self, adversary: Adversary) -> float | None:
+        """Return the largest risk that the promise leaves to an adversary; None where it bounds none."""
+        # Each candidate has the items in some order, and k released records have them in this order. How many
+        # events there are, what stands side by side and what is not there is not part of the promise.
+        is_covered = adversary.kind in ("ordered", "anywhere", "generalized", "mixed")
+        if self.strict and adversary.goal == "linkage" and is_covered:
+            return linkage_bound(adversary, self.k)
+        return None
 
     def check(
         self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None

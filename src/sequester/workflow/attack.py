@@ -87,6 +87,7 @@ def attack(
     known: Sequence[int] = KNOWN,
     targets: int = TARGETS,
     seed: str | None = None,
+    thorough: bool = True,
     engine: Engine | None = None,
     progress: Progress = silent,
 ) -> list[Risk]:
@@ -113,6 +114,10 @@ def attack(
         How many persons are attacked.
     seed
         Draws the targets and what is known of them.
+    thorough
+        Run all attacks. Otherwise only the main ones run: singling out, linkage and inference with the
+        knowledge that the promise speaks of and with the strongest beyond it, and the attacks on this kind of
+        promise.
     engine
         Where the work runs.
     progress
@@ -169,6 +174,7 @@ def attack(
         held_out=held_out,
         groups=groups,
         owners=_owners(released, original, release.pseudonyms),
+        thorough=thorough,
     )
     return Risks(risks)
 
@@ -247,8 +253,9 @@ def _attack(
     held_out: EventTable | None = None,
     groups: Mapping[str, str] | None = None,
     owners: Codes | None = None,
+    thorough: bool = True,
 ) -> list[Risk]:
-    """Run all attacks that apply to the release, those on its promise last."""
+    """Run the attacks that apply to the release, those on its promise last."""
     risks: list[Risk] = []
     if case.released is not None:
         _check_original(case.released, case.original)
@@ -259,6 +266,7 @@ def _attack(
             held_out=held_out,
             groups=groups,
             owners=owners,
+            thorough=thorough,
             known=case.known,
             targets=case.targets,
             seed=case.seed,

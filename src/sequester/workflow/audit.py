@@ -47,10 +47,11 @@ def audit(
     *,
     seconds: float,
     stopwatch: Stopwatch,
+    thorough: bool = False,
     engine: Engine | None = None,
     progress: Progress = silent,
 ) -> AuditResult:
-    """Attack and explain a release that took so many `seconds` to make.
+    """Attack and explain a release that took so many `seconds` to make; run all attacks if `thorough`.
 
     Raises
     ------
@@ -65,6 +66,7 @@ def audit(
                 release,
                 original=original,
                 targets=targets_for(original.n_events),
+                thorough=thorough,
                 engine=engine,
                 progress=_named(part(progress, 0.0, 0.6), "attacking"),
             )
@@ -99,7 +101,7 @@ def _named(progress: Progress, phase: str) -> Progress:
 
 
 def targets_for(n_events: int) -> int:
-    """Describe how many pieces of knowledge are tried in a table of so many events.
+    """Return how many pieces of knowledge are tried in a table of so many events.
 
     Examples
     --------

@@ -69,6 +69,7 @@ def protect(
     force: bool = False,
     checkpoint: str | Path | None = None,
     quick: bool = False,
+    thorough: bool = False,
     engine: Engine | None = None,
     progress: Progress = silent,
     warn: Warn = ignore_warning,
@@ -78,6 +79,7 @@ def protect(
     `checkpoint` is a folder for the steps of a long run: one that was interrupted is resumed to the same
     bytes, and the folder goes when the release is there. Adversaries try the release before it is written,
     and its changes are explained; `quick` leaves out both, and the internal report has nothing about them.
+    `thorough` runs all attacks instead of the main ones.
 
     Raises
     ------
@@ -120,6 +122,7 @@ def protect(
                 job.method,
                 seconds=time.monotonic() - began,
                 stopwatch=watch,
+                thorough=thorough,
                 engine=engine,
                 progress=part(progress, 0.55, 0.75),
             )

@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from sequester.attacks import attack_tables
-from sequester.attacks.bounds import bound_of
 from sequester.attacks.context import AttackContext
 from sequester.attacks.inference import Inference, Presence
-from sequester.attacks.linkage import Finder, Linkage
+from sequester.attacks.linkage import Finder, Linkage, bound_of
 from sequester.attacks.risk import Proportion
 from sequester.attacks.snapshots import guess_original, guess_records
 from sequester.engine import LocalEngine, part
@@ -362,7 +361,7 @@ def _adversaries(knowledge: Knowledge, world: AttackContext) -> Iterator[Adversa
         yield Linkage(kind=kind, known=known, measure=linkage)
     yield Presence(kind=kind, known=known, measure="absence")
     yield Presence(kind=kind, known=known, measure="membership")
-    if world.ground.names:
+    if world.domain.names:
         inferences: tuple[InferenceMeasure, ...] = ("guess", "confidence", "at_risk")
         for inference in inferences:
             yield Inference(kind=kind, known=known, measure=inference)
