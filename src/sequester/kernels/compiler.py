@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numba
 from numba.core import config, event
 from numba.core.bytecode import FunctionIdentity
+from numba.core.types.misc import unliteral
 
 from sequester.kernels import call_listeners
 
@@ -47,9 +48,22 @@ def njit(function: Callable[..., Any]) -> Any:
     with _decorating:
         theirs, config.CACHE_DIR = config.CACHE_DIR, config.CACHE_DIR or cache_folder()
         try:
-            return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+            return _without_literals(numba.njit(cache=True, nogil=True, error_model="numpy")(function))
         finally:
             config.CACHE_DIR = theirs
+
+
+def _without_literals(kernel: Any) -> Any:
+    """Make kernels that call this one take the constant 0 for any other integer.
+
+    Otherwise numba compiles a kernel twice where it is called with a variable that begins with a constant.
+    """
+    if hasattr(kernel, "get_call_template"):  # not where the JIT is off
+        resolve = kernel.get_call_template
+        kernel.get_call_template = lambda args, kws: resolve(
+            tuple(map(unliteral, args)), {name: unliteral(kind) for name, kind in kws.items()}
+        )
+    return kernel
 
 
 class CompileListener(event.Listener):  # type: ignore[misc]  # numba has no types
