@@ -116,9 +116,8 @@ def test_paths_in_the_file_are_relative_to_it_and_the_command_line_wins(clicks, 
 def test_a_short_seed_is_warned_of_and_used(clicks, run):
     ran = run("protect", "release.toml", "--seed", "guess me")
     assert ran.code == 0
-    assert ran.warnings == [
-        "the seed has 8 characters, fewer than 16: whoever guesses it can undo the shuffle of persons"
-    ]
+    (line,) = ran.warnings
+    assert line.startswith("the seed has 8 characters, fewer than 16: ")
     ran = run("protect", "release.toml", "--seed", "guess me", "--json", "--force")
     assert ran.document["warnings"] == ran.warnings
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sequester.release.randomness import Randomness
     from sequester.release.release import Release
     from sequester.utility.score import Score
+    from sequester.utility.suppression import Losses
 
 
 class Method(ABC):
@@ -78,16 +79,16 @@ class Method(ABC):
 
     @abstractmethod
     def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
-        """Say what the outcome is still good for; ``information_loss`` is always among the answers."""
+        """Return what the outcome is still good for; ``information_loss`` is always among the measures."""
 
     @classmethod
     def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
-        """Give parameters to begin with, where persons are to be hidden among `k`."""
+        """Return parameters to begin with, where persons are to be hidden among `k`."""
         del table, k
         return {}
 
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
-        """Say which constraint of the promise led to which changes; unless told better, kind by kind."""
+        """Return which constraint of the promise led to which changes; kind by kind unless overridden."""
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.release.outcome import reasons_by_kind  # noqa: PLC0415
 
@@ -95,7 +96,7 @@ class Method(ABC):
         return reasons_by_kind(release.changes, constraint=self.promise)
 
     def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
-        """List what could be asked less of, so that more is kept; nothing unless told better."""
+        """List the demands that could be relaxed, so that more is kept; none unless overridden."""
         del original
         return ()
 
@@ -132,6 +133,7 @@ class Method(ABC):
         engine: Engine | None = None,
         progress: Progress = silent,
         checkpoint: Checkpoint | None = None,
+        evaluate: bool = True,
     ) -> Release:
         """Return a release of `table` whose promise has been checked, or raise.
 
@@ -143,11 +145,14 @@ class Method(ABC):
             Everything random comes from it: the same table, parameters, version and seed give the same
             release. By default the system draws a key. Keep it secret: it undoes the shuffle of persons.
         engine
-            Where the work runs; by default threads of this process.
+            Where the method and the check of its promise run; by default threads of this process.
         progress
             Called with the share of the work that is done, and what is done next.
         checkpoint
             Keeps the steps of a long run; one that was interrupted comes to the same release.
+        evaluate
+            Measure the utility of the release. Without it `Release.utility` is empty, and everything else is
+            the same.
 
         Returns
         -------
@@ -172,29 +177,10 @@ class Method(ABC):
         (2, True)
         """
         # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.data.table import EventTable  # noqa: PLC0415
-        from sequester.methods.evaluate import evaluate_release  # noqa: PLC0415
         from sequester.release.assemble import assemble, outcome_losses  # noqa: PLC0415
-        from sequester.release.randomness import SHORT_SEED, Randomness  # noqa: PLC0415
+        from sequester.release.randomness import Randomness  # noqa: PLC0415
 
-        given: tuple[object, object] = (table, seed)  # Python lets anything through.
-        if not isinstance(given[0], EventTable):
-            got = type(given[0]).__name__
-            msg = f"table must be an EventTable, got {got}; make one: EventTable(frame, Schema(person=...))"
-            raise SchemaError(msg)
-        if not isinstance(given[1], str | None):
-            msg = f"seed must be text, got {given[1]!r}"
-            raise ParameterError(msg)
-        if table.owners is not None and not self.takes_trips:
-            msg = f"{self.name} needs one sequence per person, and trip makes several: leave trip out"
-            raise SchemaError(msg)
-        self.refuse_twins(table)
-        self.accept(table)
-        if seed is not None and len(seed) < SHORT_SEED:
-            line = (
-                f"the seed has {len(seed)} characters, fewer than {SHORT_SEED}: whoever guesses it can undo "
-            )
-            warnings.warn(f"{line}the shuffle of persons", SequesterWarning, stacklevel=2)
+        self._check_input(table, seed)
         randomness = Randomness.of(seed)
         engine = engine or LocalEngine()
         try:
@@ -208,20 +194,11 @@ class Method(ABC):
         except UnattainableError as refusal:
             if refusal.is_settled:
                 raise
-            seed = randomness.seed
             raise feasible_alternatives(
-                refusal, self, table, seed=seed, engine=engine, progress=part(progress, 0.0, 0.6)
+                refusal, self, table, seed=randomness.seed, engine=engine, progress=part(progress, 0.0, 0.6)
             ) from None
-        measured = self.evaluate(outcome, table, progress=part(progress, 0.6, 0.7))
         losses = outcome_losses(outcome, table)
-        utility = evaluate_release(
-            outcome,
-            table,
-            self.model(),
-            known=measured,
-            losses=losses,
-            progress=part(progress, 0.7, 0.8),
-        )
+        utility = self._measure(outcome, table, losses, part(progress, 0.6, 0.8)) if evaluate else {}
         release = assemble(
             outcome,
             table,
@@ -233,10 +210,48 @@ class Method(ABC):
             randomness=randomness,
             progress=part(progress, 0.8, 1.0),
             losses=losses,
+            engine=engine,
         )
         for line in release.warnings:
             warnings.warn(line, SequesterWarning, stacklevel=2)
         return release
+
+    def _check_input(self, table: object, seed: object) -> None:
+        """Refuse, before anything runs, a table or a seed that cannot be worked with."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.data.table import EventTable  # noqa: PLC0415
+        from sequester.release.randomness import SHORT_SEED  # noqa: PLC0415
+
+        if not isinstance(table, EventTable):
+            got = type(table).__name__
+            msg = f"table must be an EventTable, got {got}; make one: EventTable(frame, Schema(person=...))"
+            raise SchemaError(msg)
+        if not isinstance(seed, str | None):
+            msg = f"seed must be text, got {seed!r}"
+            raise ParameterError(msg)
+        if table.owners is not None and not self.takes_trips:
+            msg = f"{self.name} needs one sequence per person, and trip makes several: leave trip out"
+            raise SchemaError(msg)
+        self.refuse_twins(table)
+        self.accept(table)
+        if seed is not None and len(seed) < SHORT_SEED:
+            line = (
+                f"the seed has {len(seed)} characters, fewer than {SHORT_SEED}: an adversary who guesses it "
+                "can undo the shuffle of persons"
+            )
+            warnings.warn(line, SequesterWarning, stacklevel=3)
+
+    def _measure(
+        self, outcome: Outcome, table: EventTable, losses: Losses, progress: Progress
+    ) -> dict[str, Score]:
+        """Return the measures of this method, and all others that apply."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.methods.evaluate import evaluate_release  # noqa: PLC0415
+
+        known = self.evaluate(outcome, table, progress=part(progress, 0.0, 0.5))
+        return evaluate_release(
+            outcome, table, self.model(), known=known, losses=losses, progress=part(progress, 0.5, 1.0)
+        )
 
 
 def require_quasi_identifiers(method: Method, table: EventTable) -> None:

@@ -64,7 +64,9 @@ def support(pattern: Sequence[str], data: EventTable | Sequences) -> int:
     return int(np.count_nonzero(marked) if owners is None else len(np.unique(owners[marked])))
 
 
-def supports(patterns: Iterable[Sequence[str]], data: EventTable | Sequences) -> Counts:
+def supports(
+    patterns: Iterable[Sequence[str]], data: EventTable | Sequences, *, engine: Engine | None = None
+) -> Counts:
     """Count the supporters of many patterns, in the order given; sorted ones share most work.
 
     Examples
@@ -81,6 +83,7 @@ def supports(patterns: Iterable[Sequence[str]], data: EventTable | Sequences) ->
         asked.codebooks[asked.symbol],
         sequences.distinct(column),
         sequences.codebooks[column],
+        engine=engine,
     )
 
 

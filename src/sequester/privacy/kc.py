@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sequester._typing import Codes, Counts
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
+    from sequester.engine import Engine
     from sequester.privacy.model import Adversary
 
 N_WITNESSES = 5
@@ -88,7 +89,11 @@ class KCPrivacy(Confidence):
         return None
 
     def check(
-        self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None
+        self,
+        released: EventTable | Sequences,
+        *,
+        original: EventTable | Sequences | None = None,
+        engine: Engine | None = None,
     ) -> Verdict:
         """Count the persons of every class, and those at risk; the original is not looked at.
 
@@ -97,7 +102,7 @@ class KCPrivacy(Confidence):
         them, those with the fewest events first, then in label order. A table without persons reaches what
         is asked for.
         """
-        del original
+        del original, engine
         table = with_quasi_identifiers(released, "KCPrivacy")
         if not table.n_persons:
             return Verdict(holds=True, achieved={"k": self.k, "c": 0.0})

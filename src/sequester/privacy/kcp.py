@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sequester._validation import at_least, exact_fraction, one_of
+from sequester.engine import LocalEngine
 from sequester.privacy.confidence import Confidence, with_quasi_identifiers
 from sequester.privacy.model import Verdict, in_percent, linkage_bound
 from sequester.privacy.occurrences import Bounds, Occurrences
@@ -13,6 +14,7 @@ from sequester.privacy.occurrences import Bounds, Occurrences
 if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
+    from sequester.engine import Engine
     from sequester.privacy.model import Adversary
 
 N_WITNESSES = 5
@@ -105,7 +107,11 @@ class KCPPrivacy(Confidence):
         return None
 
     def check(
-        self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None
+        self,
+        released: EventTable | Sequences,
+        *,
+        original: EventTable | Sequences | None = None,
+        engine: Engine | None = None,
     ) -> Verdict:
         """Count, person by person, every g-sequence that occurs; the original is not looked at.
 
@@ -127,7 +133,8 @@ class KCPPrivacy(Confidence):
             stars=self.stars == "counted",
         )
         answer = occurrences.judge(
-            Bounds(k=self.k, c=float(exact_fraction("c", self.c)), most=self.p, shown=N_WITNESSES)
+            Bounds(k=self.k, c=float(exact_fraction("c", self.c)), most=self.p, shown=N_WITNESSES),
+            engine or LocalEngine(),
         )
         return Verdict(
             holds=not answer.violations,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
+    from sequester.engine import Engine
 
 RECORDS = "records"
 """The table of records, by file name without ending."""
@@ -77,10 +78,14 @@ class LDiversity:
         return replace(self, sensitive=self.sensitive or sole_attribute(table, "LDiversity"))
 
     def check(
-        self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None
+        self,
+        released: EventTable | Sequences,
+        *,
+        original: EventTable | Sequences | None = None,
+        engine: Engine | None = None,
     ) -> Verdict:
         """Count the values of records that share a snapshot and all quasi-identifiers."""
-        del original
+        del original, engine
         records, attribute = records_of(released, model="LDiversity", sensitive=self.sensitive)
         quasi = [column for column in records.columns if column not in (TIME, attribute)]
         group = pl.DataFrame([records[column] for column in quasi]) if quasi else None

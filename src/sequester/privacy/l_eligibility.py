@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
+    from sequester.engine import Engine
     from sequester.privacy.model import Verdict
 
 
@@ -67,10 +68,14 @@ class LEligibility:
         return replace(self, sensitive=self.sensitive or sole_attribute(table, "LEligibility"))
 
     def check(
-        self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None
+        self,
+        released: EventTable | Sequences,
+        *,
+        original: EventTable | Sequences | None = None,
+        engine: Engine | None = None,
     ) -> Verdict:
         """Count the values of every snapshot of a table; the original is not looked at."""
-        del original
+        del original, engine
         records, attribute = records_of(released, model="LEligibility", sensitive=self.sensitive)
         return self._check_records(records, attribute)
 

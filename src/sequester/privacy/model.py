@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
+    from sequester.engine import Engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,11 @@ class PrivacyModel(Protocol):
         ...
 
     def check(
-        self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None
+        self,
+        released: EventTable | Sequences,
+        *,
+        original: EventTable | Sequences | None = None,
+        engine: Engine | None = None,
     ) -> Verdict:
         """Return whether the promise is kept, counted on the released data.
 
@@ -103,6 +108,8 @@ class PrivacyModel(Protocol):
             The released table or sequences.
         original
             What they were made from; needed where `needs_original`.
+        engine
+            Where to count; threads of this process by default.
 
         Returns
         -------

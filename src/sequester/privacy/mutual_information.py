@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sequester._typing import Counts
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
+    from sequester.engine import Engine
 
 N_WITNESSES = 5
 """How many witnesses a verdict shows."""
@@ -150,7 +151,11 @@ class MutualInformationPrivacy:
         return lengths, leakage, entropy, (self.max_leakage or 0.0) * entropy
 
     def check(
-        self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None
+        self,
+        released: EventTable | Sequences,
+        *,
+        original: EventTable | Sequences | None = None,
+        engine: Engine | None = None,
     ) -> Verdict:
         """Count index tuples in release and original, person by person.
 
@@ -158,6 +163,7 @@ class MutualInformationPrivacy:
         counts persons and lengths, or persons and patterns in the worst case; the witnesses are the five
         that are furthest above their bound.
         """
+        del engine
         if original is None:
             msg = "MutualInformationPrivacy compares with the original, and none was given"
             raise InputError(msg)

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester import kernels
-from sequester.engine import LocalEngine
 from sequester.errors import InputError
 from sequester.kernels.shares import exceeds_share
 from sequester.privacy.channel import Channel
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts, Mask
     from sequester.data.table import EventTable
+    from sequester.engine import Engine
     from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.kernels.occurrence_rows import Rows
     from sequester.kernels.occurrence_verdicts import Found
@@ -225,7 +225,7 @@ class Occurrences:
             )
             raise InputError(msg)
 
-    def judge(self, bounds: Bounds) -> Answer:
+    def judge(self, bounds: Bounds, engine: Engine) -> Answer:
         """Count every sequence of at most so many items, and say what breaks the bounds.
 
         Whatever occurs has a specialization that occurs in the cells as they are, and which no more persons
@@ -242,10 +242,10 @@ class Occurrences:
         own = [chosen for chosen, is_so in zip(signatures, is_own, strict=True) if is_so]
         coarse = [chosen for chosen, is_so in zip(signatures, is_own, strict=True) if not is_so]
         surest = LowerBound(max(self._base_rates().values(), default=Fraction(0)))
-        found = self._count_all(own, bounds, surest, everything=True)
+        found = self._count_all(own, bounds, surest, engine, everything=True)
         is_rare = any(0 <= each.fewest < bounds.k for each in found)
         if is_rare or self.values:
-            found += self._count_all(coarse, bounds, surest, everything=is_rare)
+            found += self._count_all(coarse, bounds, surest, engine, everything=is_rare)
         nothing = self._nothing_known(bounds)
         channels = sorted((row for each in found for row in _listed(each)), key=lambda row: row[:2])
         return Answer(
@@ -273,13 +273,19 @@ class Occurrences:
         return [Channel(events=(), persons=self.n_persons, value=self.values[value], with_value=have)]
 
     def _count_all(
-        self, chosen: list[tuple[int, ...]], bounds: Bounds, lower_bound: LowerBound, *, everything: bool
+        self,
+        chosen: list[tuple[int, ...]],
+        bounds: Bounds,
+        lower_bound: LowerBound,
+        engine: Engine,
+        *,
+        everything: bool,
     ) -> list[Found]:
         def task(places: range) -> list[Found]:
             return self._count(chosen[places.start], bounds, lower_bound, everything=everything)
 
         shards = [range(place, place + 1) for place in range(len(chosen))]
-        return [each for answers in LocalEngine().map(task, shards) for each in answers]
+        return [each for answers in engine.map(task, shards) for each in answers]
 
     def _count(
         self, chosen: tuple[int, ...], bounds: Bounds, lower_bound: LowerBound, *, everything: bool

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
+    from sequester.engine import Engine
 
 
 N_WITNESSES = 5
@@ -98,7 +99,11 @@ class PatternHiding:
         return self.thresholds.get(pattern, self.min_support)
 
     def check(
-        self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None
+        self,
+        released: EventTable | Sequences,
+        *,
+        original: EventTable | Sequences | None = None,
+        engine: Engine | None = None,
     ) -> Verdict:
         """Count the supporters of every sensitive pattern, and find forbidden ones that are new.
 
@@ -110,7 +115,7 @@ class PatternHiding:
         """
         promise = self.about(released if original is None else original)
         patterns = sorted(promise.sensitive)
-        counts = supports(patterns, released).tolist()
+        counts = supports(patterns, released, engine=engine).tolist()
         general = [
             count
             for pattern, count in zip(patterns, counts, strict=True)

@@ -15,6 +15,7 @@ from sequester.privacy.model import Verdict, linkage_bound
 if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
+    from sequester.engine import Engine
     from sequester.privacy.model import Adversary
 
 N_WITNESSES = 5
@@ -84,7 +85,11 @@ class SequenceKAnonymity:
         return None
 
     def check(
-        self, released: EventTable | Sequences, *, original: EventTable | Sequences | None = None
+        self,
+        released: EventTable | Sequences,
+        *,
+        original: EventTable | Sequences | None = None,
+        engine: Engine | None = None,
     ) -> Verdict:
         """Count the supporters of every distinct released record.
 
@@ -103,7 +108,8 @@ class SequenceKAnonymity:
             source = sequences_of(original)
             sides.append((source.distinct(source.symbol), source.codebooks[source.symbol]))
         smallest = np.min(
-            [supports_of_codes(records.items, records.offsets, book, *side) for side in sides], axis=0
+            [supports_of_codes(records.items, records.offsets, book, *side, engine=engine) for side in sides],
+            axis=0,
         )
         counted = np.flatnonzero(records.lengths)
         if not counted.size:

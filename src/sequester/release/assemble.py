@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sequester._typing import Counts
     from sequester.data.schema import Schema
     from sequester.data.sequences import Sequences
-    from sequester.engine import Progress
+    from sequester.engine import Engine, Progress
     from sequester.privacy.model import PrivacyModel, Verdict
     from sequester.release.outcome import Outcome
     from sequester.release.randomness import Randomness
@@ -50,6 +50,7 @@ def assemble(
     randomness: Randomness,
     progress: Progress,
     losses: Losses | None = None,
+    engine: Engine | None = None,
 ) -> Release:
     """Return a release: persons under pseudonyms in random order, checked by the model."""
     progress(0.0, "shuffling persons")
@@ -64,7 +65,7 @@ def assemble(
         if isinstance(model, RecordModel) or outcome.schema.symbol is not None
         else EventTable(tables["events"], outcome.schema)
     )
-    verdict = _judge(outcome, tables, table, model, released)
+    verdict = _judge(outcome, tables, table, model, released, engine)
     if not verdict:
         msg = f"{method} made a release that breaks its promise: {', '.join(map(str, verdict.witnesses[:1]))}"
         raise InternalError(msg)
@@ -148,18 +149,19 @@ def _judge(
     table: EventTable,
     model: PrivacyModel,
     released: EventTable | None,
+    engine: Engine | None,
 ) -> Verdict:
     """Return the verdict of the model, on coded symbols or on the table as a recipient reads it."""
     if isinstance(model, RecordModel):
         return model.check_tables(tables)
     if released is not None:
         # Such a promise is about the release alone, so one answer is enough.
-        return model.check(released)
-    verdict = model.check(outcome.sequences, original=table)
+        return model.check(released, engine=engine)
+    verdict = model.check(outcome.sequences, original=table, engine=engine)
     if verdict and not model.needs_original:
         # Publish what the recipient can count too; supports in the original are internal, and so is who took
         # several trips.
-        return model.check(replace(outcome.sequences, owners=None))
+        return model.check(replace(outcome.sequences, owners=None), engine=engine)
     return verdict
 
 
