@@ -34,9 +34,9 @@ from sequester.engine import LocalEngine
 from sequester.errors import InputError, SequesterWarning
 from sequester.hierarchies import Hierarchy
 from sequester.io import read_frame
-from sequester.methods.mutual_information.bottom_up import BottomUp
-from sequester.methods.mutual_information.plan import Plan
-from sequester.methods.mutual_information.top_down import TopDown
+from sequester.methods.mutual_information.algorithm import Plan
+from sequester.methods.mutual_information.method import BottomUp, TopDown
+from sequester.methods.mutual_information.problem import count_index_tuples
 from sequester.privacy import MutualInformationPrivacy
 from sequester.privacy.leakage import count_tuples
 from sequester.reproduce.bonomi_2016 import ALGORITHMS, LENGTH, NUMBER, data_sets, draw_patterns, sanitize
@@ -104,12 +104,8 @@ def rescanning_top_down(method: TopDown, table: EventTable, *, counts_all: bool)
                     released, released, whole, look, look, task.window, everybody
                 )[0]
             return
-        module = kernels.index_tuples
         tables = {
-            length: module.count_tuples(
-                released, len(task.tree), length, task.window, module.DENSE, module.MOST_DISTINCT
-            )
-            for length in sizes
+            length: count_index_tuples(released, len(task.tree), length, task.window) for length in sizes
         }
         for pattern in task.patterns:
             tuples, counts = tables[len(pattern)]

@@ -14,10 +14,9 @@ from methods.mutual_information.cases import FOOD, TREES, Case, cases, released_
 from oracles import mutual_information as oracles
 from sequester.data.sequences import Sequences
 from sequester.errors import SequesterWarning
-from sequester.kernels.leakage_greedy import generalize_alike
-from sequester.methods.mutual_information.bottom_up import BottomUp
+from sequester.methods.mutual_information._kernels import generalize_alike
 from sequester.methods.mutual_information.costs import costs_by_depth
-from sequester.methods.mutual_information.top_down import TopDown
+from sequester.methods.mutual_information.method import BottomUp, TopDown
 from sequester.privacy import MutualInformationPrivacy
 from sequester.privacy.leakage import measure_leakage
 

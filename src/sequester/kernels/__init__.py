@@ -38,16 +38,12 @@ if TYPE_CHECKING:
     from sequester.kernels import hiding_search as hiding_search
     from sequester.kernels import hiding_task as hiding_task
     from sequester.kernels import hosts as hosts
-    from sequester.kernels import index_tuples as index_tuples
     from sequester.kernels import insertions as insertions
     from sequester.kernels import itemsets as itemsets
     from sequester.kernels import knowledge as knowledge
     from sequester.kernels import knowledge_rows as knowledge_rows
     from sequester.kernels import knowledge_search as knowledge_search
     from sequester.kernels import lcs as lcs
-    from sequester.kernels import leakage as leakage
-    from sequester.kernels import leakage_greedy as leakage_greedy
-    from sequester.kernels import leakage_search as leakage_search
     from sequester.kernels import matching as matching
     from sequester.kernels import narrowing as narrowing
     from sequester.kernels import near_paths as near_paths

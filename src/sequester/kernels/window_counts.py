@@ -39,8 +39,9 @@ def count_spelled(
         for start in range(offsets[row], stop):
             if before[start] != pattern[0] or after[start] != image[0]:
                 continue
-            ways[:] = 0
             ways[0] = 1
+            for k in range(1, length):
+                ways[k] = 0
             for place in range(start + 1, min(start + window + 1, stop)):
                 # Backwards, so that a place serves each tuple once.
                 for k in range(length - 1, 0, -1):
@@ -49,33 +50,3 @@ def count_spelled(
             total += ways[length - 1]
         counts[row] = total
     return counts
-
-
-@njit
-def mark_participants(codes: Codes, pattern: Codes, window: int, marked: Mask) -> None:
-    """Mark every place that takes part in an occurrence of `pattern` within the window."""
-    length = pattern.size
-    earliest, latest = np.empty(length, np.int64), np.empty(length, np.int64)
-    for start in range(codes.size):
-        if codes[start] != pattern[0]:
-            continue
-        stop = min(start + window + 1, codes.size)
-        k, place = 0, start
-        while place < stop and k < length:
-            if codes[place] == pattern[k]:
-                earliest[k] = place
-                k += 1
-            place += 1
-        if k < length:
-            continue
-        k, place = length - 1, stop - 1
-        while k > 0:
-            if codes[place] == pattern[k]:
-                latest[k] = place
-                k -= 1
-            place -= 1
-        marked[start] = True
-        for k in range(1, length):
-            for place in range(earliest[k], latest[k] + 1):
-                if codes[place] == pattern[k]:
-                    marked[place] = True

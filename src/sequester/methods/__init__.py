@@ -8,8 +8,7 @@ from sequester.methods.cblda.baseline import CBLDABaseline
 from sequester.methods.cblda.cblda import CBLDA
 from sequester.methods.halt.glogen import GloGen
 from sequester.methods.halt.halt import HALT
-from sequester.methods.mutual_information.bottom_up import BottomUp
-from sequester.methods.mutual_information.top_down import TopDown
+from sequester.methods.mutual_information.method import BottomUp, TopDown
 from sequester.methods.p2ka.bf_p2ka import BFP2kA
 from sequester.methods.p2ka.prefix_pruning import PrefixPruning
 from sequester.methods.ph.abul import Abul

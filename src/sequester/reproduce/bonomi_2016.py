@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from sequester import kernels
 from sequester.data.schema import Schema, Symbol
 from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
@@ -24,9 +23,9 @@ from sequester.datasets.clicks import msnbc
 from sequester.datasets.public import areas
 from sequester.errors import InputError
 from sequester.hierarchies.labels import ROOT
-from sequester.methods.mutual_information.bottom_up import BottomUp
-from sequester.methods.mutual_information.plan import Plan as Search
-from sequester.methods.mutual_information.top_down import TopDown
+from sequester.methods.mutual_information.algorithm import Plan as Search
+from sequester.methods.mutual_information.method import BottomUp, TopDown
+from sequester.methods.mutual_information.problem import count_index_tuples
 from sequester.reproduce.plan import Cell, DataSet, Plan, grid
 from sequester.utility.patterns import TopPatterns
 from sequester.workflow.job import table_digest
@@ -135,14 +134,8 @@ def frequent_patterns(table: EventTable, length: int) -> tuple[list[Pattern], Co
     """
     sequences = table.sequences
     book = sequences.codebooks[sequences.symbol]
-    tuples, counts = kernels.index_tuples.count_tuples(
-        sequences.columns[sequences.symbol],
-        len(book),
-        length,
-        WINDOW,
-        kernels.index_tuples.DENSE,
-        kernels.index_tuples.MOST_DISTINCT,
-    )
+    symbols = sequences.columns[sequences.symbol]
+    tuples, counts = count_index_tuples(symbols, len(book), length, WINDOW)
     often = counts >= FREQUENT
     return [tuple(book.labels[code] for code in each) for each in tuples[often].tolist()], counts[often]
 

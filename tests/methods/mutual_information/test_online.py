@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 from methods.mutual_information.cases import TREES, taxonomy
 from oracles import mutual_information as oracles
 from sequester.errors import InputError, ParameterError
-from sequester.methods.mutual_information.ledger import ExactLedger, Ledger
-from sequester.methods.mutual_information.online import OnlineTopDown
-from sequester.methods.mutual_information.top_down import TopDown
+from sequester.methods.mutual_information.method import TopDown
+from sequester.methods.mutual_information.online import (
+    ExactLeakageAccount,
+    OnlineTopDown,
+    PaperLeakageAccount,
+)
 
 
 @st.composite
@@ -71,31 +74,31 @@ def test_the_running_bound_is_no_less_than_what_leaks(stream):
     assert online.leakage_bits <= bits + 1e-9
 
 
-ledgers_of_both = st.sampled_from([Ledger, ExactLedger])
+accounts_of_both = st.sampled_from([PaperLeakageAccount, ExactLeakageAccount])
 
 
 @given(
-    ledgers_of_both,
+    accounts_of_both,
     st.lists(st.tuples(st.sampled_from(["ab", "ba"]), st.sampled_from([(0, 0), (0, 1)])), max_size=8),
 )
-def test_a_ledger_takes_back_what_it_took_down(kind, entries):
-    ledger = kind(2, [[("a", "b")], [("b", "a")]], window=2)
-    ledger.add(("a", "b"), (0, 1))
-    ledger.settle()
-    before = ledger.total, ledger.leakage, ledger.worst_to_come
-    mark = ledger.mark()
+def test_an_account_undoes_what_it_counted(kind, entries):
+    account = kind(2, [[("a", "b")], [("b", "a")]], window=2)
+    account.add(("a", "b"), (0, 1))
+    account.settle()
+    before = account.total, account.leakage, account.worst_to_come
+    mark = account.mark()
     for symbols, image in entries:
-        ledger.add(tuple(symbols), image)
-    ledger.take_back(mark)
-    assert (ledger.total, ledger.leakage, ledger.worst_to_come) == before
+        account.add(tuple(symbols), image)
+    account.undo(mark)
+    assert (account.total, account.leakage, account.worst_to_come) == before
 
 
-def take_down(ledgers, before, symbol, node):
+def count_ending(accounts, before, symbol, node):
     """Count the tuples that end with a symbol, as a stream does."""
-    for ledger in ledgers:
-        for places in itertools.combinations(before[-ledger.window :], ledger.length - 1):
+    for account in accounts:
+        for places in itertools.combinations(before[-account.window :], account.length - 1):
             symbols = (*(each[0] for each in places), symbol)
-            ledger.add(symbols, (*(each[1] for each in places), node))
+            account.add(symbols, (*(each[1] for each in places), node))
     before.append((symbol, node))
 
 
@@ -103,7 +106,7 @@ events = st.tuples(st.sampled_from("abx"), st.sampled_from([0, 1, 2]))
 
 
 @given(
-    ledgers_of_both,
+    accounts_of_both,
     st.lists(events, max_size=8),
     st.integers(1, 3),
     # Futures that are nothing but one outcome, or dense with it, are the worst.
@@ -113,20 +116,20 @@ events = st.tuples(st.sampled_from("abx"), st.sampled_from([0, 1, 2]))
     st.sampled_from([["abx"], ["aab", "abb"], ["aaa"]]),
 )
 def test_no_future_on_the_root_is_worse_than_foretold(kind, past, window, future, pairs, triples):
-    ledgers = [
+    accounts = [
         kind(2, [map(tuple, pairs)], window=window),
         kind(3, [map(tuple, triples)], window=window),
         kind(1, [[("a",)], [("b",), ("x",)]], window=window),
     ]
     before = []
     for symbol, node in past:
-        take_down(ledgers, before, symbol, node)
+        count_ending(accounts, before, symbol, node)
     for symbol in future[:window].ljust(window, "a"):
-        take_down(ledgers, before, symbol, 0)
-    foretold = [max(ledger.worst_to_come, ledger.leakage) for ledger in ledgers]
+        count_ending(accounts, before, symbol, 0)
+    foretold = [max(account.worst_to_come, account.leakage) for account in accounts]
     for symbol in future[window:]:
-        take_down(ledgers, before, symbol, 0)
-        assert all(ledger.leakage <= most + 1e-9 for ledger, most in zip(ledgers, foretold, strict=True))
+        count_ending(accounts, before, symbol, 0)
+        assert all(account.leakage <= most + 1e-9 for account, most in zip(accounts, foretold, strict=True))
 
 
 def test_a_generous_bound_changes_nothing_and_none_at_all_shows_nothing():

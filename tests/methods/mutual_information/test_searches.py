@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from methods.mutual_information.cases import TREES, Case, cases
 from oracles import mutual_information as oracles
 from sequester.errors import ParameterError
-from sequester.methods.mutual_information.bottom_up import BottomUp
-from sequester.methods.mutual_information.plan import Plan
-from sequester.methods.mutual_information.solve import Solver
-from sequester.methods.mutual_information.top_down import TopDown
+from sequester.methods.mutual_information.algorithm import Plan, Solver
+from sequester.methods.mutual_information.method import BottomUp, TopDown
 
 both = st.sampled_from([TopDown, BottomUp])
 NEAR = 1e-9
@@ -132,6 +130,6 @@ def test_the_exact_search_refuses_what_would_take_too_long():
 )
 def test_more_tuples_than_can_be_held_are_refused(monkeypatch, limit, value, message):
     case = Case("abababababab", [("a", "b")], TREES["two levels"], 3, "linear", {"share": 0.5})
-    monkeypatch.setattr(f"sequester.methods.mutual_information.task.{limit}", value)
+    monkeypatch.setattr(f"sequester.methods.mutual_information.problem.{limit}", value)
     with pytest.raises(ParameterError, match=message):
         TopDown(**case.parameters()).apply(case.table())

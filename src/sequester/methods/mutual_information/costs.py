@@ -1,4 +1,4 @@
-"""What it costs to release a symbol at each depth of its path, by name or by a table of the user's own."""
+"""What it costs to release a symbol at each depth of its path, and what a release costs each person."""
 
 from __future__ import annotations
 
@@ -17,14 +17,18 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
     from sequester.hierarchies.hierarchy import Hierarchy
 
-Table = Mapping[str, Mapping[str, float]]
+    Numbers = npt.NDArray[np.float64]
+
+CostTable = Mapping[str, Mapping[str, float]]
 """Leaf to node to cost."""
 
 
-def costs_by_depth(tree: Hierarchy, labels: Sequence[str], cost: str | Table) -> npt.NDArray[np.float64]:
-    """Cell ``[i, d]`` is the cost of releasing ``labels[i]`` as the node above it at depth ``d``.
+def costs_by_depth(tree: Hierarchy, labels: Sequence[str], cost: str | CostTable) -> Numbers:
+    """Return in cell ``[i, d]`` the cost of releasing ``labels[i]`` as the node above it at depth ``d``.
 
     Beyond the depth of its leaf a symbol costs nothing.
 
@@ -47,7 +51,7 @@ def costs_by_depth(tree: Hierarchy, labels: Sequence[str], cost: str | Table) ->
     return costs
 
 
-def check_table(tree: Hierarchy, table: Table) -> None:
+def check_table(tree: Hierarchy, table: CostTable) -> None:
     """Refuse a table that is no generalization cost (Definition 3), and name leaf and node.
 
     Every leaf needs a cost for every node above it: more than 0, and no less the higher the node. A cost for
@@ -64,7 +68,8 @@ def check_table(tree: Hierarchy, table: Table) -> None:
     leaves = [tree.labels[node] for node in tree.leaf_nodes]
     missing = set(leaves) - set(table)
     if missing:
-        msg = f"cost must have every leaf of the taxonomy, {_are(len(missing))} missing: {listed(missing)}"
+        are = counted(len(missing), "is", "are")
+        msg = f"cost must have every leaf of the taxonomy, {are} missing: {listed(missing)}"
         raise ParameterError(msg)
     strange = set(table) - set(leaves)
     if strange:
@@ -104,5 +109,27 @@ def _check_path(leaf: str, path: list[str], costs: Mapping[str, float]) -> None:
             raise ParameterError(msg)
 
 
-def _are(number: int) -> str:
-    return counted(number, "is", "are")
+def losses(released: Sequences, table: EventTable, cost: str | CostTable) -> Numbers:
+    """Return what the release of each event costs."""
+    source = table.sequences
+    column = source.symbol
+    tree = table.hierarchies[column]
+    by_depth = costs_by_depth(tree, source.codebooks[column].labels, cost)
+    depths = tree.depth[tree.nodes(released.codebooks[column].labels)]
+    spent: Numbers = by_depth[source.columns[column], depths[released.columns[column]]]
+    return spent
+
+
+def per_person(values: Numbers, table: EventTable, weights: Numbers | None) -> Numbers:
+    """Return the mean over each person's events; 0 for a person whose events have no weight."""
+    offsets = table.person_offsets
+    owner = np.repeat(np.arange(table.n_persons), np.diff(offsets))
+    weight = np.ones(len(values)) if weights is None else weights
+    total = np.bincount(owner, weight, table.n_persons)
+    means: Numbers = np.divide(
+        np.bincount(owner, values * weight, table.n_persons),
+        total,
+        out=np.zeros(table.n_persons),
+        where=total > 0,
+    )
+    return means

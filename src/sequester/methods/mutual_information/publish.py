@@ -1,7 +1,9 @@
-"""From nodes to the outcome of a method: the released symbols, every change, and what is not promised."""
+"""From nodes to the outcome of a method: what is released, changed, not promised, measured, and why."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,19 +12,31 @@ import polars as pl
 from sequester.data.schema import Schema
 from sequester.data.sequences import Sequences
 from sequester.data.text import Codebook
+from sequester.hierarchies.labels import counted
 from sequester.methods.limits import ONE_RELEASE, tie_limits
-from sequester.methods.mutual_information.evidence import evidence_of, plots_of
-from sequester.methods.mutual_information.losses import losses, per_person
-from sequester.release.outcome import Outcome
+from sequester.methods.mutual_information.algorithm import read_weights
+from sequester.methods.mutual_information.costs import losses, per_person
+from sequester.privacy.mutual_information import SLACK
+from sequester.release.outcome import Outcome, Plot, Reason, count_affected
 from sequester.release.release import ORDER, PERSON
+from sequester.utility.distributions import SymbolLevels, SymbolRanks
+from sequester.utility.patterns import TopPatterns
+from sequester.utility.score import Score
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
     from sequester._typing import Codes
     from sequester.data.table import EventTable
     from sequester.engine import Progress
-    from sequester.methods.mutual_information.mutual_information_method import MutualInformationMethod
-    from sequester.methods.mutual_information.plan import Plan
+    from sequester.methods.mutual_information.algorithm import Plan
+    from sequester.methods.mutual_information.method import MutualInformationMethod
     from sequester.privacy.leakage import Leakage
+    from sequester.privacy.mutual_information import MutualInformationPrivacy
+
+    Numbers = npt.NDArray[np.float64]
 
 KINDS = ("generalized", "suppressed")
 """A coarser symbol is released, or the root, which says nothing."""
@@ -59,6 +73,19 @@ NEEDS_ORIGINAL = (
     "Only those who hold the original and the secret patterns can check the promise; the files alone do not "
     "show it."
 )
+VERDICTS = "verdicts"
+"""One row per person and pattern length, or per pattern in the worst case."""
+PATTERNS = "patterns"
+"""One row per person and pattern that occurs."""
+LOSS_REFERENCE = "Bonomi, Fan, Jin (2016), utility loss"
+LEAK_REFERENCES = {
+    "exact": "Cover, Thomas (2006), mutual information, of patterns and release",
+    "paper": "Bonomi, Fan, Jin (2016), Equation 2, sensitive patterns only",
+}
+"""Measure of the promise to where it is from."""
+CONSTRAINT = "leakage above its bound"
+TENTHS = 10
+EXAMPLES = 3
 
 
 def publish(
@@ -78,7 +105,7 @@ def publish(
     if not method.worst_case:
         limits.insert(0, AVERAGE)
     limits += tie_limits(table)
-    progress(0.5, "judging every person")
+    progress(0.5, "checking every person")
     model = method.model()
     found = model.leakage(sequences, table)
     spent = losses(sequences, table, method.cost)
@@ -124,3 +151,218 @@ def _changes(table: EventTable, plan: Plan, nodes: Codes) -> pl.DataFrame:
             "to": labels.gather(nodes[changed]),
         }
     )
+
+
+def evidence_of(
+    model: MutualInformationPrivacy,
+    found: Leakage,
+    table: EventTable,
+    losses: Numbers,
+) -> dict[str, pl.DataFrame]:
+    """Lay out every person's own verdict and every pattern's posterior; most leaking ones first.
+
+    ``verdicts`` has the columns ``person``, ``length`` (of the patterns), ``entropy_bits``, ``bound_bits``,
+    ``leakage_bits``, ``holds`` and ``loss_per_symbol``; in the worst case also ``pattern``, and by the
+    paper's measure also ``mutual_information_bits``. ``patterns`` has ``person``, ``pattern``,
+    ``occurrences``, ``leakage_bits``, ``posterior`` (the surest guess that an index tuple was the pattern)
+    and ``released_as_it_is``. Persons without an occurrence are left out.
+    """
+    lengths, leakage, entropy, bound = model.bounds(found)
+    exact = {} if model.measure == "exact" else {"mutual_information_bits": _exactly(model, found)}
+    spelled = pl.Series([" → ".join(pattern) for pattern in found.patterns], dtype=pl.String)
+    rows, persons = np.nonzero(entropy > 0)
+    verdicts = pl.DataFrame(
+        {
+            "person": table.persons.gather(persons),
+            "length": lengths[rows],
+            **({"pattern": spelled.gather(rows)} if model.worst_case else {}),
+            "entropy_bits": entropy[rows, persons],
+            "bound_bits": bound[rows, persons],
+            "leakage_bits": leakage[rows, persons],
+            **{name: bits[rows, persons] for name, bits in exact.items()},
+            "holds": leakage[rows, persons] <= bound[rows, persons] + SLACK * entropy[rows, persons],
+            "loss_per_symbol": losses[persons],
+        }
+    )
+    rows, persons = np.nonzero(found.occurrences)
+    patterns = pl.DataFrame(
+        {
+            "person": table.persons.gather(persons),
+            "pattern": spelled.gather(rows),
+            "occurrences": found.occurrences[rows, persons],
+            "leakage_bits": found.by_pattern(model.measure)[0][rows, persons],
+            "posterior": found.posterior[rows, persons],
+            "released_as_it_is": found.is_shown[rows, persons],
+        }
+    )
+    return {
+        VERDICTS: verdicts.sort("leakage_bits", "person", "length", descending=[True, False, False]),
+        PATTERNS: patterns.sort("posterior", "person", "pattern", descending=[True, False, False]),
+    }
+
+
+def _exactly(model: MutualInformationPrivacy, found: Leakage) -> Numbers:
+    """Return the mutual information where the promise is by another measure."""
+    return replace(model, measure="exact").bounds(found)[1]
+
+
+def plots_of(released: Sequences, table: EventTable, *, window: int) -> tuple[Plot, ...]:
+    """Draw Figure 9: the most frequent pairs of the original, and those of the release."""
+    measure = TopPatterns(window=window)
+    sides = (("original", table), ("release", released))
+    return tuple(
+        Plot(
+            title=f"The {measure.most} most frequent pairs of the {name}",
+            unit=f"index pairs within {window} steps",
+            labels=tuple(" → ".join(pattern) for pattern, _ in top),
+            series={name: tuple(float(count) for _, count in top)},
+        )
+        for name, top in ((name, measure.top(side)) for name, side in sides)
+    )
+
+
+def measure(
+    method: MutualInformationMethod, outcome: Outcome, table: EventTable, *, progress: Progress
+) -> dict[str, Score]:
+    """Compare the release with the original, place by place, and person by person."""
+    progress(0.0, "measuring the loss")
+    released = outcome.sequences
+    weights = read_weights(table)
+    plain = losses(released, table, "information-loss")
+    chosen = plain if method.cost == "information-loss" else losses(released, table, method.cost)
+    scores = {
+        "information_loss": Score(
+            value=_mean(plain),
+            goal="minimize",
+            bounds=(0, 1),
+            means="How much the symbols lost on average: the share of all leaves of the taxonomy that a "
+            "released symbol stands for, 0 for one as it was.",
+            formula="Σ over events of loss(v) / events; loss(v) = leaves(v) / leaves, 0 for a leaf",
+            reference=LOSS_REFERENCE,
+        ),
+        "loss_per_symbol": Score(
+            value=_mean(chosen, weights),
+            goal="minimize",
+            bounds=(0, None),
+            means=f"Utility loss per symbol by the cost {_named(method)}{_weighed(method)}.",
+            formula="Σ over events of weight · cost(symbol, released) / Σ of weights",
+            reference=LOSS_REFERENCE,
+        ),
+    }
+    scores |= _spread(
+        "loss_per_symbol",
+        per_person(chosen, table, weights),
+        "utility loss per symbol of one person",
+        LOSS_REFERENCE,
+    )
+    progress(0.3, "measuring what leaks")
+    scores |= _leakage(method, released, table)
+    progress(0.6, "comparing symbols and patterns")
+    scores["rank_correlation"] = SymbolRanks().score(released, original=table)
+    scores["top_patterns"] = TopPatterns(window=method.window).score(released, original=table)
+    scores |= SymbolLevels().score(released, original=table)
+    progress(1.0, "measured")
+    return scores
+
+
+def _leakage(method: MutualInformationMethod, released: Sequences, table: EventTable) -> dict[str, Score]:
+    model = method.model()
+    found = model.leakage(released, table)
+    _, leakage, entropy, _ = model.bounds(found)
+    if method.max_leakage_bits is None:
+        what = "share of the entropy of a person's patterns that the release tells"
+        levels = np.divide(leakage, entropy, out=np.zeros(leakage.shape), where=entropy > 0)
+    else:
+        what, levels = "bits that the release tells about a person's patterns", leakage
+    concerned = (found.occurrences > 0).any(axis=0)
+    if method.measure == "paper":
+        what += ", by the paper's measure, which leaves out places without a secret pattern"
+    scores = _spread("leakage", levels.max(axis=0)[concerned], what, LEAK_REFERENCES[method.measure])
+    posterior = float(found.posterior.max(initial=0.0))
+    scores["largest_posterior"] = Score(
+        value=posterior,
+        goal="minimize",
+        bounds=(0, 1),
+        means="The surest guess anywhere: the largest share of one secret pattern among the index tuples "
+        "that are released alike.",
+        formula="max over patterns p of occurrences of p / index tuples released as h(p)",
+        reference="Bonomi, Fan, Jin (2016)",
+    )
+    return scores
+
+
+def _spread(name: str, values: Numbers, what: str, reference: str) -> dict[str, Score]:
+    """Return how a number spreads over the persons whom it concerns."""
+    points = np.quantile(values, [0.0, 0.5, 1.0]) if len(values) else np.zeros(3)
+    return {
+        f"{name}_{word}": Score(
+            value=float(point),
+            goal="minimize",
+            bounds=(0, None),
+            means=f"The {word} {what}.",
+            formula=f"{word} over the persons whom it concerns",
+            reference=reference,
+        )
+        for word, point in zip(("smallest", "median", "largest"), points, strict=True)
+    }
+
+
+def _mean(values: Numbers, weights: Numbers | None = None) -> float:
+    total = len(values) if weights is None else weights.sum()
+    spent = values.sum() if weights is None else (values * weights).sum()
+    return float(spent / total) if total else 0.0
+
+
+def _named(method: MutualInformationMethod) -> str:
+    return f'"{method.cost}"' if isinstance(method.cost, str) else "of the given table"
+
+
+def _weighed(method: MutualInformationMethod) -> str:
+    return "" if method.weight is None else f", events weighed by {method.weight}"
+
+
+def reasons_of(changes: pl.DataFrame, evidence: Mapping[str, pl.DataFrame]) -> tuple[Reason, ...]:
+    """Count, per length of patterns or per pattern, the changes of those about whom it told too much."""
+    verdicts = evidence[VERDICTS]
+    above = verdicts.filter(pl.col("entropy_bits") > pl.col("bound_bits") + SLACK * pl.col("entropy_bits"))
+    by = "pattern" if "pattern" in verdicts.columns else "length"
+    reasons = []
+    for (which,), told in above.group_by(by, maintain_order=True):
+        theirs = changes.filter(pl.col("person").is_in(told["person"].implode()))
+        worst = told.sort("entropy_bits", descending=True).row(0, named=True)
+        name = str(which) if by == "pattern" else f"patterns of {counted(int(str(which)), 'event', 'events')}"
+        for what in KINDS:
+            part = theirs.filter(pl.col("what").cast(pl.String) == what)
+            if part.is_empty():
+                continue
+            persons, events = count_affected(part)
+            reasons.append(
+                Reason(
+                    constraint=CONSTRAINT,
+                    change=what,
+                    persons=persons,
+                    events=events,
+                    text=(
+                        f"{name}: told up to {worst['entropy_bits']:.2f} bits, at most "
+                        f"{worst['bound_bits']:.2f} may be told: "
+                        f"{counted(events, 'symbol was', 'symbols were')} {what} for "
+                        f"{counted(persons, 'person', 'persons')}."
+                    ),
+                    examples=_most_telling(evidence[PATTERNS], told),
+                )
+            )
+    return tuple(reasons)
+
+
+def more_bits(asked: float, model: MutualInformationPrivacy, table: EventTable) -> list[float]:
+    """Return the tenths of a bit above a bound, up to all that patterns can tell of anybody."""
+    _, _, entropy, _ = model.bounds(model.leakage(table, table))
+    highest = math.ceil(TENTHS * float(entropy.max(initial=0)))
+    return [tenth / TENTHS for tenth in range(math.floor(TENTHS * asked) + 1, highest + 1)]
+
+
+def _most_telling(patterns: pl.DataFrame, told: pl.DataFrame) -> tuple[str, ...]:
+    theirs = patterns.filter(pl.col("person").is_in(told["person"].implode()))
+    counts = theirs.group_by("pattern").agg(pl.col("occurrences").sum())
+    first = counts.sort("occurrences", "pattern", descending=[True, False]).head(EXAMPLES)
+    return tuple(f"{pattern}: {count:,} times" for pattern, count in first.rows())

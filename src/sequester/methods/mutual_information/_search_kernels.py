@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester.kernels.compiler import njit
-from sequester.kernels.leakage import (
-    Problem,
-    count_all_alike,
-    is_private,
-    is_within,
-    loss_at,
-    moved_symbols,
-    nodes_at,
-    recount_alike,
-)
-from sequester.kernels.leakage_greedy import NEAR
+from sequester.methods.mutual_information._kernels import Problem, is_private, recount_alike, small_loss
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -33,6 +23,34 @@ UNDECIDED = -1
 
 
 @njit
+def nodes_at(problem: Problem, depths: Counts) -> Codes:
+    """Return the node of each symbol at the given depths."""
+    nodes = np.empty(depths.size, np.int32)
+    for symbol in range(depths.size):
+        nodes[symbol] = problem.paths[symbol, depths[symbol]]
+    return nodes
+
+
+@njit
+def count_all_alike(problem: Problem, nodes: Codes) -> Counts:
+    """Count, per pattern, the index tuples that are released as it is."""
+    nowhere, alike = np.empty(nodes.size, np.int32), np.empty(problem.patterns.shape[0], np.int64)
+    for symbol in range(nodes.size):
+        nowhere[symbol] = -1
+    recount_alike(problem, nowhere, nodes, alike, alike)
+    return alike
+
+
+@njit
+def loss_at(problem: Problem, depths: Counts) -> float:
+    """Return what a generalization costs altogether."""
+    loss = 0.0
+    for symbol in range(depths.size):
+        loss += problem.costs[symbol, depths[symbol]]
+    return loss
+
+
+@njit
 def refine_alone(problem: Problem, depths: Counts, may_refine: Mask) -> None:
     """Bring symbols down, each alone and as deep as stays private, those that save most first."""
     nodes = nodes_at(problem, depths)
@@ -41,17 +59,16 @@ def refine_alone(problem: Problem, depths: Counts, may_refine: Mask) -> None:
     for symbol in range(depths.size):
         if may_refine[symbol]:
             savings[symbol] = problem.costs[symbol, depths[symbol]]
-    moved = np.empty(1, np.int32)
+    counted = np.empty(alike.size, np.int64)
     for symbol in np.argsort(-savings):
         if savings[symbol] <= 0:
             break
         for depth in range(problem.leaf_depths[symbol], depths[symbol], -1):
-            moved[0] = symbol
             new = nodes.copy()
             new[symbol] = problem.paths[symbol, depth]
-            counted = recount_alike(problem, nodes, new, moved, alike)
-            if is_private(problem, new, counted):
-                nodes, alike = new, counted
+            recount_alike(problem, nodes, new, alike, counted)
+            if is_private(problem, new, counted, True):
+                nodes, alike, counted = new, counted, alike
                 depths[symbol] = depth
                 break
 
@@ -96,10 +113,10 @@ def _move(problem: Problem, depths: Counts, move: Codes) -> None:
 
 @njit
 def _is_private_at(problem: Problem, nodes: Codes, alike: Counts, depths: Counts) -> bool:
-    """Tell whether other depths are private, counting only what they change."""
-    new = nodes_at(problem, depths)
-    counted = recount_alike(problem, nodes, new, moved_symbols(nodes, new), alike)
-    private: bool = is_private(problem, new, counted)
+    """Return whether other depths are private, counting only what they change."""
+    new, counted = nodes_at(problem, depths), np.empty(alike.size, np.int64)
+    recount_alike(problem, nodes, new, alike, counted)
+    private: bool = is_private(problem, new, counted, True)
     return private
 
 
@@ -112,7 +129,7 @@ def improve(problem: Problem, start: Counts, most_trials: int, most_moves: int) 
     where there are more than `most_moves` moves.
     """
     depths = start.copy()
-    near = NEAR * problem.costs[:, 0].sum()
+    near = small_loss(problem)
     trial = np.empty(depths.size, np.int64)
     trials = 0
     while trials < most_trials:
@@ -160,7 +177,7 @@ def _exchange(
     most_trials: int,
 ) -> tuple[Counts, float, int]:
     """Find the two moves that together save most and are private: depths, what they add, and the trials."""
-    near = NEAR * problem.costs[:, 0].sum()
+    near = small_loss(problem)
     loss = loss_at(problem, depths)
     found, gain = depths, 0.0
     both = np.empty(depths.size, np.int64)
@@ -188,7 +205,7 @@ def _exchange(
 
 @njit
 def _could_be_alike(problem: Problem, depths: Counts, left: int, right: int) -> bool:
-    """Tell whether two symbols are, or can still be, released as one node."""
+    """Return whether two symbols are, or can still be, released as one node."""
     if left == right:
         return True
     if depths[left] == UNDECIDED:
@@ -206,7 +223,7 @@ def _could_be_alike(problem: Problem, depths: Counts, left: int, right: int) -> 
 
 @njit
 def _can_be_private(problem: Problem, depths: Counts) -> bool:
-    """Tell whether the undecided symbols could make it private: count every tuple that may look alike.
+    """Return whether the undecided symbols could make it private: count every tuple that may look alike.
 
     With the exact measure, take also symbols that may look alike, and those that may look like these, as one.
     Whatever is decided, the release tells all that such classes of symbols tell (data-processing inequality).
@@ -215,7 +232,9 @@ def _can_be_private(problem: Problem, depths: Counts) -> bool:
     widest, n_symbols = problem.tuples.shape[1], depths.size
     for pattern in range(alike.size):
         group = problem.pattern_groups[pattern]
-        length = problem.group_lengths[group]
+        length = 0
+        while length < widest and problem.patterns[pattern, length] >= 0:
+            length += 1
         for symbol in range(n_symbols):
             if not _could_be_alike(problem, depths, symbol, problem.patterns[pattern, 0]):
                 continue
@@ -229,7 +248,7 @@ def _can_be_private(problem: Problem, depths: Counts) -> bool:
                     )
                 if fits:
                     alike[pattern] += problem.counts[row]
-    if not is_within(problem, alike):
+    if not is_private(problem, np.empty(0, np.int32), alike, False):
         return False
     if not problem.is_exact:
         return True
@@ -241,21 +260,21 @@ def _can_be_private(problem: Problem, depths: Counts) -> bool:
                 for each in range(symbol + 1):
                     if classes[each] == old:
                         classes[each] = new
-    private: bool = is_private(problem, classes, count_all_alike(problem, classes))
+    private: bool = is_private(problem, classes, count_all_alike(problem, classes), True)
     return private
 
 
 @njit
-def optimal(problem: Problem, start: Counts, most_work: int) -> tuple[Counts, bool]:
-    """Find a private generalization of least loss by branch and bound, and tell whether the search ended.
+def optimal(problem: Problem, start: Counts, is_sensitive: Mask, most_work: int) -> tuple[Counts, bool]:
+    """Find a private generalization of least loss by branch and bound, and whether the search ended.
 
     Symbols are decided one by one, sensitive ones first, cheap depths first. A branch is left when it cannot
     cost less than the best so far (at first `start`, which must be private), or when no decision on the rest
     can make it private. `most_work` bounds how many tuples are looked at altogether.
     """
     n_symbols = problem.paths.shape[0]
-    near = NEAR * problem.costs[:, 0].sum()
-    keys = np.where(problem.is_sensitive, 1.0, 0.0) * (1 + problem.costs[:, 0].sum()) + problem.costs[:, 0]
+    near = small_loss(problem)
+    keys = np.where(is_sensitive, 1.0, 0.0) * (1 + problem.costs[:, 0].sum()) + problem.costs[:, 0]
     order = np.argsort(-keys)
     best, least = start.copy(), loss_at(problem, start)
     depths = np.full(n_symbols, UNDECIDED)

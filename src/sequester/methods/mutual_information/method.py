@@ -1,4 +1,8 @@
-"""What Top-Down and Bottom-Up share: parameters, the promise, the table they take, what they measure."""
+"""Top-Down and Bottom-Up: generalize each person's symbols until the sequence tells little about patterns.
+
+Top-Down starts from the root and refines while the sequence stays private; Bottom-Up merges the patterns that
+are closest until it is.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +16,13 @@ from sequester.errors import ParameterError, SchemaError
 from sequester.methods.method import Method, symbol_errors
 from sequester.methods.patterns import as_patterns
 from sequester.methods.relax import RelaxationPath, upwards
+from sequester.release.purpose import BEST, FAIR, GOOD, Suitability
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
+    from sequester.hierarchies.hierarchy import Hierarchy
+    from sequester.methods.mutual_information.online import OnlineTopDown
     from sequester.privacy.mutual_information import MutualInformationPrivacy
     from sequester.release.outcome import Outcome, Reason
     from sequester.release.randomness import Randomness
@@ -77,12 +84,12 @@ class MutualInformationMethod(Method):
         one_of("search", self.search, get_args(Search))
 
     def unpublished(self) -> frozenset[str]:
-        """The patterns, and a table of costs, whose leaves are those below the released nodes."""
+        """Return the patterns, and a table of costs, whose leaves are those below the released nodes."""
         hidden = super().unpublished()
         return hidden if isinstance(self.cost, str) else hidden | {"cost"}
 
     def model(self) -> MutualInformationPrivacy:
-        """Promise mutual information privacy."""
+        """Return the promise of mutual information privacy."""
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.privacy.mutual_information import MutualInformationPrivacy  # noqa: PLC0415
 
@@ -102,7 +109,7 @@ class MutualInformationMethod(Method):
     def accept(self, table: EventTable) -> None:
         """Refuse a table without a taxonomy of its one symbol, and one in which no pattern occurs."""
         # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.mutual_information.plan import Plan  # noqa: PLC0415
+        from sequester.methods.mutual_information.algorithm import Plan  # noqa: PLC0415
 
         schema = table.schema
         lines = symbol_errors(self, table, "keep")
@@ -124,7 +131,7 @@ class MutualInformationMethod(Method):
     ) -> Outcome:
         """Generalize each person's symbols; nothing here is random."""
         # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.mutual_information.plan import Plan  # noqa: PLC0415
+        from sequester.methods.mutual_information.algorithm import Plan  # noqa: PLC0415
         from sequester.methods.mutual_information.publish import publish  # noqa: PLC0415
 
         del randomness
@@ -136,7 +143,7 @@ class MutualInformationMethod(Method):
 
     @classmethod
     def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
-        """Give a pattern that shows the form, and let half of what could be told be told."""
+        """Return a pattern that shows the form, and a half as the share that may leak."""
         # Loaded here so that `sequester methods` need not wait for numpy.
         from sequester.methods.defaults import default_pattern  # noqa: PLC0415
 
@@ -144,17 +151,17 @@ class MutualInformationMethod(Method):
         return {"patterns": default_pattern(table), "window": 10, "max_leakage": 0.5}
 
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
-        """Say which patterns told more than their bound, and whose symbols became coarser for it."""
+        """Return which patterns told more than their bound, and whose symbols became coarser for it."""
         # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.mutual_information.reasons import reasons_of  # noqa: PLC0415
+        from sequester.methods.mutual_information.publish import reasons_of  # noqa: PLC0415
 
         del original
         return reasons_of(release.changes, release.evidence)
 
     def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
-        """Let more leak: a larger share of the entropy, or more bits, up to all that there are."""
+        """Return how more may leak: a larger share of the entropy, or more bits, up to all that there are."""
         # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.mutual_information.reasons import more_bits  # noqa: PLC0415
+        from sequester.methods.mutual_information.publish import more_bits  # noqa: PLC0415
 
         if self.max_leakage_bits is not None:
             steps = more_bits(self.max_leakage_bits, self.model(), original)
@@ -162,11 +169,142 @@ class MutualInformationMethod(Method):
         return (RelaxationPath.of(self, "max_leakage", upwards(self.max_leakage or 0)),)
 
     def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
-        """Say what generalizing lost, what can still be mined, and how leakage spreads over persons."""
+        """Measure what generalizing lost, what can still be mined, and how leakage spreads over persons."""
         # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.mutual_information.measures import measure  # noqa: PLC0415
+        from sequester.methods.mutual_information.publish import measure  # noqa: PLC0415
 
         return measure(self, outcome, table, progress=progress)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopDown(MutualInformationMethod):
+    """Each person's sequence, generalized from the root downwards until more would tell too much.
+
+    Examples
+    --------
+    >>> from sequester.hierarchies import Hierarchy
+    >>> from sequester.testing import symbol_table
+    >>> shop = Hierarchy.from_tree({"Alcohol": ["Beer", "Wine"], "Snack": ["Chips", "Cookies"]})
+    >>> days = ["Beer", "Chips", "Wine", "Cookies", "Beer", "Chips", "Cookies", "Wine"]
+    >>> table = symbol_table([days], hierarchy=shop)
+    >>> release = TopDown(patterns=[["Beer", "Chips"]], window=1, max_leakage=0.7).apply(table)
+    >>> release.table.sequences.to_rows()
+    [('Alcohol', 'Snack', 'Alcohol', 'Snack', 'Alcohol', 'Snack', 'Snack', 'Alcohol')]
+
+    References
+    ----------
+    Bonomi, Fan, Jin (2016), Algorithm 1.
+    """
+
+    name: ClassVar[str] = "top-down"
+    way: ClassVar[Literal["top-down", "bottom-up"]] = "top-down"
+    paper: ClassVar[str] = (
+        "Bonomi, Fan, Jin (2016), An Information Theoretic Approach to Individual Sequential Data "
+        "Sanitization"
+    )
+    promise: ClassVar[str] = (
+        "Place by place, on average, a person's released sequence tells little about where secret patterns "
+        "occurred in it, in bits."
+    )
+    changes: ClassVar[str] = "Replaces symbols by coarser ones, for each person in their own way."
+    use_when: ClassVar[str] = (
+        "One person's long log, or several, with a taxonomy, a few patterns to hide, and utility before "
+        "speed."
+    )
+
+    serves: ClassVar[Suitability] = Suitability(
+        known=frozenset({"patterns"}),
+        recipients=frozenset({"service"}),
+        release=frozenset({"once", "repeated"}),
+        keeps={
+            "records": (BEST, "symbols become coarser, never untrue"),
+            "complete": (BEST, "every event stays in its place, some of them coarser"),
+            "times": (BEST, "every event stays in its place, some of them coarser"),
+            "counts": (GOOD, "how often something happened stays true at the level that is released"),
+            "patterns": (GOOD, "orders that have nothing to do with the secret ones stay as they are"),
+        },
+        cautions={
+            "repeated": "what comes in is followed with one bound for all: sequester protect --follow -"
+            " with max_leakage_bits; two releases of the same events are not covered"
+        },
+        most_labels=500,
+    )
+
+    def follow(self, hierarchy: Hierarchy) -> OnlineTopDown:
+        """Sanitize one person's symbols as they come, over a taxonomy that is known in advance.
+
+        Examples
+        --------
+        >>> from sequester.hierarchies import Hierarchy
+        >>> shop = Hierarchy.from_tree({"Alcohol": ["Beer", "Wine"], "Snack": ["Chips", "Cookies"]})
+        >>> method = TopDown(patterns=[["Beer", "Chips"]], window=1, max_leakage_bits=0)
+        >>> list(method.follow(shop).run(["Beer", "Chips", "Wine"]))
+        ['*', '*', '*']
+        """
+        # Loaded here so that `sequester methods` need not wait for numpy.
+        from sequester.methods.mutual_information.online import OnlineTopDown  # noqa: PLC0415
+
+        if self.max_leakage_bits is None:
+            msg = (
+                "max_leakage_bits must be given to follow a stream: its entropy is not known in advance, and "
+                "neither is a share of it"
+            )
+            raise ParameterError(msg)
+        if self.search != "greedy":
+            msg = f'search must be "greedy" to follow a stream, got "{self.search}"'
+            raise ParameterError(msg)
+        if self.weight is not None:
+            msg = f"weight must not be given to follow a stream, got {self.weight!r}"
+            raise ParameterError(msg)
+        return OnlineTopDown(
+            hierarchy,
+            patterns=self.patterns,
+            window=self.window,
+            max_leakage_bits=self.max_leakage_bits,
+            worst_case=self.worst_case,
+            measure=self.measure,
+            cost=self.cost,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BottomUp(MutualInformationMethod):
+    """Each person's sequence, generalized from the leaves upwards until it tells little enough.
+
+    Examples
+    --------
+    >>> from sequester.hierarchies import Hierarchy
+    >>> from sequester.testing import symbol_table
+    >>> shop = Hierarchy.from_tree({"Alcohol": ["Beer", "Wine"], "Snack": ["Chips", "Cookies"]})
+    >>> days = ["Beer", "Chips", "Wine", "Cookies", "Beer", "Chips", "Cookies", "Wine"]
+    >>> table = symbol_table([days], hierarchy=shop)
+    >>> secret = [["Beer", "Chips"], ["Wine", "Cookies"]]
+    >>> release = BottomUp(patterns=secret, window=1, max_leakage=0.8).apply(table)
+    >>> release.table.sequences.to_rows()
+    [('Alcohol', 'Snack', 'Alcohol', 'Snack', 'Alcohol', 'Snack', 'Snack', 'Alcohol')]
+
+    References
+    ----------
+    Bonomi, Fan, Jin (2016), Algorithms 2 and 3.
+    """
+
+    name: ClassVar[str] = "bottom-up"
+    way: ClassVar[Literal["top-down", "bottom-up"]] = "bottom-up"
+    paper: ClassVar[str] = TopDown.paper
+    promise: ClassVar[str] = TopDown.promise
+    changes: ClassVar[str] = TopDown.changes
+    serves: ClassVar[Suitability] = Suitability(
+        known=frozenset({"patterns"}),
+        recipients=frozenset({"service"}),
+        keeps={
+            **{
+                name: (FAIR, f"{why}; coarser than by top-down, and sooner where there are many labels")
+                for name, (_, why) in TopDown.serves.keeps.items()
+            },
+            "yardstick": (BEST, "it merges the closest patterns, which shows what top-down gains"),
+        },
+    )
+    use_when: ClassVar[str] = "As top-down, where the alphabet is large and a coarser answer is good enough."
 
 
 def _column(name: str | None) -> str:

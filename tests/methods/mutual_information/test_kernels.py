@@ -1,6 +1,8 @@
-"""Counting once and then only what changes gives what counting everything anew gives."""
+"""Index tuples are counted as the definition counts them, and again only where something changes."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -9,20 +11,31 @@ from hypothesis import strategies as st
 
 from methods.mutual_information.cases import TREES, taxonomy
 from oracles import mutual_information as oracles
-from sequester.kernels.leakage import (
-    count_all_alike,
+from sequester.kernels.window_counts import count_spelled
+from sequester.methods.mutual_information._kernels import (
+    bottom_up,
     is_private,
-    is_within,
-    loss_at,
-    moved_symbols,
-    nodes_at,
+    mark_participants,
     recount_alike,
+    top_down,
 )
-from sequester.kernels.leakage_greedy import bottom_up, is_enough, top_down
-from sequester.kernels.leakage_search import improve, optimal, refine_alone
-from sequester.kernels.window_counts import count_spelled, mark_participants
+from sequester.methods.mutual_information._search_kernels import (
+    count_all_alike,
+    improve,
+    loss_at,
+    nodes_at,
+    optimal,
+    refine_alone,
+)
 from sequester.methods.mutual_information.costs import costs_by_depth
-from sequester.methods.mutual_information.task import Bound, Task, describe, paths_of
+from sequester.methods.mutual_information.problem import (
+    DENSE,
+    Bound,
+    Task,
+    count_index_tuples,
+    describe,
+    paths_of,
+)
 
 pytestmark = pytest.mark.kernel
 
@@ -78,15 +91,17 @@ def test_counts_of_what_looks_alike(row, patterns, window, worst_case, measure, 
         if nodes is None:
             alike = count_all_alike(problem, new)
         else:
-            alike = recount_alike(problem, nodes, new, moved_symbols(nodes, new), alike)
+            counted = np.empty_like(alike)
+            recount_alike(problem, nodes, new, alike, counted)
+            alike = counted
         nodes = new
         shown = released(row, person, depths, tree)
         labels = dict(zip(row, shown, strict=True))
         images = [tuple(labels[a] for a in pattern) for pattern in occurring]
         assert alike.tolist() == [oracles.frequency(shown, image, window) for image in images]
         expected = oracles.is_private(row, shown, occurring, window, **asked)
-        assert is_private(problem, nodes, alike) == expected
-        assert is_within(problem, alike) or not expected
+        assert is_private(problem, nodes, alike, True) == expected
+        assert is_private(problem, nodes, alike, False) or not expected
 
 
 @given(rows, some_patterns, st.integers(1, 3), st.booleans(), measures)
@@ -99,14 +114,15 @@ def test_every_search_gives_a_private_answer(row, patterns, window, worst_case, 
     person, occurring, tree = made
     problem = person.problem
     everything = np.ones(len(person.codes), np.bool_)
-    assert is_enough(problem, everything)
-    start = top_down(problem, everything)
+    start, merged = np.empty((2, len(everything)), np.int64)
+    assert top_down(problem, everything, person.ranks, start)
+    assert bottom_up(problem, everything, tree.parent, tree.depth, merged)
     refined = start.copy()
     refine_alone(problem, refined, everything)
     better = improve(problem, start, 1000, 100)
-    best, ended = optimal(problem, better, 10**7)
+    best, ended = optimal(problem, better, person.is_sensitive, 10**7)
     assert ended
-    answers = [start, bottom_up(problem, everything, tree.parent, tree.depth), refined, better, best]
+    answers = [start, merged, refined, better, best]
     for depths in answers:
         shown = released(row, person, depths, tree)
         assert oracles.is_private(row, shown, occurring, window, **asked)
@@ -130,3 +146,37 @@ def test_places_that_take_part_and_spelled_patterns(row, pattern, window):
     assert set(np.flatnonzero(marked).tolist()) == {place for each in spelled for place in each}
     offsets, asked = np.array([0, len(row), len(row)]), np.array([True, False])
     assert count_spelled(codes, codes, offsets, look, look, window, asked).tolist() == [len(spelled), 0]
+
+
+sequences = st.lists(st.integers(-1, 2), max_size=9)
+
+
+def counted(row, length, window, *, dense):
+    tuples, counts = count_index_tuples(np.array(row, np.int32), 3, length, window, dense=dense)
+    return list(map(tuple, tuples.tolist())), counts.tolist()
+
+
+@given(sequences, st.integers(1, 5), st.integers(1, 6), st.sampled_from([0, DENSE]))
+def test_every_tuple_is_counted_once(row, length, window, dense):
+    places = oracles.index_tuples(len(row), length, window)
+    expected = Counter(each for each in (oracles.spelled(row, place) for place in places) if -1 not in each)
+    tuples, counts = counted(row, length, window, dense=dense)
+    assert tuples == sorted(expected)
+    assert counts == [expected[each] for each in tuples]
+
+
+def test_a_table_that_grows_keeps_its_counts():
+    row = (np.random.default_rng(1).permutation(3000)).astype(np.int32)
+    tuples, counts = count_index_tuples(row, 3000, 2, 2, dense=0)
+    assert len(tuples) == 2 * 3000 - 3
+    assert counts.tolist() == [1] * len(tuples)
+    assert sorted(map(tuple, tuples.tolist())) == list(map(tuple, tuples.tolist()))
+
+
+@pytest.mark.parametrize("dense", [0, DENSE])
+def test_more_different_tuples_than_can_be_held_are_not_listed(monkeypatch, dense):
+    monkeypatch.setattr("sequester.methods.mutual_information.problem.MOST_DISTINCT", 100)
+    row = np.arange(3000, dtype=np.int32)
+    tuples, counts = count_index_tuples(row, 3000, 2, 3, dense=dense)
+    assert tuples.shape == (0, 2)
+    assert counts.size == 0

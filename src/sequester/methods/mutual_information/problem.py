@@ -1,14 +1,15 @@
-"""One person's problem in numbers: symbols, costs, patterns, bounds, and every tuple counted once."""
+"""One person's problem in numbers: symbols, costs, patterns, bounds, and every index tuple counted once."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester import kernels
 from sequester.errors import ParameterError
+from sequester.methods.mutual_information._kernels import EMPTY, Problem, list_tuples, tally_tuples
 from sequester.privacy.leakage import count_tuples
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts, Mask
     from sequester.hierarchies.hierarchy import Hierarchy
-    from sequester.kernels.leakage import Problem
 
     Numbers = npt.NDArray[np.float64]
 
@@ -28,6 +28,10 @@ MOST_DISTINCT = 1 << 25
 """Different tuples of one person that are held."""
 LARGEST_KEY = 9e18
 """Tuples of symbols are numbered below this."""
+DENSE = 1 << 24
+"""Cells of a table that is counted in directly; where more could occur, tuples are hashed."""
+SMALLEST_TABLE = 1 << 12
+"""Places of a hash table to begin with."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +48,7 @@ class Bound:
     """Mutual information, and not the paper's sum over patterns."""
 
     def of(self, entropy: Numbers) -> Numbers:
-        """Give the bits that may leak where `entropy` could."""
+        """Return the bits that may leak where `entropy` could."""
         most = np.full(entropy.shape, self.bits) if self.share is None else self.share * entropy
         return most + SLACK * entropy
 
@@ -84,10 +88,14 @@ class Person:
     """Place to symbol; -1 where it stays as it is and takes part in nothing."""
     codes: Counts
     """Symbol to its code; two symbols have one code where occurrences may be released differently."""
+    is_sensitive: Mask
+    """Symbol to whether a pattern has it."""
+    ranks: Counts
+    """Symbol to its place when the most frequent come first, then the lowest numbers."""
 
 
 def paths_of(tree: Hierarchy, leaves: Codes) -> Codes:
-    """Cell ``[i, d]`` is the node above ``leaves[i]`` at depth ``d``, and the leaf itself beyond its depth.
+    """Return in cell ``[i, d]`` the node above ``leaves[i]`` at depth ``d``; beyond its depth the leaf.
 
     Examples
     --------
@@ -161,29 +169,25 @@ def describe(
         pattern_bounds = task.bound.of(entropy)
     else:
         group_bounds = task.bound.of(totals)
-    tuples, counts, group_offsets = _count(symbols, len(kept), group_lengths, task.window)
-    list_offsets, list_tuples = kernels.leakage.list_tuples(tuples, group_offsets, group_lengths, len(kept))
-    problem = kernels.leakage.Problem(
+    tuples, counts, group_offsets = _count_all(symbols, len(kept), group_lengths, task.window)
+    list_offsets, listed = _list_tuples(tuples, group_offsets, len(kept))
+    problem = Problem(
         paths=task.paths[codes],
         leaf_depths=task.leaf_depths[codes],
         costs=importance[kept][:, None] * task.costs[codes],
-        frequencies=frequencies[kept],
-        is_sensitive=is_sensitive[kept],
         patterns=patterns,
         pattern_groups=groups.astype(np.int64),
-        hits=found[rows].astype(np.int64),
-        shares=shares,
-        pattern_bounds=pattern_bounds,
-        group_lengths=group_lengths,
-        group_sizes=sizes,
-        group_bounds=group_bounds,
+        pattern_numbers=np.column_stack([found[rows], shares, pattern_bounds]),
+        group_numbers=np.column_stack([sizes, group_bounds]),
         tuples=tuples,
         counts=counts,
         list_offsets=list_offsets,
-        list_tuples=list_tuples,
+        list_tuples=listed,
         is_exact=task.bound.is_exact,
     )
-    return Person(problem=problem, symbols=symbols, codes=codes)
+    ranks = np.empty(len(kept), np.int64)
+    ranks[np.argsort(-frequencies[kept], kind="stable")] = np.arange(len(kept))
+    return Person(problem=problem, symbols=symbols, codes=codes, is_sensitive=is_sensitive[kept], ranks=ranks)
 
 
 def _other_entropy(shares: Numbers) -> Numbers:
@@ -204,7 +208,7 @@ def _size(n_events: int, length: int, window: int) -> float:
     return float(size)
 
 
-def _count(
+def _count_all(
     symbols: Codes, n_symbols: int, group_lengths: Counts, window: int
 ) -> tuple[Codes, Counts, Counts]:
     """List the tuples of all lengths, group after group, with their counts and where each group begins."""
@@ -214,9 +218,7 @@ def _count(
     for length in group_lengths.tolist():
         found, often = np.empty((0, length), np.int32), np.empty(0, np.int64)
         if float(n_symbols) ** length < LARGEST_KEY:
-            found, often = kernels.index_tuples.count_tuples(
-                symbols, n_symbols, length, window, kernels.index_tuples.DENSE, MOST_DISTINCT
-            )
+            found, often = count_index_tuples(symbols, n_symbols, length, window)
         # There is at least the occurrence of a pattern, so nothing means too much.
         if not len(found):
             msg = (
@@ -230,3 +232,57 @@ def _count(
         counts.append(often)
     offsets = np.cumsum([0, *(len(table) for table in tables)]).astype(np.int64)
     return np.concatenate(tables), np.concatenate(counts), offsets
+
+
+def count_index_tuples(
+    symbols: Codes,
+    n_symbols: int,
+    length: int,
+    window: int,
+    *,
+    dense: int = DENSE,
+) -> tuple[Codes, Counts]:
+    """List the different tuples of `length` symbols within the window, in order, and how often each occurs.
+
+    A symbol of -1 takes part in no tuple. A table of up to `dense` cells is counted in directly. Nothing is
+    listed where there are more than `MOST_DISTINCT` different ones. Requires ``n_symbols ** length < 2^63``.
+
+    Examples
+    --------
+    >>> tuples, counts = count_index_tuples(np.array([0, 1, -1, 0, 1], np.int32), 2, 2, 3)
+    >>> tuples.tolist(), counts.tolist()
+    ([[0, 0], [0, 1], [1, 0], [1, 1]], [1, 2, 1, 1])
+    """
+    places = np.flatnonzero(symbols >= 0)
+    kept = symbols[places]
+    keys, counts = np.empty(0, np.int64), np.empty(0, np.int64)
+    if length == 1:
+        counts = np.bincount(kept, minlength=1)
+    elif float(n_symbols) ** length <= dense:
+        counts = np.zeros(n_symbols**length, np.int64)
+        tally_tuples(kept, places, n_symbols, length, window, keys, counts, MOST_DISTINCT)
+    else:
+        keys, counts = np.full(SMALLEST_TABLE, EMPTY, np.int64), np.zeros(SMALLEST_TABLE, np.int64)
+        keys, counts = tally_tuples(kept, places, n_symbols, length, window, keys, counts, MOST_DISTINCT)
+    used = np.flatnonzero(counts)
+    if keys.size:
+        used = used[np.argsort(keys[used])]
+    if used.size > MOST_DISTINCT:
+        used = used[:0]
+    rest, tuples = keys[used] if keys.size else used, np.empty((used.size, length), np.int32)
+    for k in range(length - 1, -1, -1):
+        rest, tuples[:, k] = np.divmod(rest, max(n_symbols, 1))
+    return tuples, counts[used]
+
+
+def _list_tuples(tuples: Codes, group_offsets: Counts, n_symbols: int) -> tuple[Counts, Codes]:
+    """List, for each group, place and symbol, the tuples that have the symbol there."""
+    sizes = [
+        np.bincount(column + 1, minlength=n_symbols + 1)[1:]
+        for first, last in pairwise(group_offsets.tolist())
+        for column in tuples[first:last].T
+    ]
+    offsets = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)
+    listed = np.empty(offsets[-1], np.int32)
+    list_tuples(tuples, group_offsets, n_symbols, offsets[:-1].copy(), listed)
+    return offsets, listed

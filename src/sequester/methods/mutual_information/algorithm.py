@@ -1,0 +1,247 @@
+"""From a table to the node that is released for each event: the same search for each person.
+
+What has to be hidden, the bounds and the counts of one person are a `Problem`; the greedy searches of the
+paper and the closer ones are compiled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import polars as pl
+
+from sequester import kernels
+from sequester.engine import silent
+from sequester.errors import ParameterError, SchemaError
+from sequester.methods.mutual_information import _kernels, _search_kernels
+from sequester.methods.mutual_information.costs import costs_by_depth
+from sequester.methods.mutual_information.problem import Bound, Task, describe, paths_of
+from sequester.methods.patterns import absent_warnings
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from sequester._typing import Codes, Counts, Mask, Offsets
+    from sequester.data.table import EventTable
+    from sequester.engine import Engine, Progress
+    from sequester.methods.mutual_information._kernels import Problem
+    from sequester.methods.mutual_information.method import MutualInformationMethod
+    from sequester.methods.mutual_information.problem import Person
+
+    Numbers = npt.NDArray[np.float64]
+
+MOST_TRIALS = 200_000
+"""Trials of the local search for one person."""
+MOST_MOVES = 2_000
+"""Moves among which the local search looks for pairs."""
+MOST_WORK = 3_000_000_000
+"""Tuples that the exact search looks at for one person."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The sequences to work on, equal ones once, and how often each pattern occurs in each."""
+
+    task: Task
+    """What is the same for everybody."""
+    solver: Solver
+    """How to search."""
+    items: Codes
+    """The codes of all rows."""
+    offsets: Offsets
+    """Row ``r`` is ``items[offsets[r]:offsets[r + 1]]``."""
+    row_of_person: Counts
+    """Person to row."""
+    weights: Numbers | None
+    """The importance of each item, where it is told."""
+    found: Counts
+    """Cell ``[p, r]``: how often pattern ``p`` of the task occurs in row ``r``."""
+    warnings: tuple[str, ...]
+    """Patterns that do not occur."""
+
+    @classmethod
+    def of(cls, method: MutualInformationMethod, table: EventTable) -> Plan:
+        """Encode patterns and costs, and count; refuses where no pattern occurs."""
+        sequences = table.sequences
+        column = sequences.symbol
+        book, tree = sequences.codebooks[column], table.hierarchies[column]
+        weights = read_weights(table)
+        if weights is None:
+            rows = sequences.distinct(column)
+            items, offsets, row_of_person = rows.items, rows.offsets, rows.row_of_person.astype(np.int64)
+        else:
+            # Equal sequences may have different weights.
+            items, offsets = sequences.columns[column], sequences.person_offsets
+            row_of_person = np.arange(sequences.n_persons)
+        everybody = np.ones(len(offsets) - 1, np.bool_)
+        counts: list[Counts] = []
+        for pattern in method.patterns:
+            if all(label in book.codes for label in pattern):
+                codes = book.encode(pattern)
+                counts.append(
+                    kernels.window_counts.count_spelled(
+                        items, items, offsets, codes, codes, method.window, everybody
+                    )
+                )
+            else:
+                counts.append(np.zeros(len(everybody), np.int64))
+        warnings = absent_warnings("patterns", method.patterns, [int(each.any()) for each in counts])
+        order = sorted(
+            (place for place, each in enumerate(counts) if each.any()),
+            key=lambda place: (len(method.patterns[place]), method.patterns[place]),
+        )
+        leaves = tree.nodes(book.labels)
+        task = Task(
+            tree=tree,
+            paths=paths_of(tree, leaves),
+            leaf_depths=tree.depth[leaves].astype(np.int64),
+            costs=costs_by_depth(tree, book.labels, method.cost),
+            patterns=tuple(book.encode(method.patterns[place]) for place in order),
+            window=method.window,
+            bound=Bound(
+                share=method.max_leakage,
+                bits=method.max_leakage_bits,
+                worst_case=method.worst_case,
+                is_exact=method.measure == "exact",
+            ),
+        )
+        return cls(
+            task=task,
+            solver=Solver(way=method.way, search=method.search, scope=method.scope),
+            items=items,
+            offsets=offsets,
+            row_of_person=row_of_person,
+            weights=weights,
+            found=np.array([counts[place] for place in order]),
+            warnings=warnings,
+        )
+
+    def run(self, *, engine: Engine, progress: Progress = silent) -> Codes:
+        """Return the node that is released for each event of the table, persons one after the other."""
+        concerned = np.flatnonzero(self.found.any(axis=0))
+        nodes = self.task.leaf_nodes[self.items]
+
+        def sanitize(shard: range) -> None:
+            for row in concerned[shard.start : shard.stop].tolist():
+                here = slice(self.offsets[row], self.offsets[row + 1])
+                weights = None if self.weights is None else self.weights[here]
+                nodes[here] = self.solver.solve(self.task, self.items[here], self.found[:, row], weights)
+
+        engine.map(sanitize, engine.split(len(concerned)), progress=progress, phase="generalizing")
+        released: Codes = kernels.distinct.gather_rows(nodes, self.offsets, self.row_of_person)[0]
+        return released
+
+
+def read_weights(table: EventTable) -> Numbers | None:
+    """Return the importance of each event; what is no number of at least 0 is refused by its row."""
+    if table.schema.weight is None:
+        return None
+    given = table.frame[table.schema.weight]
+    values = given.cast(pl.Float64, strict=False)
+    weights = values.to_numpy().astype(np.float64)
+    wrong = ~(np.isfinite(weights) & (weights >= 0))
+    if wrong.any():
+        first = int(wrong.argmax())
+        msg = (
+            f"column {table.schema.weight!r}: {given[first]!r} is no weight, which is a number of at least 0 "
+            f"(row {table.rows[first]})"
+        )
+        raise SchemaError(msg)
+    return weights
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solver:
+    """How to look for a generalization of one person's symbols."""
+
+    way: Literal["top-down", "bottom-up"]
+    """Which of the paper's two ways."""
+    search: Literal["greedy", "improve", "optimal"] = "greedy"
+    """The way alone, a local search from its answer, or an exact one."""
+    scope: Literal["global", "local"] = "global"
+    """Whether occurrences of one symbol are released alike."""
+    most_work: int = MOST_WORK
+    """Where the exact search gives up."""
+
+    def solve(self, task: Task, row: Codes, found: Counts, weights: Numbers | None) -> Codes:
+        """Return the node that is released at each place of a sequence in which a pattern occurs."""
+        if self.search == "greedy" and self.scope == "global":
+            # Where the sensitive symbols suffice, the others stay as they are and need not be counted.
+            person = describe(task, row, found, weights=weights, only_sensitive=True)
+            depths = self._go(task, person, person.is_sensitive)
+            if depths is not None:
+                return _released(task, row, person, depths)
+        takes_part = participants(task, row, found) if self.scope == "local" else None
+        person = describe(task, row, found, weights=weights, is_participant=takes_part)
+        return _released(task, row, person, self._search(task, person))
+
+    def _go(self, task: Task, person: Person, active: Mask) -> Counts | None:
+        """Return the depths that the paper's way finds; None where more than the active symbols must move."""
+        if self.way == "top-down":
+            return _top_down(person, active)
+        depths, tree = np.empty(len(person.codes), np.int64), task.tree
+        is_private = _kernels.bottom_up(person.problem, active, tree.parent, tree.depth, depths)
+        return depths if is_private else None
+
+    def _search(self, task: Task, person: Person) -> Counts:
+        problem = person.problem
+        everything = np.ones(len(person.codes), np.bool_)
+        # All occurrences of a sensitive symbol, those that take part in no pattern included.
+        sensitive = np.isin(person.codes, person.codes[person.is_sensitive])
+        first = self._go(task, person, sensitive)
+        answers = [self._go(task, person, everything) if first is None else first]
+        if self.scope == "local":
+            _search_kernels.refine_alone(problem, answers[0], ~person.is_sensitive)
+            answers.append(_top_down(person, person.is_sensitive))
+        best = _cheapest(problem, answers)
+        if self.search == "greedy":
+            return best
+        starts = [best, _top_down(person, everything)]
+        best = _cheapest(
+            problem,
+            [_search_kernels.improve(problem, start, MOST_TRIALS, MOST_MOVES) for start in starts],
+        )
+        if self.search == "improve":
+            return best
+        exact: Counts
+        exact, ended = _search_kernels.optimal(problem, best, person.is_sensitive, self.most_work)
+        if not ended:
+            msg = (
+                f'search must be "greedy" or "improve" here: with {len(everything)} symbols and '
+                f'{len(problem.tuples):,} different tuples, "optimal" would look at more than '
+                f"{self.most_work:.0e} tuples"
+            )
+            raise ParameterError(msg)
+        return exact
+
+
+def participants(task: Task, row: Codes, found: Counts) -> Mask:
+    """Mark the places of a sequence that take part in a sensitive occurrence."""
+    marked = np.zeros(len(row), np.bool_)
+    for each in np.flatnonzero(found):
+        _kernels.mark_participants(row, task.patterns[each], task.window, marked)
+    return marked
+
+
+def _top_down(person: Person, active: Mask) -> Counts | None:
+    """Return the depths that Top-Down finds; None where more than the active symbols must move."""
+    depths = np.empty(len(person.codes), np.int64)
+    return depths if _kernels.top_down(person.problem, active, person.ranks, depths) else None
+
+
+def _cheapest(problem: Problem, answers: list[Counts | None]) -> Counts:
+    """Return the first of the answers that cost least."""
+    private = [depths for depths in answers if depths is not None]
+    if len(private) == 1:
+        return private[0]
+    return min(private, key=lambda depths: _search_kernels.loss_at(problem, depths))
+
+
+def _released(task: Task, row: Codes, person: Person, depths: Counts) -> Codes:
+    nodes = task.leaf_nodes[row]
+    moved = person.symbols >= 0
+    chosen = person.problem.paths[np.arange(len(depths)), depths]
+    nodes[moved] = chosen[person.symbols[moved]]
+    return nodes
