@@ -1,4 +1,4 @@
-"""Read an event log of 100 MB in XES: as programs write it, and with something that needs a whole parser.
+"""Read an event log of 100 MB in XES: as programs write it, and with a remark in it.
 
 Prints, in this order: equality with a slow twin, per file the time, MB/s, the time for the packed file and
 the peak memory, the time to write it, and where r4pm is installed, its time and whether it reads the same.
@@ -24,9 +24,8 @@ import numpy as np
 import polars as pl
 
 from ledger import note
-from sequester.io import read_frame, xes
-from sequester.io.xes import ACTIVITY, TIME, write_times
-from sequester.io.xes_write import write_xes
+from sequester.io import read_frame
+from sequester.io.xes import ACTIVITY, TIME, write_times, write_xes
 
 MEGABYTES = 100
 BARS = {"plain": 4.0, "with a remark": 8.0}
@@ -116,7 +115,7 @@ def own_peak() -> int:
 
 
 def variants(contents: bytes) -> dict[str, bytes]:
-    """Yield the log as it is, and with a comment before its last trace, which needs a whole parser."""
+    """Yield the log as it is, and with a comment before its last trace."""
     place = contents.rindex(b"<trace>")
     return {"plain": contents, "with a remark": contents[:place] + b"<!-- the last -->" + contents[place:]}
 
@@ -129,7 +128,7 @@ def main() -> int:
             path.write_bytes(contents)
             frame, twin = read_frame(path), slow_twin(contents)
             equal = frame.to_dicts() == [{key: row.get(key) for key in frame.columns} for row in twin]
-            passed &= equal and (xes.parse_plain(contents) is not None) == (kind == "plain")
+            passed &= equal
             note("equality", f"{kind}, {len(twin):,} events: the slow twin's rows", equal)
 
         start = time.perf_counter()
@@ -151,7 +150,7 @@ def main() -> int:
             note("memory", f"XES {kind}, {megabytes:.0f} MB", 1e6 * peak)
             print(f"{speed:.0f} MB/s")
         same = frames[0].equals(frames[1])
-        passed &= note("equality", f"{frames[0].height:,} events: both readers' tables", same)
+        passed &= note("equality", f"{frames[0].height:,} events: the same table with a remark", same)
         note("seconds", f"XES, {megabytes:.0f} MB made and written", written)
         path.write_bytes(large)
         compare_with_r4pm(path)

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from oracles import logs as oracles
 from sequester.errors import InputError
-from sequester.io.xes import ACTIVITY, CASE, TIME, read_xes
-from sequester.io.xes_write import write_xes
+from sequester.io.xes import ACTIVITY, CASE, TIME, read_xes, write_xes
 
 texts = st.text(
     st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters="\ufffe\uffff")

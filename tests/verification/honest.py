@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from release.samples import Pages
-from sequester.io.xes import ACTIVITY, CASE, TIME
-from sequester.io.xes_write import write_xes
+from sequester.io.xes import ACTIVITY, CASE, TIME, write_xes
 from sequester.workflow.config import Config
 from sequester.workflow.stream.stream import stream
 from sequester.workflow.write import write

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from release.samples import Pages, release_of
 from sequester.errors import InputError, SequesterWarning
 from sequester.io.spmf import write_spmf
-from sequester.io.xes import ACTIVITY, CASE, read_xes
-from sequester.io.xes_write import write_xes
+from sequester.io.xes import ACTIVITY, CASE, read_xes, write_xes
 from sequester.release.files import expected_log, read_log, unsupported_reason, write_log
 from sequester.verification.contents import open as open_release
 from sequester.verification.verify import verify

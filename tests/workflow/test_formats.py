@@ -11,8 +11,7 @@ from sequester.io import read_frame
 from sequester.io.csv import write_csv
 from sequester.io.parquet import write_arrow
 from sequester.io.spmf import read_spmf
-from sequester.io.xes import ACTIVITY, CASE, TIME
-from sequester.io.xes_write import write_xes
+from sequester.io.xes import ACTIVITY, CASE, TIME, write_xes
 from sequester.verification.verify import verify
 from sequester.workflow.config import Config
 from sequester.workflow.protect import protect

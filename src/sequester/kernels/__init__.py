@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     from sequester.kernels import row_masks as row_masks
     from sequester.kernels import suppression as suppression
     from sequester.kernels import swaps as swaps
-    from sequester.kernels import traces as traces
     from sequester.kernels import trajectories as trajectories
     from sequester.kernels import transitions as transitions
     from sequester.kernels import trie as trie

@@ -13,8 +13,7 @@ import polars as pl
 
 from sequester.data.text import as_text
 from sequester.io.spmf import read_spmf, write_spmf
-from sequester.io.xes import ACTIVITY, CASE, read_xes
-from sequester.io.xes_write import write_xes
+from sequester.io.xes import ACTIVITY, CASE, read_xes, write_xes
 from sequester.release.release import ORDER, PERSON
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from sequester.errors import InputError
 from sequester.hierarchies.labels import counted, quoted
 from sequester.io.csv import write_csv
 from sequester.io.spmf import write_seq, write_spmf
-from sequester.io.xes import ACTIVITY, CASE, TIME, write_times
-from sequester.io.xes_write import FORBIDDEN, write_xes
+from sequester.io.xes import ACTIVITY, CASE, FORBIDDEN, TIME, write_times, write_xes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
