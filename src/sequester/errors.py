@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -74,3 +76,45 @@ class InternalError(SequesterError):
 
 class SequesterWarning(UserWarning):
     """Something a steward must know, and that does not stop the run."""
+
+
+Warn = Callable[[str], None]
+"""Called with each line that a steward must know and that does not stop the run."""
+
+
+def issue_warning(line: str) -> None:
+    """Issue a `SequesterWarning` at the line that called the function which warns."""
+    warnings.warn(line, SequesterWarning, stacklevel=3)
+
+
+def ignore_warning(line: str) -> None:
+    """Leave a warning to the result, which has it as well."""
+
+
+class WarningCollector:
+    """Collects the warnings of a run: each once, in order, and passed on as it comes.
+
+    Examples
+    --------
+    >>> collector = WarningCollector(print)
+    >>> collector("a short seed", "a short seed")
+    a short seed
+    >>> collector.lines
+    ('a short seed',)
+    """
+
+    def __init__(self, warn: Warn = ignore_warning) -> None:
+        self._warn = warn
+        self._lines: dict[str, None] = {}
+
+    def __call__(self, *lines: str) -> None:
+        """Take warnings; those that are known already are not passed on again."""
+        for line in lines:
+            if line not in self._lines:
+                self._lines[line] = None
+                self._warn(line)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """All warnings so far."""
+        return tuple(self._lines)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sequester.data.text import as_polars
-from sequester.errors import InputError
+from sequester.errors import InputError, issue_warning
 from sequester.io.contents import check_cells, check_path, read_contents
 from sequester.io.csv import read_csv
 from sequester.io.parquet import read_arrow, read_parquet, read_parquet_folder
@@ -17,6 +17,8 @@ from sequester.io.xes import read_xes
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from sequester.errors import Warn
 
 FORMATS = ("csv", "spmf", "seq", "xes", "parquet", "arrow")
 """Formats that can be read."""
@@ -44,6 +46,7 @@ def read_frame(
     format: str | None = None,  # noqa: A002 - the name it has in the configuration
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    warn: Warn = issue_warning,
 ) -> pl.DataFrame:
     """Read a table; every cell of a text format is text as written, and only an empty cell is missing.
 
@@ -57,6 +60,8 @@ def read_frame(
         Of a CSV file; otherwise found among comma, semicolon, tab and bar.
     encoding
         Of a text file.
+    warn
+        Called with what was left out; unless told, a `SequesterWarning` is issued.
 
     Raises
     ------
@@ -83,7 +88,7 @@ def read_frame(
     if kind == "spmf":
         return check_cells(read_spmf(contents, str(path), encoding=encoding), str(path))
     if kind == "xes":
-        return check_cells(read_xes(contents, str(path), encoding=encoding, warn=True), str(path))
+        return check_cells(read_xes(contents, str(path), encoding=encoding, warn=warn), str(path))
     if format is None and _is_spmf_text(path, contents):
         msg = f"{path}: .txt is read as csv, and this looks like SPMF; set format to spmf or csv"
         raise InputError(msg)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 from xml.parsers import expat
@@ -12,7 +11,7 @@ import polars as pl
 
 from sequester.data.text import as_text
 from sequester.data.times import read_times
-from sequester.errors import InputError, SequesterWarning
+from sequester.errors import InputError, ignore_warning
 from sequester.hierarchies.labels import counted, quoted
 from sequester.io.contents import as_utf8
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sequester._typing import Codes, Mask
+    from sequester.errors import Warn
 
 
 CASE = "case:concept:name"
@@ -34,14 +34,16 @@ MOST_NAMES = 10_000
 """Names of attributes that a log may have; more are values that were taken for names."""
 
 
-def read_xes(contents: bytes, name: str, *, encoding: str = "utf-8", warn: bool = False) -> pl.DataFrame:
+def read_xes(
+    contents: bytes, name: str, *, encoding: str = "utf-8", warn: Warn = ignore_warning
+) -> pl.DataFrame:
     """Read the contents of a file called `name`.
 
     The columns ``case:concept:name``, ``concept:name`` and ``time:timestamp`` come first, other attributes
     follow by name, those of traces with ``case:`` before it. Numbers and truth values are as written; a time
     is ISO 8601 in UTC, one that cannot be read stays as it is. The first of two attributes of one name
     counts. Attributes inside attributes, of the log, and such without a value are left out; so are traces
-    without events, and `warn` says how many.
+    without events, and `warn` is called with how many.
 
     Examples
     --------
@@ -56,9 +58,9 @@ def read_xes(contents: bytes, name: str, *, encoding: str = "utf-8", warn: bool 
     else:
         parts = _parse(as_utf8(contents, name, encoding), name, encoding="utf-8")
     n_empty = parts.traces.size - len(np.unique(parts.trace_of_event))
-    if warn and n_empty:
+    if n_empty:
         traces = counted(n_empty, "trace has no event and is", "traces have no event and are")
-        warnings.warn(f"{name}: {traces} left out", SequesterWarning, stacklevel=3)
+        warn(f"{name}: {traces} left out")
     return _arrange(_columns_of(parts, name), name)
 
 

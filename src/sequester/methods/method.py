@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from sequester.engine import LocalEngine, part, silent
 from sequester.engine.progress import NoCheckpoint
-from sequester.errors import ParameterError, SchemaError, SequesterWarning, UnattainableError
+from sequester.errors import ParameterError, SchemaError, UnattainableError, issue_warning
 from sequester.methods.relax import feasible_alternatives
 
 # The names of types are read from the class, so that parameters can be listed.
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.engine.progress import Checkpoint
+    from sequester.errors import Warn
     from sequester.methods.relax import RelaxationPath
     from sequester.privacy.model import PrivacyModel
     from sequester.release.outcome import Outcome, Reason
@@ -134,6 +134,7 @@ class Method(ABC):
         progress: Progress = silent,
         checkpoint: Checkpoint | None = None,
         evaluate: bool = True,
+        warn: Warn = issue_warning,
     ) -> Release:
         """Return a release of `table` whose promise has been checked, or raise.
 
@@ -153,6 +154,8 @@ class Method(ABC):
         evaluate
             Measure the utility of the release. Without it `Release.utility` is empty, and everything else is
             the same.
+        warn
+            Called with each line of ``warnings`` of the release; unless told, a `SequesterWarning` is issued.
 
         Returns
         -------
@@ -213,14 +216,13 @@ class Method(ABC):
             engine=engine,
         )
         for line in release.warnings:
-            warnings.warn(line, SequesterWarning, stacklevel=2)
+            warn(line)
         return release
 
     def _check_input(self, table: object, seed: object) -> None:
         """Refuse, before anything runs, a table or a seed that cannot be worked with."""
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.data.table import EventTable  # noqa: PLC0415
-        from sequester.release.randomness import SHORT_SEED  # noqa: PLC0415
 
         if not isinstance(table, EventTable):
             got = type(table).__name__
@@ -234,12 +236,6 @@ class Method(ABC):
             raise SchemaError(msg)
         self.refuse_twins(table)
         self.accept(table)
-        if seed is not None and len(seed) < SHORT_SEED:
-            line = (
-                f"the seed has {len(seed)} characters, fewer than {SHORT_SEED}: an adversary who guesses it "
-                "can undo the shuffle of persons"
-            )
-            warnings.warn(line, SequesterWarning, stacklevel=3)
 
     def _measure(
         self, outcome: Outcome, table: EventTable, losses: Losses, progress: Progress

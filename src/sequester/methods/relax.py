@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sequester.engine import LocalEngine, silent
-from sequester.errors import InputError, SequesterWarning, UnattainableError
+from sequester.errors import InputError, UnattainableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -157,7 +156,7 @@ def run_trial(
     progress: Progress = silent,
     deadline: float = math.inf,
 ) -> Outcome:
-    """Run a method on a table, without measures, pseudonyms and warnings: nothing of it is released.
+    """Run a method on a table, without measures and pseudonyms: nothing of it is released.
 
     Raises
     ------
@@ -172,12 +171,10 @@ def run_trial(
             raise TimeUpError
 
     watch(0.0, "reading")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SequesterWarning)
-        method.accept(table)
-        return method.transform(
-            table, randomness=Randomness.of(seed), engine=engine or LocalEngine(), progress=watch
-        )
+    method.accept(table)
+    return method.transform(
+        table, randomness=Randomness.of(seed), engine=engine or LocalEngine(), progress=watch
+    )
 
 
 def feasible_alternatives(

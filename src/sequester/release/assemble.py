@@ -15,7 +15,7 @@ from sequester.data.table import EventTable
 from sequester.errors import InternalError
 from sequester.privacy.model import RecordModel
 from sequester.privacy.snapshots import GROUP
-from sequester.release.randomness import pseudonym_labels
+from sequester.release.randomness import pseudonym_labels, seed_warnings
 from sequester.release.release import ORDER, PERSON, Release
 from sequester.utility.suppression import Losses, count_losses
 
@@ -78,7 +78,7 @@ def assemble(
     )
     losses = outcome_losses(outcome, table) if losses is None else losses
     progress(1.0, "checked")
-    return Release(
+    release = Release(
         tables=tables,
         schema=outcome.schema,
         hierarchies=outcome.hierarchies,
@@ -92,7 +92,7 @@ def assemble(
             *outcome.limits,
             *_kept_apart(table),
         ),
-        warnings=outcome.warnings,
+        warnings=(*seed_warnings(randomness.seed), *outcome.warnings),
         utility=utility,
         changes=outcome.changes,
         pseudonyms=pseudonyms,
@@ -109,6 +109,7 @@ def assemble(
         n_invented_items=losses.invented,
         reading=table.reading,
     )
+    return release if released is None else release.with_table(released)
 
 
 def _kept_apart(table: EventTable) -> tuple[str, ...]:

@@ -18,6 +18,20 @@ SHORT_SEED = 16
 """A seed with fewer characters can be guessed, and with it the shuffle undone."""
 
 
+def seed_warnings(seed: str) -> tuple[str, ...]:
+    """Return a warning where a seed is so short that it can be guessed.
+
+    Examples
+    --------
+    >>> len(seed_warnings("a sentence nobody guesses")), len(seed_warnings("guess"))
+    (0, 1)
+    """
+    if len(seed) >= SHORT_SEED:
+        return ()
+    line = f"the seed has {len(seed)} characters, fewer than {SHORT_SEED}: "
+    return (f"{line}an adversary who guesses it can undo the shuffle of persons",)
+
+
 @dataclass(frozen=True)
 class Randomness:
     """Draws for a named purpose: the same seed gives the same draws, and purposes are independent.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +109,17 @@ class Release:
     def table(self) -> EventTable:
         """The main table with its roles, as a recipient would read it."""
         return EventTable(self.frame, self.schema)
+
+    def with_table(self, table: EventTable) -> Release:
+        """Return the same release, whose `table` was built before."""
+        other = replace(self)
+        vars(other)["table"] = table
+        return other
+
+    def with_event_log(self, form: LogFormat | None) -> Release:
+        """Return the same release, whose events are also written in a format of event logs."""
+        other = replace(self, event_log=form)
+        return other.with_table(vars(self)["table"]) if "table" in vars(self) else other
 
     @property
     def published_parameters(self) -> dict[str, object]:

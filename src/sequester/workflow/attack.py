@@ -14,7 +14,7 @@ from sequester.attacks.risk import Risks
 from sequester.data.table import EventTable
 from sequester.datasets import SEED
 from sequester.engine import LocalEngine, part, silent
-from sequester.errors import InputError, SchemaError
+from sequester.errors import InputError, SchemaError, ignore_warning
 from sequester.hierarchies.labels import ROOT, listed
 from sequester.methods import METHODS
 from sequester.methods.relax import run_trial
@@ -32,7 +32,6 @@ from sequester.verification.original import (
     with_owners,
 )
 from sequester.verification.verify import find_pseudonyms
-from sequester.workflow.collect_warnings import collect_warnings, ignore_warning
 from sequester.workflow.config import Config
 
 if TYPE_CHECKING:
@@ -46,10 +45,10 @@ if TYPE_CHECKING:
     from sequester.attacks.model_attacks import Replay, Replayed
     from sequester.data.sequences import Sequences
     from sequester.engine import Engine, Progress
+    from sequester.errors import Warn
     from sequester.methods.method import Method
     from sequester.privacy import PrivacyModel
     from sequester.release.release import Release
-    from sequester.workflow.collect_warnings import Warn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,50 +199,49 @@ def attack_release(
     InputError
         Where the folder is no release or not as certified, or the configuration or its data is at fault.
     """
-    with collect_warnings(warn):
-        progress(0.0, "reading the release")
-        opened = open_release(folder)
-        config = original if isinstance(original, Config) else Config.load(original)
-        progress(0.1, "reading the original")
-        table = config.table()
-        others = None
-        if held_out is not None:
-            progress(0.15, "reading who was held out")
-            others = (held_out if isinstance(held_out, Config) else Config.load(held_out)).table()
-        method = None if config.settings.method is None else config.method()
-        certificate = opened.certificate
-        model = claimed_model(certificate, None if method is None else method.model().about(table))
-        released = None
-        if not isinstance(model, RecordModel):
-            released = rebuild_table(opened.frame, certificate, opened.hierarchies)
-        # What may not be published, such as patterns, is in the configuration.
-        if method is not None and method.name != certificate.method:
-            method = None
-        unpublished = {} if method is None else method.parameters()
-        pseudonyms = None if released is None else load_pseudonyms(folder, opened.frame, table)
-        if table.owners is not None and pseudonyms is None and released is not None:
-            warn(f"no {PSEUDONYMS} was found, so released trips are counted, and not persons")
-        elif isinstance(model, MutualInformationPrivacy) and pseudonyms is None:
-            warn(f"no {PSEUDONYMS} was found, so nobody tried who looks for where secret patterns were")
-        risks = _attack(
-            model,
-            Case(
-                tables=opened.tables,
-                released=released,
-                original=table,
-                method=certificate.method,
-                parameters={**unpublished, **certificate.parameters},
-                **background_knowledge(method, released, table, pseudonyms),
-                known=known,
-                targets=targets,
-                seed=SEED if seed is None else seed,
-                engine=engine,
-                progress=part(progress, 0.2, 1.0),
-            ),
-            held_out=others,
-            owners=_owners(released, table, pseudonyms),
-        )
-        return AttackResult(risks=tuple(risks), model=certificate.model)
+    progress(0.0, "reading the release")
+    opened = open_release(folder)
+    config = original if isinstance(original, Config) else Config.load(original)
+    progress(0.1, "reading the original")
+    table = config.table(warn)
+    others = None
+    if held_out is not None:
+        progress(0.15, "reading who was held out")
+        others = (held_out if isinstance(held_out, Config) else Config.load(held_out)).table(warn)
+    method = None if config.settings.method is None else config.method()
+    certificate = opened.certificate
+    model = claimed_model(certificate, None if method is None else method.model().about(table))
+    released = None
+    if not isinstance(model, RecordModel):
+        released = rebuild_table(opened.frame, certificate, opened.hierarchies)
+    # What may not be published, such as patterns, is in the configuration.
+    if method is not None and method.name != certificate.method:
+        method = None
+    unpublished = {} if method is None else method.parameters()
+    pseudonyms = None if released is None else load_pseudonyms(folder, opened.frame, table)
+    if table.owners is not None and pseudonyms is None and released is not None:
+        warn(f"no {PSEUDONYMS} was found, so released trips are counted, and not persons")
+    elif isinstance(model, MutualInformationPrivacy) and pseudonyms is None:
+        warn(f"no {PSEUDONYMS} was found, so nobody tried who looks for where secret patterns were")
+    risks = _attack(
+        model,
+        Case(
+            tables=opened.tables,
+            released=released,
+            original=table,
+            method=certificate.method,
+            parameters={**unpublished, **certificate.parameters},
+            **background_knowledge(method, released, table, pseudonyms),
+            known=known,
+            targets=targets,
+            seed=SEED if seed is None else seed,
+            engine=engine,
+            progress=part(progress, 0.2, 1.0),
+        ),
+        held_out=others,
+        owners=_owners(released, table, pseudonyms),
+    )
+    return AttackResult(risks=tuple(risks), model=certificate.model)
 
 
 def _attack(

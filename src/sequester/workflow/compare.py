@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import warnings
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,9 +11,15 @@ from typing import TYPE_CHECKING, Any
 from sequester.attacks.context import TARGETS
 from sequester.data.table import EventTable
 from sequester.engine import part, silent
-from sequester.errors import InputError, ParameterError, SchemaError, SequesterWarning
+from sequester.errors import (
+    InputError,
+    ParameterError,
+    SchemaError,
+    WarningCollector,
+    ignore_warning,
+    issue_warning,
+)
 from sequester.methods.method import Method
-from sequester.workflow.collect_warnings import collect_warnings, ignore_warning
 from sequester.workflow.comparison.comparison import Comparison
 from sequester.workflow.comparison.grid import Candidate, grid, label_of, one_line
 from sequester.workflow.comparison.outputs import HANDING_OUT, check_adversary, write_outputs
@@ -22,14 +27,14 @@ from sequester.workflow.comparison.pool import Pool
 from sequester.workflow.comparison.store import RELEASES, REPORTS, Store
 from sequester.workflow.comparison.trial import Knowledge, Task, TrialResult
 from sequester.workflow.config import Config
-from sequester.workflow.job import Job, table_digest, warn_of_problems
+from sequester.workflow.job import Job, check_problems, table_digest
 from sequester.workflow.output_file import refuse_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from sequester.engine import Progress
-    from sequester.workflow.collect_warnings import Warn
+    from sequester.errors import Warn
 
 KNOWN = 2
 """Items that the adversary knows, unless told."""
@@ -166,7 +171,7 @@ def compare(
     if out is None and write_releases:
         msg = "write_releases needs out, the folder for them"
         raise ParameterError(msg)
-    return _compare(table, candidates, asked, None if out is None else Path(out), progress)
+    return _compare(table, candidates, asked, None if out is None else Path(out), progress, issue_warning)
 
 
 def compare_config(
@@ -187,25 +192,26 @@ def compare_config(
         Where the configuration, the data, a method or a parameter that was named, or the output is at fault.
     """
     asked = asked or CompareOptions()
-    with collect_warnings(warn):
-        config = config if isinstance(config, Config) else Config.load(config)
-        candidates = grid(config.settings.method, methods=methods, settings=settings, folder=config.folder)
-        refuse_inputs(out, inputs=config.inputs)
-        progress(0.0, "reading")
-        table = config.table()
-        warn_of_problems(table)
-        if table.reading.left_out:
-            warnings.warn(next(table.reading.lines()), SequesterWarning, stacklevel=2)
-        seed = config.settings.release.seed if asked.seed is None else asked.seed
-        return _compare(
-            table,
-            candidates,
-            replace(asked, seed=seed),
-            out,
-            part(progress, 0.02, 1.0),
-            config=config,
-            named=methods is not None,
-        )
+    collect = WarningCollector(warn)
+    config = config if isinstance(config, Config) else Config.load(config)
+    candidates = grid(config.settings.method, methods=methods, settings=settings, folder=config.folder)
+    refuse_inputs(out, inputs=config.inputs)
+    progress(0.0, "reading")
+    table = config.table(collect)
+    collect(*check_problems(table))
+    if table.reading.left_out:
+        collect(next(table.reading.lines()))
+    seed = config.settings.release.seed if asked.seed is None else asked.seed
+    return _compare(
+        table,
+        candidates,
+        replace(asked, seed=seed),
+        out,
+        part(progress, 0.02, 1.0),
+        collect,
+        config=config,
+        named=methods is not None,
+    )
 
 
 def _candidates(methods: Sequence[object]) -> list[Candidate]:
@@ -237,6 +243,7 @@ def _compare(
     asked: CompareOptions,
     out: Path | None,
     progress: Progress,
+    warn: Warn,
     *,
     config: Config | None = None,
     named: bool = False,
@@ -278,7 +285,7 @@ def _compare(
         )
         found = replace(found, warnings=tuple(_remarks(found)))
         for line in found.warnings:
-            warnings.warn(line, SequesterWarning, stacklevel=3)
+            warn(line)
         if out is not None:
             write_outputs(found, out)
         progress(1.0, "compared")

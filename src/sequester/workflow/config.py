@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from sequester.data.schema import ROW, Protect, Quasi, Schema, Sensitive, Symbol
 from sequester.data.sequences import SYMBOL
 from sequester.data.table import EventTable
-from sequester.errors import InputError
+from sequester.errors import InputError, issue_warning
 from sequester.io import read_frame
 from sequester.io.read import format_of
 from sequester.methods import METHODS
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from sequester.data.places import Gap, Place
+    from sequester.errors import Warn
     from sequester.hierarchies.builder import HierarchyBuilder
     from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.methods.method import Method
@@ -134,22 +135,26 @@ class Config:
         except InputError as error:
             raise type(error)(*(f"{self.path.name}: {line}" for line in error.lines)) from None
 
-    def frame(self) -> pl.DataFrame:
-        """Read the data as it is."""
+    def frame(self, warn: Warn = issue_warning) -> pl.DataFrame:
+        """Read the data as it is; `warn` is called with what was left out."""
         data = self.settings.data
         try:
             return read_frame(
-                self.data_path, format=data.format, delimiter=data.delimiter, encoding=data.encoding
+                self.data_path,
+                format=data.format,
+                delimiter=data.delimiter,
+                encoding=data.encoding,
+                warn=warn,
             )
         except InputError as error:
             wrong = re.compile(r"(format|delimiter|encoding) must be ")
             lines = (f"{self.path.name}: data.{line}" if wrong.match(line) else line for line in error.lines)
             raise type(error)(*lines) from None
 
-    def table(self) -> EventTable:
-        """Read the data and give every column its role."""
+    def table(self, warn: Warn = issue_warning) -> EventTable:
+        """Read the data, with the role of every column; `warn` is called with what was left out."""
         schema = self.schema
-        return EventTable(self.frame(), schema)
+        return EventTable(self.frame(warn), schema)
 
 
 def read(path: str | Path) -> EventTable:

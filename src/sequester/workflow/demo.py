@@ -14,8 +14,7 @@ import polars as pl
 from sequester.datasets import SEED
 from sequester.datasets.hospital import PROTECTED
 from sequester.engine import part, silent
-from sequester.errors import InputError
-from sequester.workflow.collect_warnings import ignore_warning
+from sequester.errors import InputError, ignore_warning
 from sequester.workflow.config import Config
 from sequester.workflow.inspect import inspect
 from sequester.workflow.make_dataset import make_dataset
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
     from sequester.attacks import Risk
     from sequester.data.table import EventTable
     from sequester.engine import Progress
+    from sequester.errors import Warn
     from sequester.release.release import Release
     from sequester.verification.verify import Verification
-    from sequester.workflow.collect_warnings import Warn
     from sequester.workflow.inspect import Inspection
     from sequester.workflow.protect import Protected
 

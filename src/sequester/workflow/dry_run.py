@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +16,10 @@ from sequester.data.schema import ROW
 from sequester.data.table import EventTable
 from sequester.data.text import as_text
 from sequester.engine import part, silent
-from sequester.errors import InputError, SequesterWarning, UnattainableError
+from sequester.errors import InputError, UnattainableError, WarningCollector, ignore_warning
 from sequester.release.release import data_flow_counts
-from sequester.workflow.collect_warnings import collect_warnings, ignore_warning
 from sequester.workflow.config import Config
-from sequester.workflow.job import Job, warn_of_problems
+from sequester.workflow.job import Job, check_problems
 from sequester.workflow.write import check_suppressed, check_unprotected, find_unprotected
 
 if TYPE_CHECKING:
@@ -30,8 +28,8 @@ if TYPE_CHECKING:
     from sequester.data.problems import ReadSummary
     from sequester.data.schema import Schema
     from sequester.engine import Engine, Progress
+    from sequester.errors import Warn
     from sequester.release.release import Release
-    from sequester.workflow.collect_warnings import Warn
 
 TRIAL_EVENTS = 200_000
 """A table with more events is tried on some of its persons."""
@@ -112,54 +110,55 @@ def dry_run(
     UnattainableError
         As `protect` would.
     """
-    with collect_warnings(warn) as heard:
-        job = Job.of(
-            config if isinstance(config, Config) else Config.load(config), out=out, seed=seed, force=force
-        )
-        progress(0.0, "reading")
-        started = time.monotonic()
-        frame = job.config.frame()
-        table = EventTable(frame, job.config.schema)
-        reading = time.monotonic() - started
-        warn_of_problems(table)
-        job.method.accept(table)
-        trial, tried_persons, seconds = _try(job, table, frame, engine, part(progress, 0.3, 1.0))
-        is_whole = tried_persons == table.n_owners
-        singled_out = trial.singled_out
-        if singled_out is not None and singled_out.unit == "persons" and not is_whole:
-            singled_out = SinglingOut.of(table)
-        accept = job.config.settings.release.accept_unprotected
-        for note in (*check_unprotected(singled_out, accept=accept), *find_unprotected(singled_out)):
-            warnings.warn(note, SequesterWarning, stacklevel=2)
-        return Forecast(
-            job=job,
-            trial=trial,
-            n_problems=sum(
-                problem.severity == "warning" or bool(problem.alike) for problem in table.problems
-            ),
-            n_persons=table.n_owners,
-            tried_persons=tried_persons,
-            n_trips=None if table.owners is None else table.n_persons,
-            n_events=table.n_events,
-            seconds=reading + seconds,
-            singled_out=singled_out,
-            warnings=tuple(heard),
-        )
+    collect = WarningCollector(warn)
+    job = Job.of(
+        config if isinstance(config, Config) else Config.load(config), out=out, seed=seed, force=force
+    )
+    progress(0.0, "reading")
+    started = time.monotonic()
+    frame = job.config.frame(collect)
+    table = EventTable(frame, job.config.schema)
+    reading = time.monotonic() - started
+    collect(*check_problems(table))
+    job.method.accept(table)
+    trial, tried_persons, seconds = _try(job, table, frame, engine, part(progress, 0.3, 1.0), collect)
+    is_whole = tried_persons == table.n_owners
+    singled_out = trial.singled_out
+    if singled_out is not None and singled_out.unit == "persons" and not is_whole:
+        singled_out = SinglingOut.of(table)
+    accept = job.config.settings.release.accept_unprotected
+    collect(*check_unprotected(singled_out, accept=accept), *find_unprotected(singled_out))
+    return Forecast(
+        job=job,
+        trial=trial,
+        n_problems=sum(problem.severity == "warning" or bool(problem.alike) for problem in table.problems),
+        n_persons=table.n_owners,
+        tried_persons=tried_persons,
+        n_trips=None if table.owners is None else table.n_persons,
+        n_events=table.n_events,
+        seconds=reading + seconds,
+        singled_out=singled_out,
+        warnings=collect.lines,
+    )
 
 
 def _try(
-    job: Job, table: EventTable, frame: pl.DataFrame, engine: Engine | None, progress: Progress
+    job: Job,
+    table: EventTable,
+    frame: pl.DataFrame,
+    engine: Engine | None,
+    progress: Progress,
+    collect: WarningCollector,
 ) -> tuple[Release, int, float]:
     """Return a release in memory, its persons, and about how long one of the whole table takes to make."""
     if table.n_events > TRIAL_EVENTS:
         share = TRIAL_EVENTS / table.n_events
+        # What a part draws warnings for need not be so for the whole.
+        nothing = WarningCollector()
         try:
-            with warnings.catch_warnings():
-                # What a part draws warnings for need not be so for the whole.
-                warnings.simplefilter("ignore", SequesterWarning)
-                half, some = (_part_of(table, frame, job.config.schema, each) for each in (share / 2, share))
-                _, shorter = _timed(job, half, table.reading, engine, part(progress, 0.0, 0.3))
-                trial, longer = _timed(job, some, table.reading, engine, part(progress, 0.3, 1.0))
+            half, some = (_part_of(table, frame, job.config.schema, each) for each in (share / 2, share))
+            _, shorter = _timed(job, half, table.reading, engine, part(progress, 0.0, 0.3), nothing)
+            trial, longer = _timed(job, some, table.reading, engine, part(progress, 0.3, 1.0), nothing)
         except (UnattainableError, InputError):
             # The method has accepted the whole table: what a part lacks, such as a rare pattern, is there.
             pass
@@ -167,20 +166,24 @@ def _try(
             # Between once around everybody and comparing everybody with everybody.
             growth = min(max(math.log2(longer / shorter), 1.0), 2.0)
             return trial, some.n_owners, longer * (1 / share) ** growth
-    trial, seconds = _timed(job, table, table.reading, engine, progress)
+    trial, seconds = _timed(job, table, table.reading, engine, progress, collect)
     return trial, table.n_owners, seconds
 
 
 def _timed(
-    job: Job, table: EventTable, reading: ReadSummary, engine: Engine | None, progress: Progress
+    job: Job,
+    table: EventTable,
+    reading: ReadSummary,
+    engine: Engine | None,
+    progress: Progress,
+    collect: WarningCollector,
 ) -> tuple[Release, float]:
     """Make a release of a part; what was left out on reading is told of the whole input."""
     started = time.monotonic()
-    release = job.method.apply(table, seed=job.seed, engine=engine, progress=progress)
+    release = job.method.apply(table, seed=job.seed, engine=engine, progress=progress, warn=collect)
     seconds = time.monotonic() - started
     release = replace(release, reading=reading)
-    for note in check_suppressed(release, job.config.settings.release.max_suppressed):
-        warnings.warn(note, SequesterWarning, stacklevel=2)
+    collect(*check_suppressed(release, job.config.settings.release.max_suppressed))
     return release, seconds
 
 

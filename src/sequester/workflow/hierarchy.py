@@ -16,7 +16,7 @@ from sequester.data.schema import Quasi, Symbol
 from sequester.data.table import EventTable
 from sequester.data.text import encode
 from sequester.engine import silent
-from sequester.errors import HierarchyError, InputError
+from sequester.errors import HierarchyError, InputError, ignore_warning
 from sequester.hierarchies.files import rows_as_text
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import (
@@ -30,7 +30,6 @@ from sequester.hierarchies.labels import (
     quoted,
 )
 from sequester.hierarchies.lint import Finding, lint
-from sequester.workflow.collect_warnings import ignore_warning
 from sequester.workflow.config import Config
 from sequester.workflow.output_file import refuse_existing, refuse_inputs, write_file
 
@@ -42,8 +41,8 @@ if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets
     from sequester.data.schema import Schema
     from sequester.engine import Progress
+    from sequester.errors import Warn
     from sequester.hierarchies.builder import HierarchyBuilder
-    from sequester.workflow.collect_warnings import Warn
 
 
 def bind_hierarchy(config: str | Path | Config, attribute: str) -> tuple[EventTable, Hierarchy]:

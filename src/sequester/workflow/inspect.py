@@ -10,12 +10,11 @@ from sequester.attacks import expose
 from sequester.attacks.singling_out import SinglingOut
 from sequester.datasets import SEED
 from sequester.engine import part, silent
-from sequester.errors import ParameterError
+from sequester.errors import ParameterError, ignore_warning
 from sequester.methods import METHODS
 from sequester.methods.halt.kcp_method import KCPMethod
 from sequester.mining.dependence import find_dependences
 from sequester.report.text import shown
-from sequester.workflow.collect_warnings import collect_warnings, ignore_warning
 from sequester.workflow.config import Config
 from sequester.workflow.inspect_measures import SHOWN, C, ChannelCounts, FrequentPatterns, K, Shape
 from sequester.workflow.inspect_text import lines
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
     from sequester.data.problems import Problem, ReadSummary
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
+    from sequester.errors import Warn
     from sequester.mining.dependence import Dependence
-    from sequester.workflow.collect_warnings import Warn
 
 
 KNOWN = 3
@@ -163,27 +162,26 @@ def inspect_config(
     InputError
         Where the configuration or the data is at fault, all problems together, or the page cannot be written.
     """
-    with collect_warnings(warn):
-        if out is not None:
-            refuse_existing(out, force=force)
-        config = config if isinstance(config, Config) else Config.load(config)
-        if out is not None:
-            refuse_inputs(out, inputs=config.inputs)
-        progress(0.0, "reading")
-        table = config.table()
-        found = inspect(
-            table,
-            patterns=patterns,
-            min_support=min_support,
-            top=top,
-            seed=seed,
-            engine=engine,
-            progress=part(progress, 0.15, 1.0),
-            **_demanded(config),
-        )
-        if out is not None:
-            write_file(found.to_html().encode(), out)
-        return found
+    if out is not None:
+        refuse_existing(out, force=force)
+    config = config if isinstance(config, Config) else Config.load(config)
+    if out is not None:
+        refuse_inputs(out, inputs=config.inputs)
+    progress(0.0, "reading")
+    table = config.table(warn)
+    found = inspect(
+        table,
+        patterns=patterns,
+        min_support=min_support,
+        top=top,
+        seed=seed,
+        engine=engine,
+        progress=part(progress, 0.15, 1.0),
+        **_demanded(config),
+    )
+    if out is not None:
+        write_file(found.to_html().encode(), out)
+    return found
 
 
 def _demanded(config: Config) -> _Demanded:

@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import os
-import warnings
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ import numpy as np
 import tomli_w
 
 from sequester._version import __version__
-from sequester.errors import InputError, SchemaError, SequesterWarning
+from sequester.errors import InputError, SchemaError
 from sequester.release.randomness import Randomness
 from sequester.release.staging import Target, check_target
 from sequester.workflow.output_file import refuse_inputs
@@ -95,20 +94,23 @@ class Job:
         return f"{head}\n\n{tomli_w.dumps(document)}"
 
 
-def warn_of_problems(table: EventTable) -> None:
-    """Warn of what is doubtful about the data, and of notes on rows, such as events at the same time.
+def check_problems(table: EventTable) -> tuple[str, ...]:
+    """Return what is doubtful about the data, and notes on rows, such as events at the same time.
 
     Raises
     ------
     SchemaError
         Where labels look alike and the configuration does not say what to do.
     """
-    for problem in table.problems:
-        if problem.severity == "warning" or (problem.severity == "note" and problem.count):
-            warnings.warn(str(problem), SequesterWarning, stacklevel=2)
+    lines = tuple(
+        str(problem)
+        for problem in table.problems
+        if problem.severity == "warning" or (problem.severity == "note" and problem.count)
+    )
     errors = [str(problem) for problem in table.problems if problem.severity == "error"]
     if errors:
-        raise SchemaError(*errors)
+        raise SchemaError(*errors, notes=[f"warning: {line}" for line in lines])
+    return lines
 
 
 def _written(table: dict[str, Any]) -> dict[str, Any]:

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import time
-import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sequester.engine import part, silent
-from sequester.errors import SequesterWarning
+from sequester.errors import WarningCollector, ignore_warning
 from sequester.release.release import data_flow_counts
 from sequester.report.findings import Stopwatch
 from sequester.workflow.audit import AuditResult, audit
-from sequester.workflow.collect_warnings import collect_warnings, ignore_warning
 from sequester.workflow.config import Config
-from sequester.workflow.job import FolderCheckpoint, Job, warn_of_problems
+from sequester.workflow.job import FolderCheckpoint, Job, check_problems
 from sequester.workflow.write import check_unprotected, find_unprotected, write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from sequester.engine import Engine, Progress
+    from sequester.errors import Warn
     from sequester.release.release import Release
-    from sequester.workflow.collect_warnings import Warn
     from sequester.workflow.write import Written
 
 
@@ -90,58 +88,63 @@ def protect(
         Where no release keeps the promise, too much would be lost, or an adversary achieves more than is
         promised; nothing has been written.
     """
+    collect = WarningCollector(warn)
     watch = Stopwatch()
+
     watch.begin("reading")
-    with collect_warnings(warn) as heard:
-        job = Job.of(
-            config if isinstance(config, Config) else Config.load(config), out=out, seed=seed, force=force
-        )
-        progress(0.0, "reading")
-        table = job.config.table()
-        warn_of_problems(table)
-        kept = None if checkpoint is None else FolderCheckpoint.of(checkpoint, job, table)
-        began = time.monotonic()
-        release = job.method.apply(
-            table,
-            seed=job.seed if kept is None else kept.seed,
-            engine=engine,
-            progress=watch.heard(part(progress, 0.1, 0.55), "protecting"),
-            checkpoint=kept,
-        )
-        release = replace(release, event_log=job.config.event_log)
-        accept = job.config.settings.release.accept_unprotected
-        # Now, before anybody spends time on attacks; `write` warns of what was accepted.
-        check_unprotected(release.singled_out, accept=accept)
-        for note in find_unprotected(release.singled_out):
-            warnings.warn(note, SequesterWarning, stacklevel=2)
-        result = AuditResult()
-        if not quick:
-            result = audit(
-                release,
-                table,
-                job.method,
-                seconds=time.monotonic() - began,
-                stopwatch=watch,
-                thorough=thorough,
-                engine=engine,
-                progress=part(progress, 0.55, 0.75),
-            )
-        written = write(
+    job = Job.of(
+        config if isinstance(config, Config) else Config.load(config), out=out, seed=seed, force=force
+    )
+    settings = job.config.settings.release
+    progress(0.0, "reading")
+    table = job.config.table(collect)
+    collect(*check_problems(table))
+    kept = None if checkpoint is None else FolderCheckpoint.of(checkpoint, job, table)
+
+    began = time.monotonic()
+    release = job.method.apply(
+        table,
+        seed=job.seed if kept is None else kept.seed,
+        engine=engine,
+        progress=watch.heard(part(progress, 0.1, 0.55), "protecting"),
+        checkpoint=kept,
+        warn=collect,
+    ).with_event_log(job.config.event_log)
+    # Now, before anybody spends time on attacks; `write` warns of what was accepted.
+    check_unprotected(release.singled_out, accept=settings.accept_unprotected)
+    collect(*find_unprotected(release.singled_out))
+
+    found = AuditResult(notes=("Attacks and reasons were left out: the run was quick.",))
+    if not quick:
+        found = audit(
             release,
-            job.out,
-            internal=job.internal,
-            force=job.force,
-            original=table,
-            config_toml=job.to_toml(release.seed),
-            pseudonyms=job.config.settings.release.pseudonyms,
-            max_suppressed=job.config.settings.release.max_suppressed,
-            accept_unprotected=accept,
-            risks=result.risks,
-            explanation=result.explanation,
-            notes=("Attacks and reasons were left out: the run was quick.",) if quick else result.notes,
+            table,
+            job.method,
+            seconds=time.monotonic() - began,
             stopwatch=watch,
-            progress=watch.heard(part(progress, 0.75, 1.0), "writing"),
+            thorough=thorough,
+            engine=engine,
+            progress=part(progress, 0.55, 0.75),
         )
-        if kept is not None:
-            kept.remove()
-        return Protected(release=release, written=written, warnings=tuple(heard), audit=result)
+
+    # Writes the files aside, verifies them there, draws the pages, and moves everything into place.
+    written = write(
+        release,
+        job.out,
+        internal=job.internal,
+        force=job.force,
+        original=table,
+        config_toml=job.to_toml(release.seed),
+        pseudonyms=settings.pseudonyms,
+        max_suppressed=settings.max_suppressed,
+        accept_unprotected=settings.accept_unprotected,
+        risks=found.risks,
+        explanation=found.explanation,
+        notes=found.notes,
+        stopwatch=watch,
+        progress=watch.heard(part(progress, 0.75, 1.0), "writing"),
+        warn=collect,
+    )
+    if kept is not None:
+        kept.remove()
+    return Protected(release=release, written=written, warnings=collect.lines, audit=found)

@@ -7,20 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sequester.engine import part, silent
-from sequester.errors import InputError
+from sequester.errors import InputError, ignore_warning
 from sequester.privacy import LDiversity, LEligibility
 from sequester.release.folder import PSEUDONYMS
 from sequester.verification.verify import find_pseudonyms, is_stream_folder, verify, verify_stream
-from sequester.workflow.collect_warnings import collect_warnings, ignore_warning
 from sequester.workflow.config import Config
 
 if TYPE_CHECKING:
     from sequester.engine import Progress
+    from sequester.errors import Warn
     from sequester.methods.method import Method
     from sequester.verification.verify import Verification
-    from sequester.workflow.collect_warnings import Warn
-
-__all__ = ["verify", "verify_release"]
 
 
 def verify_release(
@@ -35,27 +32,26 @@ def verify_release(
     if pseudonyms is not None and original is None:
         msg = "--pseudonyms tells who is who in the original; give that with --original"
         raise InputError(msg)
-    with collect_warnings(warn):
-        if original is not None and is_stream_folder(Path(folder)):
-            return _verify_stream(folder, Config.load(original, without_data=True), progress)
-        table, model, asked = None, None, None
-        if original is not None:
-            progress(0.0, "reading the original")
-            config = Config.load(original)
-            table = config.table()
-            if config.settings.method is not None:
-                # What a claim must not publish, such as patterns, is in the configuration.
-                model, asked = config.method().model().about(table), _asked(config.method())
-            if find_pseudonyms(Path(folder), pseudonyms) is None:
-                warn(f"no {PSEUDONYMS} was found, so it is not checked that released persons are distinct")
-        return verify(
-            folder,
-            original=table,
-            model=model,
-            method=asked,
-            pseudonyms=pseudonyms,
-            progress=part(progress, 0.3, 1.0),
-        )
+    if original is not None and is_stream_folder(Path(folder)):
+        return _verify_stream(folder, Config.load(original, without_data=True), progress)
+    table, model, asked = None, None, None
+    if original is not None:
+        progress(0.0, "reading the original")
+        config = Config.load(original)
+        table = config.table(warn)
+        if config.settings.method is not None:
+            # What a claim must not publish, such as patterns, is in the configuration.
+            model, asked = config.method().model().about(table), _asked(config.method())
+        if find_pseudonyms(Path(folder), pseudonyms) is None:
+            warn(f"no {PSEUDONYMS} was found, so it is not checked that released persons are distinct")
+    return verify(
+        folder,
+        original=table,
+        model=model,
+        method=asked,
+        pseudonyms=pseudonyms,
+        progress=part(progress, 0.3, 1.0),
+    )
 
 
 def _asked(method: Method) -> tuple[str, dict[str, object]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,7 +12,7 @@ import polars as pl
 from sequester.attacks.risk import percent
 from sequester.attacks.singling_out import TOLERATED
 from sequester.engine import part, silent
-from sequester.errors import InputError, InternalError, ParameterError, SequesterWarning, UnattainableError
+from sequester.errors import InputError, InternalError, ParameterError, UnattainableError, issue_warning
 from sequester.release.fields import safe_repr
 from sequester.release.files import unsupported_reason
 from sequester.release.folder import (
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from sequester.attacks.singling_out import SinglingOut
     from sequester.data.table import EventTable
     from sequester.engine import Progress
+    from sequester.errors import Warn
     from sequester.explanation.explanation import Explanation
     from sequester.privacy.model import PrivacyModel
     from sequester.release.release import Release
@@ -103,6 +103,7 @@ def write(
     notes: Sequence[str] = (),
     report: Pages | None = None,
     progress: Progress = silent,
+    warn: Warn = issue_warning,
 ) -> Written:
     """Write ``out/release`` and ``out/internal``, verified; or raise and leave nothing behind.
 
@@ -143,6 +144,8 @@ def write(
         Maker of the two pages; by default `sequester.report.page`.
     progress
         Called with the share of the work that is done.
+    warn
+        Called with each warning; unless told, a `SequesterWarning` is issued.
 
     Returns
     -------
@@ -180,7 +183,7 @@ def write(
         msg = f"the release does not keep its promise: {release.verdict.witnesses[:1]}"
         raise UnattainableError(msg, achieved=release.verdict.achieved)
     for note in heeded:
-        warnings.warn(note, SequesterWarning, stacklevel=2)
+        warn(note)
     pages = _usual_pages() if report is None else report
     try:
         with staging(target, force=force) as stage:

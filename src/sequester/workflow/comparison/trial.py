@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,7 +13,7 @@ from sequester.attacks.linkage import Finder, Linkage, bound_of
 from sequester.attacks.risk import Proportion
 from sequester.attacks.snapshots import guess_original, guess_records
 from sequester.engine import LocalEngine, part
-from sequester.errors import InputError, SequesterWarning, UnattainableError
+from sequester.errors import InputError, UnattainableError, WarningCollector
 from sequester.privacy.model import RecordModel
 from sequester.release.fields import plain_table
 from sequester.report.findings import Findings
@@ -22,7 +21,6 @@ from sequester.report.page import internal_page
 from sequester.utility.score import Score
 from sequester.verification.original import with_owners
 from sequester.workflow.audit import targets_for
-from sequester.workflow.collect_warnings import collect_warnings, ignore_warning
 from sequester.workflow.comparison.grid import one_line
 from sequester.workflow.comparison.memory import peak
 from sequester.workflow.output_file import write_file
@@ -211,31 +209,32 @@ def try_candidate(task: Task, table: EventTable, progress: Progress) -> TrialRes
     candidate = task.candidate
     tried = TrialResult(method=candidate.name, label=candidate.label, parameters=candidate.parameters)
     started = time.monotonic()
-    with collect_warnings(ignore_warning) as heard:
-        try:
-            done = _evaluate(task, table, tried, progress)
-        except UnattainableError as error:
-            achieved = plain_table(error.achieved)
-            done = replace(tried, state="unattainable", reason=str(error), achieved=achieved)
-        except InputError as error:
-            done = replace(tried, state="unfit", reason=one_line(error.lines))
-        return replace(
-            done,
-            warnings=tuple(heard),
-            seconds=round(time.monotonic() - started, 3),
-            peak_memory=peak(),
-        )
+    collect = WarningCollector()
+    try:
+        done = _evaluate(task, table, tried, progress, collect)
+    except UnattainableError as error:
+        achieved = plain_table(error.achieved)
+        done = replace(tried, state="unattainable", reason=str(error), achieved=achieved)
+    except InputError as error:
+        done = replace(tried, state="unfit", reason=one_line(error.lines))
+    return replace(
+        done,
+        warnings=collect.lines,
+        seconds=round(time.monotonic() - started, 3),
+        peak_memory=peak(),
+    )
 
 
-def _evaluate(task: Task, table: EventTable, tried: TrialResult, progress: Progress) -> TrialResult:
+def _evaluate(
+    task: Task, table: EventTable, tried: TrialResult, progress: Progress, collect: WarningCollector
+) -> TrialResult:
     if task.candidate.method is None:
         raise InputError(task.candidate.misfit)
     engine = LocalEngine(threads=task.threads)
     release = task.candidate.method.apply(
-        table, seed=task.seed, engine=engine, progress=part(progress, 0.0, 0.6)
-    )
+        table, seed=task.seed, engine=engine, progress=part(progress, 0.0, 0.6), warn=collect
+    ).with_event_log(task.event_log)
     check_suppressed(release, task.max_suppressed)
-    release = replace(release, event_log=task.event_log)
     risks = _risks(task.knowledge, release, table, engine, part(progress, 0.6, 0.75))
     if task.report is not None:
         findings = _findings(task, release, table, engine, part(progress, 0.75, 0.85))
@@ -252,6 +251,7 @@ def _evaluate(task: Task, table: EventTable, tried: TrialResult, progress: Progr
             pseudonyms=task.pseudonyms,
             max_suppressed=task.max_suppressed,
             progress=part(progress, 0.9, 1.0),
+            warn=collect,
         )
     lost = Score(
         value=release.lost_share,
@@ -260,8 +260,7 @@ def _evaluate(task: Task, table: EventTable, tried: TrialResult, progress: Progr
         means="Share of the events that the release no longer shows: absent, deleted, nothing but *, or not "
         "in the record that the person has got instead; 0 is none.",
     )
-    for note in check_unprotected(release.singled_out, accept=True):
-        warnings.warn(note, SequesterWarning, stacklevel=2)
+    collect(*check_unprotected(release.singled_out, accept=True))
     return replace(
         tried,
         model=type(release.model).__name__,

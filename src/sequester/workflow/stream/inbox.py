@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sequester.data.problems import ReadSummary
+    from sequester.errors import Warn
     from sequester.methods.reposition.snapshot_method import SnapshotMethod
     from sequester.workflow.config import Config
 
@@ -59,8 +60,9 @@ class ReadSnapshot:
 class Inbox:
     """The input folder of a stream."""
 
-    def __init__(self, folder: Path, config: Config, method: SnapshotMethod) -> None:
+    def __init__(self, folder: Path, config: Config, method: SnapshotMethod, warn: Warn) -> None:
         self.folder = folder
+        self.warn = warn
         self.config = config
         self.method = method
         self._tried: set[Path] = set()
@@ -170,7 +172,9 @@ class Inbox:
                 self._try_out(path, waiting)
                 frame = pl.scan_parquet(path, glob=False, hive_partitioning=False).collect()
                 return check_cells(frame, path.name)
-            return read_frame(path, format=data.format, delimiter=data.delimiter, encoding=data.encoding)
+            return read_frame(
+                path, format=data.format, delimiter=data.delimiter, encoding=data.encoding, warn=self.warn
+            )
         except InputError as error:
             if not all(line.endswith(_EMPTY) for line in error.lines):
                 raise

@@ -7,7 +7,6 @@ import io
 import json
 import os
 import time
-import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,16 +15,15 @@ import polars as pl
 
 from sequester.data.schema import ROW
 from sequester.engine import silent
-from sequester.errors import InputError, SequesterWarning
+from sequester.errors import InputError, WarningCollector, ignore_warning
 from sequester.hierarchies.labels import counted
 from sequester.methods.reposition.limits import in_several
 from sequester.methods.reposition.snapshot_method import SnapshotMethod
 from sequester.methods.reposition.transform import window_seed
 from sequester.methods.reposition.window import Snapshot, label_codes
 from sequester.release.fields import plain_table
-from sequester.release.randomness import SHORT_SEED, Randomness
+from sequester.release.randomness import Randomness, seed_warnings
 from sequester.release.staging import sync_file, sync_folder
-from sequester.workflow.collect_warnings import collect_warnings, ignore_warning
 from sequester.workflow.config import Config
 from sequester.workflow.stream.inbox import PERSON, Inbox, ordered
 from sequester.workflow.stream.persons import PersonNumbers, count_repeated, fold, run_of
@@ -36,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sequester.engine import Progress
+    from sequester.errors import Warn
     from sequester.methods.reposition.window import Published
-    from sequester.workflow.collect_warnings import Warn
     from sequester.workflow.stream.inbox import ReadSnapshot
     from sequester.workflow.stream.state import TakenFile
 
@@ -140,10 +138,11 @@ def stream(
         raise InputError(msg)
     method.accept_schema(ordered(config.schema))
     _refuse_folders(inputs, out, folder)
-    with collect_warnings(warn) as heard, open_state(folder) as kept:
+    collect = WarningCollector(warn)
+    with open_state(folder) as kept:
         try:
             out.mkdir(parents=True, exist_ok=True)
-            course = StreamRun(config, method, kept, Inbox(inputs, config, method), out)
+            course = StreamRun(config, method, kept, Inbox(inputs, config, method, collect), out, collect)
             course.recover()
             while True:
                 course.take_all(progress, still=follow, stop=stop)
@@ -163,19 +162,22 @@ def stream(
         done = course.done
         done.in_window = course.window.n_fed - course.window.n_published
         done.unpublished = kept.expired()
-        done.warnings = tuple(heard)
+        done.warnings = collect.lines
         return done
 
 
 class StreamRun:
     """One run of a stream."""
 
-    def __init__(self, config: Config, method: SnapshotMethod, state: State, inbox: Inbox, out: Path) -> None:
+    def __init__(
+        self, config: Config, method: SnapshotMethod, state: State, inbox: Inbox, out: Path, warn: Warn
+    ) -> None:
         self.config = config
         self.method = method
         self.state = state
         self.inbox = inbox
         self.out = out
+        self.warn = warn
         self.done = StreamResult(out=out)
         about = state.settle(self._about())
         self.randomness = Randomness(about["seed"])
@@ -201,9 +203,8 @@ class StreamRun:
         seed = settings.release.seed
         if seed is not None or not self.state.about():
             about["seed"] = Randomness.of(seed).seed
-        if seed is not None and len(seed) < SHORT_SEED:
-            line = f"the seed has {len(seed)} characters, fewer than {SHORT_SEED}: it can be guessed"
-            warnings.warn(line, SequesterWarning, stacklevel=2)
+        for line in () if seed is None else seed_warnings(seed):
+            self.warn(line)
         return about
 
     def _load(self) -> None:
@@ -258,7 +259,7 @@ class StreamRun:
         if arrived.reading is not None and arrived.reading.left_out:
             name = arrived.taken.name
             self.done.left_out[name] = arrived.reading.left_out
-            warnings.warn(f"{name}: {next(arrived.reading.lines())}", SequesterWarning, stacklevel=2)
+            self.warn(f"{name}: {next(arrived.reading.lines())}")
 
     def finish(self) -> None:
         """Publish everything that is still in the window."""
@@ -283,7 +284,7 @@ class StreamRun:
             with self.state.transaction():
                 self.state.note_repeated(n_published, repeated)
             if repeated:
-                warnings.warn(in_several(repeated), SequesterWarning, stacklevel=2)
+                self.warn(in_several(repeated))
         self.done.repeated_persons = repeated
 
     def _commit(self, published: list[Published]) -> None:
@@ -320,11 +321,10 @@ class StreamRun:
 
     def _tell_nothing(self, noted: TakenFile) -> None:
         known = counted(len(self.window.labels), "sensitive value", "sensitive values")
-        line = (
+        self.warn(
             f"nothing could be published in {noted.label}: l = {self.method.l} needs as many different "
             f"values in a window, and {known} came so far in the whole stream"
         )
-        warnings.warn(line, SequesterWarning, stacklevel=2)
 
     def _deliver(self) -> None:
         """Put the files of the outbox in their places, whole; again where a killed run may have done so."""
