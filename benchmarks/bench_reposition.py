@@ -77,10 +77,10 @@ def contents(window, number):
     for slot in range(max(number - window.size + 1, 0), number):
         for distance in range(window.size):
             for value in range(window.n_values):
-                n = int(window.bags.counts[slot % window.size, distance, value])
+                n = int(window.lists.counts[slot % window.size, distance, value])
                 published += [(slot, slot - distance, value)] * n
         for value in range(window.n_values):
-            held += [(slot, value)] * int(window.bags.held_counts[slot % window.size, value])
+            held += [(slot, value)] * int(window.lists.held_counts[slot % window.size, value])
     return published, held
 
 

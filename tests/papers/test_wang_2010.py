@@ -15,12 +15,12 @@ pytestmark = pytest.mark.kernel
 
 
 def held(window, home):
-    return window.bags.held_counts[home % window.size].tolist()
+    return window.lists.held_counts[home % window.size].tolist()
 
 
 def slot(window, number):
     """Value to the homes of its records in a slot."""
-    counts = window.bags.counts[number % window.size]
+    counts = window.lists.counts[number % window.size]
     return {
         value: [number - distance for distance in range(window.size) for _ in range(counts[distance, value])]
         for value in range(window.n_values)

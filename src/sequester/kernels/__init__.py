@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from sequester.kernels import agglomeration as agglomeration
     from sequester.kernels import alignment as alignment
-    from sequester.kernels import anatomy as anatomy
-    from sequester.kernels import bags as bags
     from sequester.kernels import buffers as buffers
     from sequester.kernels import cells as cells
     from sequester.kernels import channel_rows as channel_rows
@@ -53,17 +51,13 @@ if TYPE_CHECKING:
     from sequester.kernels import occurrences as occurrences
     from sequester.kernels import open_sequences as open_sequences
     from sequester.kernels import owners as owners
-    from sequester.kernels import partition as partition
     from sequester.kernels import pattern_trie as pattern_trie
-    from sequester.kernels import person_sets as person_sets
     from sequester.kernels import possible_tuples as possible_tuples
     from sequester.kernels import postings as postings
     from sequester.kernels import prefixspan as prefixspan
     from sequester.kernels import queries as queries
     from sequester.kernels import quest as quest
-    from sequester.kernels import rearrangement as rearrangement
     from sequester.kernels import records as records
-    from sequester.kernels import reposition as reposition
     from sequester.kernels import row_masks as row_masks
     from sequester.kernels import suppression as suppression
     from sequester.kernels import swaps as swaps

@@ -14,8 +14,7 @@ from sequester.methods.p2ka.prefix_pruning import PrefixPruning
 from sequester.methods.ph.abul import Abul
 from sequester.methods.ph.ph import PH
 from sequester.methods.ph.sbsh import SBSH
-from sequester.methods.reposition.comparators import MergeSnapshots, SuppressOnly
-from sequester.methods.reposition.reposition import Reposition
+from sequester.methods.reposition.method import MergeSnapshots, Reposition, SuppressOnly
 
 if TYPE_CHECKING:
     from sequester.methods.method import Method

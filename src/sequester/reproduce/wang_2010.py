@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sequester import kernels
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.datasets import days, public
 from sequester.errors import SequesterWarning, UnattainableError
 from sequester.hierarchies import Hierarchy
-from sequester.methods.reposition.comparators import MergeSnapshots, SuppressOnly
-from sequester.methods.reposition.reposition import Reposition
-from sequester.methods.reposition.snapshots import timeline
+from sequester.methods.reposition._kernels import largest_level
+from sequester.methods.reposition.algorithm import timeline
+from sequester.methods.reposition.method import MergeSnapshots, Reposition, SuppressOnly
 from sequester.methods.reposition.window import Snapshot
 from sequester.reproduce.plan import DataSet, Plan, grid
 from sequester.workflow.job import table_digest
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sequester._typing import Codes, Counts
-    from sequester.methods.reposition.snapshot_method import SnapshotMethod
+    from sequester.methods.reposition.method import SnapshotMethod
     from sequester.methods.reposition.window import Window
     from sequester.reproduce.plan import Rows, Tables
 
@@ -172,7 +171,7 @@ def moves(dataset: DataSet, l: int, cost: str, window: str) -> Rows:  # noqa: E7
 def _unavoidable(snapshots: Sequence[tuple[Codes, Counts]], level: int) -> float:
     """Return the share that no method can publish: eligible snapshots make an eligible whole."""
     counts = np.bincount(np.concatenate([values for values, _ in snapshots]))
-    top = kernels.reposition.largest_level(counts, level, 1)
+    top = largest_level(counts, level, 1)
     return 1 - float(np.minimum(counts, top).sum()) / float(counts.sum())
 
 

@@ -18,8 +18,8 @@ from sequester.errors import InputError, SchemaError, ignore_warning
 from sequester.hierarchies.labels import ROOT, listed
 from sequester.methods import METHODS
 from sequester.methods.relax import run_trial
-from sequester.methods.reposition.snapshot_method import SnapshotMethod
-from sequester.methods.reposition.snapshots import timeline
+from sequester.methods.reposition.algorithm import timeline
+from sequester.methods.reposition.method import SnapshotMethod
 from sequester.privacy.model import RecordModel
 from sequester.privacy.mutual_information import MutualInformationPrivacy
 from sequester.release.folder import PSEUDONYMS

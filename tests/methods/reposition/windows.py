@@ -31,15 +31,15 @@ def snapshot(letters, persons=None):
 
 def contents(window):
     """Published (slot, home, letter) and suppressed (home, letter) of a window, one per record."""
-    bags = window.bags
+    lists = window.lists
     published, held = [], []
     for slot in range(window.n_published, window.n_fed):
         for distance in range(window.size):
             for value in range(window.n_values):
-                count = bags.counts[slot % window.size, distance, value]
+                count = lists.counts[slot % window.size, distance, value]
                 published += [(slot, slot - distance, LETTERS[value])] * int(count)
         for value in range(window.n_values):
-            held += [(slot, LETTERS[value])] * int(bags.held_counts[slot % window.size, value])
+            held += [(slot, LETTERS[value])] * int(lists.held_counts[slot % window.size, value])
     return published, held
 
 

@@ -25,7 +25,7 @@ def main() -> None:
 
     import numpy as np
 
-    from sequester import kernels
+    from sequester.methods.reposition._group_kernels import form_groups, shuffled_within
     from sequester.methods.reposition.costs import Costs
     from sequester.methods.reposition.window import Snapshot, Window
     from sequester.workflow.stream.stream import stream
@@ -37,8 +37,8 @@ def main() -> None:
     other = Window(size=3, level=Fraction(3), costs=window.costs, seed=1)
     other.load(window.dump(), {number: np.arange(4) for number in range(4)})
     state = np.ones(1, np.uint64)
-    kernels.anatomy.form_groups(np.array([0, 1, 2], np.int32), np.array([0, 3]), 3, 3, state)
-    kernels.anatomy.shuffled_within(np.zeros(3, np.int64), 1, state)
+    form_groups(np.array([0, 1, 2], np.int32), np.array([0, 3]), 3, 3, state, np.zeros(3, np.int64))
+    shuffled_within(np.zeros(3, np.int64), 1, state)
     answer_with("ready")
     for line in sys.stdin:
         folder, finish, seconds = json.loads(line)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sequester import kernels
 from sequester.data.schema import ROW, Quasi, Schema
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import in_label_order
+from sequester.methods.reposition import _group_kernels
 from sequester.privacy.l_diversity import RECORDS, VALUES
 from sequester.privacy.snapshots import COUNT, GROUP, TIME
 
@@ -78,7 +78,8 @@ def publish(records: Records, then: str, *, level: Fraction, seed: int) -> Table
 
 
 def _anatomy(records: Records, size: int, state: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> Tables:
-    groups = kernels.anatomy.form_groups(records.values, records.offsets, len(records.labels), size, state)
+    groups = np.zeros(len(records.values), np.int64)
+    _group_kernels.form_groups(records.values, records.offsets, len(records.labels), size, state, groups)
     order = _shuffled(records, groups, state)
     frame = _frame(records, records.quasi, order).with_columns(pl.Series(GROUP, groups[order]))
     counted = np.unique(groups * len(records.labels) + records.values, return_counts=True)
@@ -111,7 +112,7 @@ def _generalized(
 
 
 def _partitioned(records: Records, level: Fraction) -> tuple[Counts, dict[str, pl.Series]]:
-    """Give the group of each record, and its quasi-identifiers as they are published."""
+    """Return the group of each record, and its quasi-identifiers as they are published."""
     if not len(records.values):
         return np.zeros(0, np.int64), dict(records.quasi)
     trees = [records.trees[name] for name in records.quasi]
@@ -119,7 +120,7 @@ def _partitioned(records: Records, level: Fraction) -> tuple[Counts, dict[str, p
         [_nodes(tree, labels) for tree, labels in zip(trees, records.quasi.values(), strict=True)]
     )
     losses = [records.weights[name] * tree.loss for name, tree in zip(records.quasi, trees, strict=True)]
-    groups, published = kernels.partition.partition(
+    groups, published = _group_kernels.partition(
         nodes,
         np.concatenate([[0], np.cumsum([len(tree) for tree in trees])]).astype(np.int64),
         np.concatenate([tree.parent for tree in trees]),
@@ -143,12 +144,12 @@ def _nodes(tree: Hierarchy, labels: pl.Series) -> Codes:
 
 
 def _shuffled(records: Records, groups: Counts, state: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> Counts:
-    """Order records by snapshot and group, otherwise by chance: nothing of the input's order is left."""
+    """Return records in the order of snapshot and group, otherwise by chance, and never as they came."""
     snapshot = np.repeat(np.arange(len(records.times)), np.diff(records.offsets))
     n_groups = int(groups.max(initial=0)) + 1
     # Groups are numbered snapshot after snapshot; without groups there is one of each snapshot.
     places = groups if n_groups > 1 else snapshot
-    order: Counts = kernels.anatomy.shuffled_within(places, max(n_groups, len(records.times)), state)
+    order: Counts = _group_kernels.shuffled_within(places, max(n_groups, len(records.times)), state)
     return order
 
 

@@ -1,32 +1,43 @@
-"""What a release of snapshots is still good for, and what it cost."""
+"""What a release of snapshots is still good for, what it cost, and why records came late or not at all."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from sequester.hierarchies.labels import MISSING
+from sequester.hierarchies.labels import MISSING, counted
 from sequester.privacy.l_diversity import VALUES
 from sequester.privacy.snapshots import COUNT, GROUP, TIME
-from sequester.release.outcome import Plot
+from sequester.release.outcome import Plot, Reason, count_affected
 from sequester.utility.score import Score
 from sequester.utility.window_queries import RecordView, draw_queries, query_errors, told_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from fractions import Fraction
 
     from sequester._typing import Codes, Counts, Mask
     from sequester.data.table import EventTable
     from sequester.hierarchies.hierarchy import Hierarchy
+    from sequester.methods.reposition.method import SnapshotMethod
 
 LENGTHS = (1, 2, 3, 5, 7, 14)
 """Snapshots that a window query spans."""
 _PER_LENGTH = 100
 _MOST_WORK = 20_000_000
 """Records times queries; beyond, fewer queries are asked."""
+MOST_VALUES = 20
+"""Values that a plot shows."""
+MOVED, LEFT_OUT = "published later", "not published"
+"""What may happen to a record."""
+FREQUENT = "value above 1/l of its snapshot"
+TWICE = "second record of a person in a snapshot"
+TENTHS = 10
+EXAMPLES = 3
 REFERENCE = "Wang, Xu, Wong, Fu (2010), section II"
 
 
@@ -168,3 +179,83 @@ def _moved(distances: Counts, n_records: int, loss: float) -> dict[str, Score]:
             reference=REFERENCE,
         ),
     }
+
+
+def distance_plot(distances: Counts, published: Mask) -> Plot:
+    """Show by how many snapshots records were moved."""
+    moved = np.bincount(distances[published], minlength=1)
+    return Plot(
+        title="Records by how many snapshots later they are published",
+        unit="records",
+        labels=tuple(map(str, range(len(moved)))),
+        series={"records": tuple(moved.tolist())},
+    )
+
+
+def expired_plot(values: Codes, labels: Sequence[str]) -> Plot:
+    """Show which values are not published; what is left out often is itself a bias."""
+    counts = np.bincount(values, minlength=len(labels))
+    order = np.argsort(-counts, kind="stable")[:MOST_VALUES]
+    return Plot(
+        title="Records that are not published, by sensitive value",
+        unit="records",
+        labels=tuple(labels[code] for code in order),
+        series={"records": tuple(counts[order].tolist())},
+    )
+
+
+def reasons_of(
+    method: SnapshotMethod, changes: pl.DataFrame, table: EventTable, snapshot_numbers: Counts
+) -> tuple[Reason, ...]:
+    """Count moved and lost records by whether their person had another one in the same snapshot."""
+    numbers = snapshot_numbers // method.merged
+    owners = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
+    pairs = pl.DataFrame({"row": table.rows, "person": owners, "snapshot": numbers})
+    twice = pairs.select("row", twice=pl.len().over("person", "snapshot") > 1)
+    told = changes.join(twice, on="row", how="left", maintain_order="left")
+    reasons = []
+    for what, done in ((LEFT_OUT, "are not published"), (MOVED, "are published later than they came")):
+        for is_twice, constraint in ((False, FREQUENT), (True, TWICE)):
+            part = told.filter((pl.col("what").cast(pl.String) == what) & (pl.col("twice") == is_twice))
+            if part.is_empty():
+                continue
+            persons, events = count_affected(part)
+            why = (
+                "their persons had several records in the same snapshot, which has room for one"
+                if is_twice
+                else f"values would have had more than 1/{method.l} of a snapshot"
+            )
+            moves = method.waits and method.merged == 1
+            place = ", and there was no room within the window" if what == LEFT_OUT and moves else ""
+            reasons.append(
+                Reason(
+                    constraint=constraint,
+                    change=what,
+                    persons=persons,
+                    events=events,
+                    text=f"{counted(events, 'record', 'records')} {done}: {why}{place}.",
+                    examples=_values(part),
+                )
+            )
+    return tuple(reasons)
+
+
+def smaller_levels(level: Fraction, *, whole: bool) -> list[float]:
+    """Give the levels below one, down to 2 where they must be whole, otherwise by tenths to above 1.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> smaller_levels(Fraction(4), whole=True), smaller_levels(Fraction(3, 2), whole=False)
+    ([3, 2], [1.4, 1.3, 1.2, 1.1])
+    """
+    if whole:
+        return list(range(math.ceil(level) - 1, 1, -1))
+    return [tenth / TENTHS for tenth in range(math.ceil(level * TENTHS) - 1, TENTHS, -1)]
+
+
+def _values(part: pl.DataFrame) -> tuple[str, ...]:
+    counts = part.group_by("value").len().sort("len", "value", descending=[True, False])
+    return tuple(
+        f"{value}: {counted(count, 'record', 'records')}" for value, count in counts.head(EXAMPLES).rows()
+    )

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
-from sequester import kernels
 from sequester.errors import ParameterError
+from sequester.methods.reposition import _kernels
+from sequester.methods.reposition._kernels import END, SlotLists
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Codes, Counts
-    from sequester.kernels.bags import Bags
     from sequester.methods.reposition.costs import Costs
 
 Array = TypeVar("Array", "Codes", "Counts", "npt.NDArray[np.uint16]")
@@ -45,7 +45,7 @@ class Published:
     rows: Codes
     """The place of each published record in that snapshot."""
     expired: Counts
-    """Records of this snapshot that are never published, per value. Stays in the house."""
+    """Records of this snapshot that are never published, per value. Internal."""
 
 
 class Window:
@@ -90,12 +90,12 @@ class Window:
         """Suppressed records that were relayed into the newest snapshot, those taken back included."""
         self.n_steps = 0
         """Steps of all relays, from slot to slot."""
-        self.bags = self._empty(n_values=1, capacity=1, places=_SMALLEST_SET)
+        self.lists = self._empty(n_values=1, capacity=1, places=_SMALLEST_SET)
 
     @property
     def n_values(self) -> int:
         """Sensitive values that there is room for."""
-        return int(self.bags.heads.shape[2])
+        return int(self.lists.heads.shape[2])
 
     def feed(self, snapshot: Snapshot | Codes) -> list[Published]:
         """Take the next snapshot; the oldest comes back where the window is full."""
@@ -105,12 +105,11 @@ class Window:
         self._make_room(values)
         number = self.n_fed
         self._seed(number)
-        kernel = kernels.reposition
         parts = (self.level.numerator, self.level.denominator)
-        kernel.take_in(number, values, persons, parts, self.bags)
+        _kernels.add_snapshot(number, values, persons, parts, self.lists)
         # Every relay may bring somebody new into every slot.
-        busiest = int(self.bags.used.max()) + int(self.bags.held_counts.sum())
-        self.bags = self._with_larger_sets(self.bags, busiest)
+        busiest = int(self.lists.used.max()) + int(self.lists.held_counts.sum())
+        self.lists = self._with_larger_sets(self.lists, busiest)
         self.n_fed += 1
         if self.first_window == "ilp" and self.n_fed <= self.size:
             # Nothing leaves before the window is full, so all of it is settled at once then.
@@ -118,9 +117,9 @@ class Window:
                 self._settle_first()
             return done
         mu = np.array(self.costs.mu)
-        relays, steps = kernel.relay_all(number, parts, mu, self._betas(), self.randomize, self.bags)
+        relays, steps = _kernels.relay_all(number, parts, mu, self._betas(), self.randomize, self.lists)
         if self.randomize:
-            kernels.rearrangement.shake(number, parts, self.bags)
+            _kernels.shake(number, parts, self.lists)
         self.n_relays += int(relays)
         self.n_steps += int(steps)
         return done
@@ -130,11 +129,11 @@ class Window:
         from sequester.methods.reposition.integer_program import best_arrangement  # noqa: PLC0415
 
         n_homes = self.n_fed
-        bags = self.bags
-        present = bags.counts[:n_homes, 0] + bags.held_counts[:n_homes]
+        lists = self.lists
+        present = lists.counts[:n_homes, 0] + lists.held_counts[:n_homes]
         wanted = best_arrangement(present, level=self.level, mu=np.array(self.costs.mu), betas=self._betas())
         parts = (self.level.numerator, self.level.denominator)
-        kernels.rearrangement.rearrange(wanted, parts, bags)
+        _kernels.rearrange(wanted, parts, lists)
 
     def flush(self) -> list[Published]:
         """Let all snapshots leave that are still in the window: there will be no more."""
@@ -144,12 +143,12 @@ class Window:
 
     def suppressed(self) -> Counts:
         """Count the records of the window that are published nowhere yet, per value."""
-        counts: Counts = self.bags.held_counts.sum(axis=0)
+        counts: Counts = self.lists.held_counts.sum(axis=0)
         return counts
 
     def loss(self) -> float:
         """Add up what the records of the window cost as they are now (Equation 2)."""
-        moved = self.bags.counts.sum(axis=(0, 2)) @ np.array(self.costs.mu)
+        moved = self.lists.counts.sum(axis=(0, 2)) @ np.array(self.costs.mu)
         return float(moved + self.suppressed() @ self._betas())
 
     def _betas(self) -> npt.NDArray[np.float64]:
@@ -160,48 +159,75 @@ class Window:
         return betas
 
     def dump(self) -> dict[str, bytes]:
-        """Write down the window, without the persons of its records, so that `load` gives the same again."""
-        bags = self.bags
+        """Return the content of the window, without the persons of its records; `load` restores it."""
+        lists = self.lists
         counters = (self.n_fed, self.n_published, self.n_relays, self.n_steps)
-        shape = (*counters, self.n_values, bags.links.shape[1])
+        shape = (*counters, self.n_values, lists.links.shape[1])
         arrays: dict[str, npt.NDArray[np.integer]] = {
             "shape": np.array(shape, np.int64),
-            "links": bags.links,
-            "sizes": bags.sizes,
-            "heads": bags.heads,
-            "held_heads": bags.held_heads,
-            "counts": bags.counts,
-            "held_counts": bags.held_counts,
+            "links": lists.links,
+            "sizes": lists.sizes,
+            "heads": lists.heads,
+            "held_heads": lists.held_heads,
+            "counts": lists.counts,
+            "held_counts": lists.held_counts,
         }
         return {name: array.tobytes() for name, array in arrays.items()}
 
     def load(self, content: Mapping[str, bytes], persons: Mapping[int, Counts]) -> None:
-        """Take over a window that was written down; `persons` are those of the snapshots it holds."""
+        """Restore a window from its content; `persons` are those of the snapshots it holds."""
         shape = np.frombuffer(content["shape"], np.int64).tolist()
         self.n_fed, self.n_published, self.n_relays, self.n_steps, n_values, capacity = shape
-        bags = self._empty(n_values=n_values, capacity=capacity, places=_SMALLEST_SET)
+        lists = self._empty(n_values=n_values, capacity=capacity, places=_SMALLEST_SET)
         for name in ("links", "sizes", "heads", "held_heads", "counts", "held_counts"):
-            array = getattr(bags, name)
+            array = getattr(lists, name)
             array[:] = np.frombuffer(content[name], array.dtype).reshape(array.shape)
-        bags.totals[:] = bags.counts.sum(axis=1)
+        lists.totals[:] = lists.counts.sum(axis=1)
         for number, people in persons.items():
-            bags.people[number % (2 * self.size), : len(people)] = people
-        self.bags = self._with_larger_sets(bags, int(bags.totals.sum(axis=1).max(initial=0)))
+            lists.people[number % (2 * self.size), : len(people)] = people
+        self.lists = self._with_larger_sets(lists, int(lists.totals.sum(axis=1).max(initial=0)))
         for number in range(self.n_published, self.n_fed):
-            kernels.bags.enter_all(number, self.bags)
+            _kernels.enter_all(number, self.lists)
 
     def persons_of(self, published: Published) -> Counts:
-        """Give whose the records of a snapshot are that has left last, before another one comes."""
-        persons: Counts = self.bags.people[published.homes % (2 * self.size), published.rows]
+        """Return whose the records of a snapshot are that has left last, before another one comes."""
+        persons: Counts = self.lists.people[published.homes % (2 * self.size), published.rows]
         return persons
 
     def _publish(self) -> Published:
         number = self.n_published
-        homes, rows = kernels.bags.gather_slot(number, self.bags)
-        expired = self.bags.held_counts[number % self.size].copy()
-        kernels.bags.clear_slot(number, self.bags)
+        homes, rows = self._empty_slot(number)
+        expired = self.lists.held_counts[number % self.size].copy()
+        self._clear(number % self.size)
         self.n_published += 1
         return Published(number, homes, rows, expired)
+
+    def _empty_slot(self, number: int) -> tuple[Counts, Codes]:
+        """List the records of a slot by home and row, and forget that they are there."""
+        lists, here = self.lists, number % self.size + 1
+        homes: list[Counts] = []
+        rows: list[Counts] = []
+        for home in range(max(number - self.size + 1, 0), number + 1):
+            slots = lists.slots[home % (2 * self.size), : lists.sizes[home % (2 * self.size)]]
+            rows.append(np.flatnonzero(slots == here))
+            homes.append(np.full(len(rows[-1]), home, np.int64))
+            # Rows of the next slot at this place must not be taken for rows of this one.
+            slots[rows[-1]] = 0
+        return np.concatenate(homes), np.concatenate(rows).astype(np.int32)
+
+    def _clear(self, slot: int) -> None:
+        """Empty the lists of a slot and of the home of its number, and the set of its persons."""
+        lists = self.lists
+        for array, nothing in (
+            (lists.heads, END),
+            (lists.counts, 0),
+            (lists.totals, 0),
+            (lists.held_heads, END),
+            (lists.held_counts, 0),
+            (lists.cells, 0),
+            (lists.used, 0),
+        ):
+            array[slot] = nothing
 
     def _checked(self, snapshot: Snapshot) -> tuple[Codes, Counts]:
         values = np.ascontiguousarray(snapshot.values)
@@ -223,12 +249,12 @@ class Window:
 
     def _seed(self, number: int) -> None:
         """Draws depend on the seed and the snapshot only, so that a stream may stop and go on anywhere."""
-        state = kernels.person_sets.scramble(np.uint64((self.seed ^ (number * 0x9E3779B97F4A7C15)) % 2**64))
-        self.bags.state[0] = state if state else np.uint64(1)
+        state = _kernels.scramble(np.uint64((self.seed ^ (number * 0x9E3779B97F4A7C15)) % 2**64))
+        self.lists.state[0] = state if state else np.uint64(1)
 
-    def _empty(self, *, n_values: int, capacity: int, places: int) -> Bags:
+    def _empty(self, *, n_values: int, capacity: int, places: int) -> SlotLists:
         size = self.size
-        return kernels.bags.Bags(
+        return SlotLists(
             links=np.full((2 * size, capacity), -1, np.int32),
             people=np.zeros((2 * size, capacity), np.int64),
             heads=np.full((size, size, n_values), -1, np.int32),
@@ -245,35 +271,35 @@ class Window:
 
     def _make_room(self, values: Codes) -> None:
         """Grow what is too small for the next snapshot: values, rows, and sets of persons."""
-        bags = self.bags
+        lists = self.lists
         n_values = max(self.n_values, int(values.max()) + 1 if values.size else 1)
         if n_values > self.n_values:
-            bags = bags._replace(
-                heads=_widened(bags.heads, n_values, -1),
-                counts=_widened(bags.counts, n_values, 0),
-                totals=_widened(bags.totals, n_values, 0),
-                held_heads=_widened(bags.held_heads, n_values, -1),
-                held_counts=_widened(bags.held_counts, n_values, 0),
+            lists = lists._replace(
+                heads=_widened(lists.heads, n_values, -1),
+                counts=_widened(lists.counts, n_values, 0),
+                totals=_widened(lists.totals, n_values, 0),
+                held_heads=_widened(lists.held_heads, n_values, -1),
+                held_counts=_widened(lists.held_counts, n_values, 0),
             )
-        if values.size > bags.links.shape[1]:
-            capacity = max(values.size, min(2 * bags.links.shape[1], values.size + 1024))
-            bags = bags._replace(
-                links=_widened(bags.links, capacity, -1),
-                people=_widened(bags.people, capacity, 0),
-                slots=_widened(bags.slots, capacity, 0),
+        if values.size > lists.links.shape[1]:
+            capacity = max(values.size, min(2 * lists.links.shape[1], values.size + 1024))
+            lists = lists._replace(
+                links=_widened(lists.links, capacity, -1),
+                people=_widened(lists.people, capacity, 0),
+                slots=_widened(lists.slots, capacity, 0),
             )
-        self.bags = self._with_larger_sets(bags, values.size)
+        self.lists = self._with_larger_sets(lists, values.size)
 
-    def _with_larger_sets(self, bags: Bags, n_persons: int) -> Bags:
+    def _with_larger_sets(self, lists: SlotLists, n_persons: int) -> SlotLists:
         """Make room for so many persons in every set, which is never more than half full."""
-        places = bags.cells.shape[1]
+        places = lists.cells.shape[1]
         if 2 * n_persons <= places:
-            return bags
+            return lists
         while places < 2 * n_persons:
             places *= 2
         cells = np.zeros((self.size, places), np.uint64)
-        moved = [kernels.person_sets.move_over(bags.cells[slot], cells[slot]) for slot in range(self.size)]
-        return bags._replace(cells=cells, used=np.array(moved, np.int64))
+        moved = [_kernels.move_over(lists.cells[slot], cells[slot]) for slot in range(self.size)]
+        return lists._replace(cells=cells, used=np.array(moved, np.int64))
 
 
 def _widened(array: Array, width: int, filling: int) -> Array:
@@ -283,7 +309,7 @@ def _widened(array: Array, width: int, filling: int) -> Array:
 
 
 def label_codes(labels: Sequence[str], known: list[str]) -> list[int]:
-    """Give the codes of labels, and add those that are new to the `known` ones.
+    """Return the codes of labels, and add those that are new to the `known` ones.
 
     Examples
     --------

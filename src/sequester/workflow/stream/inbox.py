@@ -24,7 +24,7 @@ from sequester.io.contents import check_cells, read_contents
 from sequester.io.csv import read_csv
 from sequester.io.parquet import check_parquet
 from sequester.io.read import format_of
-from sequester.methods.reposition.snapshots import timeline
+from sequester.methods.reposition.algorithm import timeline
 from sequester.workflow.stream.state import TakenFile, as_json
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from sequester.data.problems import ReadSummary
     from sequester.errors import Warn
-    from sequester.methods.reposition.snapshot_method import SnapshotMethod
+    from sequester.methods.reposition.method import SnapshotMethod
     from sequester.workflow.config import Config
 
 PERSON = "person"

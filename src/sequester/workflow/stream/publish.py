@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sequester.data.schema import Schema
-    from sequester.methods.reposition.snapshot_method import SnapshotMethod
+    from sequester.methods.reposition.method import SnapshotMethod
     from sequester.methods.reposition.window import Published
     from sequester.privacy import RecordModel
     from sequester.release.randomness import Randomness

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oracles import mondrian
-from sequester import kernels
+from sequester.methods.reposition import _group_kernels
 
 pytestmark = pytest.mark.kernel
 
@@ -29,7 +29,7 @@ records_of = st.lists(
 def partition(records, level, offsets):
     nodes = np.array([[record[a] for record in records] for a in (0, 1)], np.int32)
     values = np.array([record[2] for record in records], np.int32)
-    return kernels.partition.partition(
+    return _group_kernels.partition(
         nodes,
         np.array([0, 8, 16]),
         np.concatenate([PARENT, PARENT]),
@@ -71,4 +71,4 @@ def test_snapshots_are_partitioned_apart_and_may_be_empty():
     ("low", "high", "node"), [(2, 2, 2), (2, 3, 1), (5, 6, 4), (2, 6, 0), (7, 7, 7), (1, 3, 1)]
 )
 def test_the_common_node_is_the_lowest_above_both(low, high, node):
-    assert kernels.partition.common_node(low, high, PARENT, SUBTREE_END) == node
+    assert _group_kernels.common_node(low, high, PARENT, SUBTREE_END) == node

@@ -1,4 +1,4 @@
-"""Top-down partition of records along hierarchies: every part keeps its sensitive values apart enough."""
+"""Groups within a snapshot: of different values as Anatomy makes them, or by partition along hierarchies."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester.kernels.compiler import njit
+from sequester.methods.reposition._kernels import draw
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -14,6 +15,147 @@ if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets
 
     Losses = npt.NDArray[np.float64]
+    State = npt.NDArray[np.uint64]
+
+
+@njit
+def shuffle(order: Counts, n_rows: int, state: State) -> None:
+    """Write the numbers below `n_rows` to `order`, in a random order."""
+    for row in range(n_rows):
+        order[row] = row
+    for last in range(n_rows - 1, 0, -1):
+        other = draw(state, last + 1)
+        order[last], order[other] = order[other], order[last]
+
+
+@njit
+def shuffled_within(places: Counts, n_places: int, state: State) -> Counts:
+    """Return the rows ordered by their place, a number below `n_places`, in a random order within it."""
+    starts = np.empty(n_places + 1, np.int64)
+    for place in range(n_places + 1):
+        starts[place] = 0
+    for row in range(places.size):
+        starts[places[row] + 1] += 1
+    for place in range(n_places):
+        starts[place + 1] += starts[place]
+    # Row `r` comes as number `chance[r]` of all.
+    chance, rows = np.empty(places.size, np.int64), np.empty(places.size, np.int64)
+    shuffle(chance, places.size, state)
+    for row in range(places.size):
+        rows[chance[row]] = row
+    order = chance
+    for place in range(places.size):
+        drawn = rows[place]
+        order[starts[places[drawn]]] = drawn
+        starts[places[drawn]] += 1
+    return order
+
+
+@njit
+def largest_buckets(counts: Counts, chosen: Counts, chosen_in: Counts, group: int, state: State) -> bool:
+    """Choose the values with most records, equals by chance, until `chosen` is full; False if it cannot be.
+
+    What is chosen has ``chosen_in[value] == group``; requires that nothing has before.
+    """
+    for place in range(chosen.size):
+        best, n_equal = -1, 0
+        for value in range(counts.size):
+            if chosen_in[value] == group or counts[value] == 0:
+                continue
+            if best < 0 or counts[value] > counts[best]:
+                best, n_equal = value, 1
+            elif counts[value] == counts[best]:
+                n_equal += 1
+                if draw(state, n_equal) == 0:
+                    best = value
+        if best < 0:
+            return False
+        chosen_in[best] = group
+        chosen[place] = best
+    return True
+
+
+@njit
+def form_groups(
+    values: Codes, offsets: Offsets, n_values: int, size: int, state: State, groups: Counts
+) -> None:
+    """Write groups of records to `groups`, numbered from 1, snapshot after snapshot.
+
+    A group has `size` records of different values. What is left of a snapshot joins a random group that has
+    not its value. Snapshot ``i`` has the records ``offsets[i]`` to ``offsets[i + 1]``. Requires that every
+    snapshot is eligible for l = `size`, and `groups` of 0.
+    """
+    chosen, order, links = (
+        np.empty(size, np.int64),
+        np.empty(values.size, np.int64),
+        np.empty(values.size, np.int64),
+    )
+    heads, counts, chosen_in = (
+        np.empty(n_values, np.int64),
+        np.empty(n_values, np.int64),
+        np.empty(n_values, np.int64),
+    )
+    last_group, n_tries = 0, 0
+    for value in range(n_values):
+        chosen_in[value] = 0
+    for snapshot in range(offsets.size - 1):
+        start, n_rows = offsets[snapshot], offsets[snapshot + 1] - offsets[snapshot]
+        first_group = last_group
+        for value in range(n_values):
+            heads[value], counts[value] = -1, 0
+        shuffle(order, n_rows, state)
+        for place in range(n_rows):
+            row = order[place]
+            value = values[start + row]
+            links[row] = heads[value]
+            heads[value] = row
+            counts[value] += 1
+        n_tries += 1
+        while largest_buckets(counts, chosen, chosen_in, n_tries, state):
+            n_tries += 1
+            last_group += 1
+            for place in range(size):
+                value = chosen[place]
+                groups[start + heads[value]] = last_group
+                heads[value] = links[heads[value]]
+                counts[value] -= 1
+        for value in range(n_values):
+            # Eligibility leaves at most one record of a value, and a group without it.
+            while heads[value] >= 0:
+                row = heads[value]
+                heads[value] = links[row]
+                _join(values, groups, start, n_rows, row, first_group, last_group, state)
+
+
+@njit
+def _join(
+    values: Codes,
+    groups: Counts,
+    start: int,
+    n_rows: int,
+    row: int,
+    first_group: int,
+    last_group: int,
+    state: State,
+) -> None:
+    """Let a record that is left join a random group of its snapshot without its value."""
+    n_groups = last_group - first_group
+    has = np.empty(n_groups, np.int64)
+    for group in range(n_groups):
+        has[group] = 0
+    for other in range(start, start + n_rows):
+        if values[other] == values[start + row] and groups[other] > 0:
+            has[groups[other] - first_group - 1] = 1
+    n_without = n_groups
+    for group in range(n_groups):
+        n_without -= has[group]
+    skip = draw(state, n_without)
+    for group in range(n_groups):
+        if has[group] == 0:
+            if skip == 0:
+                groups[start + row] = first_group + group + 1
+                break
+            skip -= 1
 
 
 @njit
