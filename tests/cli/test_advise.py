@@ -74,5 +74,5 @@ def test_questions_are_asked_on_a_terminal(run, clicks, monkeypatch):
     assert ran.code == 0
     assert "recommended: p2ka" in ran.out
     assert "Who receives the data?" in ran.err
-    assert "  2  partner: a few organisations that have signed something" in ran.err
+    assert "  2  partner: a few organizations that have signed an agreement" in ran.err
     assert "'9' is none of them" in ran.err

@@ -97,7 +97,7 @@ def test_a_tampered_file_is_named(release, run, name):
     assert ran.code == 1
     assert any(name in line for line in ran.errors)
     assert "Traceback" not in ran.err
-    assert ran.out == "out/release is not to be trusted: 1 found against SequenceKAnonymity\n"
+    assert ran.out == "out/release fails verification: SequenceKAnonymity, 1 problem\n"
     document = run("verify", "out/release", "--json").document
     assert document["holds"] is False
     assert document["violations"] == 1

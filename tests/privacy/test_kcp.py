@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -534,11 +533,10 @@ def test_missing_values_are_a_value():
 
 
 def test_a_long_history_of_few_values_is_walked_through_once():
-    labels = [*"abcd"] * 250
+    # Each way to choose three of its events, looked at by itself, would take days.
+    labels = [*"abcd"] * 2500
     table = simple([(labels, "Cancer"), (labels[1:], "")], dict.fromkeys("abcd", "*"))
-    started = time.process_time()
     assert check(table, 2, 0.5, 3).holds
-    assert time.process_time() - started < 20
 
 
 def test_what_cannot_be_counted_is_refused_with_what_can(monkeypatch):

@@ -74,7 +74,7 @@ def test_a_file_that_was_changed_is_refused_by_name(tmp_path):
     written = write(release_of(hierarchies={"page": TREE}), tmp_path, report=Pages())
     with (written.path / "hierarchies" / "page.csv").open("a") as file:
         file.write("d;letters;1\n")
-    with pytest.raises(InputError, match=r"hierarchies/page\.csv: is not the file that was certified"):
+    with pytest.raises(InputError, match=r"hierarchies/page\.csv: is not the certified file"):
         open_release(written)
 
 

@@ -59,7 +59,7 @@ def test_the_log_is_certified_and_checked(tmp_path, form):
     assert verify(folder)
     path = folder / f"events.{form}"
     path.write_bytes(path.read_bytes() + b" ")
-    assert verify(folder).lines == (f"events.{form}: is not the file that was certified: its hash differs",)
+    assert verify(folder).lines == (f"events.{form}: is not the certified file: its hash differs",)
     path.unlink()
     with pytest.raises(InputError, match=f"the release is incomplete: events.{form} is missing"):
         verify(folder)

@@ -107,7 +107,7 @@ def test_a_changed_file_is_named(folder, name):
         file.write(b" ")
     found = verify(folder)
     assert not found
-    assert found.lines == (f"{name}: is not the file that was certified: its hash differs",)
+    assert found.lines == (f"{name}: is not the certified file: its hash differs",)
     assert found.achieved == {}
 
 

@@ -40,10 +40,11 @@ def _story(shown: "Demo") -> Iterator[str]:
     yield ""
     yield "What the raw file gives away, even without names:"
     alone = f"{shown.alone:,} patients ({shown.alone / persons:.0%})"
-    yield f"  {alone} have a visit of which two values fit nobody else."
+    yield f"  {alone} have a visit with two values that match nobody else."
     if shown.example is not None:
-        yield f"  Who knows that {shown.example.person} had a visit with {_values(shown.example.before)}"
-        yield f"  reads: {shown.example.disease}."
+        known = f"{shown.example.person} had a visit with {_values(shown.example.before)}"
+        yield f"  Anyone who knows that {known}"
+        yield f"  learns the diagnosis: {shown.example.disease}."
     yield ""
     yield "What the release promises:"
     yield from textwrap.wrap(release.model.in_words(), 98, initial_indent="  ", subsequent_indent="  ")
@@ -61,20 +62,20 @@ def _story(shown: "Demo") -> Iterator[str]:
     yield f"  The price: an information loss of {loss:.2f}, where 1 is everything."
     yield ""
     tried = shown.tried
-    yield f"What {tried.attacks:,} simulated adversaries make of it, who know real values of patients:"
+    yield f"What {tried.attacks:,} simulated adversaries achieve, who know real values of patients:"
     before, after = _per_1000(tried.found.raw.value), _per_1000(tried.found.value)
-    yield f"  Two values of a visit find {before} patients in the raw file, and {after} in the release."
+    yield f"  Two values of a visit re-identify {before} patients in the raw file, {after} in the release."
     yield (
-        f"  The surest guess at a disease: {tried.learned.raw.value:.0%} in the raw file, "
+        f"  The most certain inference of a disease: {tried.learned.raw.value:.0%} in the raw file, "
         f"{tried.learned.value:.0%} in the release (promised: at most {tried.learned.bound:.0%})."
     )
-    yield f"  {tried.claimed:,} of them are after what is promised. None gets more than that."
+    yield f"  {tried.claimed:,} of them test the promise. None achieves more than is promised."
     yield ""
     yield "What a recipient finds when they check the files:"
     verdict = "holds" if shown.verification else "does not hold"
     yield f"  {shown.verification.model} {verdict}: {levels(shown.verification.achieved)}"
     yield ""
-    yield f"Open    {written.path / 'report.html'}   what a recipient reads"
+    yield f"Open    {written.path / 'report.html'}   for recipients"
     yield f"then    {written.internal / 'report.html'}   internal: risk, reasons, all changes"
     yield f"and try sequester protect {shown.folder / 'release.toml'} --force   with another k, c or p"
 

@@ -151,7 +151,7 @@ def _summary(done: "Protected") -> Iterator[str]:
     yield f"to hand out      {written.path}"
     yield f"to read          {written.path / 'report.html'}"
     yield f"internal         {written.internal}"
-    yield f"certificate      {written.certificate_sha256} (send it by another way)"
+    yield f"certificate      {written.certificate_sha256} (send it through another channel)"
 
 
 def _beyond(found: "SinglingOut", *, raw: bool = False) -> Iterator[str]:
@@ -169,7 +169,7 @@ def _lost(release: "Release") -> str:
     if release.n_invented_items:
         text += f", {counted(release.n_invented_items, 'released item is', 'released items are')} invented"
     if release.n_moved_items:
-        moved = counted(release.n_moved_items, "released item stands", "released items stand")
+        moved = counted(release.n_moved_items, "released item is", "released items are")
         text += f", {moved} in another order"
     return text
 
@@ -194,9 +194,9 @@ def _forecast_lines(forecast: "Forecast") -> Iterator[str]:
     left_out = 0 if reading is None else reading.left_out
     if reading is not None:
         yield from reading.lines()
-    wrong = "; nothing is wrong with them" if not forecast.n_problems else ""
+    wrong = "; no problems found" if not forecast.n_problems else ""
     yield f"{persons}, {trips}{events}{' are left' if left_out else ''}{wrong}"
-    yield f"{model} can be kept: {achieved}, {forecast.trial.lost_share:.1%} of events lost ({tried})"
+    yield f"{model} is feasible: {achieved}, {forecast.trial.lost_share:.1%} of events lost ({tried})"
     if forecast.singled_out is not None:
         yield from _beyond(forecast.singled_out, raw=not forecast.is_whole)
     if forecast.trial.n_invented_items or forecast.trial.n_moved_items:
@@ -204,4 +204,4 @@ def _forecast_lines(forecast: "Forecast") -> Iterator[str]:
     if left_out:
         yield f"{forecast.trial.unseen_share:.1%} of all rows that were read would no longer be shown"
     yield f"reading and protecting take about {duration(forecast.seconds)}; writing and verifying come on top"
-    yield f"would be written to {forecast.job.out}; nothing has been written"
+    yield f"dry run: would write to {forecast.job.out}; nothing was written"

@@ -46,7 +46,7 @@ def verify(
             what = "" if isinstance(witness, str) else "what breaks the promise: "
             terminal.say(f"error: {what}{line}")
     kept = f"is as certified and keeps its promise: {found.model}, {levels(found.achieved)}"
-    broken = f"is not to be trusted: {found.violations:,} found against {found.model}"
+    broken = f"fails verification: {found.model}, {found.violations:,} problem{'s' * (found.violations != 1)}"
     # A folder of snapshots has a certificate for each.
     own = [f"certificate {found.certificate_sha256}"] if found.certificate_sha256 else []
     terminal.answer(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 DELIMITERS = (",", ";", "\t", "|")
-"""Delimiters that are recognised without being told."""
+"""Delimiters that are recognized without being told."""
 
 _SHOWN_ROWS = 5
 _SNIFFED_BYTES = 2**16

@@ -222,7 +222,7 @@ def check_files(folder: Path, expected: Mapping[str, str]) -> list[str]:
         if name not in expected:
             findings[name] = "is not listed in the certificate"
         elif hash_file(folder / name) != expected[name]:
-            findings[name] = "is not the file that was certified: its hash differs"
+            findings[name] = "is not the certified file: its hash differs"
     return [f"{safe_text(name)}: {reason}" for name, reason in sorted(findings.items())]
 
 

@@ -26,8 +26,8 @@ RECIPIENT = Question(
     "Who receives the data?",
     {
         "public": "anybody, also people who will try hard",
-        "partner": "a few organisations that have signed something",
-        "colleague": "people of the same organisation, under its rules",
+        "partner": "a few organizations that have signed an agreement",
+        "colleague": "people of the same organization, under its rules",
         "service": "an app or a service to which a person gives their own log",
     },
 )

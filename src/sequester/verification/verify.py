@@ -398,7 +398,7 @@ def _check(folder: Path, stem: str, certificate: Certificate) -> tuple[Sequence[
         return [f"its certificate lists {safe_text(foreign[0])}, which is not its own"], None
     changed = [name for name, told in certificate.files.items() if hash_file(folder / name) != told]
     if changed:
-        reason = "is not the file that was certified: its hash differs"
+        reason = "is not the certified file: its hash differs"
         return [f"{safe_text(name)} {reason}" for name in changed], None
     model = claimed_model(certificate)
     if not isinstance(model, RecordModel):

@@ -27,6 +27,7 @@ act, number = re.search(rb"<([a-z]+) (\\d+)>", sent)[1].decode(), 0
 folder = os.environ["ACTS"]
 here = os.path.join(folder, str(os.getpid()))
 open(here, "w").close()
+open(os.path.join(os.environ["BEGAN"], str(os.getpid())), "w").close()
 def is_there(pid):
     try:
         os.kill(int(pid), 0)
@@ -40,7 +41,8 @@ def tell(**document):
     print(json.dumps(document), flush=True)
 tell(progress=0.5)
 tell(compiling=True)
-time.sleep(0.2)
+while len(os.listdir(os.environ["BEGAN"])) < int(os.environ.get("COMPANY", "1")):
+    time.sleep(0.01)
 together = max(together, count())
 if act == "die" or (act == "crowd" and together > 1):
     os.remove(here)
@@ -63,10 +65,10 @@ TABLE = symbol_table(["ab", "ab"])
 def act(tmp_path, monkeypatch):
     """Run tasks that act as their labels say; gives label to result."""
 
-    folder = tmp_path / "acts"
-    folder.mkdir()
+    for name in ("acts", "began"):
+        (tmp_path / name).mkdir()
+        monkeypatch.setenv(name.upper(), str(tmp_path / name))
     (tmp_path / "result.json").write_text(json.dumps(TrialResult(method="p2ka", label="done").to_json()))
-    monkeypatch.setenv("ACTS", str(folder))
     monkeypatch.setenv("RESULT", str(tmp_path / "result.json"))
 
     def act(*acts, progress=lambda fraction, phase: None, **keywords):
@@ -84,7 +86,8 @@ def task(label, key):
     return Task(candidate=candidate, key=key, seed="x", knowledge=knowledge, max_suppressed=None)
 
 
-def test_as_many_at_once_as_are_asked_for(act):
+def test_as_many_at_once_as_are_asked_for(act, monkeypatch):
+    monkeypatch.setenv("COMPANY", "2")
     found = act("ok", "ok", "ok", at_once=2, free=lambda: 64 * GIB)
     assert len(found) == 3
     assert max(each.events for each in found.values()) == 2
@@ -111,7 +114,8 @@ def test_what_the_first_took_bounds_the_others(act, monkeypatch):
     assert found["3"].events == 1
 
 
-def test_one_that_dies_in_company_is_tried_again_alone(act):
+def test_one_that_dies_in_company_is_tried_again_alone(act, monkeypatch):
+    monkeypatch.setenv("COMPANY", "2")
     found = act("crowd", "crowd", at_once=2, free=lambda: 64 * GIB)
     assert all(each.holds for each in found.values())
     assert any(each.events == 1 for each in found.values())
@@ -130,9 +134,17 @@ def test_a_fault_of_ours_is_said(act):
     assert (found["0"].state, found["0"].is_ours) == ("failed", True)
 
 
-def test_where_memory_runs_out_the_last_to_begin_waits(act):
+def test_where_memory_runs_out_the_last_to_begin_waits(act, tmp_path, monkeypatch):
     told = iter([64 * GIB, 64 * GIB, RESERVE - 1])
-    found = act("ok", "ok", at_once=2, free=lambda: next(told, 64 * GIB))
+    monkeypatch.setenv("COMPANY", "3")
+
+    def free():
+        left = next(told, None)
+        if left is None:
+            (tmp_path / "began" / "nobody").touch()
+        return left or 64 * GIB
+
+    found = act("ok", "ok", at_once=2, free=free)
     assert all(each.holds for each in found.values())
     assert found["1"].events == 1
 
