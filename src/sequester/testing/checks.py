@@ -36,7 +36,7 @@ def keeps_its_promise(
 
     A judge counts by itself, from ``release.frame``: model and method may have the same error.
     """
-    release = _run(method, table)
+    release = _run(method, table, evaluate=False)
     if isinstance(release, UnattainableError):
         return
     if isinstance(release.model, RecordModel):
@@ -69,7 +69,7 @@ def repeats_with_its_seed(method: Method, table: EventTable) -> None:
 
 def renames_without_a_seed(method: Method, table: EventTable) -> None:
     """Raise if a pseudonym comes twice without a seed: two releases could be joined by it."""
-    releases = [_run(method, table, seed=None) for _ in range(2)]
+    releases = [_run(method, table, seed=None, evaluate=False) for _ in range(2)]
     names = [
         set[str]() if isinstance(release, UnattainableError) else set(release.pseudonyms["pseudonym"])
         for release in releases
@@ -126,13 +126,18 @@ def _require(holds: bool, message: str) -> None:
 
 
 def _run(
-    method: Method, table: EventTable, *, seed: str | None = SEED, engine: Engine | None = None
+    method: Method,
+    table: EventTable,
+    *,
+    seed: str | None = SEED,
+    engine: Engine | None = None,
+    evaluate: bool = True,
 ) -> Release | UnattainableError:
     """Return the release, or the refusal."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SequesterWarning)
         try:
-            return method.apply(table, seed=seed, engine=engine)
+            return method.apply(table, seed=seed, engine=engine, evaluate=evaluate)
         except UnattainableError as refusal:
             return refusal
 
