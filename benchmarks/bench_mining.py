@@ -104,24 +104,23 @@ def processor_seconds() -> float:
 def ours(path: Path, min_support: int, first: int | None = None):
     import numpy as np
 
-    from sequester import kernels
     from sequester.data.sequences import Sequences
     from sequester.data.text import Codebook
+    from sequester.io.spmf import read_seq, read_spmf
     from sequester.mining import frequent
 
     contents = gzip.decompress(path.read_bytes())
     if path.name.endswith(".seq.gz"):
-        start = contents.index(b"% Sequences:") + len(b"% Sequences:")
-        numbers, offsets, _ = kernels.number_lines.parse_number_lines(
-            np.frombuffer(contents, np.uint8, offset=start)
-        )
+        frame = read_seq(contents[contents.index(b"% Sequences:") :], path.name)
     else:
-        numbers, _, offsets, _, _ = kernels.itemsets.parse_itemsets(np.frombuffer(contents, np.uint8))
+        frame = read_spmf(contents, path.name)
+    numbers = frame["symbol"].cast(int).to_numpy()
+    offsets = np.append(0, np.cumsum(frame["person"].rle().struct.field("len").to_numpy()))
     labels, codes = np.unique(numbers, return_inverse=True)
     book = Codebook(tuple(map(str, labels.tolist())))
     offsets = offsets[: None if first is None else first + 1]
     codes = codes[: offsets[-1]].astype(np.int32)
-    del contents, numbers
+    del contents, frame, numbers
 
     def call():
         # A new value each time: equal sequences are folded again.

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import re
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from sequester import kernels
 from sequester.data.sequences import SYMBOL
 from sequester.errors import InputError
 from sequester.hierarchies.labels import in_label_order, quoted
 from sequester.io.contents import as_utf8
 
 if TYPE_CHECKING:
-    from sequester._typing import Codes, Counts, Mask
+    from collections.abc import Mapping
+
+    from sequester._typing import Counts, Mask
 
 
 _HEADER = "@CONVERTED_FROM_TEXT"
 _ITEM = re.compile(rb"^[ \t]*@ITEM=([^=\n]*)=([^\n]*)$", re.MULTILINE)
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,9}")
+LARGEST = 2**31 - 1
+"""Items above are refused: codes have 32 bits."""
 
 
 def read_spmf(contents: bytes, name: str, *, encoding: str = "utf-8") -> pl.DataFrame:
@@ -36,22 +40,72 @@ def read_spmf(contents: bytes, name: str, *, encoding: str = "utf-8") -> pl.Data
     [(1, 1, 'bread'), (1, 1, '2'), (1, 2, 'bread'), (2, 1, '2')]
     """
     contents = as_utf8(contents, name, encoding)
-    items, places, offsets, fault, line = kernels.itemsets.parse_itemsets(np.frombuffer(contents, np.uint8))
-    if fault:
-        msg = f"{name}: line {line + 1:,}: {_fault_text(fault)}"
-        raise InputError(msg)
-    if not len(items):
+    words, lines = _words(contents, remarks="#%@")
+    is_number = _mask(words.str.contains(r"^-?[0-9]+$"))
+    is_negative = _mask(words.str.starts_with("-"))
+    size = words.str.strip_prefix("-").cast(pl.Int64, strict=False).fill_null(-1).to_numpy()
+    is_item, is_end = is_number & ~is_negative, is_negative & (size == 2)
+    ends_itemset = is_negative & (size == 1)
+    starts = np.append(True, lines[1:] != lines[:-1])[: len(lines)]
+    after_item = np.append(False, is_item[:-1])[: len(lines)] & ~starts
+    _refuse_first(
+        name,
+        lines,
+        {
+            "something is no whole number; a sequence has numbers, -1 and -2": ~is_number,
+            f"an item is above {LARGEST:,}": is_number & ((size < 0) | (size > LARGEST)),
+            "the line goes on after -2": _count_before(is_end, starts) > 0,
+            "an itemset has no items": ends_itemset & ~after_item,
+            "the last itemset does not end with -1": is_end & after_item,
+            "the sequence has no items": is_end & starts,
+            "a number below zero is neither -1 (end of an itemset) nor -2 (end of a sequence)": is_negative
+            & ~ends_itemset
+            & ~is_end,
+            "the sequence does not end with -2": np.append(starts[1:], True)[: len(lines)] & ~is_end,
+        },
+    )
+    if not is_item.any():
         msg = f"{name}: has no sequences"
         raise InputError(msg)
-    names = _read_names(contents, name)
-    lengths = np.diff(offsets)
     return pl.DataFrame(
         {
-            "person": np.repeat(np.arange(1, len(lengths) + 1, dtype=np.int64), lengths),
-            "order": places.astype(np.int64),
-            SYMBOL: _symbols(items, names, name),
+            "person": np.cumsum(starts)[is_item],
+            "order": (_count_before(ends_itemset, starts) + 1)[is_item],
+            SYMBOL: _symbols(size[is_item], _read_names(contents, name), name),
         }
     )
+
+
+def _words(contents: bytes, remarks: str = "") -> tuple[pl.Series, Counts]:
+    """Return the words between blanks and the line of each, from 0; lines that begin as remarks have none."""
+    lines = pl.Series([contents.decode(errors="replace")]).str.split("\n").explode()
+    lines = lines.str.replace_all(r"[ \t\r]+", " ").str.strip_chars(" ")
+    if remarks:
+        lines = lines.set(lines.str.contains(f"^[{remarks}]"), "")
+    words = lines.str.split(" ")
+    numbers = np.repeat(np.arange(len(lines)), words.list.len().to_numpy())
+    words = words.explode()
+    is_word = words != ""
+    return words.filter(is_word), numbers[is_word.to_numpy()]
+
+
+def _mask(marks: pl.Series) -> Mask:
+    return marks.to_numpy().astype(np.bool_)
+
+
+def _count_before(marks: Mask, starts: Mask) -> Counts:
+    """Count the marked words that come before each word in its line; `starts` marks the first of a line."""
+    before: Counts = np.cumsum(marks) - marks
+    return before - np.maximum.accumulate(np.where(starts, before, 0))
+
+
+def _refuse_first(name: str, lines: Counts, faults: Mapping[str, Mask]) -> None:
+    """Refuse the first word that has a fault, by its line."""
+    found = [(int(mask.argmax()), fault) for fault, mask in faults.items() if mask.any()]
+    if found:
+        place, fault = min(found, key=itemgetter(0))
+        msg = f"{name}: line {lines[place] + 1:,}: {fault}"
+        raise InputError(msg)
 
 
 def write_spmf(symbols: pl.Series, sequence_starts: Mask, itemset_starts: Mask) -> bytes:
@@ -89,7 +143,7 @@ def write_spmf(symbols: pl.Series, sequence_starts: Mask, itemset_starts: Mask) 
 
 def is_item(label: str) -> bool:
     """Return whether a label is a number as items are written: ``7``, and not ``07``."""
-    return _NUMBER.fullmatch(label) is not None and int(label) <= kernels.itemsets.LARGEST
+    return _NUMBER.fullmatch(label) is not None and int(label) <= LARGEST
 
 
 def _check_names(labels: list[str]) -> None:
@@ -97,20 +151,6 @@ def _check_names(labels: list[str]) -> None:
         if re.search(r"[\n\r\0]", label):
             msg = f"SPMF cannot hold the symbol {quoted(label)}: it has a line end or a NUL"
             raise InputError(msg)
-
-
-def _fault_text(fault: int) -> str:
-    book = kernels.itemsets
-    return {
-        book.NO_NUMBER: "something is no whole number; a sequence has numbers, -1 and -2",
-        book.TOO_LARGE: f"an item is above {book.LARGEST:,}",
-        book.NEGATIVE: "a number below zero is neither -1 (end of an itemset) nor -2 (end of a sequence)",
-        book.NO_END: "the sequence does not end with -2",
-        book.GOES_ON: "the line goes on after -2",
-        book.OPEN_ITEMSET: "the last itemset does not end with -1",
-        book.EMPTY_ITEMSET: "an itemset has no items",
-        book.EMPTY_SEQUENCE: "the sequence has no items",
-    }[fault]
 
 
 def _read_names(contents: bytes, name: str) -> dict[int, str]:
@@ -140,7 +180,7 @@ def _line(match: re.Match[bytes]) -> str:
     return f"line {n_before + 1:,}"
 
 
-def _symbols(items: Codes, names: dict[int, str], name: str) -> pl.Series:
+def _symbols(items: Counts, names: dict[int, str], name: str) -> pl.Series:
     """Return the name of each item, or its number; no two items may look alike."""
     if not names:
         return pl.Series(items).cast(pl.String)
@@ -167,23 +207,24 @@ def read_seq(contents: bytes, name: str) -> pl.DataFrame:
     [(1, 1, 'news'), (1, 2, 'news'), (2, 1, 'tech')]
     """
     categories, start = _read_header(contents, name)
-    data = np.frombuffer(contents, np.uint8, offset=start)
-    numbers, offsets, faulty = kernels.number_lines.parse_number_lines(data)
-    if faulty >= 0:
-        line = contents.count(b"\n", 0, start) + faulty + 1
+    words, lines = _words(contents[start:])
+    numbers = words.cast(pl.Int64, strict=False).fill_null(-1).to_numpy()
+    is_wrong = ~_mask(words.str.contains("^[0-9]+$")) | (numbers < 0) | (numbers > LARGEST)
+    if is_wrong.any():
+        line = contents.count(b"\n", 0, start) + int(lines[is_wrong.argmax()]) + 1
         msg = f"{name}: line {line:,} is no row of numbers between blanks"
         raise InputError(msg)
     if not len(numbers):
         msg = f"{name}: has no sequences"
         raise InputError(msg)
-    lengths = np.diff(offsets)
-    person = np.repeat(np.arange(1, len(lengths) + 1, dtype=np.int64), lengths)
+    starts = np.append(True, lines[1:] != lines[:-1])
+    person = np.cumsum(starts)
     if categories:
         _check_numbers(numbers, person, len(categories), name)
         symbol = pl.Series(categories, dtype=pl.String).gather(numbers - 1)
     else:
         symbol = pl.Series(numbers).cast(pl.String)
-    order = np.arange(1, len(numbers) + 1, dtype=np.int64) - np.repeat(offsets[:-1], lengths)
+    order = _count_before(np.ones(len(numbers), np.bool_), starts) + 1
     return pl.DataFrame({"person": person, "order": order, SYMBOL: symbol})
 
 
@@ -251,7 +292,7 @@ def _read_header(contents: bytes, name: str) -> tuple[list[str], int]:
     return categories, start
 
 
-def _check_numbers(numbers: Codes, person: Counts, n_categories: int, name: str) -> None:
+def _check_numbers(numbers: Counts, person: Counts, n_categories: int, name: str) -> None:
     outside = np.flatnonzero((numbers < 1) | (numbers > n_categories))
     if len(outside):
         lines = ", ".join(f"{line:,}" for line in np.unique(person[outside])[:5].tolist())

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from sequester.kernels import hiding_task as hiding_task
     from sequester.kernels import hosts as hosts
     from sequester.kernels import insertions as insertions
-    from sequester.kernels import itemsets as itemsets
     from sequester.kernels import knowledge as knowledge
     from sequester.kernels import knowledge_rows as knowledge_rows
     from sequester.kernels import knowledge_search as knowledge_search
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
     from sequester.kernels import matching as matching
     from sequester.kernels import narrowing as narrowing
     from sequester.kernels import near_paths as near_paths
-    from sequester.kernels import number_lines as number_lines
     from sequester.kernels import occurrence_rows as occurrence_rows
     from sequester.kernels import occurrence_verdicts as occurrence_verdicts
     from sequester.kernels import occurrences as occurrences
