@@ -13,7 +13,7 @@ from oracles import knowledge as oracles
 from sequester.kernels.containment import list_first_places
 from sequester.kernels.knowledge import Crowd, Found, Rows
 from sequester.kernels.knowledge_search import search
-from sequester.kernels.prefixspan import count_ahead
+from sequester.kernels.rows import count_ahead
 
 pytestmark = pytest.mark.kernel
 

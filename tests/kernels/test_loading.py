@@ -21,7 +21,7 @@ os.access = lambda path, mode: allowed(path, mode) and str(path) not in refused
 from sequester import kernels
 kernels.on_compilation(lambda: print("compiling"))
 import numpy as np
-kernels.distinct.fold_rows(np.array([1, 1], np.int32), np.array([0, 1, 2]))
+kernels.rows.fold_rows(np.array([1, 1], np.int32), np.array([0, 1, 2]))
 print("done")
 from numba.core import config
 assert not config.CACHE_DIR, "other users of numba keep their own place"
@@ -77,7 +77,7 @@ def test_unknown_kernel_is_an_attribute_error():
 
 def test_names_in_compiled_code_of_two_processes_do_not_meet():
     program = (
-        "from sequester import kernels; kernels.distinct; "
+        "from sequester import kernels; kernels.rows; "
         "from numba.core.bytecode import FunctionIdentity; print(next(FunctionIdentity._unique_ids))"
     )
     starts = [

@@ -10,6 +10,7 @@ import numpy as np
 from sequester import kernels
 from sequester.attacks.domain import values_of
 from sequester.engine import LocalEngine
+from sequester.ragged import gather_rows
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -88,10 +89,8 @@ class Evidence:
             owner_of, first = _fold(rows.astype(np.int32), sequences.person_offsets, values, value_offsets)
             weights = np.bincount(owner_of, minlength=len(first)).astype(np.int64)
             bearers = np.empty(0, np.int32)
-        kept, offsets = kernels.distinct.gather_rows(
-            np.arange(len(cells), dtype=np.int64), sequences.person_offsets, first
-        )
-        own_values, own_offsets = kernels.distinct.gather_rows(values, value_offsets, first)
+        kept, offsets = gather_rows(np.arange(len(cells), dtype=np.int64), sequences.person_offsets, first)
+        own_values, own_offsets = gather_rows(values, value_offsets, first)
         histories = kernels.fitting.Histories(
             cells[kept], offsets, earliest[kept], latest[kept], weights, own_values, own_offsets, bearers
         )
@@ -190,7 +189,7 @@ def _fold(rows: Codes, offsets: Offsets, values: Codes, value_offsets: Offsets) 
     looks[np.repeat(looks_offsets[:-1] + 1, lengths) + places] = rows.ravel()
     places = np.arange(values.size) - np.repeat(value_offsets[:-1], n_own)
     looks[np.repeat(looks_offsets[:-1] + 1 + lengths, n_own) + places] = values
-    folded: tuple[Codes, Counts] = kernels.distinct.fold_rows(looks, looks_offsets)
+    folded: tuple[Codes, Counts] = kernels.rows.fold_rows(looks, looks_offsets)
     return folded
 
 
@@ -374,7 +373,7 @@ def _lists(items: Codes, evidence: Evidence, domain: Domain, *, shown: bool) -> 
         domain.kernel.end,
         len(evidence.histories.weights),
     )
-    stars, star_starts = kernels.distinct.gather_rows(evidence.owners, evidence.starts, domain.starts[:-1])
+    stars, star_starts = gather_rows(evidence.owners, evidence.starts, domain.starts[:-1])
     if shown:
         stars, star_starts = stars[:0], np.zeros_like(star_starts)
     return kernels.fitting.Lists(starts, owners, star_starts, stars, evidence.starts, evidence.owners)

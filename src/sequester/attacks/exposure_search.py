@@ -10,6 +10,7 @@ import numpy as np
 
 from sequester import kernels
 from sequester.attacks.domain import value_names, values_of
+from sequester.ragged import gather_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +81,7 @@ class Items:
             before = np.concatenate([[0], np.cumsum(kept)])
             codes, events, offsets = codes[kept], events[kept], before[offsets]
         ones = np.ones(table.n_persons, np.int64)
-        supports = kernels.prefixspan.weigh_symbols(codes, offsets, ones, len(names))
+        supports = kernels.rows.weigh_symbols(codes, offsets, ones, len(names))
         names_of_values = value_names(table)
         order = np.argsort(supports, kind="stable")
         rank = np.empty(len(order), np.int32)
@@ -169,11 +170,11 @@ class SearchRows:
         looks, look_offsets = _append(
             looks, offsets, items.values + 2 * len(items.names), items.value_offsets
         )
-        owner_of_person, persons = kernels.distinct.fold_rows(looks.astype(np.int32), look_offsets)
+        owner_of_person, persons = kernels.rows.fold_rows(looks.astype(np.int32), look_offsets)
         weights = np.bincount(owner_of_person, minlength=len(persons)).astype(np.int64)
-        values, value_offsets = kernels.distinct.gather_rows(items.values, items.value_offsets, persons)
-        groups, _ = kernels.distinct.gather_rows(groups, offsets, persons)
-        codes, offsets = kernels.distinct.gather_rows(codes, offsets, persons)
+        values, value_offsets = gather_rows(items.values, items.value_offsets, persons)
+        groups, _ = gather_rows(groups, offsets, persons)
+        codes, offsets = gather_rows(codes, offsets, persons)
         owners = np.arange(len(persons), dtype=np.int32)
         if kind == "event":
             codes, offsets, owners = _split_events(codes, groups, offsets)
@@ -331,8 +332,8 @@ class Search:
         owners = target_of[units.owners]
         chosen = np.flatnonzero(owners >= 0)
         owners = owners[chosen]
-        groups, _ = kernels.distinct.gather_rows(units.groups, units.offsets, chosen)
-        items, offsets = kernels.distinct.gather_rows(units.items, units.offsets, chosen)
+        groups, _ = gather_rows(units.groups, units.offsets, chosen)
+        items, offsets = gather_rows(units.items, units.offsets, chosen)
         if size > 1:
             is_kept, is_cut = kernels.knowledge_rows.mark_lowest(items, offsets, most_items(size))
             self.is_cut[owners[is_cut]] = True
@@ -361,7 +362,7 @@ def most_items(size: int) -> int:
 
 def _rows(items: Codes, groups: Codes, offsets: Offsets, owners: Codes, *, n_items: int) -> Rows:
     """Index the rows for the search."""
-    ahead = kernels.prefixspan.count_ahead(items, offsets, n_items)
+    ahead = kernels.rows.count_ahead(items, offsets, n_items)
     index = kernels.containment.list_first_places(items, offsets, n_items)
     return kernels.knowledge.Rows(items, groups, offsets, owners, ahead, *index)
 

@@ -17,6 +17,7 @@ from sequester.errors import ParameterError
 from sequester.hierarchies.labels import ROOT
 from sequester.privacy.leakage import measure_leakage, tuple_counts
 from sequester.privacy.mutual_information import MutualInformationPrivacy
+from sequester.ragged import gather_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -352,7 +353,5 @@ def _persons(sequences: Sequences, persons: Counts) -> Sequences:
     """Return some persons, in that order."""
     column = sequences.symbol
     items: Codes
-    items, offsets = kernels.distinct.gather_rows(
-        sequences.columns[column], sequences.person_offsets, persons
-    )
+    items, offsets = gather_rows(sequences.columns[column], sequences.person_offsets, persons)
     return Sequences(offsets, {column: items}, sequences.codebooks)

@@ -19,7 +19,7 @@ from sequester.mining.dependence import find_dependences, parse_labels
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from sequester._typing import Codes, Counts, Mask
+    from sequester._typing import Codes, Mask
     from sequester.attacks.context import AttackContext
     from sequester.attacks.domain import Domain
     from sequester.data.table import EventTable
@@ -171,10 +171,10 @@ class Narrowing:
         return int(finer.sum()), int(is_coarse.sum())
 
 
-def _distinct(rows: Codes) -> tuple[Codes, Counts]:
+def _distinct(rows: Codes) -> tuple[Codes, Codes]:
     """Return the different rows, and for each row which of them it is; many events are equal."""
     offsets = np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]
-    row_of, firsts = kernels.distinct.fold_rows(rows.ravel(), offsets)
+    row_of, firsts = kernels.rows.fold_rows(rows.ravel(), offsets)
     return rows[firsts], row_of
 
 

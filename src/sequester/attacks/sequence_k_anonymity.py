@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from sequester import kernels
 from sequester.attacks.model_attacks import Case, model_attacks
 from sequester.attacks.risk import Risk, exact, exact_mean, largest_of, mean_of
 from sequester.datasets.draws import generator
 from sequester.errors import ParameterError, SequesterError
 from sequester.mining.support import supports_of_codes
 from sequester.privacy.sequence_k import SequenceKAnonymity
+from sequester.ragged import gather_rows
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -68,7 +68,7 @@ class Destinations:
         after, before = released.distinct(released.symbol), original.distinct(original.symbol)
         is_out = lengths[persons] > 0
         n_released = int((lengths > 0).sum())
-        codes, offsets = kernels.distinct.gather_rows(
+        codes, offsets = gather_rows(
             original.columns[original.symbol], original.person_offsets, persons.astype(np.int64)
         )
         fitting = supports_of_codes(

@@ -134,9 +134,7 @@ def count_holders(table: EventTable, cells: Codes, domain: Domain) -> Counts:
     holders = np.zeros(domain.n_nodes, np.int64)
     for depth in range(1, int(domain.depth.max()) + 1):
         lifted = domain.lift(cells.ravel(), np.array(depth))
-        counts = kernels.prefixspan.weigh_symbols(
-            lifted, table.person_offsets * n_columns, ones, domain.n_nodes
-        )
+        counts = kernels.rows.weigh_symbols(lifted, table.person_offsets * n_columns, ones, domain.n_nodes)
         holders = np.where(domain.depth == depth, counts, holders)
     return holders
 

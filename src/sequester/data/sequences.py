@@ -13,6 +13,7 @@ from sequester.data.ordering import group_persons
 from sequester.data.text import Codebook, as_text, encode
 from sequester.errors import SchemaError
 from sequester.hierarchies.labels import quoted
+from sequester.ragged import gather_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -259,7 +260,7 @@ class Sequences:
         codes = places.astype(np.int32)
         offsets = np.searchsorted(holders, np.arange(persons.max(initial=-1) + 2)).astype(np.int64)
         if self.owners is not None:
-            codes, offsets = kernels.distinct.gather_rows(codes, offsets, persons)
+            codes, offsets = gather_rows(codes, offsets, persons)
         return codes, offsets
 
     def distinct(self, column: str | None = None) -> Distinct:
@@ -270,12 +271,12 @@ class Sequences:
         return self._folded[column]
 
     def _fold(self, items: Codes) -> Distinct:
-        group_of_row, first_rows = kernels.distinct.fold_rows(items, self.person_offsets)
-        order = kernels.distinct.sort_rows(items, self.person_offsets, first_rows)
+        group_of_row, first_rows = kernels.rows.fold_rows(items, self.person_offsets)
+        order = kernels.rows.sort_rows(items, self.person_offsets, first_rows)
         group_of_first = group_of_row[order]
         rank = np.empty(len(order), np.int32)
         rank[group_of_first] = np.arange(len(order), dtype=np.int32)
         row_of_person = rank[group_of_row]
         weights = np.bincount(row_of_person, minlength=len(order)).astype(np.int64)
-        distinct, offsets = kernels.distinct.gather_rows(items, self.person_offsets, order)
+        distinct, offsets = gather_rows(items, self.person_offsets, order)
         return Distinct(distinct, offsets, weights, row_of_person, self.owners)

@@ -1,6 +1,6 @@
 """Compiled loops on flat arrays that several packages share; they know numpy and nothing else.
 
-The modules load on first use (``kernels.distinct.fold_rows(...)``), because numba takes longer to import than
+The modules load on first use (``kernels.rows.fold_rows(...)``), because numba takes longer to import than
 ``sequester --help`` may take to answer. A kernel with one user lives beside it, in a module ``_kernels`` or
 ``_*_kernels`` that imports ``njit`` from ``sequester.kernels.compiler``.
 """
@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from sequester.kernels import cluster_index as cluster_index
     from sequester.kernels import clusters as clusters
     from sequester.kernels import containment as containment
-    from sequester.kernels import distinct as distinct
     from sequester.kernels import edits as edits
     from sequester.kernels import embeddings as embeddings
-    from sequester.kernels import event_patterns as event_patterns
     from sequester.kernels import fitting as fitting
     from sequester.kernels import hiding as hiding
     from sequester.kernels import hiding_rank as hiding_rank
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
     from sequester.kernels import hiding_search as hiding_search
     from sequester.kernels import hiding_task as hiding_task
     from sequester.kernels import hosts as hosts
-    from sequester.kernels import insertions as insertions
     from sequester.kernels import knowledge as knowledge
     from sequester.kernels import knowledge_rows as knowledge_rows
     from sequester.kernels import knowledge_search as knowledge_search
@@ -52,11 +49,10 @@ if TYPE_CHECKING:
     from sequester.kernels import pattern_trie as pattern_trie
     from sequester.kernels import possible_tuples as possible_tuples
     from sequester.kernels import postings as postings
-    from sequester.kernels import prefixspan as prefixspan
     from sequester.kernels import queries as queries
     from sequester.kernels import quest as quest
     from sequester.kernels import records as records
-    from sequester.kernels import row_masks as row_masks
+    from sequester.kernels import rows as rows
     from sequester.kernels import suppression as suppression
     from sequester.kernels import swaps as swaps
     from sequester.kernels import trajectories as trajectories

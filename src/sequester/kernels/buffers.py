@@ -9,6 +9,8 @@ import numpy as np
 from sequester.kernels.compiler import njit
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from sequester._typing import Codes
 
 
@@ -21,4 +23,16 @@ def ensure_capacity(values: Codes, n_used: int, n_needed: int) -> Codes:
     # Not by slices: the compiler takes seconds over the message for slices that do not fit.
     for i in range(n_used):
         grown[i] = values[i]
+    return grown
+
+
+@njit
+def ensure_rows(table: npt.NDArray[np.int64], n_used: int, n_needed: int) -> npt.NDArray[np.int64]:
+    """Return a table with room for `n_needed` rows that begins with the first `n_used` of `table`."""
+    if n_needed <= table.shape[0]:
+        return table
+    grown = np.empty((max(n_needed, 2 * table.shape[0]), table.shape[1]), np.int64)
+    for i in range(n_used):
+        for j in range(table.shape[1]):
+            grown[i, j] = table[i, j]
     return grown

@@ -22,6 +22,7 @@ from sequester.mining.frequent import (
     run_search,
 )
 from sequester.mining.search import EventSearch, PatternLimits
+from sequester.ragged import gather_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -112,9 +113,9 @@ class Itemsets:
         opens = np.diff(self.places, prepend=-1) != 0
         opens[self.person_offsets[:-1][np.diff(self.person_offsets) > 0]] = True
         keys = 2 * self.items.astype(np.int64) + opens
-        row_of_person, first_rows = kernels.distinct.fold_rows(keys, self.person_offsets)
-        items, offsets = kernels.distinct.gather_rows(self.items, self.person_offsets, first_rows)
-        places, _ = kernels.distinct.gather_rows(self.places, self.person_offsets, first_rows)
+        row_of_person, first_rows = kernels.rows.fold_rows(keys, self.person_offsets)
+        items, offsets = gather_rows(self.items, self.person_offsets, first_rows)
+        places, _ = gather_rows(self.places, self.person_offsets, first_rows)
         weights = np.bincount(row_of_person, minlength=len(first_rows)).astype(np.int64)
         return items, places, offsets, weights, row_of_person
 

@@ -165,7 +165,7 @@ def frequent_itemsets(
     book, rows = sequences.codebooks[column], sequences.distinct(column)
     _check_owners(rows, top=top, closed=closed)
     # Among ascending rows without repeats, subsequences and subsets are the same.
-    items, offsets = kernels.prefixspan.sort_symbols(rows.items, rows.offsets, len(book))
+    items, offsets = kernels.rows.sort_symbols(rows.items, rows.offsets, len(book))
     lowest = min_support or 1
     found = run_search(
         Search.of(items, offsets, rows.weights, len(book), lowest),

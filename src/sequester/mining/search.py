@@ -11,6 +11,8 @@ import numpy as np
 
 from sequester import kernels
 from sequester.engine import LocalEngine, silent
+from sequester.mining import _event_kernels, _kernels
+from sequester.ragged import gather_rows, keep_values, offsets_of, owners_of, places_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.engine import Engine, Progress
+    from sequester.mining._kernels import Index
+
+    Table = npt.NDArray[np.int64]
 
 
 EVERYTHING = 2**62
@@ -45,6 +50,33 @@ class MiningResult:
     """Which codes begin an event; None where all do."""
 
     @classmethod
+    def of(
+        cls,
+        codes: Codes,
+        heads: Table,
+        values: Codes,
+        n_patterns: int,
+        is_complete: bool,
+        *,
+        opens: Mask | None = None,
+    ) -> MiningResult:
+        """Take the output of `mine_below` or `mine_events`; item ``i`` means ``codes[i]``."""
+        heads = heads[:n_patterns]
+        sizes = heads[:, 1:].ravel()
+        is_item = np.repeat(np.arange(len(sizes)) % 2 == 0, sizes)
+        values = values[: len(is_item)]
+        items = values[is_item]
+        return cls(
+            codes[items],
+            offsets_of(heads[:, 1]),
+            heads[:, 0].copy(),
+            values[~is_item],
+            offsets_of(heads[:, 2]),
+            is_complete,
+            None if opens is None else opens[items],
+        )
+
+    @classmethod
     def joined(cls, parts: Sequence[MiningResult]) -> MiningResult:
         """Concatenate the results of several shards."""
         opens = [part.opens for part in parts if part.opens is not None]
@@ -60,11 +92,11 @@ class MiningResult:
 
     def only(self, numbers: Counts) -> MiningResult:
         """Choose patterns by number."""
-        codes, offsets = kernels.distinct.gather_rows(self.codes, self.offsets, numbers)
-        rows, row_offsets = kernels.distinct.gather_rows(self.rows, self.row_offsets, numbers)
+        codes, offsets = gather_rows(self.codes, self.offsets, numbers)
+        rows, row_offsets = gather_rows(self.rows, self.row_offsets, numbers)
         opens = self.opens
         if opens is not None:
-            opens, _ = kernels.distinct.gather_rows(opens, self.offsets, numbers)
+            opens, _ = gather_rows(opens, self.offsets, numbers)
         return MiningResult(
             codes, offsets, self.supports[numbers], rows, row_offsets, self.is_complete, opens
         )
@@ -104,24 +136,24 @@ class Search:
     """Persons behind each row."""
     symbol_weights: Counts
     """Persons behind the rows that hold each kept symbol."""
-    index: tuple[npt.NDArray[np.generic], ...]
+    index: Index
     """The rows as masks."""
 
     @classmethod
     def of(cls, items: Codes, offsets: Offsets, weights: Counts, n_symbols: int, lowest: int) -> Search:
         """Make rows ready for searches at a support of `lowest` and more."""
-        book = kernels.prefixspan
-        symbol_weights = book.weigh_symbols(items, offsets, weights, n_symbols)
+        symbols, symbol_offsets = kernels.rows.list_symbols(items, offsets, n_symbols)
+        of_rows = weights[owners_of(symbol_offsets)]
+        symbol_weights = np.bincount(symbols, of_rows, n_symbols).astype(np.int64)
         # A pattern has no more supporters than its rarest symbol, so the rare ones need not be walked over.
         is_kept = symbol_weights >= lowest
-        kept = np.flatnonzero(is_kept).astype(np.int32)
         if not is_kept.all():
-            items, offsets = book.drop_symbols(items, offsets, is_kept)
-            items = (np.cumsum(is_kept, dtype=np.int32) - 1)[items]
-        places = kernels.containment.list_first_places(items, offsets, len(kept))
-        parts = kernels.row_masks.list_parts(items, offsets, len(kept))
-        marks = kernels.row_masks.mark_rows(items, offsets, len(kept), *parts[1:])
-        return cls(kept, items, offsets, weights, symbol_weights[is_kept], (*places, *parts, *marks))
+            code_of = np.cumsum(is_kept, dtype=np.int32) - 1
+            items, offsets = keep_values(code_of[items], offsets, is_kept[items])
+            symbols, symbol_offsets = keep_values(code_of[symbols], symbol_offsets, is_kept[symbols])
+        kept = np.flatnonzero(is_kept).astype(np.int32)
+        index = index_rows(items, offsets, weights, symbols, symbol_offsets, len(kept))
+        return cls(kept, items, offsets, weights, symbol_weights[is_kept], index)
 
     def run(
         self,
@@ -158,22 +190,48 @@ class Search:
         keep_rows: bool,
     ) -> MiningResult:
         longest = max(int(np.diff(self.offsets).max(initial=1)), limits.min_length)
-        codes, *others = kernels.prefixspan.mine_below(
+        longest = longest if limits.max_length is None else min(limits.max_length, longest)
+        closing = None
+        if limits.closed:
+            stamp, matches = np.zeros(len(self.kept) + 1, np.int64), np.empty((2, longest + 1), np.int64)
+            closing = _kernels.Closing(self.items, self.offsets, stamp, matches)
+        found = _kernels.mine_below(
             shard.start,
             shard.stop,
-            self.items,
-            self.offsets,
-            self.weights,
-            *self.index,
-            min_support,
-            limits.min_length,
-            longest if limits.max_length is None else min(limits.max_length, longest),
-            max_patterns,
+            self.index,
+            _kernels.Limits(min_support, limits.min_length, longest, max_patterns, keep_rows),
+            closing,
             n_found,
-            limits.closed,
-            keep_rows,
+            *_empty_buffers(),
         )
-        return MiningResult(self.kept[codes], *others)
+        return MiningResult.of(self.kept, *found)
+
+
+def _empty_buffers() -> tuple[Table, Table, Codes]:
+    return np.empty((1024, 3), np.int64), np.empty((1024, 3), np.int64), np.empty(1024, np.int32)
+
+
+def index_rows(
+    items: Codes, offsets: Offsets, weights: Counts, symbols: Codes, symbol_offsets: Offsets, n_symbols: int
+) -> Index:
+    """Make an index of rows whose different symbols are listed."""
+    lengths, sizes = np.diff(offsets), np.diff(symbol_offsets)
+    n_parts, n_blocks = -(-sizes // _kernels.PART_SIZE), -(-lengths // _kernels.BLOCK_SIZE)
+    ahead, bits = offsets_of(n_parts * (lengths + 1)), offsets_of(sizes * n_blocks)
+    first_parts = offsets_of(n_parts)
+    row, number = owners_of(first_parts), places_of(first_parts)
+    starts = offsets_of(np.bincount(symbols, minlength=n_symbols))
+    index = _kernels.Index(
+        np.column_stack([first_parts[:-1], n_parts, sizes, n_blocks, ahead[:-1], bits[:-1]]),
+        np.column_stack([row, weights[row], symbol_offsets[row] + _kernels.PART_SIZE * number]),
+        symbols,
+        np.zeros(ahead[-1], np.int64),
+        np.zeros(bits[-1], np.int64),
+        starts,
+        np.empty((len(symbols), 2), np.int64),
+    )
+    _kernels.mark_rows(items, offsets, index, np.empty(n_symbols, np.int64), starts[:-1].copy())
+    return index
 
 
 def run_shards(
@@ -194,8 +252,7 @@ def run_shards(
 
 
 def _joined_offsets(parts: Sequence[Offsets]) -> Offsets:
-    sizes = np.concatenate([np.empty(0, np.int64), *map(np.diff, parts)])
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    return offsets_of(np.concatenate([np.empty(0, np.int64), *map(np.diff, parts)]))
 
 
 def most_frequent(
@@ -277,15 +334,16 @@ class EventSearch:
         max_span: int | None = None,
     ) -> EventSearch:
         """Make rows ready for searches at a support of `lowest` and more."""
-        symbol_weights = kernels.prefixspan.weigh_symbols(items, offsets, weights, n_symbols)
+        symbol_weights = kernels.rows.weigh_symbols(items, offsets, weights, n_symbols)
         is_kept = symbol_weights >= lowest
         is_there = is_kept[items]
-        bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(is_there)])[offsets]
+        code_of = np.cumsum(is_kept, dtype=np.int32) - 1
+        items, new_offsets = keep_values(code_of[items], offsets, is_there)
         return cls(
             np.flatnonzero(is_kept).astype(np.int32),
-            (np.cumsum(is_kept, dtype=np.int32) - 1)[items[is_there]].astype(np.int32),
+            items,
             places[is_there],
-            bounds,
+            new_offsets,
             weights,
             symbol_weights[is_kept],
             EVERYTHING if max_gap is None else max_gap,
@@ -338,26 +396,33 @@ class EventSearch:
         n_found: Counts,
         keep_rows: bool,
     ) -> MiningResult:
-        kinds, offsets, supports, rows, row_offsets, is_complete = kernels.event_patterns.mine_events(
+        n_symbols, n_places = len(self.kept), int(self.places.max(initial=0)) + 1
+        n_kinds, longest = 2 * n_symbols, int(np.diff(self.offsets).max(initial=0))
+        found = _event_kernels.mine_events(
             shard.start,
             shard.stop,
-            self.items,
-            self.places,
-            self.offsets,
-            self.weights,
-            len(self.kept),
-            min_support,
-            limits.min_length,
-            EVERYTHING if limits.max_length is None else limits.max_length,
-            self.max_gap,
-            self.max_span,
-            max_patterns,
+            _event_kernels.Events(
+                self.items,
+                self.places,
+                self.offsets,
+                self.weights,
+                n_symbols,
+                self.max_gap,
+                self.max_span,
+                min(self.max_gap, self.max_span) < n_places,
+            ),
+            _kernels.Limits(
+                min_support, limits.min_length, limits.max_length or EVERYTHING, max_patterns, keep_rows
+            ),
             n_found,
-            keep_rows,
+            _event_kernels.Extensions(
+                np.zeros((n_kinds, 2), np.int64),
+                *(np.empty(size, np.int64) for size in (n_kinds, n_kinds, n_kinds, longest)),
+            ),
+            *_empty_buffers(),
         )
-        is_first = kinds < len(self.kept)
-        codes = self.kept[np.where(is_first, kinds, kinds - len(self.kept))]
-        return MiningResult(codes, offsets, supports, rows, row_offsets, is_complete, is_first)
+        opens = np.repeat([True, False], n_symbols)
+        return MiningResult.of(np.tile(self.kept, 2), *found, opens=opens)
 
 
 def _mark_closed(found: MiningResult) -> Mask:

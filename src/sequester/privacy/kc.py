@@ -157,7 +157,7 @@ def _classes(table: EventTable) -> tuple[Codes, Counts]:
         cells, offsets = np.zeros(table.n_events, np.int32), table.person_offsets
     else:
         cells, offsets = _cells(table), table.person_offsets * n_quasi
-    class_of_person, first_persons = kernels.distinct.fold_rows(cells, offsets)
+    class_of_person, first_persons = kernels.rows.fold_rows(cells, offsets)
     return class_of_person, first_persons
 
 

@@ -21,6 +21,7 @@ from sequester.errors import InputError
 from sequester.kernels.shares import exceeds_share
 from sequester.privacy.channel import Channel
 from sequester.privacy.views import read_cells, views_of
+from sequester.ragged import gather_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -116,11 +117,11 @@ class Occurrences:
         """Fold equal events and equal persons of a table."""
         cells, secrets = read_cells(table, protect, stars=stars)
         n_events, n_columns = cells.shape
-        kind_of_event, first_events = kernels.distinct.fold_rows(
+        kind_of_event, first_events = kernels.rows.fold_rows(
             np.ascontiguousarray(cells).ravel(), np.arange(n_events + 1) * n_columns
         )
-        row_of_person, first_persons = kernels.distinct.fold_rows(kind_of_event, table.person_offsets)
-        events, offsets = kernels.distinct.gather_rows(kind_of_event, table.person_offsets, first_persons)
+        row_of_person, first_persons = kernels.rows.fold_rows(kind_of_event, table.person_offsets)
+        events, offsets = gather_rows(kind_of_event, table.person_offsets, first_persons)
         values = tuple((name, label) for name, labels in protect.items() for label in labels)
         held, offsets_of_persons = table.sequences.values_of_persons(values, columns)
         persons = np.repeat(np.arange(table.n_persons), np.diff(offsets_of_persons))
@@ -330,10 +331,10 @@ class Occurrences:
             ],
             axis=1,
         )
-        group_of, first = kernels.distinct.fold_rows(
+        group_of, first = kernels.rows.fold_rows(
             items.ravel(), np.arange(items.shape[0] + 1) * items.shape[1]
         )
-        shows = (items[first] >= 0).any(axis=1)
+        shows = np.any(items[first] >= 0, axis=1)
         signature = kernels.occurrences.Signature(
             items[first],
             np.array([view.column for view in views], np.int32),
@@ -346,14 +347,14 @@ class Occurrences:
     def _project(self, kind_of: Codes) -> Rows:
         """Fold the persons who are equal through the views, those with protected values first."""
         events, offsets = kernels.occurrence_rows.leave_out(self.rows.events, self.rows.offsets, kind_of)
-        group_of, first = kernels.distinct.fold_rows(events, offsets)
+        group_of, first = kernels.rows.fold_rows(events, offsets)
         weights, values, counts, value_offsets = kernels.occurrence_rows.merge_rows(
             self.rows, group_of, first.size
         )
         order = np.argsort(np.diff(value_offsets) == 0, kind="stable")
-        events, offsets = kernels.distinct.gather_rows(events, offsets, first[order])
-        sorted_values, sorted_offsets = kernels.distinct.gather_rows(values, value_offsets, order)
-        sorted_counts, _ = kernels.distinct.gather_rows(counts, value_offsets, order)
+        events, offsets = gather_rows(events, offsets, first[order])
+        sorted_values, sorted_offsets = gather_rows(values, value_offsets, order)
+        sorted_counts, _ = gather_rows(counts, value_offsets, order)
         return kernels.occurrence_rows.Rows(
             events, offsets, weights[order], sorted_values, sorted_counts, sorted_offsets
         )

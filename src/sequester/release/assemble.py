@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sequester import kernels
 from sequester.attacks.singling_out import SinglingOut
 from sequester.data.table import EventTable
 from sequester.errors import InternalError
 from sequester.privacy.model import RecordModel
 from sequester.privacy.snapshots import GROUP
+from sequester.ragged import gather_rows
 from sequester.release.randomness import pseudonym_labels, seed_warnings
 from sequester.release.release import ORDER, PERSON, Release
 from sequester.utility.suppression import Losses, count_losses
@@ -171,7 +171,7 @@ def released_frame(sequences: Sequences, persons: Counts, labels: pl.Series) -> 
     columns: dict[str, pl.Series] = {}
     offsets = sequences.person_offsets
     for column, codes in sequences.columns.items():
-        items, offsets = kernels.distinct.gather_rows(codes, sequences.person_offsets, persons)
+        items, offsets = gather_rows(codes, sequences.person_offsets, persons)
         book = pl.Series(sequences.codebooks[column].labels, dtype=pl.String)
         columns[column] = book.gather(items)
     lengths = np.diff(offsets)

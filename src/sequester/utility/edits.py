@@ -13,6 +13,7 @@ from sequester.data.text import Codebook
 from sequester.engine.local import usable_cores
 from sequester.errors import ParameterError
 from sequester.mining.support import sequences_of
+from sequester.ragged import gather_rows
 from sequester.utility.distributions import attributes_of, weighted_mean
 from sequester.utility.generalization import weights_text
 from sequester.utility.score import Score, units_of
@@ -360,8 +361,8 @@ class Transitions:
         else:
             n_seen = max(self.most_looks // len(tree), 1)
             seen = np.sort(np.argsort(-totals, kind="stable")[:n_seen])
-            to_seen, _ = kernels.distinct.gather_rows(to, offsets, seen)
-            counts_seen, offsets_seen = kernels.distinct.gather_rows(counts, offsets, seen)
+            to_seen, _ = gather_rows(to, offsets, seen)
+            counts_seen, offsets_seen = gather_rows(counts, offsets, seen)
             gaps, hits = kernels.transitions.compare_nodes(
                 rows[seen],
                 offsets_seen,

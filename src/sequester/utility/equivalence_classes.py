@@ -40,7 +40,7 @@ def class_sizes(data: EventTable | Sequences, names: Sequence[str]) -> Counts:
     columns = _columns(sequences, names)
     size = max(len(columns), 1)
     cells = np.stack(columns, axis=1).reshape(-1) if columns else np.zeros(sequences.n_events, np.int32)
-    groups, firsts = kernels.distinct.fold_rows(cells, sequences.person_offsets * size)
+    groups, firsts = kernels.rows.fold_rows(cells, sequences.person_offsets * size)
     sizes = np.bincount(groups, minlength=len(firsts)).astype(np.int64)
     has_events = np.diff(sequences.person_offsets)[firsts] > 0
     return np.asarray(sizes[has_events], np.int64)

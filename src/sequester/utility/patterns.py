@@ -375,7 +375,7 @@ def _count(data: EventTable | Sequences, codes: Codes, offsets: Offsets, book: C
     # In the codes of `book`, so that rows and itemsets are sorted alike; any other label is behind them.
     both = Codebook((*book.labels, *(label for label in own.labels if label not in book.codes)))
     items = both.encode(own.labels)[rows.items]
-    items, row_offsets = kernels.prefixspan.sort_symbols(items, rows.offsets, len(both))
+    items, row_offsets = kernels.rows.sort_symbols(items, rows.offsets, len(both))
     sets: Distinct = replace(rows, items=items, offsets=row_offsets)
     return supports_of_codes(codes, offsets, book, sets, both)
 

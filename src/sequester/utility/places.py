@@ -11,6 +11,7 @@ from sequester import kernels
 from sequester.data.text import Codebook
 from sequester.errors import ParameterError
 from sequester.mining.support import sequences_of
+from sequester.ragged import gather_rows
 from sequester.utility.edits import pair_sequences
 from sequester.utility.score import Score
 
@@ -179,8 +180,8 @@ class Displacement:
             raise ParameterError(msg)
         books = [each.codebooks[each.symbol].labels for each in map(sequences_of, (released, original))]
         metres = self.regions.metres(Codebook.of(label for book in books for label in book).labels)
-        before = kernels.distinct.gather_rows(pairs.before.items, pairs.before.offsets, pairs.before_rows)
-        after = kernels.distinct.gather_rows(pairs.after.items, pairs.after.offsets, pairs.after_rows)
+        before = gather_rows(pairs.before.items, pairs.before.offsets, pairs.before_rows)
+        after = gather_rows(pairs.after.items, pairs.after.offsets, pairs.after_rows)
         here, there = (before, after) if self.side == "original" else (after, before)
         sums = kernels.near_paths.lay_over(*there, *here, metres)
         is_both = (np.diff(here[1]) > 0) & (np.diff(there[1]) > 0)

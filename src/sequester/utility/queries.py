@@ -13,6 +13,7 @@ from sequester.data.table import EventTable
 from sequester.engine import LocalEngine, part, silent
 from sequester.errors import ParameterError
 from sequester.hierarchies.labels import quoted
+from sequester.ragged import gather_rows
 from sequester.utility.score import Score, units_of
 
 if TYPE_CHECKING:
@@ -218,8 +219,8 @@ def _fold(sequences: Sequences, columns: Mapping[str, int]) -> tuple[Codes, Offs
     """Return the cells of the columns, histories that are equal in them as one with a weight."""
     size = len(columns)
     cells = np.stack([sequences.columns[name] for name in columns], axis=1).reshape(-1)
-    groups, firsts = kernels.distinct.fold_rows(cells, sequences.person_offsets * size)
-    cells, offsets = kernels.distinct.gather_rows(cells, sequences.person_offsets * size, firsts)
+    groups, firsts = kernels.rows.fold_rows(cells, sequences.person_offsets * size)
+    cells, offsets = gather_rows(cells, sequences.person_offsets * size, firsts)
     return (
         cells.reshape(-1, size),
         offsets // size,

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester import kernels
 from sequester.data.sequences import SYMBOL, Sequences
 from sequester.data.text import Codebook
 from sequester.engine.local import usable_cores
 from sequester.errors import ParameterError
 from sequester.hierarchies.labels import ROOT
 from sequester.mining.support import sequences_of
+from sequester.ragged import gather_rows
 from sequester.utility.edits import pair_sequences, written
 from sequester.utility.score import Score, units_of
 
@@ -220,7 +220,7 @@ def _align(before: _Side, after: _Side) -> tuple[int, int]:
 
 def _numbered(rows: Distinct, chosen: Counts, n_symbols: int) -> Counts:
     """Number the items of the chosen rows, so that equal items of one place in `chosen` are equal."""
-    items, offsets = kernels.distinct.gather_rows(rows.items, rows.offsets, chosen)
+    items, offsets = gather_rows(rows.items, rows.offsets, chosen)
     numbers: Counts = np.repeat(np.arange(len(chosen)), np.diff(offsets)) * n_symbols + items
     return numbers
 

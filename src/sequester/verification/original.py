@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sequester import kernels
 from sequester.data.places import REGION
 from sequester.data.sequences import Sequences
 from sequester.data.text import as_text
 from sequester.errors import InputError
 from sequester.hierarchies.labels import MISSING, in_label_order
 from sequester.privacy.snapshots import COUNT
+from sequester.ragged import gather_rows
 from sequester.release.certificate import (
     AREA,
     CERTIFICATE,
@@ -339,5 +339,5 @@ def align_to_original(known: pl.DataFrame, released: EventTable, original: Event
     rows = np.full(original.n_persons, released.n_persons, np.int64)
     rows[names["place"].to_numpy()] = np.arange(released.n_persons)
     offsets = np.append(sequences.person_offsets, sequences.person_offsets[-1:])
-    items, offsets = kernels.distinct.gather_rows(sequences.columns[sequences.symbol], offsets, rows)
+    items, offsets = gather_rows(sequences.columns[sequences.symbol], offsets, rows)
     return Sequences(offsets, {sequences.symbol: items}, sequences.codebooks)

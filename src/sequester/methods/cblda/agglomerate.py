@@ -9,6 +9,7 @@ import numpy as np
 
 from sequester import kernels
 from sequester.engine import part
+from sequester.ragged import gather_rows
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts
@@ -121,8 +122,8 @@ def _fold(work: Work, persons: Counts) -> None:
     """Merge equal histories first: they are at no distance, and all others are at some."""
     state = work.clusters
     n_quasi = state.nodes.shape[1]
-    cells, offsets = kernels.distinct.gather_rows(state.nodes.reshape(-1), state.offsets * n_quasi, persons)
-    groups, firsts = kernels.distinct.fold_rows(cells, offsets)
+    cells, offsets = gather_rows(state.nodes.reshape(-1), state.offsets * n_quasi, persons)
+    groups, firsts = kernels.rows.fold_rows(cells, offsets)
     kernels.clusters.fold_equal(
         work.trees.kernel, state, work.demand, persons, groups, len(firsts), work.longest
     )

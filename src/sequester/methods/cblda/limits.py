@@ -82,7 +82,7 @@ def count_apart(table: EventTable, solution: Solution, k: int) -> int:
     is_out = solution.is_kept & solution.is_released[owners]
     known = np.stack([solution.class_of_person[owners], *columns], axis=1)[is_out].astype(np.int32)
     offsets = np.concatenate([[0], np.cumsum(is_out)])[table.person_offsets]
-    groups, _ = kernels.distinct.fold_rows(known.reshape(-1), offsets * known.shape[1])
+    groups, _ = kernels.rows.fold_rows(known.reshape(-1), offsets * known.shape[1])
     groups = groups[solution.is_released]
     sizes = np.bincount(groups)[groups]
     return int((sizes < k).sum())

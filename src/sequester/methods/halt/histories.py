@@ -10,6 +10,7 @@ import numpy as np
 
 from sequester import kernels
 from sequester.kernels.shares import exceeds_share
+from sequester.ragged import gather_rows
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
@@ -118,8 +119,8 @@ class Histories:
     def fold(self) -> tuple[Histories, Codes]:
         """Make one row of equal ones; the second answer leads from each row to its new one."""
         n_quasi = self.n_quasi
-        group_of_row, first_rows = kernels.distinct.fold_rows(self.cells, self.offsets * n_quasi)
-        cells, offsets = kernels.distinct.gather_rows(self.cells, self.offsets * n_quasi, first_rows)
+        group_of_row, first_rows = kernels.rows.fold_rows(self.cells, self.offsets * n_quasi)
+        cells, offsets = gather_rows(self.cells, self.offsets * n_quasi, first_rows)
         n_groups = len(first_rows)
         return (
             Histories(
@@ -155,7 +156,7 @@ class Histories:
 
     def take(self, rows: Counts) -> Histories:
         """Give some of the rows."""
-        cells, offsets = kernels.distinct.gather_rows(self.cells, self.offsets * self.n_quasi, rows)
+        cells, offsets = gather_rows(self.cells, self.offsets * self.n_quasi, rows)
         sizes = np.diff(self.values.offsets)[rows]
         offsets_of_values = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         place = np.arange(offsets_of_values[-1]) + np.repeat(

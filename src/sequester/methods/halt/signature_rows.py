@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester import kernels
+from sequester.ragged import gather_rows
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Mask
@@ -78,8 +79,8 @@ class SignatureRows:
             length,
         )
         n_columns = len(columns)
-        group_of_row, first_rows = kernels.distinct.fold_rows(items, offsets * n_columns)
-        folded, folded_offsets = kernels.distinct.gather_rows(items, offsets * n_columns, first_rows)
+        group_of_row, first_rows = kernels.rows.fold_rows(items, offsets * n_columns)
+        folded, folded_offsets = gather_rows(items, offsets * n_columns, first_rows)
         folded_offsets //= n_columns
         n_rows = len(first_rows)
         member_offsets, members = kernels.channel_rows.list_members(group_of_row, n_rows)

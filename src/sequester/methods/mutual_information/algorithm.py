@@ -19,6 +19,7 @@ from sequester.methods.mutual_information import _kernels, _search_kernels
 from sequester.methods.mutual_information.costs import costs_by_depth
 from sequester.methods.mutual_information.problem import Bound, Task, describe, paths_of
 from sequester.methods.patterns import absent_warnings
+from sequester.ragged import gather_rows
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -130,7 +131,7 @@ class Plan:
                 nodes[here] = self.solver.solve(self.task, self.items[here], self.found[:, row], weights)
 
         engine.map(sanitize, engine.split(len(concerned)), progress=progress, phase="generalizing")
-        released: Codes = kernels.distinct.gather_rows(nodes, self.offsets, self.row_of_person)[0]
+        released: Codes = gather_rows(nodes, self.offsets, self.row_of_person)[0]
         return released
 
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from sequester import kernels
 from sequester.methods.p2ka.prefix_tree import ROOT
+from sequester.ragged import gather_rows
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
@@ -41,8 +42,8 @@ def list_changes(table: EventTable, distinct: Distinct, attachment: Attachment) 
     labels = sequences.codebooks[sequences.symbol].labels
     cut = np.flatnonzero(attachment.is_cut)
     targets = attachment.targets[cut].astype(np.int64)
-    items, offsets = kernels.distinct.gather_rows(distinct.items, distinct.offsets, cut)
-    path_items, path_offsets = kernels.distinct.gather_rows(*attachment.tree.paths(), targets)
+    items, offsets = gather_rows(distinct.items, distinct.offsets, cut)
+    path_items, path_offsets = gather_rows(*attachment.tree.paths(), targets)
     is_shown, partners = kernels.lcs.align_rows(items, offsets, path_items, path_offsets, len(labels))
     is_added = partners < 0
     n_added = np.diff(np.concatenate([[0], np.cumsum(is_added)])[path_offsets])

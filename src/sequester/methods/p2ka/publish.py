@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester import kernels
 from sequester.data.schema import Schema
 from sequester.data.sequences import Sequences
 from sequester.methods.limits import tie_limits
 from sequester.methods.p2ka.changes import list_changes
+from sequester.ragged import gather_rows
 from sequester.release.outcome import Outcome
 from sequester.release.release import ORDER, PERSON
 
@@ -42,5 +42,5 @@ def publish(
 def attached(source: Sequences, distinct: Distinct, attachment: Attachment) -> Sequences:
     """Give each person the path of the node that their sequence is attached to."""
     nodes = attachment.targets[distinct.row_of_person].astype(np.int64)
-    codes, offsets = kernels.distinct.gather_rows(*attachment.tree.paths(), nodes)
+    codes, offsets = gather_rows(*attachment.tree.paths(), nodes)
     return Sequences(offsets, {source.symbol: codes}, source.codebooks, source.owners)

@@ -9,6 +9,7 @@ import numpy as np
 from sequester import kernels
 from sequester.methods.ph.sanitize import Rules, Sanitized, sanitize
 from sequester.methods.ph.selection import choose
+from sequester.ragged import gather_rows
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
@@ -43,7 +44,7 @@ def delete_by_matchings(problem: Problem, table: EventTable, *, progress: Progre
         kernels.match_deletion.delete_matchings(items, offsets, by_matchings[:n_changed], secret)
     n_deleted = np.diff(np.concatenate([[0], np.cumsum(items < 0)])[offsets])
     persons = np.flatnonzero(n_deleted)
-    changed, changed_offsets = kernels.distinct.gather_rows(items, offsets, persons)
+    changed, changed_offsets = gather_rows(items, offsets, persons)
     return Sanitized(
         persons=persons,
         items=changed,

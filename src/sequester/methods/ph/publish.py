@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sequester import kernels
 from sequester.data.schema import Schema
 from sequester.data.sequences import Sequences
 from sequester.methods.limits import tie_limits
+from sequester.ragged import gather_rows
 from sequester.release.outcome import Outcome
 from sequester.release.release import ORDER, PERSON
 
@@ -34,7 +34,7 @@ def publish(
     offsets = np.concatenate([source.person_offsets, source.person_offsets[-1] + np.cumsum(lengths)])
     rows = np.arange(source.n_persons)
     rows[sanitized.persons] = source.n_persons + np.arange(len(sanitized.persons))
-    released, released_offsets = kernels.distinct.gather_rows(
+    released, released_offsets = gather_rows(
         np.concatenate([codes, sanitized.items[is_left]]), offsets.astype(np.int64), rows
     )
     changes = list_changes(table, sanitized)

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import mining as oracles
-from sequester.kernels.event_patterns import mine_events
+from sequester.mining._event_kernels import Events, Extensions, mine_events
+from sequester.mining._kernels import Limits
+from sequester.mining.search import MiningResult
 
 pytestmark = pytest.mark.kernel
 
@@ -34,22 +36,32 @@ def mined(
     others=0,
 ):
     flat = [[(code, place) for place, event in enumerate(row) for code in sorted(event)] for row in rows]
-    kinds, offsets, supports, holders, row_offsets, is_complete = mine_events(
+    n_kinds, longest = 2 * n_symbols, max(map(len, flat), default=0)
+    output = mine_events(
         *shard,
-        np.array([code for row in flat for code, _ in row], np.int32),
-        np.array([place for row in flat for _, place in row], np.int32),
-        np.cumsum([0, *map(len, flat)]).astype(np.int64),
-        np.array([1] * len(rows) if weights is None else weights, np.int64),
-        n_symbols,
-        min_support,
-        min_length,
-        max_length,
-        max_gap,
-        max_span,
-        max_patterns,
+        Events(
+            np.array([code for row in flat for code, _ in row], np.int32),
+            np.array([place for row in flat for _, place in row], np.int32),
+            np.cumsum([0, *map(len, flat)]).astype(np.int64),
+            np.array([1] * len(rows) if weights is None else weights, np.int64),
+            n_symbols,
+            max_gap,
+            max_span,
+            min(max_gap, max_span) < FAR,
+        ),
+        Limits(min_support, min_length, max_length, max_patterns, True),
         np.array([others], np.int64),
-        True,
+        Extensions(
+            np.zeros((n_kinds, 2), np.int64),
+            *(np.empty(size, np.int64) for size in (n_kinds, n_kinds, n_kinds, longest)),
+        ),
+        np.empty((1, 3), np.int64),
+        np.empty((1, 3), np.int64),
+        np.empty(1, np.int32),
     )
+    result = MiningResult.of(np.arange(n_kinds, dtype=np.int32), *output)
+    kinds, offsets, supports, is_complete = result.codes, result.offsets, result.supports, result.is_complete
+    holders, row_offsets = result.rows, result.row_offsets
     found = {}
     for (a, b), count, (c, d) in zip(pairwise(offsets), supports, pairwise(row_offsets), strict=True):
         pattern = []

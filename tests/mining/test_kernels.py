@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -11,9 +11,25 @@ from hypothesis import strategies as st
 
 from oracles import mining as slow
 from oracles import sequences as oracles
-from sequester.kernels.containment import list_first_places
-from sequester.kernels.prefixspan import drop_symbols, mine_below, sort_symbols, weigh_symbols
-from sequester.kernels.row_masks import list_parts, mark_rows
+from sequester.kernels.rows import list_symbols
+from sequester.mining._kernels import (
+    AHEAD,
+    BITS,
+    BLOCK_SIZE,
+    FIRST_PART,
+    N_BLOCKS,
+    N_PARTS,
+    PART_SIZE,
+    ROW,
+    SYMBOLS,
+    Closing,
+    Limits,
+    has_insertion,
+    lowest_bit,
+    mine_below,
+    next_place,
+)
+from sequester.mining.search import MiningResult, index_rows
 
 pytestmark = pytest.mark.kernel
 
@@ -42,23 +58,29 @@ def mined(
 ):
     weights = np.array([1] * len(rows) if weights is None else weights, np.int64)
     items, offsets = flat(rows)
-    parts = list_parts(items, offsets, n_symbols)
-    found, found_offsets, supports, found_rows, row_offsets, is_complete = mine_below(
+    longest = max(map(len, rows), default=1)
+    closing = None
+    if closed:
+        stamp, matches = np.zeros(n_symbols + 1, np.int64), np.empty((2, longest + 1), np.int64)
+        closing = Closing(items, offsets, stamp, matches)
+    output = mine_below(
         *((0, n_symbols) if shard is None else shard),
-        items,
-        offsets,
-        weights,
-        *list_first_places(items, offsets, n_symbols),
-        *parts,
-        *mark_rows(items, offsets, n_symbols, *parts[1:]),
-        min_support,
-        min_length,
-        max_length,
-        max_patterns,
+        index_rows(items, offsets, weights, *list_symbols(items, offsets, n_symbols), n_symbols),
+        Limits(min_support, min_length, max(min(max_length, longest), 1), max_patterns, keep_rows),
+        closing,
         np.array([others], np.int64),
-        closed,
-        keep_rows,
+        np.empty((1, 3), np.int64),
+        np.empty((1, 3), np.int64),
+        np.empty(1, np.int32),
     )
+    result = MiningResult.of(np.arange(n_symbols, dtype=np.int32), *output)
+    found, found_offsets, supports, is_complete = (
+        result.codes,
+        result.offsets,
+        result.supports,
+        result.is_complete,
+    )
+    found_rows, row_offsets = result.rows, result.row_offsets
     patterns = [tuple(found[a:b].tolist()) for a, b in pairwise(found_offsets)]
     holders = [found_rows[a:b].tolist() for a, b in pairwise(row_offsets)]
     if keep_rows:
@@ -153,22 +175,74 @@ def test_projections_longer_than_the_first_buffer():
     assert all(holders == list(range(1200)) for *_, holders in found)
 
 
-@given(some_rows)
-def test_weigh_symbols_counts_rows_once(rows):
-    weights = list(range(1, len(rows) + 1))
-    expected = [sum(w for w, row in zip(weights, rows, strict=True) if code in row) for code in range(3)]
-    assert weigh_symbols(*flat(rows), np.array(weights, np.int64), 3).tolist() == expected
+WIDE = [[*range(130), *range(0, 130, 3)], [], [1] * 70 + [2]]
 
 
-@given(some_rows, st.lists(st.booleans(), min_size=3, max_size=3))
-def test_drop_symbols_keeps_the_order_of_the_others(rows, is_kept):
-    items, offsets = drop_symbols(*flat(rows), np.array(is_kept))
-    kept_items, kept_offsets = flat([[code for code in row if is_kept[code]] for row in rows])
-    assert (items.tolist(), offsets.tolist()) == (kept_items.tolist(), kept_offsets.tolist())
+@given(some_rows | st.just(WIDE))
+def test_masks_equal_what_a_look_at_the_row_says(rows):
+    items, offsets = flat(rows)
+    weights = np.ones(len(rows), np.int64)
+    index = index_rows(items, offsets, weights, *list_symbols(items, offsets, 130), 130)
+    for row, word in enumerate(rows):
+        first, n_parts = index.rows[row, FIRST_PART], index.rows[row, N_PARTS]
+        different = list(dict.fromkeys(word))
+        assert n_parts == -(-len(different) // PART_SIZE)
+        assert index.parts[first : first + n_parts, ROW].tolist() == [row] * n_parts
+        assert index.rows[row, N_BLOCKS] == -(-len(word) // BLOCK_SIZE)
+        for place in range(len(word) + 1):
+            set_bits = {
+                int(index.symbols[index.parts[first + part, SYMBOLS] + bit])
+                for part in range(n_parts)
+                for bit in range(PART_SIZE)
+                if int(index.ahead[index.rows[row, AHEAD] + place * n_parts + part]) >> bit & 1
+            }
+            assert set_bits == set(word[place:])
+            for symbol in set_bits:
+                start = index.rows[row, BITS] + different.index(symbol) * index.rows[row, N_BLOCKS]
+                assert next_place(index.bits, start, place) == word.index(symbol, place)
+    for symbol in range(3):
+        holders = index.holders[index.starts[symbol] : index.starts[symbol + 1]].tolist()
+        expected = [[row, word.index(symbol) + 1] for row, word in enumerate(rows) if symbol in word]
+        assert holders == expected
 
 
-@given(some_rows)
-def test_sort_symbols_makes_sets_of_rows(rows):
-    items, offsets = sort_symbols(*flat(rows), 3)
-    expected = flat([sorted(set(row)) for row in rows])
-    assert (items.tolist(), offsets.tolist()) == (expected[0].tolist(), expected[1].tolist())
+@pytest.mark.parametrize("bit", [0, 1, 31, 32, 61, 62])
+def test_the_lowest_bit_is_found(bit):
+    assert lowest_bit(2**bit) == bit
+    assert lowest_bit(2**63 - 2**bit) == bit
+
+
+full_rows = st.lists(st.lists(codes, min_size=1, max_size=6), min_size=1, max_size=5)
+patterns = st.lists(codes, min_size=1, max_size=3)
+
+
+def insertion(rows, pattern, within_match):
+    items, offsets = flat(rows)
+    holders = [i for i, row in enumerate(rows) if oracles.is_subsequence(pattern, row)]
+    index = index_rows(items, offsets, np.ones(len(rows), np.int64), *list_symbols(items, offsets, 3), 3)
+    entries = np.array([[index.rows[row, FIRST_PART], 0, 0] for row in holders], np.int64)
+    closing = Closing(items, offsets, np.zeros(4, np.int64), np.empty((2, len(pattern) + 1), np.int64))
+    path = np.array(pattern, np.int64)
+    found = has_insertion(closing, index, entries, 0, len(entries), path, len(pattern), within_match)
+    return found, [rows[i] for i in holders]
+
+
+def with_one_more(pattern, slots):
+    return [[*pattern[:slot], code, *pattern[slot:]] for slot, code in product(range(slots), range(3))]
+
+
+@given(full_rows, patterns)
+def test_an_insertion_is_a_longer_pattern_of_the_same_rows(rows, pattern):
+    rows.append([0, *pattern])
+    found, holders = insertion(rows, pattern, False)
+    longer = with_one_more(pattern, len(pattern) + 1)
+    assert found == any(all(oracles.is_subsequence(each, row) for row in holders) for each in longer)
+
+
+@given(full_rows, patterns)
+def test_within_the_match_rows_end_with_it(rows, pattern):
+    rows.append([0, *pattern])
+    found, holders = insertion(rows, pattern, True)
+    matches = [oracles.minimum_prefix(pattern, row) for row in holders]
+    longer = with_one_more(pattern, len(pattern))
+    assert found == any(all(oracles.is_subsequence(each, match) for match in matches) for each in longer)

@@ -1,4 +1,4 @@
-"""Folding, sorting and gathering of rows do what lists of tuples do."""
+"""Folding and sorting of rows and their symbols do what lists of tuples do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sequester.kernels.distinct import fold_rows, gather_rows, sort_rows
+from sequester.kernels.rows import fold_rows, list_symbols, sort_rows, sort_symbols, weigh_symbols
 
 pytestmark = pytest.mark.kernel
 
@@ -54,9 +54,27 @@ def test_sort_rows_sorts_only_the_rows_named(rows, data):
     assert sort_rows(*flat(rows), np.array(named, np.int64)).tolist() == expected
 
 
-@given(many_rows, st.data())
-def test_gather_rows_copies_the_rows_named(rows, data):
-    named = data.draw(st.lists(st.integers(0, len(rows) - 1))) if rows else []
-    items, offsets = gather_rows(*flat(rows), np.array(named, np.int64))
-    assert rows_of(items, offsets) == [rows[row] for row in named]
-    assert items.dtype == np.int32
+def test_numbers_beyond_codes_are_told_apart():
+    items, offsets = np.array([2**40, 5, 2**40 + 2**32, 2**40], np.int64), np.arange(5)
+    assert fold_rows(items, offsets)[0].tolist() == [0, 1, 2, 0]
+    assert sort_rows(items, offsets, np.arange(4)).tolist() == [1, 0, 3, 2]
+
+
+few_rows = st.lists(st.lists(st.integers(0, 2), max_size=5), max_size=7)
+
+
+@given(few_rows)
+def test_list_symbols_by_first_appearance(rows):
+    assert rows_of(*list_symbols(*flat(rows), 3)) == [list(dict.fromkeys(row)) for row in rows]
+
+
+@given(few_rows)
+def test_weigh_symbols_counts_rows_once(rows):
+    weights = list(range(1, len(rows) + 1))
+    expected = [sum(w for w, row in zip(weights, rows, strict=True) if code in row) for code in range(3)]
+    assert weigh_symbols(*flat(rows), np.array(weights, np.int64), 3).tolist() == expected
+
+
+@given(few_rows)
+def test_sort_symbols_makes_sets_of_rows(rows):
+    assert rows_of(*sort_symbols(*flat(rows), 3)) == [sorted(set(row)) for row in rows]
