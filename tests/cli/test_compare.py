@@ -125,7 +125,7 @@ def test_an_adversary_who_beats_a_promise_is_exit_1_and_a_fault_of_ours_3(run, c
         (["--at-once", "none"], "must be a whole number, got 'none'"),
         (["--out", "."], " would replace "),
         (["--out", "clicks.csv"], " would replace the data"),
-        (["--out", "there"], "there is there, and is no comparison; name another folder"),
+        (["--out", "there"], "there exists and is not a comparison; name another folder"),
     ],
 )
 def test_bad_input_is_refused_before_anything_runs(run, clicks, listing, argv, line):

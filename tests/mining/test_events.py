@@ -179,7 +179,7 @@ def test_wrong_parameters_are_refused():
         frequent(Sequences.from_rows(["ab"]), top=1, max_span=2, closed=True)
     with pytest.raises(ParameterError, match="more than 2 patterns have at least 1 supporters"):
         frequent_events(rows, min_support=1, max_patterns=2)
-    with pytest.raises(ParameterError, match="supporters were not asked for"):
+    with pytest.raises(ParameterError, match="supporters were not kept"):
         frequent_events(rows, min_support=1).supporters((("a",),))
 
 

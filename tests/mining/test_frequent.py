@@ -160,7 +160,7 @@ def test_progress_reaches_the_end():
 
 
 def test_supporters_must_be_asked_for():
-    with pytest.raises(ParameterError, match="supporters were not asked for: mine with supporters=True"):
+    with pytest.raises(ParameterError, match="supporters were not kept: mine with supporters=True"):
         frequent(Sequences.from_rows(["ab"]), min_support=1).supporters(("a",))
 
 

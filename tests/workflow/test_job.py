@@ -187,7 +187,7 @@ def test_folders_that_are_no_checkpoint_are_refused(visits):
     (visits / "full").mkdir()
     (visits / "full" / "mine.txt").write_text("mine")
     for name in ("full", "visits.csv"):
-        with pytest.raises(InputError, match=f"--checkpoint: {name} is there, and is no checkpoint"):
+        with pytest.raises(InputError, match=f"--checkpoint: {name} exists and is not a checkpoint"):
             opened(name)
     with pytest.raises(InputError, match="--checkpoint: cannot use visits\\.csv/inside: "):
         opened("visits.csv/inside")
@@ -197,7 +197,7 @@ def test_folders_that_are_no_checkpoint_are_refused(visits):
 def test_a_broken_checkpoint_is_refused(visits, text):
     opened("kept")
     (visits / "kept" / "run.json").write_text(text)
-    with pytest.raises(InputError, match=r"run\.json is not readable; remove kept to begin anew"):
+    with pytest.raises(InputError, match=r"run\.json is not readable; remove kept to start again"):
         opened("kept")
 
 
@@ -205,14 +205,14 @@ def test_a_checkpoint_of_another_version_is_refused(visits):
     opened("kept")
     about = json.loads((visits / "kept" / "run.json").read_text())
     (visits / "kept" / "run.json").write_text(json.dumps(about | {"version": "0.0.1"}))
-    with pytest.raises(InputError, match=r"--checkpoint: kept is of version 0\.0\.1, this is"):
+    with pytest.raises(InputError, match=r"--checkpoint: kept was made by version 0\.0\.1, this is"):
         opened("kept")
 
 
 def test_a_broken_step_is_refused(visits):
     kept = opened("kept")
     (visits / "kept" / "merges.npz").write_bytes(b"PK\x03\x04 broken")
-    with pytest.raises(InputError, match=r"cannot read .*merges\.npz; remove the folder to begin anew"):
+    with pytest.raises(InputError, match=r"cannot read .*merges\.npz; remove the folder to start again"):
         kept.load("merges")
 
 

@@ -138,7 +138,7 @@ class EventPatterns(Mapping[Pattern, int]):
     def supporters(self, pattern: Pattern) -> Mask:
         """Mark each person who contains `pattern`, which is one of these."""
         if self.holders is None:
-            msg = "supporters were not asked for: mine with supporters=True"
+            msg = "supporters were not kept: mine with supporters=True"
             raise ParameterError(msg)
         return self.holders.of(self._numbers[pattern])
 

@@ -338,7 +338,7 @@ class Patterns(Mapping[tuple[str, ...], int]):
     def supporters(self, pattern: tuple[str, ...]) -> Mask:
         """Mark each person (or each sequence, where persons have several) who contains one of these."""
         if self.holders is None:
-            msg = "supporters were not asked for: mine with supporters=True"
+            msg = "supporters were not kept: mine with supporters=True"
             raise ParameterError(msg)
         return self.holders.of(self._numbers[pattern])
 

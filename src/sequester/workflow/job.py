@@ -152,7 +152,7 @@ class FolderCheckpoint:
             if about.is_file():
                 return cls(folder, _seed_of(about, digest))
             if os.path.lexists(folder) and (not folder.is_dir() or any(folder.iterdir())):
-                msg = f"--checkpoint: {folder} is there, and is no checkpoint"
+                msg = f"--checkpoint: {folder} exists and is not a checkpoint"
                 raise InputError(msg)
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             folder.chmod(0o700)
@@ -173,7 +173,7 @@ class FolderCheckpoint:
             with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as kept:
                 return {key: kept[key] for key in kept.files}
         except (OSError, ValueError, EOFError, zipfile.BadZipFile):
-            msg = f"--checkpoint: cannot read {path}; remove the folder to begin anew"
+            msg = f"--checkpoint: cannot read {path}; remove the folder to start again"
             raise InputError(msg) from None
 
     def save(self, name: str, arrays: Arrays) -> None:
@@ -206,10 +206,10 @@ def _seed_of(about: Path, digest: str) -> str:
         kept = json.loads(about.read_text(encoding="utf-8"))
         version, run, seed = (str(kept[key]) for key in ("version", "run", "seed"))
     except (ValueError, KeyError, TypeError):
-        msg = f"--checkpoint: {about} is not readable; remove {about.parent} to begin anew"
+        msg = f"--checkpoint: {about} is not readable; remove {about.parent} to start again"
         raise InputError(msg) from None
     if version != __version__:
-        msg = f"--checkpoint: {about.parent} is of version {version}, this is {__version__}"
+        msg = f"--checkpoint: {about.parent} was made by version {version}, this is {__version__}"
         raise InputError(msg)
     if run != digest:
         msg = (

@@ -109,7 +109,7 @@ def released_rows(method, table):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SequesterWarning)
         try:
-            release = method.apply(table)
+            release = method.apply(table, evaluate=False)
         except InputError as error:
             if "none of them occurs" not in str(error):
                 raise

@@ -85,9 +85,9 @@ def test_another_version_is_refused(tmp_path, monkeypatch):
 
 def test_what_is_no_comparison_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="is there, and is no comparison"):
+    with pytest.raises(InputError, match="exists and is not a comparison"):
         opened(tmp_path / "file")
-    with pytest.raises(InputError, match="is there, and is no comparison"):
+    with pytest.raises(InputError, match="exists and is not a comparison"):
         opened(tmp_path, force=True)
     with pytest.raises(InputError, match="cannot use"):
         opened(tmp_path / "file" / "inside")

@@ -54,7 +54,7 @@ class Store:
         was_there = os.path.lexists(folder)
         try:
             if not about.is_file() and was_there and (not folder.is_dir() or any(folder.iterdir())):
-                msg = f"{folder} is there, and is no comparison; name another folder"
+                msg = f"{folder} exists and is not a comparison; name another folder"
                 raise InputError(msg)
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             store = cls(folder, "", table, was_there, _alone(folder), about.is_file())
@@ -159,7 +159,7 @@ def _read(about: Path) -> dict[str, str]:
         found = json.loads(about.read_text(encoding="utf-8"))
         return {key: str(found[key]) for key in ("version", "table", "seed")}
     except (ValueError, KeyError, TypeError):
-        msg = f"{about} is not readable; remove {about.parent} to begin anew"
+        msg = f"{about} is not readable; remove {about.parent} to start again"
         raise InputError(msg) from None
 
 
