@@ -40,7 +40,7 @@ def read_spmf(contents: bytes, name: str, *, encoding: str = "utf-8") -> pl.Data
     [(1, 1, 'bread'), (1, 1, '2'), (1, 2, 'bread'), (2, 1, '2')]
     """
     contents = as_utf8(contents, name, encoding)
-    words, lines = _words(contents, remarks="#%@")
+    words, lines = _words(contents, remarks=b"#%@")
     is_number = _mask(words.str.contains(r"^-?[0-9]+$"))
     is_negative = _mask(words.str.starts_with("-"))
     size = words.str.strip_prefix("-").cast(pl.Int64, strict=False).fill_null(-1).to_numpy()
@@ -76,12 +76,12 @@ def read_spmf(contents: bytes, name: str, *, encoding: str = "utf-8") -> pl.Data
     )
 
 
-def _words(contents: bytes, remarks: str = "") -> tuple[pl.Series, Counts]:
+def _words(contents: bytes, remarks: bytes = b"") -> tuple[pl.Series, Counts]:
     """Return the words between blanks and the line of each, from 0; lines that begin as remarks have none."""
-    lines = pl.Series([contents.decode(errors="replace")]).str.split("\n").explode()
-    lines = lines.str.replace_all(r"[ \t\r]+", " ").str.strip_chars(" ")
-    if remarks:
-        lines = lines.set(lines.str.contains(f"^[{remarks}]"), "")
+    text = contents.translate(bytes.maketrans(b"\t\r", b"  ")).decode(errors="replace")
+    lines = pl.Series([text]).str.split("\n").explode()
+    if any(mark in contents for mark in remarks):
+        lines = lines.set(lines.str.contains(f"^ *[{remarks.decode()}]"), "")
     words = lines.str.split(" ")
     numbers = np.repeat(np.arange(len(lines)), words.list.len().to_numpy())
     words = words.explode()
