@@ -6,7 +6,7 @@ import pytest
 
 from sequester import reproduce as package
 from sequester.reproduce import Paper
-from sequester.reproduce.plan import Cell, Claim, Plan
+from sequester.reproduce.plan import Cell, Claim, ExperimentPlan
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def euclid(monkeypatch, tmp_path):
     def plan(self, data, *, quick):
         del self, data, quick
         cell = Cell(table="numbers", parameters={"x": 1}, run=lambda: [{"y": 1}])
-        return Plan(sources=["one"], fingerprint="one", cells=[cell])
+        return ExperimentPlan(sources=["one"], fingerprint="one", cells=[cell])
 
     claims = (
         Claim(says="one is one", measured="1", agrees=True),

@@ -10,11 +10,11 @@ import pytest
 
 from sequester.datasets import quest
 from sequester.datasets.hospital import PROTECTED, YEARS
-from sequester.datasets.quest import Pool
+from sequester.datasets.quest import PatternPool
 from sequester.errors import ParameterError
 
 PERSONS = 3_000
-SMALL = Pool(items=300, itemsets=200, sequences=50)
+SMALL = PatternPool(items=300, itemsets=200, sequences=50)
 WIDE = {"items": 3_000, "itemsets": 2_000, "sequences": 300}
 
 
@@ -78,7 +78,7 @@ def lift(made):
 
 
 def test_customers_share_patterns():
-    made = quest.make(persons=PERSONS, pool=Pool(**WIDE), seed="shared")
+    made = quest.make(persons=PERSONS, pool=PatternPool(**WIDE), seed="shared")
     order = np.random.Generator(np.random.PCG64(1)).permutation(len(made))
     shuffled = made.with_columns(made["item"].gather(order)).unique(maintain_order=True)
     assert lift(shuffled) < 1
@@ -87,7 +87,7 @@ def test_customers_share_patterns():
 
 def test_confidence_keeps_patterns_whole():
     kept, torn = (
-        quest.make(persons=PERSONS, pool=Pool(**WIDE, confidence=confidence, deviation=0))
+        quest.make(persons=PERSONS, pool=PatternPool(**WIDE, confidence=confidence, deviation=0))
         for confidence in (1.0, 0.3)
     )
     assert lift(kept) > 1.2 * lift(torn)
@@ -95,7 +95,7 @@ def test_confidence_keeps_patterns_whole():
 
 def test_correlation_makes_neighbours_alike():
     def alike(correlation):
-        pool = Pool(correlation=correlation)
+        pool = PatternPool(correlation=correlation)
         chance = np.random.Generator(np.random.PCG64(7))
         weights = np.full(pool.items, 1 / pool.items)
         elements, offsets, _, _ = quest._patterns(chance, pool, 2_000, 8.0, weights)
@@ -110,14 +110,14 @@ def test_correlation_makes_neighbours_alike():
 
 
 def test_few_items_that_can_never_fill_the_baskets():
-    made = quest.make(persons=50, mean_items=9, pool=Pool(items=2, itemsets=3, sequences=2))
+    made = quest.make(persons=50, mean_items=9, pool=PatternPool(items=2, itemsets=3, sequences=2))
     assert made["customer"].n_unique() == 50
     assert set(made["item"]) <= {"i1", "i2"}
     assert made.is_unique().all()
 
 
 def test_patterns_that_are_always_corrupted_away_leave_one_item_each():
-    pool = Pool(items=20, itemsets=5, sequences=5, confidence=0.0, deviation=0)
+    pool = PatternPool(items=20, itemsets=5, sequences=5, confidence=0.0, deviation=0)
     made = quest.make(persons=40, pool=pool)
     assert made.group_by("customer").len()["len"].to_list() == [1] * 40
     assert made["basket"].to_list() == [1] * 40
@@ -182,8 +182,8 @@ def test_nobody_has_more_visits_than_the_most():
         (quest.longitudinal, {"n_quasi": 5}, "n_quasi must be 2, 3 or 4, got 5"),
         (quest.longitudinal, {"protected_share": 2}, "protected_share must be between 0 and 1, got 2"),
         (quest.longitudinal, {"most_events": 0}, "most_events must be at least 1, got 0"),
-        (Pool, {"items": 0}, "items must be at least 1, got 0"),
-        (Pool, {"confidence": -0.1}, "confidence must be between 0 and 1, got -0.1"),
+        (PatternPool, {"items": 0}, "items must be at least 1, got 0"),
+        (PatternPool, {"confidence": -0.1}, "confidence must be between 0 and 1, got -0.1"),
     ],
 )
 def test_parameters_outside_their_range_are_refused(make, wrong, line):

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sequester.report.frontier import HEIGHT, WIDTH, Axes, Mark, _round_step, as_png, draw_frontier
+from sequester.report.frontier import HEIGHT, WIDTH, FrontierAxes, Mark, _round_step, as_png, draw_frontier
 from sequester.report.page import comparison_page
 
-AXES = Axes(risk="share found", measure="information loss", goal="minimize")
+AXES = FrontierAxes(risk="share found", measure="information loss", goal="minimize")
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -75,7 +75,7 @@ def test_every_mark_is_inside(marks):
 def test_names_do_no_harm():
     nasty = '<script>alert("x")</script>&'
     root = parsed(
-        [mark(0.1, 0.2, series=nasty, label=nasty)], Axes(risk=nasty, measure=nasty, goal="maximize")
+        [mark(0.1, 0.2, series=nasty, label=nasty)], FrontierAxes(risk=nasty, measure=nasty, goal="maximize")
     )
     assert not list(root.iter(f"{SVG}script"))
     assert any(text and text.startswith("<script>") for text in texts(root))

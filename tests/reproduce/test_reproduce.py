@@ -13,7 +13,7 @@ from sequester import reproduce as package
 from sequester.errors import InputError, ParameterError
 from sequester.reproduce import Paper
 from sequester.reproduce import reproduce as module
-from sequester.reproduce.plan import Cell, Claim, Drawing, Plan
+from sequester.reproduce.plan import Cell, Claim, Drawing, ExperimentPlan
 from sequester.reproduce.report import draw_svg, select_points
 from sequester.reproduce.reproduce import Grid, reproduce
 
@@ -51,7 +51,7 @@ class Counting:
 
     def plan(self, data, *, quick):
         del data
-        return Plan(
+        return ExperimentPlan(
             sources=["numbers"],
             fingerprint="numbers",
             cells=self.cells()[: 2 if quick else None],

@@ -116,7 +116,7 @@ class Codebook:
 
 
 def encode(text: pl.Series, labels: list[str] | None = None) -> tuple[Codes, Codebook]:
-    """Number the labels of a text column in label order; a missing value gets the label ``(missing)``.
+    """Enumerate the labels of a text column in label order; a missing value gets the label ``(missing)``.
 
     `labels` are the column's distinct labels in label order, where they are known already.
 

@@ -22,7 +22,7 @@ _LONGITUDINAL = ("PID", "VID", "AdmYr", "ZIP", "DSFC", "LOS", "Disease")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paper:
+class PrintedTable:
     """A printed table, and what the paper says about it."""
 
     name: str
@@ -60,7 +60,7 @@ class Paper:
         return {column: Hierarchy.from_tree(tree) for column, tree in self.trees.items()}
 
 
-def paper(name: str) -> Paper:
+def paper(name: str) -> PrintedTable:
     """Find a paper's table by its name.
 
     Examples
@@ -119,7 +119,7 @@ def _zips(*rows: tuple[int | str, ...]) -> dict[str, dict[str, list[str]]]:
 
 
 def _sequences(*lines: str, prefix: str) -> tuple[tuple[int | str, ...], ...]:
-    """Number the symbols of each line."""
+    """Enumerate the symbols of each line."""
     return tuple(
         (f"{prefix}{person}", place, symbol)
         for person, line in enumerate(lines, start=1)
@@ -182,7 +182,7 @@ _TABLE_5_3: tuple[tuple[int | str, ...], ...] = (
 PAPERS = {
     each.name: each
     for each in (
-        Paper(
+        PrintedTable(
             name="sehatkar-4.1",
             about="hospital visits of ten persons, the running example of (K,C)^P-privacy",
             reference="Sehatkar (2014), Table 4.1; hierarchies of Figure 4.1",
@@ -191,7 +191,7 @@ PAPERS = {
             trees={"AdmYr": _years(), "ZIP": _zips(*_TABLE_4_1), "DSFC": _weeks(), "LOS": _weeks()},
             protect={"Disease": ("Cancer", "HIV")},
         ),
-        Paper(
+        PrintedTable(
             name="sehatkar-5.1",
             about="hospital visits of ten persons, the first example of (K,C)-privacy",
             reference="Sehatkar (2014), Table 5.1; hierarchies of Figure 5.1",
@@ -200,7 +200,7 @@ PAPERS = {
             trees={"AdmYr": _years(), "ZIP": _zips(*_TABLE_5_1), "DSFC": _weeks(), "LOS": _weeks()},
             protect={"Disease": ("HIV",)},
         ),
-        Paper(
+        PrintedTable(
             name="sehatkar-5.3",
             about="hospital visits of five persons, the running example of CBLDA",
             reference="Sehatkar (2014), Table 5.3; hierarchies of Figure 5.1",
@@ -209,7 +209,7 @@ PAPERS = {
             trees={"AdmYr": _years(), "LOS": _weeks()},
             protect={"Diagnosis": ("HIV",)},
         ),
-        Paper(
+        PrintedTable(
             name="gwadera-insurance",
             about="insurances that nine customers bought one after the other, as letters",
             reference="Gwadera, Gkoulalas-Divanis, Loukides (2013), Motivation 2/3",
@@ -228,7 +228,7 @@ PAPERS = {
             ),
             patterns=(("a", "c", "e"), ("d", "f", "g"), ("d", "h", "b")),
         ),
-        Paper(
+        PrintedTable(
             name="pensa-figure-1",
             about="ten sequences of places, as letters",
             reference="Pensa, Monreale, Pinelli, Pedreschi (2008), Figure 1(a)",
@@ -239,7 +239,7 @@ PAPERS = {
         ),
         # The paper prints patterns and a taxonomy, and no purchases: these are the patterns of its Examples 1
         # and 4, one after the other. The taxonomy is Figure 2; no text names the group of milk and cheese.
-        Paper(
+        PrintedTable(
             name="bonomi-groceries",
             about="what one person bought: the example patterns one after the other, with a taxonomy",
             reference="Bonomi, Fan, Jin (2016), Figure 2 and Examples 1 to 4",

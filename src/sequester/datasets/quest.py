@@ -59,7 +59,7 @@ TABLE_6_5 = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pool:
+class PatternPool:
     """The patterns that customers share: frequent sequences, whose elements are frequent itemsets."""
 
     items: int = 10_000
@@ -93,7 +93,7 @@ def make(
     seed: str = SEED,
     mean_baskets: float = 10.0,
     mean_items: float = 2.5,
-    pool: Pool | None = None,
+    pool: PatternPool | None = None,
 ) -> pl.DataFrame:
     """Make purchases: ``customer``, ``basket`` (numbered in order) and ``item``; no item twice in a basket.
 
@@ -115,14 +115,14 @@ def make(
 
     Examples
     --------
-    >>> purchases = make(persons=50, pool=Pool(items=20, itemsets=10, sequences=5))
+    >>> purchases = make(persons=50, pool=PatternPool(items=20, itemsets=10, sequences=5))
     >>> purchases.columns, purchases["customer"].n_unique()
     (['customer', 'basket', 'item'], 50)
     """
     check_persons(persons)
     check_at_least("mean_baskets", mean_baskets, 1)
     check_at_least("mean_items", mean_items, 1)
-    pool = pool or Pool()
+    pool = pool or PatternPool()
     chance = generator("quest", seed)
     n_baskets = 1 + chance.poisson(mean_baskets - 1, persons)
     n_items = 1 + chance.poisson(mean_items - 1, persons)
@@ -236,7 +236,7 @@ def _cumulated(weights: Shares) -> Shares:
 
 
 def _patterns(
-    chance: np.random.Generator, pool: Pool, n: int, mean_size: float, weights: Shares
+    chance: np.random.Generator, pool: PatternPool, n: int, mean_size: float, weights: Shares
 ) -> tuple[Codes, Offsets, Shares, Shares]:
     """Draw `n` patterns: elements, offsets, confidence, and cumulated weights."""
     sizes = 1 + chance.poisson(mean_size - 1, n)
@@ -249,7 +249,7 @@ def _patterns(
 
 
 def _fill(
-    chance: np.random.Generator, pool: Pool, n_baskets: Counts, n_items: Counts, weights: Shares
+    chance: np.random.Generator, pool: PatternPool, n_baskets: Counts, n_items: Counts, weights: Shares
 ) -> tuple[Codes, Codes, Codes]:
     """Draw the pool and fill every customer's baskets from it: customer, basket and item of each row."""
     itemsets = _patterns(chance, pool, pool.itemsets, pool.itemset_size, weights)
@@ -273,7 +273,9 @@ def _visit_values(chance: np.random.Generator, lengths: Counts, domains: list[in
         values[:, quasi] = np.minimum(
             np.searchsorted(own, chance.random(len(values)), side="right"), size - 1
         )
-    pool = Pool(items=int(starts[-1]), itemsets=2_000, itemset_size=2.0, sequences=500, sequence_size=3.0)
+    pool = PatternPool(
+        items=int(starts[-1]), itemsets=2_000, itemset_size=2.0, sequences=500, sequence_size=3.0
+    )
     width = np.full(len(lengths), len(domains))
     person, visit, item = _fill(chance, pool, lengths, width, weights)
     quasi_of = np.searchsorted(starts, item, side="right") - 1

@@ -43,7 +43,7 @@ class TreeArrays:
 
 
 def number_nodes(parents: Mapping[str, str], sizes: Mapping[str, int]) -> TreeArrays:
-    """Number the nodes of a tree depth first, children in label order.
+    """Enumerate the nodes of a tree depth first, children in label order.
 
     `parents` leads from every label but the root to the label above it and has no cycle. `sizes` gives the
     leaf counts of nodes that stand for more leaves than lie below them here.

@@ -15,7 +15,7 @@ from sequester.hierarchies.files import read_rows
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import MISSING, ROOT, counted, in_label_order, listed, quoted
 from sequester.hierarchies.lint import coverage, refuse_errors, reserved_values
-from sequester.hierarchies.outline import Origin, Outline, Statement, examine, examine_nested, examine_paths
+from sequester.hierarchies.outline import Edge, Origin, Outline, examine, examine_nested, examine_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -277,7 +277,7 @@ class EdgesFile(_File):
         text = read_rows(Path(self.path), source, delimiter=",")
         if not text.rows:
             return Outline({}, text.findings)
-        statements: list[Statement] = []
+        statements: list[Edge] = []
         findings: list[Finding] = list(text.findings)
         for row, cells in text.rows[_is_header(text.rows[0][1]) :]:
             if len(cells) != 2:
@@ -286,7 +286,7 @@ class EdgesFile(_File):
             elif not cells[0]:
                 findings.append(source.say("error", "empty-label", "empty label", row=row, labels=("",)))
             elif cells != [ROOT, ""]:
-                statements.append(Statement(cells[0], cells[1] or ROOT, row))
+                statements.append(Edge(cells[0], cells[1] or ROOT, row))
         outline = examine(statements, source, each_once=True)
         if not outline.parents and not findings:
             findings.append(source.say("error", "empty", "has no rows"))

@@ -14,7 +14,7 @@ import polars as pl
 from sequester.errors import HierarchyError
 from sequester.hierarchies.labels import ROOT, counted, quoted
 from sequester.hierarchies.lint import shown_rows
-from sequester.hierarchies.outline import Origin, Outline, Statement, examine
+from sequester.hierarchies.outline import Edge, Origin, Outline, examine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -113,9 +113,7 @@ def nodes_from_frame(frame: pl.DataFrame) -> Outline:
     if any(frame.null_count().row(0)):
         return Outline({}, (source.say("error", "columns", "a cell is empty"),))
     rows = [(row, *cells) for row, cells in enumerate(frame.rows(), start=1)]
-    statements = [
-        Statement(node, parent, row) for row, node, parent, _ in rows if (node, parent) != (ROOT, "")
-    ]
+    statements = [Edge(node, parent, row) for row, node, parent, _ in rows if (node, parent) != (ROOT, "")]
     outline = examine(statements, source, each_once=True)
     findings = list(outline.findings)
     sizes: dict[str, int] = {node: leaves for _, node, _, leaves in rows}

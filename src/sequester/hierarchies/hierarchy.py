@@ -13,7 +13,7 @@ from sequester.hierarchies.arrays import common_ancestor_table, cost_table, leve
 from sequester.hierarchies.files import nodes_as_frame, nodes_from_frame, write_rows
 from sequester.hierarchies.labels import MISSING, ROOT, counted, listed, quoted
 from sequester.hierarchies.lint import coverage, refuse_errors, reserved_values
-from sequester.hierarchies.outline import Origin, Outline, Statement, examine, examine_nested, examine_paths
+from sequester.hierarchies.outline import Edge, Origin, Outline, examine, examine_nested, examine_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -104,7 +104,7 @@ class Hierarchy:
         >>> Hierarchy.from_edges([("flu", "acute"), ("cold", "acute")]).labels
         ('*', 'acute', 'cold', 'flu')
         """
-        statements = (Statement(child, parent, row) for row, (child, parent) in enumerate(pairs, start=1))
+        statements = (Edge(child, parent, row) for row, (child, parent) in enumerate(pairs, start=1))
         return cls.from_outline(examine(statements, Origin("edges"), each_once=True))
 
     @classmethod

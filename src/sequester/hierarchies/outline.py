@@ -52,8 +52,8 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """One line's word that `child` lies directly under `parent`."""
+class Edge:
+    """One line of a file: `child` lies directly under `parent`."""
 
     child: str
     parent: str
@@ -85,18 +85,18 @@ class Outline:
         return frozenset(self.parents) - self.groups
 
 
-def examine(statements: Iterable[Statement], source: Origin, *, each_once: bool = False) -> Outline:
+def examine(statements: Iterable[Edge], source: Origin, *, each_once: bool = False) -> Outline:
     """Collect the statements into a tree, and find everything that keeps them from being one.
 
     A label that nothing is said to lie above goes under the root. With `each_once` nothing may be said twice.
 
     Examples
     --------
-    >>> outline = examine([Statement("flu", "acute"), Statement("acute", "*")], Origin("tree"))
+    >>> outline = examine([Edge("flu", "acute"), Edge("acute", "*")], Origin("tree"))
     >>> outline.parents
     {'flu': 'acute', 'acute': '*'}
     """
-    said: dict[str, dict[str, Statement]] = {}
+    said: dict[str, dict[str, Edge]] = {}
     findings: list[Finding] = []
     for statement in statements:
         if statement.child == ROOT:
@@ -143,7 +143,7 @@ def _deepest(parents: Mapping[str, str]) -> tuple[str, int]:
     return deepest, depths[deepest]
 
 
-def _about(source: Origin, kind: str, text: str, statement: Statement | None) -> Finding:
+def _about(source: Origin, kind: str, text: str, statement: Edge | None) -> Finding:
     if statement is None:
         return source.say("error", kind, text, labels=(MISSING,))
     return source.say(
@@ -151,12 +151,12 @@ def _about(source: Origin, kind: str, text: str, statement: Statement | None) ->
     )
 
 
-def _repeated(source: Origin, first: Statement, again: Statement) -> Finding:
+def _repeated(source: Origin, first: Edge, again: Edge) -> Finding:
     text = f"leaf {quoted(again.child)} is already" + (f" in row {first.row}" if first.row else "")
     return _about(source, "duplicate-leaf", f"{text} under {quoted(again.parent)}", again)
 
 
-def _conflicts(said: Mapping[str, Mapping[str, Statement]]) -> Iterator[tuple[Statement, Statement]]:
+def _conflicts(said: Mapping[str, Mapping[str, Edge]]) -> Iterator[tuple[Edge, Edge]]:
     """Yield the first statement about a child beside each that contradicts it."""
     for above in said.values():
         first, *others = above.values()
@@ -164,7 +164,7 @@ def _conflicts(said: Mapping[str, Mapping[str, Statement]]) -> Iterator[tuple[St
             yield first, other
 
 
-def _two_parents(source: Origin, first: Statement, other: Statement) -> Finding:
+def _two_parents(source: Origin, first: Edge, other: Edge) -> Finding:
     child, here, there = quoted(other.child), quoted(other.parent), quoted(first.parent)
     if other.level is not None and other.level == first.level:
         text = f"{child} lies under {here}, but under {there} in row {first.row}: the levels do not nest"
@@ -173,14 +173,14 @@ def _two_parents(source: Origin, first: Statement, other: Statement) -> Finding:
     return _about(source, "two-parents", f"{child} has two parents, {before} and {here}", other)
 
 
-def _cycle(source: Origin, loop: tuple[str, ...], said: Mapping[str, Mapping[str, Statement]]) -> Finding:
+def _cycle(source: Origin, loop: tuple[str, ...], said: Mapping[str, Mapping[str, Edge]]) -> Finding:
     shown = [*loop, loop[0]] if len(loop) <= 6 else [*loop[:5], "...", loop[0]]
     text = "cycle " + " > ".join(label if label == "..." else quoted(label) for label in shown)
     closing = said[loop[-1]][loop[0]]
     return source.say("error", "cycle", text, row=closing.row, level=closing.level, labels=loop)
 
 
-def _cycles(said: Mapping[str, Mapping[str, Statement]]) -> list[tuple[str, ...]]:
+def _cycles(said: Mapping[str, Mapping[str, Edge]]) -> list[tuple[str, ...]]:
     """Return the cycles, each once, smallest label first."""
     found: dict[tuple[str, ...], None] = {}
     finished: set[str] = set()
@@ -222,7 +222,7 @@ def examine_paths(rows: Iterable[tuple[int, Sequence[str]]], source: Origin) -> 
     """
     leaves: dict[str, int] = {}
     kept: list[tuple[int, list[str]]] = []
-    statements: dict[tuple[str, str], Statement] = {}
+    statements: dict[tuple[str, str], Edge] = {}
     findings: list[Finding] = []
     for row, cells in rows:
         path = _without_end(cells)
@@ -244,7 +244,7 @@ def examine_paths(rows: Iterable[tuple[int, Sequence[str]]], source: Origin) -> 
         for step in pairwise(path):
             child, parent = step
             if step not in statements and child != parent and not (is_known and child == path[0]):
-                statements[step] = Statement(child, parent, row, path.index(child))
+                statements[step] = Edge(child, parent, row, path.index(child))
     outline = examine(statements.values(), source)
     findings += outline.findings
     first_inside: dict[str, int] = {}
@@ -339,7 +339,7 @@ def examine_nested(tree: object, source: Origin) -> Outline:
     >>> examine_nested({"acute": ["flu", "cold"], "asthma": {}}, Origin("tree")).parents
     {'acute': '*', 'asthma': '*', 'flu': 'acute', 'cold': 'acute'}
     """
-    reader = _Reader(source)
+    reader = _NestedReader(source)
     if isinstance(tree, Mapping) and set(tree) == {ROOT}:
         tree = tree[ROOT]
     reader.read(tree)
@@ -356,12 +356,12 @@ def examine_nested(tree: object, source: Origin) -> Outline:
     return replace(outline, findings=tuple(findings))
 
 
-class _Reader:
+class _NestedReader:
     """Walks down the tables with a stack of its own, so that depth cannot exhaust Python's."""
 
     def __init__(self, source: Origin) -> None:
         self.source = source
-        self.statements: list[Statement] = []
+        self.statements: list[Edge] = []
         self.findings: list[Finding] = []
         self.trimmed: list[str] = []
 
@@ -384,7 +384,7 @@ class _Reader:
                 self._refuse("not-a-table", f"{quoted(group)} must hold a table or a list, not {kind}", group)
 
     def _place(self, labels: list[str], group: str) -> None:
-        self.statements += [Statement(label, group) for label in labels if label]
+        self.statements += [Edge(label, group) for label in labels if label]
 
     def _label(self, value: object, group: str) -> str:
         """Read a label; an empty text stands for one that was refused."""

@@ -42,7 +42,7 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ColumnMeaning:
     """A released column and how to read it."""
 
     name: str
@@ -164,7 +164,7 @@ def coarse_example(release: Release, rows: Released) -> CoarseValue | None:
     )
 
 
-def describe_columns(release: Release, rows: Released) -> list[Column]:
+def describe_columns(release: Release, rows: Released) -> list[ColumnMeaning]:
     """Return the meaning of each column of the main table, in order."""
     schema = release.schema
     meanings = {
@@ -190,7 +190,9 @@ def describe_columns(release: Release, rows: Released) -> list[Column]:
             meanings[column] = f"{known}; sensitive" if known else "sensitive; as in the source"
     for name in schema.keep:
         meanings[name] = "released as it was in the source"
-    return [Column(name, meanings.get(name, ""), rows.n_values(name)) for name in release.frame.columns]
+    return [
+        ColumnMeaning(name, meanings.get(name, ""), rows.n_values(name)) for name in release.frame.columns
+    ]
 
 
 def released_figures(rows: Released, unit: str = "persons") -> list[Figure]:
@@ -229,7 +231,7 @@ def method_figures(release: Release) -> list[Figure]:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class EvidenceSample:
     """The first rows of a table about how the promise is kept."""
 
     name: str
@@ -242,10 +244,10 @@ class Evidence:
     """The first rows."""
 
 
-def evidence_samples(release: Release) -> list[Evidence]:
+def evidence_samples(release: Release) -> list[EvidenceSample]:
     """Return the first rows of every table about how the promise is kept."""
     return [
-        Evidence(
+        EvidenceSample(
             name,
             frame.height,
             tuple(frame.columns),

@@ -54,7 +54,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Axes:
+class FrontierAxes:
     """What is drawn against what."""
 
     risk: str
@@ -65,14 +65,14 @@ class Axes:
     """Which way the measure is better."""
 
 
-def draw_frontier(marks: Sequence[Mark], axes: Axes, *, standalone: bool = False) -> Markup:
+def draw_frontier(marks: Sequence[Mark], axes: FrontierAxes, *, standalone: bool = False) -> Markup:
     """Draw risk from left to right, the measure upwards, and a line along the candidates that nobody beats.
 
     A file of its own (`standalone`) brings its ground with it; on a page it takes the page's colours.
 
     Examples
     --------
-    >>> axes = Axes(risk="risk", measure="loss", goal="minimize")
+    >>> axes = FrontierAxes(risk="risk", measure="loss", goal="minimize")
     >>> marks = [Mark(series="p2ka", label="k=2", risk=0.2, interval=(0.1, 0.3), value=0.5, recommended=True)]
     >>> svg = draw_frontier(marks, axes)
     >>> svg.count("<path"), "recommended" in svg
@@ -213,7 +213,7 @@ class _Plot:
             _Scale.around(values, bottom, top, from_zero=near_zero),
         )
 
-    def axes(self, axes: Axes) -> Iterator[str]:
+    def axes(self, axes: FrontierAxes) -> Iterator[str]:
         x, y = self.x, self.y
         for value in y.ticks:
             at = y.at(value)

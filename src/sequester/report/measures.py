@@ -78,7 +78,7 @@ _FIRST = ("suppress", "lost_event", "lost_person", "time_to", "next_event")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measure:
+class MeasureRow:
     """A measure with all that there is to say about it."""
 
     name: str
@@ -99,9 +99,9 @@ class Measure:
     """Where the number lies between the worst and the best; empty where there is no worst."""
 
 
-def group_measures(utility: Mapping[str, Score]) -> list[tuple[str, list[Measure]]]:
+def group_measures(utility: Mapping[str, Score]) -> list[tuple[str, list[MeasureRow]]]:
     """Return measures by group, in the order of the page."""
-    groups: dict[str, list[Measure]] = {title: [] for title in (*(title for title, _ in _GROUPS), _OTHERS)}
+    groups: dict[str, list[MeasureRow]] = {title: [] for title in (*(title for title, _ in _GROUPS), _OTHERS)}
     for name, score in utility.items():
         groups[group_of(name)].append(_measure(name, score))
     return [(title, measures) for title, measures in groups.items() if measures]
@@ -135,8 +135,8 @@ def measure_title(name: str) -> str:
     return capitalize_first(" ".join(words))
 
 
-def _measure(name: str, score: Score) -> Measure:
-    return Measure(
+def _measure(name: str, score: Score) -> MeasureRow:
+    return MeasureRow(
         name=name,
         title=measure_title(name),
         value=number(score.value),

@@ -21,7 +21,7 @@ from sequester.reproduce.plan import Drawing, Statement, judge
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sequester.reproduce.plan import Claim, Plan, Tables
+    from sequester.reproduce.plan import Claim, ExperimentPlan, Tables
 
 __all__ = ["PAPERS", "Paper", "find_paper"]
 
@@ -67,9 +67,9 @@ class Paper:
             statements=[fill(each) for each in text["claims"]],
         )
 
-    def plan(self, data: Path | None, *, quick: bool) -> Plan:
+    def plan(self, data: Path | None, *, quick: bool) -> ExperimentPlan:
         """Return what to run: on public data where it is given, on a part of the grid where `quick`."""
-        plan: Plan = self._module().plan(data, quick=quick)
+        plan: ExperimentPlan = self._module().plan(data, quick=quick)
         return plan
 
     def claims(self, tables: Tables) -> list[Claim]:

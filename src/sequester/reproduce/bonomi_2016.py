@@ -26,7 +26,7 @@ from sequester.hierarchies.labels import ROOT
 from sequester.methods.mutual_information.algorithm import Plan as Search
 from sequester.methods.mutual_information.method import BottomUp, TopDown
 from sequester.methods.mutual_information.problem import count_index_tuples
-from sequester.reproduce.plan import Cell, DataSet, Plan, grid
+from sequester.reproduce.plan import Cell, DataSet, ExperimentPlan, grid
 from sequester.utility.patterns import TopPatterns
 from sequester.workflow.job import table_digest
 
@@ -140,7 +140,7 @@ def frequent_patterns(table: EventTable, length: int) -> tuple[list[Pattern], Co
     return [tuple(book.labels[code] for code in each) for each in tuples[often].tolist()], counts[often]
 
 
-def plan(data: Path | None, *, quick: bool) -> Plan:
+def plan(data: Path | None, *, quick: bool) -> ExperimentPlan:
     """Plan the grid: one quantity varies, the others stay as in Table 1."""
     sets = data_sets(data)
     shares = [each / 10 for each in range(1, 10, 2 if quick else 1)]
@@ -165,7 +165,7 @@ def plan(data: Path | None, *, quick: bool) -> Plan:
         cells.append(Cell(table="frequencies", parameters=pair, run=partial(hide_two, dataset, **pair)))
     cells += grid("kept", partial(preserved, dataset), {}, method=ALGORITHMS, draws=[draws])
     cells += grid("top", partial(top_pairs, dataset), {"method": "Top-Down"})
-    return Plan(
+    return ExperimentPlan(
         sources=[_describe(dataset) for dataset in sets],
         fingerprint=" ".join(table_digest(table) for dataset in sets for table in dataset.load()),
         cells=cells,

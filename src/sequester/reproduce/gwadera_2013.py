@@ -26,7 +26,7 @@ from sequester.methods.ph.ph import PH
 from sequester.methods.ph.sbsh import SBSH
 from sequester.mining.frequent import frequent
 from sequester.release.randomness import Randomness
-from sequester.reproduce.plan import DataSet, Plan, grid
+from sequester.reproduce.plan import DataSet, ExperimentPlan, grid
 from sequester.workflow.job import table_digest
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def made_clicks(persons: int) -> EventTable:
 
 def made_baskets(persons: int, mean_baskets: float, items: int) -> EventTable:
     """Return synthetic purchases, one item after the other."""
-    pool = quest.Pool(items=items, itemsets=2 * items, sequences=items // 2)
+    pool = quest.PatternPool(items=items, itemsets=2 * items, sequences=items // 2)
     frame = quest.make(persons=persons, mean_baskets=mean_baskets, mean_items=1.2, pool=pool)
     rows = frame.select("customer", pl.int_range(pl.len()).alias("n"), "item")
     return EventTable(rows, Schema(person="customer", order="n", symbol="item"))
@@ -110,7 +110,7 @@ def data_sets(data: Path | None, *, quick: bool) -> list[DataSet]:
     ]
 
 
-def plan(data: Path | None, *, quick: bool) -> Plan:
+def plan(data: Path | None, *, quick: bool) -> ExperimentPlan:
     """Plan the grid: thresholds, numbers of patterns and forbidden orders, for every method."""
     sets = data_sets(data, quick=quick)
     cells = []
@@ -124,7 +124,7 @@ def plan(data: Path | None, *, quick: bool) -> Plan:
             **dataset.axes,
             method=METHODS,
         )
-    return Plan(
+    return ExperimentPlan(
         sources=[_describe(dataset) for dataset in sets],
         fingerprint=" ".join(table_digest(dataset.load()) for dataset in sets),
         # Methods that only delete put nothing anywhere: forbidden orders do not change their results.

@@ -22,7 +22,7 @@ from sequester.errors import ParameterError
 from sequester.methods.p2ka.attachment import Attacher
 from sequester.methods.p2ka.publish import attached
 from sequester.mining.support import supports_of_codes
-from sequester.reproduce.plan import DataSet, Plan, grid
+from sequester.reproduce.plan import DataSet, ExperimentPlan, grid
 from sequester.utility.patterns import PatternSimilarity
 from sequester.workflow.job import table_digest
 
@@ -118,7 +118,7 @@ def data_sets(data: Path | None, *, quick: bool) -> list[DataSet]:
     ]
 
 
-def plan(data: Path | None, *, quick: bool) -> Plan:
+def plan(data: Path | None, *, quick: bool) -> ExperimentPlan:
     """Plan the grid: densities of every data set, then k and method for each."""
     most = _MOST_PATTERNS_QUICK if quick else _MOST_PATTERNS
     sets = data_sets(data, quick=quick)
@@ -132,7 +132,7 @@ def plan(data: Path | None, *, quick: bool) -> Plan:
             cells += grid(
                 "similarities", run, given, k=dataset.axes["k"], method=METHODS, most_patterns=[most]
             )
-    return Plan(
+    return ExperimentPlan(
         sources=[f"{dataset.name}: {dataset.about}." for dataset in sets],
         fingerprint=" ".join(table_digest(dataset.load(dataset.axes["threshold"][-1])) for dataset in sets),
         cells=cells,

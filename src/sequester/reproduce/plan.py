@@ -132,7 +132,7 @@ class Statement(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ExperimentPlan:
     """All that is run for a paper."""
 
     sources: Sequence[str]

@@ -199,7 +199,7 @@ def render_png(svg: str) -> bytes:
 
 
 def _rank(column: str) -> pl.Expr:
-    """Number the values of a column in the order of their first row."""
+    """Enumerate the values of a column in the order of their first row."""
     first = pl.int_range(pl.len()).first().over(column)
     return first.alias(f"{column} rank")
 

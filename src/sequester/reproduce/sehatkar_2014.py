@@ -27,7 +27,7 @@ from sequester.methods.cblda.cblda import CBLDA
 from sequester.methods.halt.glogen import GloGen
 from sequester.methods.halt.halt import HALT
 from sequester.release.randomness import Randomness
-from sequester.reproduce.plan import Cell, Plan
+from sequester.reproduce.plan import Cell, ExperimentPlan
 from sequester.utility import InformationLoss, QueryError
 from sequester.utility.queries import draw_queries
 from sequester.workflow.job import table_digest
@@ -177,10 +177,10 @@ LEVELS: Mapping[str, Callable[[int, float, int], Method]] = {
 """Methods of chapter 4."""
 
 
-def plan(data: Path | None, *, quick: bool) -> Plan:
+def plan(data: Path | None, *, quick: bool) -> ExperimentPlan:
     """Plan the grid: K, C and P, one at a time, for every set and method."""
     sources = history_sets(data, quick=quick)
-    return Plan(
+    return ExperimentPlan(
         sources=list(_describe(sources, made=data is None)),
         # The sets of a shape come from one generator: the first of them tells whether it has changed.
         fingerprint=" ".join(

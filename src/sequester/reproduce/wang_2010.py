@@ -23,7 +23,7 @@ from sequester.methods.reposition._kernels import largest_level
 from sequester.methods.reposition.algorithm import timeline
 from sequester.methods.reposition.method import MergeSnapshots, Reposition, SuppressOnly
 from sequester.methods.reposition.window import Snapshot
-from sequester.reproduce.plan import DataSet, Plan, grid
+from sequester.reproduce.plan import DataSet, ExperimentPlan, grid
 from sequester.workflow.job import table_digest
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def data_sets(data: Path | None, *, quick: bool) -> list[DataSet]:
     return [DataSet(name=name, about=about, load=cache(load)) for name, (about, load) in loads.items()]
 
 
-def plan(data: Path | None, *, quick: bool) -> Plan:
+def plan(data: Path | None, *, quick: bool) -> ExperimentPlan:
     """Plan the grid: eligibility of raw snapshots, moves by window and l, and window queries by method."""
     sets = data_sets(data, quick=quick)
     l = (2, 3, 5) if quick else (2, 3, 4, 5, 6, 7)  # noqa: E741  (the paper's letter)
@@ -110,7 +110,7 @@ def plan(data: Path | None, *, quick: bool) -> Plan:
         cells += grid("moves", partial(moves, dataset), given, l=l, cost=costs, window=windows)
         cells += grid("distances", partial(distances, dataset), given, l=l)
         cells += grid("queries", partial(queries, dataset), given, weight=5.0, l=l, method=METHODS)
-    return Plan(
+    return ExperimentPlan(
         sources=[_describe(dataset) for dataset in sets],
         fingerprint=" ".join(table_digest(dataset.load()) for dataset in sets),
         cells=cells,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sequester._repr import Card
 from sequester.errors import InputError
-from sequester.report.frontier import Axes, Mark, draw_frontier
+from sequester.report.frontier import FrontierAxes, Mark, draw_frontier
 from sequester.workflow.comparison.outputs import ADVERSARIES
 from sequester.workflow.comparison.trial import LOST, PERSONS, RECORDS
 
@@ -132,9 +132,11 @@ class Comparison:
         """The candidate's value of the measure."""
         return self.tried[place].utility.get(self.measure)
 
-    def axes(self) -> Axes:
+    def axes(self) -> FrontierAxes:
         """Name what is drawn."""
-        return Axes(risk=ADVERSARIES[self.adversary], measure=self.measure.replace("_", " "), goal=self.goal)
+        return FrontierAxes(
+            risk=ADVERSARIES[self.adversary], measure=self.measure.replace("_", " "), goal=self.goal
+        )
 
     def marks(self) -> Iterator[Mark]:
         """Return what is drawn: every candidate that has both numbers."""
