@@ -30,9 +30,9 @@ from sequester.engine import LocalEngine
 from sequester.errors import SequesterWarning, UnattainableError
 from sequester.hierarchies import Hierarchy
 from sequester.methods import HALT
-from sequester.methods.halt.axes import Axes
-from sequester.methods.halt.extraction import Demand, Extraction
+from sequester.methods.halt.extraction import Extraction, Thresholds
 from sequester.methods.halt.histories import Histories
+from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -79,11 +79,11 @@ def claims(data: Path) -> EventTable:
 
 def extract(table: EventTable, p: int, *, threads: int | None = None) -> tuple[list[int], set, float]:
     """Mine all minimal channels: how many of each length, what they are where they are few, and seconds."""
-    axes = Axes.of(table)
-    histories, _ = Histories.of(table, axes).fold()
+    quasi = QuasiIdentifiers.of(table)
+    histories = Histories.of(table, quasi).fold()
     engine = LocalEngine() if threads is None else LocalEngine(threads=threads)
     start = time.perf_counter()
-    extraction = Extraction(histories, axes, Demand(k=K, c=C, p=p), engine)
+    extraction = Extraction(histories, quasi, Thresholds(k=K, c=C, p=p), engine)
     counts, kept = [0] * p, []
     for _, by_length in extraction:
         for channels in by_length:
@@ -91,7 +91,7 @@ def extract(table: EventTable, p: int, *, threads: int | None = None) -> tuple[l
             kept.append(channels)
     seconds = time.perf_counter() - start
     few = kept if sum(counts) < 1_000_000 else []
-    found = {extraction.describe(each, row).events for each in few for row in range(len(each.supports))}
+    found = {each.describe(row, quasi).events for each in few for row in range(len(each.supports))}
     return counts, found, seconds
 
 

@@ -20,14 +20,12 @@ from sequester.datasets.papers import paper
 from sequester.engine import LocalEngine
 from sequester.errors import SequesterWarning, UnattainableError
 from sequester.hierarchies import Hierarchy
-from sequester.methods.halt.axes import Axes
-from sequester.methods.halt.costs import Costs
-from sequester.methods.halt.elimination import Draft, Elimination
-from sequester.methods.halt.extraction import Demand, Extraction
-from sequester.methods.halt.glogen import GloGen
-from sequester.methods.halt.halt import HALT
+from sequester.methods.halt.algorithm import rules_of
+from sequester.methods.halt.elimination import Costs, Draft, Elimination
+from sequester.methods.halt.extraction import Extraction, Thresholds
 from sequester.methods.halt.histories import Histories
-from sequester.methods.halt.rules import rules_of
+from sequester.methods.halt.method import HALT, GloGen
+from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
 
 PRINTED = paper("sehatkar-4.1")
 QUASI = ("AdmYr", "ZIP", "DSFC", "LOS")
@@ -116,7 +114,7 @@ def test_the_steps_of_fig_4_2_and_4_3_are_what_is_mined():
         for k in (support, support + 1):
             if k < 2:
                 continue
-            found = set(extract(table, Demand(k=k, c=1.0, p=2)))
+            found = set(extract(table, Thresholds(k=k, c=1.0, p=2)))
             covered = any(oracles.is_more_general(other, sequence, trees) for other in found)
             assert covered == (k > support)
 
@@ -139,13 +137,13 @@ def test_example_4_1():
 @pytest.mark.parametrize("p", [1, 2])
 @pytest.mark.parametrize("levels", ["same", "mixed"])
 def test_the_minimal_channels_of_table_4_1(p, levels):
-    found = extract(table_4_1(), Demand(k=2, c=0.5, p=p, mixed=levels == "mixed"))
+    found = extract(table_4_1(), Thresholds(k=2, c=0.5, p=p, mixed=levels == "mixed"))
     assert set(found) == oracles.mine(PERSONS, SEEN, PROTECTED, 2, Fraction(1, 2), p, levels)
 
 
 def test_observation_4_1_is_among_them():
     """A channel of which no specialization is one: Y of Example 4.1, or what is more general than Y."""
-    found = set(extract(table_4_1("AdmYr", "LOS"), Demand(k=2, c=0.5, p=2)))
+    found = set(extract(table_4_1("AdmYr", "LOS"), Thresholds(k=2, c=0.5, p=2)))
     y = ((("AdmYr", "2009"),), (("LOS", "[4:8)"),))
     trees = {name: TREES[name] for name in ("AdmYr", "LOS")}
     assert any(oracles.is_more_general(other, y, trees) for other in found)
@@ -154,9 +152,9 @@ def test_observation_4_1_is_among_them():
 def test_the_root_loses_everything_and_a_node_its_share():
     """Alg. 4.2, line 13; the example below Eq. 4.1."""
     table = table_4_1("AdmYr")
-    axes = Axes.of(table)
-    costs = Costs(Histories.of(table, axes), axes, (1.0,))
-    assert costs.at(axes.root).generalization == pytest.approx(1)
+    quasi = QuasiIdentifiers.of(table)
+    costs = Costs(Histories.of(table, quasi), quasi, (1.0,))
+    assert costs.at(quasi.root).generalization == pytest.approx(1)
     assert costs.at((2,)).generalization == pytest.approx(0.5)
     assert costs.at((1,)).generalization == pytest.approx(0.25)
     assert costs.at((0,)).generalization == 0
@@ -192,30 +190,31 @@ def hole_1():
     )
 
 
-def elimination_of(table, demand, *, stars):
-    axes = Axes.of(table)
-    histories, _ = Histories.of(table, axes).fold()
+def elimination_of(table, thresholds, *, stars):
+    quasi = QuasiIdentifiers.of(table)
+    histories = Histories.of(table, quasi).fold()
     engine = LocalEngine(threads=1)
     return Elimination(
         histories,
-        Extraction(histories, axes, demand, engine),
-        Costs(histories, axes, (1.0,) * len(axes)),
-        rules_of(table, axes, histories, suppress=True, stars=stars),
+        Extraction(histories, quasi, thresholds, engine),
+        Costs(histories, quasi, (1.0,) * len(quasi)),
+        rules_of(table, quasi, histories, suppress=True, stars=stars),
         engine,
     )
 
 
 def test_hole_1_suppression_can_make_a_channel():
-    elimination = elimination_of(hole_1(), Demand(k=2, c=0.5, p=1), stars=False)
+    elimination = elimination_of(hole_1(), Thresholds(k=2, c=0.5, p=1), stars=False)
     drafts = {node: elimination.draft((node,), float("inf")) for node in (0, 1, 2)}
     # As printed: of all nodes the original values with L40 suppressed lose least, 1 of 7 cells.
     assert {node: round(draft.loss, 3) for node, draft in drafts.items()} == {0: 0.143, 1: 0.607, 2: 1.0}
-    tree = elimination.axes.each[0].tree
+    tree = elimination.quasi.columns[0].tree
     assert [tree.labels[node] for node in drafts[0].costs.numbers[drafts[0].is_suppressed]] == ["L40"]
     # What would be released tells that two of three with a long stay have cancer.
-    source, stacked = elimination.recheck(drafts[0])
-    assert str(stacked.reason(source, 0).channel) == "stay = Long: ill = Cancer for 2 of 3 persons"
-    assert len(stacked.items) == 1
+    stack = elimination.recheck(drafts[0])
+    channel = stack.suppression(0).channel(elimination.quasi)
+    assert str(channel) == "stay = Long: ill = Cancer for 2 of 3 persons"
+    assert len(stack.items) == 1
     repaired = elimination.repair(drafts[0], float("inf"))
     assert isinstance(repaired, Draft)
     assert elimination.recheck(repaired) is None

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from sequester.kernels import alignment as alignment
     from sequester.kernels import buffers as buffers
     from sequester.kernels import cells as cells
-    from sequester.kernels import channel_rows as channel_rows
-    from sequester.kernels import channel_search as channel_search
-    from sequester.kernels import channels as channels
     from sequester.kernels import cluster_index as cluster_index
     from sequester.kernels import clusters as clusters
     from sequester.kernels import containment as containment
@@ -44,7 +41,6 @@ if TYPE_CHECKING:
     from sequester.kernels import occurrence_rows as occurrence_rows
     from sequester.kernels import occurrence_verdicts as occurrence_verdicts
     from sequester.kernels import occurrences as occurrences
-    from sequester.kernels import open_sequences as open_sequences
     from sequester.kernels import owners as owners
     from sequester.kernels import pattern_trie as pattern_trie
     from sequester.kernels import possible_tuples as possible_tuples
@@ -53,7 +49,6 @@ if TYPE_CHECKING:
     from sequester.kernels import quest as quest
     from sequester.kernels import records as records
     from sequester.kernels import rows as rows
-    from sequester.kernels import suppression as suppression
     from sequester.kernels import swaps as swaps
     from sequester.kernels import trajectories as trajectories
     from sequester.kernels import transitions as transitions

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from sequester.methods.cblda.baseline import CBLDABaseline
 from sequester.methods.cblda.cblda import CBLDA
-from sequester.methods.halt.glogen import GloGen
-from sequester.methods.halt.halt import HALT
+from sequester.methods.halt.method import HALT, GloGen
 from sequester.methods.mutual_information.method import BottomUp, TopDown
 from sequester.methods.p2ka.bf_p2ka import BFP2kA
 from sequester.methods.p2ka.prefix_pruning import PrefixPruning

@@ -24,8 +24,7 @@ from sequester.errors import InputError, SequesterWarning, UnattainableError
 from sequester.hierarchies import Hierarchy
 from sequester.methods.cblda.baseline import CBLDABaseline
 from sequester.methods.cblda.cblda import CBLDA
-from sequester.methods.halt.glogen import GloGen
-from sequester.methods.halt.halt import HALT
+from sequester.methods.halt.method import HALT, GloGen
 from sequester.release.randomness import Randomness
 from sequester.reproduce.plan import Cell, ExperimentPlan
 from sequester.utility import InformationLoss, QueryError

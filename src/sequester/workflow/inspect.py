@@ -12,7 +12,7 @@ from sequester.datasets import SEED
 from sequester.engine import part, silent
 from sequester.errors import ParameterError, ignore_warning
 from sequester.methods import METHODS
-from sequester.methods.halt.kcp_method import KCPMethod
+from sequester.methods.halt.method import KCPMethod
 from sequester.mining.dependence import find_dependences
 from sequester.report.text import shown
 from sequester.workflow.config import Config

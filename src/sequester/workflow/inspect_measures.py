@@ -11,10 +11,10 @@ from sequester.data.roles import roles_of
 from sequester.engine import LocalEngine, silent
 from sequester.errors import InputError, ParameterError
 from sequester.hierarchies.labels import MISSING
-from sequester.methods.halt.axes import Axes
-from sequester.methods.halt.extraction import Demand, Extraction
+from sequester.methods.halt.extraction import Extraction, Thresholds
 from sequester.methods.halt.histories import Histories
-from sequester.methods.halt.workload import Workload
+from sequester.methods.halt.lattice_search import Workload
+from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
 from sequester.mining.frequent import frequent
 
 if TYPE_CHECKING:
@@ -223,16 +223,16 @@ class ChannelCounts:
         """Count the minimal channels of at most `most` items; none in a table without quasi-identifiers."""
         if not table.schema.quasi:
             return None
-        axes = Axes.of(table)
-        histories, _ = Histories.of(table, axes).fold()
-        workload = Workload(histories, axes, mixed=True)
-        finest = (0,) * len(axes)
+        quasi = QuasiIdentifiers.of(table)
+        histories = Histories.of(table, quasi).fold()
+        workload = Workload(histories, quasi, mixed=True)
+        finest = (0,) * len(quasi)
         p = max((each for each in range(1, most + 1) if workload.at(finest, each) <= AFFORDABLE), default=0)
         counts = np.zeros(p, np.int64)
         if p:
             progress(0.0, PHASE)
-            demand = Demand(k=k, c=c, p=p, mixed=True)
-            extraction = Extraction(histories, axes, demand, LocalEngine() if engine is None else engine)
+            thresholds = Thresholds(k=k, c=c, p=p, mixed=True)
+            extraction = Extraction(histories, quasi, thresholds, LocalEngine() if engine is None else engine)
             for _, by_length in extraction:
                 for channels in by_length:
                     counts[channels.items.shape[1] - 1] += len(channels.supports)

@@ -15,9 +15,9 @@ from sequester.data.table import EventTable
 from sequester.engine import LocalEngine
 from sequester.errors import SequesterWarning
 from sequester.hierarchies import Hierarchy
-from sequester.methods.halt.axes import Axes
-from sequester.methods.halt.extraction import Demand, Extraction
+from sequester.methods.halt.extraction import Extraction, Thresholds
 from sequester.methods.halt.histories import Histories
+from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
 
 TREES = {
     "flat": {"a": "*", "b": "*", "c": "*"},
@@ -45,8 +45,8 @@ class Case:
         """The arguments of the oracles."""
         return self.persons, self.trees, self.protected, self.k, self.c, self.p, self.levels
 
-    def demand(self):
-        return Demand(k=self.k, c=float(self.c), p=self.p, mixed=self.levels == "mixed")
+    def thresholds(self):
+        return Thresholds(k=self.k, c=float(self.c), p=self.p, mixed=self.levels == "mixed")
 
     def table(self, **limits):
         """The table; `limits` leads from quasi-identifiers to more of their role."""
@@ -105,16 +105,16 @@ def event_table(persons, trees, protected, **limits):
         )
 
 
-def extract(table, demand, *, engine=None):
+def extract(table, thresholds, *, engine=None):
     """Mine everything: minimal channel, as the oracles write it, to its signature."""
-    axes = Axes.of(table)
-    histories, _ = Histories.of(table, axes).fold()
-    extraction = Extraction(histories, axes, demand, engine or LocalEngine(threads=1, shards=1))
+    quasi = QuasiIdentifiers.of(table)
+    histories = Histories.of(table, quasi).fold()
+    extraction = Extraction(histories, quasi, thresholds, engine or LocalEngine(threads=1, shards=1))
     found = {}
     for signature, by_length in extraction:
         for channels in by_length:
             for row in range(len(channels.supports)):
-                channel = extraction.describe(channels, row)
+                channel = channels.describe(row, quasi)
                 assert channel.events not in found
                 found[channel.events] = signature
     return found

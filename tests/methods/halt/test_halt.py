@@ -16,9 +16,8 @@ from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.errors import ParameterError, SchemaError, SequesterWarning, UnattainableError
 from sequester.hierarchies import Hierarchy
-from sequester.methods.halt import lattice_search, open_book, workload
-from sequester.methods.halt.glogen import GloGen
-from sequester.methods.halt.halt import HALT
+from sequester.methods.halt import extraction, lattice_search
+from sequester.methods.halt.method import HALT, GloGen
 from sequester.testing import symbol_table
 
 STAY = {"1": "short", "2": "short", "30": "long", "31": "long", "90": "longest", "short": "*", "long": "*"}
@@ -265,8 +264,8 @@ def test_a_lattice_that_is_too_large_is_refused():
 
 def test_what_is_too_much_is_refused_before_it_starts_with_the_largest_p(monkeypatch):
     table = stays(*["1", "2", "30", "31"] * 3).table()
-    monkeypatch.setattr(workload, "MOST_WORK", 12)
-    monkeypatch.setattr(workload, "PER_SECOND", 0.001)
+    monkeypatch.setattr(lattice_search, "MOST_WORK", 12)
+    monkeypatch.setattr(lattice_search, "PER_SECOND", 0.001)
     persons = [[{"Q": "a", "R": "b"}, {"Q": "b", "R": "a"}]] * 3
     trees = {"Q": {"a": "*", "b": "*"}, "R": {"a": "*", "b": "*"}}
     wide = event_table(persons, trees, [set()] * 3)
@@ -277,7 +276,7 @@ def test_what_is_too_much_is_refused_before_it_starts_with_the_largest_p(monkeyp
         HALT(k=2, c=1, p=3).apply(wide, progress=lambda _, phase: phases.append(phase))
     assert "looking for channels" not in phases
     assert run(HALT(k=2, c=1, p=1), wide).verdict
-    monkeypatch.setattr(workload, "MOST_WORK", 1)
+    monkeypatch.setattr(lattice_search, "MOST_WORK", 1)
     with pytest.raises(UnattainableError, match="no p fits"):
         run(HALT(k=2, c=1, p=2), table)
 
@@ -292,7 +291,7 @@ def test_levels_that_are_too_much_to_count_are_passed_over_and_that_is_said(monk
 
 
 def test_more_than_memory_holds_is_refused(monkeypatch):
-    monkeypatch.setattr(open_book, "MOST_MEMBERS", 2)
+    monkeypatch.setattr(extraction, "MOST_OPEN", 2)
     with pytest.raises(UnattainableError, match="more than 2 g-sequences have to be held; hierarchy of stay"):
         run(HALT(k=2, c=1, p=1), stays(*["1", "2", "30", "31"] * 3).table())
 

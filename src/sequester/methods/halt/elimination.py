@@ -8,25 +8,122 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester import kernels
-from sequester.engine import silent
+from sequester.engine import part, silent
+from sequester.methods.halt import _kernels
 from sequester.methods.halt.extraction import Extraction
 from sequester.methods.halt.histories import HIDDEN
-from sequester.methods.halt.steps import Steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    import numpy.typing as npt
+
     from sequester._typing import Codes, Counts, Mask
     from sequester.engine import Engine, Progress
-    from sequester.kernels.channels import Channels
-    from sequester.methods.halt.axes import Axes, Axis, Signature
-    from sequester.methods.halt.costs import Costs, NodeCosts
+    from sequester.methods.halt.extraction import Channels
     from sequester.methods.halt.histories import Histories
+    from sequester.methods.halt.quasi_identifiers import QuasiIdentifier, QuasiIdentifiers, Signature
     from sequester.privacy.channel import Channel
+
+    Amounts = npt.NDArray[np.float64]
 
 SLACK = 1e-12
 """Losses that differ by less are equal: they are sums of many small numbers."""
+
+
+class StepProgress:
+    """Progress of a run of which nobody knows how many steps it takes: each takes a tenth of what is left.
+
+    Examples
+    --------
+    >>> seen = []
+    >>> steps = StepProgress(lambda fraction, phase: seen.append(round(fraction, 3)))
+    >>> for _ in range(3):
+    ...     steps.next()(1.0, "counting")
+    >>> seen
+    [0.1, 0.19, 0.271]
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        """Start at nothing."""
+        self._progress = progress
+        self._done = 0.0
+
+    def next(self) -> Progress:
+        """Return the progress of the next step."""
+        start = self._done
+        self._done += 0.1 * (1 - start)
+        return part(self._progress, start, self._done)
+
+
+@dataclass(frozen=True, eq=False)
+class NodeCosts:
+    """A lattice node's released values, and what it costs to suppress each (Eq. 4.1 to 4.8)."""
+
+    generalization: float
+    """The loss without any suppression."""
+    numbers: Codes
+    """The items that are the released values, ascending."""
+    costs: Amounts
+    """What each adds to the loss when it is suppressed."""
+    starts: Codes
+    """Item to the first released value at or below it."""
+    stops: Codes
+    """And to the one after the last."""
+
+
+class Costs:
+    """Counts cells once, and prices every node of the lattice; losses lie between 0 and 1."""
+
+    def __init__(self, histories: Histories, quasi: QuasiIdentifiers, weights: tuple[float, ...]) -> None:
+        """Count how often each value occurs in each quasi-identifier."""
+        self._quasi = quasi
+        persons = np.repeat(histories.persons.weights, np.diff(histories.offsets))
+        # A weight of 0 says that nothing in the column matters; if nothing matters at all, all losses are 0.
+        scale = int(persons.sum()) * sum(weights)
+        self._weights = [weight / scale if scale else 0.0 for weight in weights]
+        self._counts = [
+            np.bincount(cells[cells >= 0], persons[cells >= 0], minlength=column.n_nodes).astype(np.float64)
+            for cells, column in zip(histories.cells.T, quasi.columns, strict=True)
+        ]
+
+    def at(self, node: Signature) -> NodeCosts:
+        """Price the release of a node."""
+        quasi = self._quasi
+        generalization = 0.0
+        cost_of = np.full(quasi.n_items, -1.0)
+        for column, counts, weight, level in zip(
+            quasi.columns, self._counts, self._weights, node, strict=True
+        ):
+            released, amounts, exact = _released(column, counts, level)
+            loss = column.tree.loss[released]
+            generalization += weight * float(amounts @ loss)
+            if level < column.height:
+                cost_of[column.first + released] = weight * amounts * (1 - loss) + weight * exact
+        numbers = np.flatnonzero(cost_of >= 0)
+        return NodeCosts(
+            generalization,
+            numbers.astype(np.int32),
+            cost_of[numbers],
+            np.searchsorted(numbers, np.arange(quasi.n_items)).astype(np.int32),
+            np.searchsorted(numbers, quasi.ends).astype(np.int32),
+        )
+
+
+def _released(column: QuasiIdentifier, counts: Amounts, level: int) -> tuple[Codes, Amounts, Amounts]:
+    """Return the nodes that values of a column become at a level, and their numbers of cells.
+
+    The second are those of protected values, which are released as they are unless they are suppressed.
+    """
+    nodes = np.flatnonzero(counts)
+    above = column.tree.levels[level][nodes]
+    released, place = np.unique(above, return_inverse=True)
+    is_exact = column.leaves_as_it_is(level)[nodes]
+    amounts, exact = (
+        np.bincount(place, np.where(mask, counts[nodes], 0.0), minlength=len(released)).astype(np.float64)
+        for mask in (~is_exact, is_exact)
+    )
+    return released.astype(np.int32), amounts, exact
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,22 +143,19 @@ class Rules:
 
 
 @dataclass(frozen=True, eq=False)
-class Reason:
-    """Why an item was suppressed."""
+class Suppression:
+    """An item that is suppressed, and the channel that was to be broken."""
 
     item: int
     """The item; everything at or below it is gone."""
-    source: Extraction
-    """Who found the channel."""
     channels: Channels
     """The channel is among these."""
     row: int
     """It is this one."""
 
-    @cached_property
-    def channel(self) -> Channel:
-        """The channel in labels."""
-        return self.source.describe(self.channels, self.row)
+    def channel(self, quasi: QuasiIdentifiers) -> Channel:
+        """Return the channel in labels."""
+        return self.channels.describe(self.row, quasi)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,20 +168,20 @@ class Draft:
     """Its released values and their prices."""
     is_suppressed: Mask
     """Released value to whether it is suppressed."""
-    reasons: tuple[Reason, ...] = ()
-    """Why, in the order in which it was decided."""
+    suppressions: tuple[Suppression, ...] = ()
+    """What was suppressed, in the order in which it was decided."""
 
     @cached_property
     def loss(self) -> float:
         """The loss of generalization and suppression, 0 to 1."""
-        return self.costs.generalization + self.costs.suppression(self.is_suppressed)
+        return self.costs.generalization + float(self.costs.costs[self.is_suppressed].sum())
 
 
 @dataclass(frozen=True, eq=False)
 class Obstacle:
     """A node is no candidate."""
 
-    reason: Reason | None = None
+    reason: Suppression | None = None
     """The channel that nothing allowed breaks; none where the node costs more than another one."""
 
 
@@ -98,7 +192,7 @@ class Elimination:
         self, histories: Histories, extraction: Extraction, costs: Costs, rules: Rules, engine: Engine
     ) -> None:
         """Work on folded histories, with an extraction of their channels."""
-        self.axes: Axes = extraction.axes
+        self.quasi: QuasiIdentifiers = extraction.quasi
         self.extraction = extraction
         self.rules = rules
         self._histories = histories
@@ -107,28 +201,20 @@ class Elimination:
         self._counted: tuple[Signature, Counts] | None = None
 
     def bound(self, node: Signature) -> float:
-        """Give a loss that the node does not stay below, without a look at channels."""
+        """Return a loss that the node does not stay below, without a look at channels."""
         return self._costs.at(node).generalization
 
     def floor(self, node: Signature) -> float:
-        """Give a loss that neither the node nor any finer one stays below, by the channels known so far.
+        """Return a loss that neither the node nor any finer one stays below, by the channels known so far.
 
         A channel that can be seen in the release of a node can be seen in all finer ones. There, too, a cell
         that is suppressed costs 1, and the others cost nothing at the finest.
         """
         if not self.rules.suppress:
             return float("inf") if self.extraction.known(node) else 0.0
-        costs = self._costs.at((0,) * len(self.axes))
-        return float(
-            kernels.suppression.bound_cost(
-                _Stack.of(self.extraction.known(node)).items,
-                self.axes.ends,
-                costs.starts,
-                costs.stops,
-                costs.costs.copy(),
-                float("inf"),
-            )
-        )
+        costs = self._costs.at((0,) * len(self.quasi))
+        stack = _Stack(self.extraction.known(node))
+        return self._bound_cost(stack, costs, costs.costs.copy(), float("inf"))
 
     def draft(self, node: Signature, enough: float, *, progress: Progress = silent) -> Draft | Obstacle:
         """Suppress what breaks all channels of the original that can be seen in the release of a node.
@@ -141,40 +227,35 @@ class Elimination:
         layers = self.extraction.deepen(node, progress=progress)
         new: list[Channels] | None = self.extraction.known(node)
         while new is not None:
-            stacked = _Stack.of(new)
-            if len(stacked.items):
+            stack = _Stack(new)
+            if len(stack.items):
                 if not self.rules.suppress:
-                    return Obstacle(stacked.reason(self.extraction, 0))
-                loss += kernels.suppression.bound_cost(
-                    stacked.items, self.axes.ends, costs.starts, costs.stops, left, enough + SLACK - loss
-                )
+                    return Obstacle(stack.suppression(0))
+                loss += self._bound_cost(stack, costs, left, enough + SLACK - loss)
             if loss > enough + SLACK:
                 return Obstacle()
             new = next(layers, None)
         draft = Draft(node, costs, np.zeros(len(costs.numbers), np.bool_))
-        stacked = _Stack.of(self.extraction.known(node))
-        if not len(stacked.items):
-            return draft
-        return self._suppress(draft, stacked, self.extraction)
+        stack = _Stack(self.extraction.known(node))
+        return self._suppress(draft, stack) if len(stack.items) else draft
 
     def repair(self, draft: Draft, enough: float, *, progress: Progress = silent) -> Draft | Obstacle:
         """Look again at what would be released, and suppress further until no channel is left.
 
         Suppression can make a channel: a coarse item loses those who diluted it, and a star may stand alone.
         """
-        steps = Steps(progress)
+        steps = StepProgress(progress)
         while draft.loss <= enough + SLACK:
-            found = self.recheck(draft, progress=steps.next())
-            if found is None:
+            stack = self.recheck(draft, progress=steps.next())
+            if stack is None:
                 return draft
-            source, stacked = found
-            after = self._suppress(draft, stacked, source, self._growths(draft))
+            after = self._suppress(draft, stack, self._growths(draft))
             if isinstance(after, Obstacle):
                 return after
             draft = after
         return Obstacle()
 
-    def recheck(self, draft: Draft, *, progress: Progress = silent) -> tuple[Extraction, _Stack] | None:
+    def recheck(self, draft: Draft, *, progress: Progress = silent) -> _Stack | None:
         """Find the channels of what would be released, none where it is private.
 
         Only g-sequences with a *fresh* item are counted: a star, or an item with a suppressed value below it.
@@ -184,159 +265,171 @@ class Elimination:
         shown, is_fresh = self._shown(draft)
         if not is_fresh.any():
             return None
-        rows = self._histories.translate(shown).only_with(is_fresh, self.axes)
         extraction = Extraction(
-            rows,
-            self.axes,
-            self.extraction.demand,
+            self._histories.translate(shown).only_with(is_fresh, self.quasi),
+            self.quasi,
+            self.extraction.thresholds,
             self._engine,
             below=self.extraction,
             is_fresh=is_fresh,
         )
         # Beside protected values, the stars of a column that shows nothing else can be seen.
         node = tuple(
-            min(level, axis.height - 1) if is_fresh[axis.first + axis.star] else level
-            for axis, level in zip(self.axes.each, draft.node, strict=True)
+            min(level, column.height - 1) if is_fresh[column.first + column.star] else level
+            for column, level in zip(self.quasi.columns, draft.node, strict=True)
         )
         for _ in extraction.deepen(node, progress=progress):
             pass
-        stacked = _Stack.of(extraction.known(node))
-        return (extraction, stacked) if len(stacked.items) else None
+        stack = _Stack(extraction.known(node))
+        return stack if len(stack.items) else None
 
     def released(self, draft: Draft) -> list[Codes]:
         """Lead, per quasi-identifier, from each node to what is released of it; the star for nothing."""
-        hidden = np.zeros(self.axes.n_items, np.bool_)
+        hidden = np.zeros(self.quasi.n_items, np.bool_)
         hidden[draft.costs.numbers[draft.is_suppressed]] = True
         shown = []
-        for axis, level in zip(self.axes.each, draft.node, strict=True):
-            nodes = (
-                axis.cuts[level].copy() if level < axis.height else np.full(axis.n_nodes, axis.star, np.int32)
-            )
-            nodes[hidden[axis.first + nodes]] = axis.star
+        for column, level in zip(self.quasi.columns, draft.node, strict=True):
+            nodes = np.full(column.n_nodes, column.star, np.int32)
+            if level < column.height:
+                nodes = column.cuts[level].copy()
+            nodes[hidden[column.first + nodes]] = column.star
             shown.append(nodes)
         return shown
 
     def count_persons(self, draft: Draft) -> Counts:
-        """Give for each item the persons who have it in the release of a node, nothing suppressed."""
+        """Count for each item the persons who have it in the release of a node, nothing suppressed."""
         if self._counted is None or self._counted[0] != draft.node:
-            self._counted = draft.node, self._histories.count_items(draft.node, self.axes)
+            self._counted = draft.node, self._histories.count_items(draft.node, self.quasi)
         return self._counted[1]
 
+    def _bound_cost(self, stack: _Stack, costs: NodeCosts, left: Amounts, enough: float) -> float:
+        ends = self.quasi.ends
+        return float(_kernels.bound_cost(stack.items, ends, costs.starts, costs.stops, left, enough))
+
     def _shown(self, draft: Draft) -> tuple[list[Codes], Mask]:
-        """Give what can be known of each released cell, and which items are fresh."""
-        is_fresh = np.zeros(self.axes.n_items, np.bool_)
+        """Return what can be known of each released cell, and which items are fresh."""
+        is_fresh = np.zeros(self.quasi.n_items, np.bool_)
         for number in draft.costs.numbers[draft.is_suppressed].tolist():
             item = number
             while item >= 0 and not is_fresh[item]:
                 is_fresh[item] = True
-                item = int(self.axes.parents[item])
+                item = int(self.quasi.parents[item])
         shown = self.released(draft)
-        for axis, nodes, has_secrets in zip(self.axes.each, shown, self.rules.has_secrets, strict=True):
-            owner = self.axes.owners[draft.costs.numbers] == self.axes.owners[axis.first]
-            is_blank = draft.is_suppressed[owner].all() and not has_secrets
+        for q, (column, nodes) in enumerate(zip(self.quasi.columns, shown, strict=True)):
+            has_secrets = self.rules.has_secrets[q]
+            own = self.quasi.owners[draft.costs.numbers] == q
+            is_blank = draft.is_suppressed[own].all() and not has_secrets
             if is_blank or not self.rules.stars:
-                nodes[nodes == axis.star] = HIDDEN
+                nodes[nodes == column.star] = HIDDEN
             if is_blank:
-                is_fresh[axis.first : axis.first + axis.n_nodes] = False
-            elif self.rules.stars and (has_secrets or draft.is_suppressed[owner].any()):
-                is_fresh[axis.first + axis.star] = bool((nodes == axis.star).any())
+                is_fresh[column.first : column.first + column.n_nodes] = False
+            elif self.rules.stars and (has_secrets or draft.is_suppressed[own].any()):
+                is_fresh[column.first + column.star] = bool((nodes == column.star).any())
         return shown, is_fresh
 
     def _suppress(
-        self, draft: Draft, stacked: _Stack, source: Extraction, growths: Mapping[int, Counts] | None = None
+        self, draft: Draft, stack: _Stack, growths: Mapping[int, Counts] | None = None
     ) -> Draft | Obstacle:
         """Suppress the items that break most channels for their price, until all are broken.
 
         `growths` leads from stars to the released values that may join them; where it is given, whole columns
         may be suppressed, too.
         """
-        left = np.where(draft.is_suppressed, 0.0, draft.costs.costs)
+        costs = draft.costs
+        left = np.where(draft.is_suppressed, 0.0, costs.costs)
         total = np.concatenate([[0.0], np.cumsum(left)])
-        prices = total[draft.costs.stops] - total[draft.costs.starts]
+        prices = total[costs.stops] - total[costs.starts]
         is_allowed = self.rules.is_allowed.copy()
-        parents = self.axes.parents if growths is None else self.axes.parents_with_roots
+        parents = self.quasi.parents if growths is None else self.quasi.parents_with_roots
         growths = growths or {}
         for star, joining in growths.items():
             is_allowed[star] = True
             prices[star] = left[joining].sum()
-        picks, forced_by, _, hopeless = kernels.suppression.pick_items(
-            stacked.items, parents, self.axes.ends, prices, is_allowed, self.axes.is_root
-        )
-        if hopeless >= 0:
-            return Obstacle(stacked.reason(source, hopeless))
+        is_hopeless = ~stack.hold(self.quasi.spread_down(is_allowed, parents))
+        if is_hopeless.any():
+            return Obstacle(stack.suppression(int(np.argmax(is_hopeless))))
         is_suppressed = draft.is_suppressed.copy()
-        reasons: list[Reason] = []
-        for item, row in zip(picks.tolist(), forced_by.tolist(), strict=True):
+        suppressions: list[Suppression] = []
+        for item, row in stack.pick(self.quasi, parents, prices, is_allowed):
             if item in growths:
                 is_suppressed[growths[item]] = True
-                values = draft.costs.numbers[growths[item]].tolist()
-                reasons += [stacked.reason(source, row, value) for value in values]
+                values = costs.numbers[growths[item]].tolist()
+                suppressions += [stack.suppression(row, value) for value in values]
             else:
-                is_suppressed[draft.costs.starts[item] : draft.costs.stops[item]] = True
-                reasons.append(stacked.reason(source, row, item))
-        owners = self.axes.owners[draft.costs.numbers]
-        for q, axis in enumerate(self.axes.each):
+                is_suppressed[costs.starts[item] : costs.stops[item]] = True
+                suppressions.append(stack.suppression(row, item))
+        owners = self.quasi.owners[costs.numbers]
+        for q, column in enumerate(self.quasi.columns):
             own = owners == q
-            if own.any() and is_suppressed[own].all() and not self.rules.is_allowed[axis.first]:
+            if own.any() and is_suppressed[own].all() and not self.rules.is_allowed[column.first]:
                 # The column has to show something.
-                return Obstacle(next(each for each in reversed(reasons) if self._is_of(each.item, axis)))
+                last = (each for each in reversed(suppressions) if self.quasi.owners[each.item] == q)
+                return Obstacle(next(last))
         if (is_suppressed == draft.is_suppressed).all():
             # Stars of a column that shows nothing else than protected values.
-            return Obstacle(reasons[0])
-        return Draft(draft.node, draft.costs, is_suppressed, (*draft.reasons, *reasons))
-
-    def _is_of(self, item: int, axis: Axis) -> bool:
-        return axis.first <= item < axis.first + axis.n_nodes
+            return Obstacle(suppressions[0])
+        return Draft(draft.node, costs, is_suppressed, (*draft.suppressions, *suppressions))
 
     def _growths(self, draft: Draft) -> dict[int, Counts]:
-        """Give for each star the cheapest values that at least double its company when they join it.
+        """Return for each star the cheapest values that at least double its company when they join it.
 
         Protected values join it last: they make it no safer.
         """
-        owners = self.axes.owners[draft.costs.numbers]
-        persons = self.count_persons(draft)[draft.costs.numbers]
+        numbers, costs = draft.costs.numbers, draft.costs.costs
+        owners = self.quasi.owners[numbers]
+        persons = self.count_persons(draft)[numbers]
         growths = {}
-        for q, axis in enumerate(self.axes.each):
+        for q, column in enumerate(self.quasi.columns):
             own = owners == q
-            free = np.flatnonzero(own & ~draft.is_suppressed & self.rules.is_allowed[draft.costs.numbers])
-            if not self.rules.is_allowed[axis.first] and len(free) == (own & ~draft.is_suppressed).sum():
+            free = np.flatnonzero(own & ~draft.is_suppressed & self.rules.is_allowed[numbers])
+            if not self.rules.is_allowed[column.first] and len(free) == (own & ~draft.is_suppressed).sum():
                 # A column that has to keep something keeps its dearest value.
-                free = np.delete(free, np.argmax(draft.costs.costs[free])) if len(free) else free
+                free = np.delete(free, np.argmax(costs[free])) if len(free) else free
             if len(free):
-                is_secret = axis.is_secret[draft.costs.numbers[free] - axis.first]
-                in_order = free[np.lexsort((draft.costs.costs[free], is_secret))]
+                is_secret = column.is_secret[numbers[free] - column.first]
+                in_order = free[np.lexsort((costs[free], is_secret))]
                 company = np.cumsum(persons[in_order])
-                needed = max(self.extraction.demand.k, int(persons[own & draft.is_suppressed].sum()))
-                growths[axis.first + axis.star] = in_order[: int(np.searchsorted(company, needed)) + 1]
+                needed = max(self.extraction.thresholds.k, int(persons[own & draft.is_suppressed].sum()))
+                growths[column.first + column.star] = in_order[: int(np.searchsorted(company, needed)) + 1]
         return growths
 
 
 class _Stack:
     """Channels of all lengths in one table, shorter ones first."""
 
-    def __init__(self, items: Codes, parts: list[Channels]) -> None:
-        self.items = items
-        self._parts = parts
-        self._starts = np.cumsum([0, *(len(part.supports) for part in parts)])
+    def __init__(self, channels: Iterable[Channels]) -> None:
+        self._parts = sorted(channels, key=lambda each: each.items.shape[1])
+        self._starts = np.cumsum([0, *map(len, self._parts)])
+        width = max((each.items.shape[1] for each in self._parts), default=0)
+        self.items: Codes = np.full((self._starts[-1], width), -1, np.int32)
+        """A channel per row, -1 behind its items."""
+        for start, each in zip(self._starts, self._parts, strict=False):
+            self.items[start : start + len(each), : each.items.shape[1]] = each.items
 
-    @classmethod
-    def of(cls, channels: Iterable[Channels]) -> _Stack:
-        parts = sorted(
-            (each for each in channels if len(each.supports)), key=lambda each: each.items.shape[1]
+    def suppression(self, row: int, item: int = -1) -> Suppression:
+        """Return that an item was suppressed because of a channel."""
+        place = int(np.searchsorted(self._starts, row, side="right")) - 1
+        return Suppression(item, self._parts[place], row - int(self._starts[place]))
+
+    def hold(self, is_wanted: Mask) -> Mask:
+        """Mark the channels that have a wanted item."""
+        return np.asarray((is_wanted[self.items] & (self.items >= 0)).any(axis=1))
+
+    def pick(
+        self, quasi: QuasiIdentifiers, parents: Codes, prices: Amounts, is_allowed: Mask
+    ) -> list[tuple[int, int]]:
+        """Pick items until all channels are broken, most channels per price first; and why each was picked.
+
+        Items of channels can be picked, and roots where `parents` leads to them.
+        """
+        is_candidate = quasi.is_root.copy()
+        is_candidate[self.items[self.items >= 0]] = True
+        candidates = np.flatnonzero(is_candidate & is_allowed)
+        starts = np.zeros(quasi.n_items + 2, np.int64)
+        listed = np.empty(np.count_nonzero(self.items >= 0), np.int32)
+        _kernels.index_items(self.items, 0, starts, listed)
+        picks = np.empty((len(candidates), 2), np.int64)
+        n_picks = _kernels.pick_items(
+            self.items, starts[:-1], listed, parents, quasi.ends, prices, candidates, picks
         )
-        width = max((each.items.shape[1] for each in parts), default=0)
-        items = np.full((sum(len(each.supports) for each in parts), width), -1, np.int32)
-        start = 0
-        for each in parts:
-            stop = start + len(each.supports)
-            items[start:stop, : each.items.shape[1]] = each.items
-            start = stop
-        return cls(items, parts)
-
-    def find(self, row: int) -> tuple[Channels, int]:
-        part = int(np.searchsorted(self._starts, row, side="right")) - 1
-        return self._parts[part], row - int(self._starts[part])
-
-    def reason(self, source: Extraction, row: int, item: int = -1) -> Reason:
-        channels, place = self.find(row)
-        return Reason(item, source, channels, place)
+        return [(item, row) for item, row in picks[:n_picks].tolist()]

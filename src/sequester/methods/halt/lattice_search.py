@@ -8,23 +8,95 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from sequester.engine import silent
-from sequester.errors import ParameterError
-from sequester.methods.halt.elimination import SLACK, Draft, Obstacle
-from sequester.methods.halt.steps import Steps
-from sequester.methods.halt.workload import MOST_WORK
+from sequester.errors import ParameterError, UnattainableError
+from sequester.methods.halt.elimination import SLACK, Draft, Obstacle, StepProgress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sequester.engine import Progress
-    from sequester.methods.halt.axes import Signature
-    from sequester.methods.halt.elimination import Elimination
-    from sequester.methods.halt.workload import Workload
+    import numpy.typing as npt
 
+    from sequester._typing import Counts
+    from sequester.engine import Progress
+    from sequester.methods.halt.elimination import Elimination
+    from sequester.methods.halt.histories import Histories
+    from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers, Signature
+
+    Amounts = npt.NDArray[np.float64]
+
+MOST_WORK = 1e11
+"""G-sequences of persons that are counted at most: an hour or two on two cores."""
+PER_SECOND = 2e7
+"""About so many are counted in a second."""
 MOST_NODES = 10_000
 """Nodes that a full search goes through."""
 INFINITE = float("inf")
+
+
+class Workload:
+    """Bounds the number of g-sequences that all persons together have, as seen in the release of a node."""
+
+    def __init__(self, histories: Histories, quasi: QuasiIdentifiers, *, mixed: bool) -> None:
+        """Count histories by their length; items of one quasi-identifier may be at `mixed` levels."""
+        self._quasi = quasi
+        self._mixed = mixed
+        lengths = np.diff(histories.offsets)
+        self._persons = np.bincount(lengths, histories.persons.weights)
+
+    def at(self, node: Signature, p: int) -> float:
+        """Return a bound for g-sequences of at most `p` items whose levels are at least as coarse as a node.
+
+        Choosing cells of a history chooses a g-sequence but for its levels. So of a history of n events there
+        are as many as the coefficients of z to z^p in the product, over the quasi-identifiers, of 1 + levels
+        ((1 + z)^n - 1) add up to; where levels are mixed, of (1 + levels z)^n. A long history repeats itself:
+        there are no more than 2^m sequences of m items for each choice of m of the items that there are at
+        all.
+        """
+        lengths = np.flatnonzero(self._persons)
+        depths = [column.height - level for column, level in zip(self._quasi.columns, node, strict=True)]
+        by_cells = _add_up(lengths, depths, p, mixed=self._mixed)
+        n_items = sum(
+            int(np.unique(column.tree.levels[each][column.tree.leaf_nodes]).size)
+            for column, level in zip(self._quasi.columns, node, strict=True)
+            for each in range(level, column.height)
+        )
+        by_items = sum((2.0 * n_items) ** m for m in range(1, p + 1))
+        return float(self._persons[lengths] @ np.minimum(by_cells, by_items))
+
+    def refuse_too_much(self, p: int) -> None:
+        """Refuse a `p` for which even the coarsest levels that say anything are too much to count."""
+        node = tuple(max(column.height - 1, 0) for column in self._quasi.columns)
+        work = self.at(node, p)
+        if work <= MOST_WORK:
+            return
+        fitting = [smaller for smaller in range(1, p) if self.at(node, smaller) <= MOST_WORK]
+        hint = f"the largest p that fits is {max(fitting)}" if fitting else "no p fits"
+        msg = (
+            f"p = {p:,} is too much to count: persons have up to {work:.2g} g-sequences of at most {p:,} "
+            f"items even at the coarsest levels, about {work / PER_SECOND / 3600:,.0f} hours; {hint}"
+        )
+        raise UnattainableError(msg, achieved={"p": max(fitting, default=0)})
+
+
+def _add_up(lengths: Counts, depths: list[int], p: int, *, mixed: bool) -> Amounts:
+    """Add up the coefficients of z to z^p, for each length."""
+    total = np.zeros((len(lengths), p + 1))
+    total[:, 0] = 1
+    for depth in depths:
+        factor = np.zeros_like(total)
+        factor[:, 0] = 1
+        binomial = np.ones(len(lengths))
+        for m in range(1, p + 1):
+            binomial = binomial * np.maximum(lengths - m + 1, 0) / m
+            factor[:, m] = depth ** (m if mixed else 1) * binomial
+        product = np.zeros_like(total)
+        for m in range(p + 1):
+            product[:, m:] += total[:, m : m + 1] * factor[:, : p + 1 - m]
+        total = product
+    return np.asarray(total[:, 1:].sum(axis=1))
 
 
 @dataclass(eq=False)
@@ -34,17 +106,17 @@ class Search:
     elimination: Elimination
     """Prices nodes."""
     workload: Workload
-    """Tells which nodes are too much to look at."""
+    """Says which nodes are too much to look at."""
     progress: Progress = silent
-    """Hears of the steps."""
+    """Receives the steps."""
     skipped: list[Signature] = field(default_factory=list)
     """The nodes that were too much to look at."""
 
     def __post_init__(self) -> None:
-        self._steps = Steps(self.progress)
+        self._steps = StepProgress(self.progress)
 
     def top(self) -> Draft | Obstacle:
-        """Give the coarsest node that is allowed."""
+        """Return the coarsest node that is allowed."""
         return self._best_of([self.elimination.rules.tops], INFINITE)
 
     def greedy(self) -> Draft | Obstacle:
@@ -56,9 +128,9 @@ class Search:
         """
         current = self.top()
         while isinstance(current, Draft):
-            best = self._best_of(_children(current.node), current.loss, current=current)
+            best = self._best_of(_moved(current.node, -1, current.node), current.loss, current=current)
             if isinstance(best, Obstacle):
-                best = self._best_of(_grandchildren(current.node), current.loss - 2 * SLACK)
+                best = self._best_of(_moved(current.node, -2, current.node), current.loss - 2 * SLACK)
             if isinstance(best, Obstacle):
                 break
             current = best
@@ -84,7 +156,7 @@ class Search:
         for node in nodes:
             enough = best.loss if isinstance(best, Draft) else INFINITE
             if (
-                any(each in pruned for each in _parents(node, tops))
+                any(each in pruned for each in _moved(node, 1, tops))
                 or self.elimination.floor(node) > enough + SLACK
             ):
                 pruned.add(node)
@@ -97,7 +169,7 @@ class Search:
     def _best_of(
         self, nodes: Iterable[Signature], enough: float, *, current: Draft | None = None
     ) -> Draft | Obstacle:
-        """Give the node that loses least, if that is not more than `enough`; the first among equals.
+        """Return the node that loses least, if that is not more than `enough`; the first among equals.
 
         A node is priced in three steps, each of which can only raise its loss: generalization alone, then the
         suppression that breaks the channels of the original, then the repair of what that brings about. The
@@ -117,7 +189,7 @@ class Search:
                 if current is None or loss < enough - SLACK or not self._is_blank(drafts[place], current):
                     return drafts[place]
                 continue
-            if step == 0 and self.workload.at(node, self.elimination.extraction.demand.p) > MOST_WORK:
+            if step == 0 and self.workload.at(node, self.elimination.extraction.thresholds.p) > MOST_WORK:
                 self.skipped.append(node)
                 continue
             # Who is already done sets the price that the others have to beat.
@@ -135,27 +207,20 @@ class Search:
         return obstacle
 
     def _is_blank(self, draft: Draft, parent: Draft) -> bool:
-        """Tell whether a column that is finer than in the parent shows nothing at all."""
+        """Return whether a column that is finer than in the parent shows nothing at all."""
+        starts, stops = draft.costs.starts, draft.costs.stops
         return any(
-            level < above and draft.is_suppressed[slice(*draft.costs.span(axis.first))].all()
-            for axis, level, above in zip(self.elimination.axes.each, draft.node, parent.node, strict=True)
+            level < above and draft.is_suppressed[starts[column.first] : stops[column.first]].all()
+            for column, level, above in zip(
+                self.elimination.quasi.columns, draft.node, parent.node, strict=True
+            )
         )
 
 
-def _children(node: Signature) -> list[Signature]:
-    """List the nodes that are one level finer in one quasi-identifier."""
-    return [(*node[:place], level - 1, *node[place + 1 :]) for place, level in enumerate(node) if level > 0]
-
-
-def _grandchildren(node: Signature) -> list[Signature]:
-    """List the nodes that are two levels finer in one quasi-identifier."""
-    return [(*node[:place], level - 2, *node[place + 1 :]) for place, level in enumerate(node) if level > 1]
-
-
-def _parents(node: Signature, tops: Signature) -> list[Signature]:
-    """List the nodes that are one level coarser in one quasi-identifier."""
+def _moved(node: Signature, by: int, tops: Signature) -> list[Signature]:
+    """List the nodes that are `by` levels coarser in one quasi-identifier, or finer if that is negative."""
     return [
-        (*node[:place], level + 1, *node[place + 1 :])
+        (*node[:place], level + by, *node[place + 1 :])
         for place, level in enumerate(node)
-        if level < tops[place]
+        if 0 <= level + by <= tops[place]
     ]

@@ -1,49 +1,105 @@
-"""From what is released instead of each value to the outcome of a method."""
+"""From a draft to the outcome of a method: what is released, what was changed and why, and its limits."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from sequester.data.sequences import Sequences
 from sequester.data.text import Codebook, as_text
-from sequester.methods.halt.changes import list_changes
+from sequester.hierarchies.labels import ROOT, counted
+from sequester.methods.limits import ONE_BY_ONE, ONE_RELEASE, kept_columns, tie_limits
+from sequester.mining.dependence import find_dependences
+from sequester.ragged import offsets_of, owners_of
 from sequester.release.certificate import released_schema
-from sequester.release.outcome import Outcome
+from sequester.release.outcome import Outcome, Reason, count_affected
 
 if TYPE_CHECKING:
-    from sequester._typing import Codes
+    from sequester._typing import Codes, Counts
     from sequester.data.table import EventTable
-    from sequester.methods.halt.solution import Solution
+    from sequester.methods.halt.algorithm import Solution
+    from sequester.methods.halt.method import KCPMethod
+    from sequester.privacy.channel import Channel
+
+KINDS = ("generalized", "suppressed", "dropped")
+"""A coarser value is released; a star is; nothing of the person is."""
+CONSTRAINTS = (
+    "support below k",
+    "confidence above c",
+    "stars in too little company",
+    "k, c and p at finer levels",
+    "protected value above c among all persons",
+)
+"""What a suppressed value broke, by its channel; what a finer column would; what a person would."""
+SUPPORT, CONFIDENCE, STARS, FINER, BASE_RATE = CONSTRAINTS
+CHANGES: dict[str, pl.DataType | type[pl.DataType]] = {
+    "column": pl.String,
+    "what": pl.Enum(KINDS),
+    "level": pl.Int64,
+    "from": pl.String,
+    "to": pl.String,
+    "persons": pl.Int64,
+    "because": pl.String,
+    "constraint": pl.Enum(CONSTRAINTS),
+}
+EXAMPLES = 3
+"""Channels that a reason shows."""
+MUCH = 0.5
+"""A loss above which the steward is warned."""
+KNOWN_SENSITIVE = (
+    "Somebody who knows a sensitive attribute of a person is not covered: unprotected values are released as "
+    "they are, and can tell persons apart."
+)
+EVENT_COUNT = (
+    "The number of events of a person can be seen and is not covered, because it is no quasi-identifier here."
+)
+SUCCESSION = (
+    "That events follow each other directly, and that something did not happen, is not covered: only which "
+    "values there are, and their order."
+)
+ONE_LEVEL = (
+    "Somebody who knows one value of a column more precisely than another one of it is not covered, because "
+    'levels = "same" was asked for.'
+)
+POSSIBLE = (
+    "A suppressed value may be any value: how many persons it could be is not counted, only how many show it."
+)
+DROPPED = (
+    "Some persons were left out because too many had the same protected value: that somebody who should be "
+    "in the release is not found there can tell something about them."
+)
 
 
-def publish(
-    table: EventTable, solution: Solution, *, limits: tuple[str, ...], warnings: tuple[str, ...]
-) -> Outcome:
+def publish(table: EventTable, solution: Solution, *, p: int, mixed: bool) -> Outcome:
     """Write for each person who is released all events, with what is released of each value."""
     source = table.sequences
+    books = list_released(table, solution)
     columns: dict[str, Codes] = {}
-    books: dict[str, Codebook] = {}
+    codebooks: dict[str, Codebook] = {}
     hierarchies = {}
-    for name, column in solution.columns.items():
-        book = Codebook.of(column.released)
-        columns[name] = book.encode(column.released)[source.columns[name]]
-        books[name] = book
-        hierarchies[name] = table.hierarchies[name].above(book.labels)
+    for name, book in books.items():
+        released = book["to"].to_list()
+        codebooks[name] = Codebook.of(released)
+        columns[name] = codebooks[name].encode(released)[source.columns[name]]
+        hierarchies[name] = table.hierarchies[name].above(codebooks[name].labels)
     rest = {name: source.columns[name] for name in table.schema.sensitive_columns if name not in columns}
     kept = Sequences.encoded(
         table.person_offsets, {name: as_text(table.frame[name]) for name in table.schema.keep}
     )
     columns |= rest | dict(kept.columns)
-    books |= {name: source.codebooks[name] for name in rest} | dict(kept.codebooks)
-    owners = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
+    codebooks |= {name: source.codebooks[name] for name in rest} | dict(kept.codebooks)
+    owners = owners_of(table.person_offsets)
     lengths = np.where(solution.is_kept, np.diff(table.person_offsets), 0)
+    n_suppressed = sum(book["because"].count() for book in books.values())
+    limits, warnings = limits_of(table, solution, p=p, mixed=mixed, n_suppressed=n_suppressed)
     return Outcome(
         sequences=Sequences(
-            np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            offsets_of(lengths),
             {name: codes[solution.is_kept[owners]] for name, codes in columns.items()},
-            books,
+            codebooks,
         ),
         schema=released_schema(
             hierarchies,
@@ -52,7 +108,183 @@ def publish(
             keep=table.schema.keep,
         ),
         hierarchies=hierarchies,
-        changes=list_changes(table, solution),
+        changes=list_changes(table, solution, books),
         limits=limits,
         warnings=warnings,
     )
+
+
+def list_released(table: EventTable, solution: Solution) -> dict[str, pl.DataFrame]:
+    """Return for each quasi-identifier a frame of its values: what is released instead, and why."""
+    elimination, draft = solution.elimination, solution.draft
+    persons, quasi = elimination.count_persons(draft), elimination.quasi
+
+    @cache
+    def channel(place: int) -> Channel:
+        return draft.suppressions[place].channel(quasi)
+
+    def forced_by(value: int) -> Channel:
+        """Return the first channel that forced the suppression of a released value."""
+        items = (each.item for each in draft.suppressions)
+        return channel(next(i for i, item in enumerate(items) if item <= value < quasi.ends[item]))
+
+    books = {}
+    for column, shown, level in zip(quasi.columns, elimination.released(draft), draft.node, strict=True):
+        labels = table.sequences.codebooks[column.name].labels
+        nodes = column.tree.nodes(labels).tolist() if labels else []
+        is_exact = column.leaves_as_it_is(level) & ((shown != column.star) | column.is_hidden)
+        rows: list[tuple[object, ...]] = []
+        for label, node in zip(labels, nodes, strict=True):
+            to = label if is_exact[node] else column.label(int(shown[node]))
+            if level == column.height or column.is_hidden[node] or shown[node] != column.star:
+                rows.append((column.name, "generalized", level, label, to, None, None, FINER))
+                continue
+            value = column.first + int(column.cuts[level][node])
+            because = forced_by(value)
+            why = int(persons[value]), str(because), _broken(because)
+            rows.append((column.name, "suppressed", level, label, to, *why))
+        books[column.name] = pl.DataFrame(rows, schema=CHANGES, orient="row")
+    return books
+
+
+def _broken(channel: Channel) -> str:
+    """Return what of the promise a channel breaks."""
+    if any(label == ROOT for event in channel.events for _, label in event):
+        return STARS
+    return SUPPORT if channel.value is None else CONFIDENCE
+
+
+def list_changes(table: EventTable, solution: Solution, books: dict[str, pl.DataFrame]) -> pl.DataFrame:
+    """List every cell of a quasi-identifier that is not released as it was, by input row.
+
+    The columns:
+
+    - ``row``: the input row of the event;
+    - ``person``, as in the input;
+    - ``column``: the quasi-identifier;
+    - ``what`` happened: ``generalized``, ``suppressed`` or ``dropped`` (the whole person is);
+    - ``level``: the level of the hierarchy that was chosen for the column, 0 being the values as they were;
+    - ``from``: the value;
+    - ``to``: what is released instead; null for a dropped person;
+    - ``persons``: how many persons the suppression of this value touched; null where it was not suppressed;
+    - ``because``: the channel that forced the suppression, and the persons whom it fits;
+    - ``constraint``: what of the promise that broke.
+    """
+    owners = owners_of(table.person_offsets)
+    is_kept = solution.is_kept[owners]
+    gone = {
+        "what": pl.lit("dropped", CHANGES["what"]),
+        "to": pl.lit(None, pl.String),
+        "persons": pl.lit(None, pl.Int64),
+        "because": pl.lit(None, pl.String),
+        "constraint": pl.lit(BASE_RATE, CHANGES["constraint"]),
+    }
+    parts = []
+    for name, book in books.items():
+        codes = table.sequences.columns[name]
+        is_changed = np.append((book["to"] != book["from"]).to_numpy(), False)[codes]
+        parts += [
+            _cells(table, owners, np.flatnonzero(is_kept & is_changed), book, codes),
+            _cells(table, owners, np.flatnonzero(~is_kept), book.with_columns(**gone), codes),
+        ]
+    return pl.concat(parts).sort("row", maintain_order=True)
+
+
+def _cells(
+    table: EventTable, owners: Counts, events: Counts, book: pl.DataFrame, codes: Codes
+) -> pl.DataFrame:
+    cells = book[codes[events]]
+    return cells.with_columns(
+        row=pl.Series(table.rows[events]), person=table.persons.gather(owners[events])
+    ).select("row", "person", *cells.columns)
+
+
+def limits_of(
+    table: EventTable, solution: Solution, *, p: int, mixed: bool, n_suppressed: int
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the limits, which hold no value of the data, and the warnings, which may."""
+    schema = table.schema
+    values = "value" if p == 1 else "values"
+    limits = [f"Somebody who knows more than {p:,} {values} of a person is not covered."]
+    warnings = []
+    if p > 1 and not mixed:
+        limits.append(ONE_LEVEL)
+    limits.append(SUCCESSION)
+    if any(table.protected.values()):
+        limits.append(ONE_BY_ONE)
+    if schema.sensitive:
+        limits.append(KNOWN_SENSITIVE)
+    if not any(kind == "event_count" and name in schema.quasi for name, kind in schema.derive.items()):
+        limits.append(EVENT_COUNT)
+    if schema.keep:
+        limits.append(kept_columns(schema.keep))
+    if n_suppressed:
+        limits.append(POSSIBLE)
+    for each in find_dependences(table):
+        limits.append(
+            f"Columns that follow from others can undo their coarseness, and that is not covered: {each}."
+        )
+        warnings.append(
+            f"quasi-identifiers depend on each other: {each}; a coarse column can be undone by finer ones, "
+            "so leave one of them out, or give all of them the same coarse levels"
+        )
+    if solution.n_dropped:
+        limits.append(DROPPED)
+        persons = counted(solution.n_dropped, "person was", "persons were")
+        warnings.append(f"{persons} left out, because a protected value was above c among all of them")
+    limits += [*tie_limits(table), ONE_RELEASE]
+    if solution.skipped:
+        warnings.append(
+            "finer levels were not looked at, because there is too much to count: a smaller p would look "
+            "further"
+        )
+    if solution.draft.loss > MUCH:
+        warnings.append(
+            f"the quasi-identifiers lose {100 * solution.draft.loss:.1f} % of what they tell: a smaller k or "
+            "p, a larger c, or fewer quasi-identifiers would keep more"
+        )
+    return tuple(limits), tuple(warnings)
+
+
+def reasons_of(method: KCPMethod, changes: pl.DataFrame, table: EventTable) -> tuple[Reason, ...]:
+    """Count changed values by column and by the constraint that the channel behind each broke."""
+    reasons = []
+    kinds = [pl.col(name).cast(pl.String) for name in ("what", "column", "constraint")]
+    for (what, column, constraint), part in changes.with_columns(kinds).group_by(
+        "what", "column", "constraint", maintain_order=True
+    ):
+        persons, events = count_affected(part)
+        values = counted(events, "value", "values")
+        if what == "generalized":
+            level, height = part["level"][0], table.hierarchies[str(column)].height
+            thresholds = f"k = {method.k:,}, c = {method.c}, p = {method.p:,}"
+            least = " with what is suppressed beside them" if method.suppresses else ""
+            text = (
+                f"{column}: {values} coarser, at level {level} of {height}. Of the levels that were found to "
+                f"keep {thresholds}, these lose least{least}."
+            )
+        elif what == "dropped":
+            text = (
+                f"{column}: {values} left out with {counted(persons, 'person', 'persons')}: more than the "
+                f"share c = {method.c} of all persons had the same protected value."
+            )
+        else:
+            text = f"{column}: {values} of {counted(persons, 'person', 'persons')} became *: {constraint}."
+        worst = (
+            part.drop_nulls("because")
+            .group_by("because")
+            .len()
+            .sort("len", "because", descending=[True, False])
+        )
+        reasons.append(
+            Reason(
+                constraint=str(constraint),
+                change=str(what),
+                persons=persons,
+                events=events,
+                text=text,
+                examples=tuple(worst["because"].head(EXAMPLES).to_list()),
+            )
+        )
+    order = {what: place for place, what in enumerate(("suppressed", "dropped", "generalized"))}
+    return tuple(sorted(reasons, key=lambda each: (order[each.change], -each.events)))

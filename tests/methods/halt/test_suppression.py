@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sequester import kernels
+from sequester.methods.halt._kernels import bound_cost, index_items, pick_items
 
 pytestmark = pytest.mark.kernel
 
@@ -40,6 +40,19 @@ def as_array(channels):
     return rows
 
 
+def pick(found, parents, costs, allowed):
+    """The picks of the kernel, and the first channel that each broke."""
+    items = as_array(found)
+    starts, listed = np.zeros(10, np.int64), np.empty(np.count_nonzero(items >= 0), np.int32)
+    index_items(items, 0, starts, listed)
+    is_candidate = IS_ROOT.copy()
+    is_candidate[items[items >= 0]] = True
+    picks = np.empty((8, 2), np.int64)
+    candidates = np.flatnonzero(is_candidate & allowed)
+    n_picks = pick_items(items, starts[:-1], listed, parents, ENDS, costs.copy(), candidates, picks)
+    return picks[:n_picks, 0].tolist(), picks[:n_picks, 1].tolist()
+
+
 channels = st.lists(st.lists(st.sampled_from(ITEMS), min_size=1, max_size=3), max_size=6)
 prices = st.lists(st.integers(1, 9), min_size=len(VALUES), max_size=len(VALUES))
 
@@ -67,15 +80,11 @@ def slow_picks(found, costs, allowed):
 def test_picks_are_those_of_the_slow_greedy(found, costs):
     table = np.array([float(price(item, costs)) for item in range(8)])
     everything = np.ones(8, np.bool_)
-    picks, forced_by, n_broken, hopeless = kernels.suppression.pick_items(
-        as_array(found), PARENTS, ENDS, table, everything, IS_ROOT
-    )
-    assert hopeless == -1
-    assert picks.tolist() == slow_picks(found, costs, ITEMS)
-    assert n_broken.sum() == len(found)
-    suppressed = set().union(*(below(item) for item in picks.tolist()))
+    picks, forced_by = pick(found, PARENTS, table, everything)
+    assert picks == slow_picks(found, costs, ITEMS)
+    suppressed = set().union(*(below(item) for item in picks))
     assert all(is_broken(channel, suppressed) for channel in found)
-    for item, row in zip(picks.tolist(), forced_by.tolist(), strict=True):
+    for item, row in zip(picks, forced_by, strict=True):
         assert any(item <= other < ENDS[item] for other in found[row])
 
 
@@ -84,9 +93,7 @@ def test_picks_are_those_of_the_slow_greedy(found, costs):
 def test_the_bound_is_not_above_the_cheapest_suppression(found, costs):
     starts = np.searchsorted(VALUES, np.arange(8)).astype(np.int32)
     stops = np.searchsorted(VALUES, ENDS).astype(np.int32)
-    bound = kernels.suppression.bound_cost(
-        as_array(found), ENDS, starts, stops, np.array(costs, np.float64), np.inf
-    )
+    bound = bound_cost(as_array(found), ENDS, starts, stops, np.array(costs, np.float64), np.inf)
     cheapest = min(
         sum(costs[VALUES.index(value)] for value in chosen)
         for size in range(len(VALUES) + 1)
@@ -100,24 +107,15 @@ def test_the_bound_is_not_above_the_cheapest_suppression(found, costs):
 def test_what_may_not_be_suppressed_is_not_picked():
     allowed = np.ones(8, np.bool_)
     allowed[[6, 5]] = False
-    picks, _, _, hopeless = kernels.suppression.pick_items(
-        as_array([[6, 2], [6, 4]]), PARENTS, ENDS, np.ones(8), allowed, IS_ROOT
-    )
-    assert (picks.tolist(), hopeless) == ([2, 4], -1)
-    picks, _, _, hopeless = kernels.suppression.pick_items(
-        as_array([[6, 2], [6]]), PARENTS, ENDS, np.ones(8), allowed, IS_ROOT
-    )
-    assert (picks.tolist(), hopeless) == ([], 1)
+    assert pick([[6, 2], [6, 4]], PARENTS, np.ones(8), allowed)[0] == [2, 4]
 
 
 def test_a_root_is_picked_only_where_parents_lead_to_it():
-    found = as_array([[2], [3], [4]])
+    found = [[2], [3], [4]]
     costs = np.array([1.5, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
-    without = kernels.suppression.pick_items(found, PARENTS, ENDS, costs, np.ones(8, np.bool_), IS_ROOT)
-    assert without[0].tolist() == [2, 3, 4]
+    assert pick(found, PARENTS, costs, np.ones(8, np.bool_))[0] == [2, 3, 4]
     with_roots = np.array([-1, 0, 1, 1, 0, -1, 5, 5], np.int32)
-    picks = kernels.suppression.pick_items(found, with_roots, ENDS, costs, np.ones(8, np.bool_), IS_ROOT)
-    assert picks[0].tolist() == [0]
+    assert pick(found, with_roots, costs, np.ones(8, np.bool_))[0] == [0]
 
 
 def test_a_bound_that_is_enough_stops():
@@ -125,5 +123,5 @@ def test_a_bound_that_is_enough_stops():
     stops = np.searchsorted(VALUES, ENDS).astype(np.int32)
     costs = np.array([4.0, 1.0, 1.0, 1.0, 1.0])
     found = as_array([[2], [4], [6]])
-    assert kernels.suppression.bound_cost(found, ENDS, starts, stops, costs.copy(), 3.0) == 4.0
-    assert kernels.suppression.bound_cost(found, ENDS, starts, stops, costs.copy(), np.inf) == 6.0
+    assert bound_cost(found, ENDS, starts, stops, costs.copy(), 3.0) == 4.0
+    assert bound_cost(found, ENDS, starts, stops, costs.copy(), np.inf) == 6.0

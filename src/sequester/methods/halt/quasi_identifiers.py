@@ -25,7 +25,7 @@ be seen in the release of a node if its signature is at least as coarse everywhe
 
 
 @dataclass(frozen=True, eq=False)
-class Axis:
+class QuasiIdentifier:
     """One quasi-identifier: its tree, and behind the tree's nodes one more, the star.
 
     A suppressed cell shows a star. Where stars are counted they are items of their own, which nothing but the
@@ -100,63 +100,63 @@ class Axis:
         return mask
 
     def label(self, node: int) -> str:
-        """Give the label of a node; that of the star is the root's."""
+        """Return the label of a node; that of the star is the root's."""
         return self.tree.labels[0 if node == self.star else node]
 
 
 @dataclass(frozen=True, eq=False)
-class Axes:
+class QuasiIdentifiers:
     """All quasi-identifiers, in the order of the schema."""
 
-    each: tuple[Axis, ...]
+    columns: tuple[QuasiIdentifier, ...]
     """One by one."""
 
     @classmethod
-    def of(cls, table: EventTable) -> Axes:
+    def of(cls, table: EventTable) -> QuasiIdentifiers:
         """Number the items of a table's quasi-identifiers."""
-        each, first, protected = [], 0, table.protected_nodes
+        columns, first, protected = [], 0, table.protected_nodes
         for name in table.schema.quasi:
             tree = table.hierarchies[name]
             is_secret = np.append(secret_nodes(table, name, protected), False)
-            each.append(Axis(name, tree, first, is_secret))
+            columns.append(QuasiIdentifier(name, tree, first, is_secret))
             first += len(tree) + 1
-        return cls(tuple(each))
+        return cls(tuple(columns))
 
     def __len__(self) -> int:
-        return len(self.each)
+        return len(self.columns)
 
     @property
     def root(self) -> Signature:
         """The signature of nothing."""
-        return tuple(axis.height for axis in self.each)
+        return tuple(column.height for column in self.columns)
 
     @cached_property
     def firsts(self) -> Counts:
         """The number of each quasi-identifier's first item."""
-        return np.array([axis.first for axis in self.each], np.int64)
+        return np.array([column.first for column in self.columns], np.int64)
 
     @cached_property
     def n_items(self) -> int:
         """How many numbers there are, roots and stars included."""
-        return sum(axis.n_nodes for axis in self.each)
+        return sum(column.n_nodes for column in self.columns)
 
     @cached_property
     def reach(self) -> Codes:
         """Item to the coarsest level at which it stands for itself."""
-        return np.concatenate([axis.reach for axis in self.each])
+        return np.concatenate([column.reach for column in self.columns])
 
     @cached_property
     def ends(self) -> Codes:
         """Item to the first number that does not lie below it; the star counts as below the root."""
-        return np.concatenate([axis.first + axis.ends for axis in self.each]).astype(np.int32)
+        return np.concatenate([column.first + column.ends for column in self.columns]).astype(np.int32)
 
     @cached_property
     def parents(self) -> Codes:
         """Item to the item above it; -1 where that is the root and says nothing."""
         above = []
-        for axis in self.each:
-            parent = np.append(axis.tree.parent, 0).astype(np.int32)
-            above.append(np.where(parent == 0, -1, axis.first + parent).astype(np.int32))
+        for column in self.columns:
+            parent = np.append(column.tree.parent, 0).astype(np.int32)
+            above.append(np.where(parent == 0, -1, column.first + parent).astype(np.int32))
         return np.concatenate(above)
 
     @cached_property
@@ -169,7 +169,7 @@ class Axes:
     @cached_property
     def stars(self) -> Codes:
         """The star of each quasi-identifier."""
-        return np.array([axis.first + axis.star for axis in self.each], np.int32)
+        return np.array([column.first + column.star for column in self.columns], np.int32)
 
     @cached_property
     def parents_with_roots(self) -> Codes:
@@ -180,17 +180,24 @@ class Axes:
     @cached_property
     def groups(self) -> Codes:
         """Item to its group: those of one quasi-identifier and one level."""
-        before = np.cumsum([0, *(axis.height + 1 for axis in self.each)])
-        groups = [axis.reach + start for axis, start in zip(self.each, before, strict=False)]
+        before = np.cumsum([0, *(column.height + 1 for column in self.columns)])
+        groups = [column.reach + start for column, start in zip(self.columns, before, strict=False)]
         return np.concatenate(groups).astype(np.int32)
 
     @cached_property
     def owners(self) -> Codes:
         """Item to its quasi-identifier."""
-        sizes = [axis.n_nodes for axis in self.each]
+        sizes = [column.n_nodes for column in self.columns]
         return np.repeat(np.arange(len(self), dtype=np.int32), sizes)
 
+    def spread_down(self, is_marked: Mask, parents: Codes) -> Mask:
+        """Mark the items that are marked, and those with a marked one above them, as `parents` leads up."""
+        mask: Mask = is_marked
+        for _ in range(max(self.root, default=0) + 1):
+            mask = mask | ((parents >= 0) & mask[parents])
+        return mask
+
     def name_item(self, item: int) -> tuple[str, str]:
-        """Give quasi-identifier and label of an item."""
-        axis = self.each[self.owners[item]]
-        return axis.name, axis.label(item - axis.first)
+        """Return quasi-identifier and label of an item."""
+        column = self.columns[self.owners[item]]
+        return column.name, column.label(item - column.first)

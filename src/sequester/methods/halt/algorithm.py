@@ -1,0 +1,264 @@
+"""From a table and thresholds to the draft that is released, or to the reason why there is none."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sequester.engine import part
+from sequester.errors import UnattainableError
+from sequester.hierarchies.labels import counted
+from sequester.kernels.shares import exceeds_share
+from sequester.methods.halt.elimination import Costs, Draft, Elimination, Obstacle, Rules
+from sequester.methods.halt.extraction import Extraction
+from sequester.methods.halt.histories import HIDDEN, Histories
+from sequester.methods.halt.lattice_search import Search, Workload
+from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
+from sequester.methods.relax import first_step, largest
+from sequester.methods.relax_hierarchies import rule_relaxations
+from sequester.ragged import owners_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from sequester._typing import Mask
+    from sequester.data.table import EventTable
+    from sequester.engine import Engine, Progress
+    from sequester.methods.halt.extraction import Thresholds
+    from sequester.methods.relax import RelaxationPath
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The draft that loses least, and whom it is about."""
+
+    is_kept: Mask
+    """Person to whether they are released."""
+    draft: Draft
+    """The levels, and what is suppressed."""
+    elimination: Elimination
+    """What the draft was made with."""
+    skipped: bool
+    """Finer levels were not looked at, because there was too much to count."""
+
+    @property
+    def n_dropped(self) -> int:
+        """Persons who are not released."""
+        return int((~self.is_kept).sum())
+
+
+def solve(
+    table: EventTable,
+    thresholds: Thresholds,
+    *,
+    suppress: bool,
+    stars: bool,
+    full: bool,
+    drop: bool,
+    engine: Engine,
+    progress: Progress,
+) -> Solution:
+    """Find the levels and suppressed values that lose least, or say why nothing can be released.
+
+    Parameters
+    ----------
+    table
+        What to protect.
+    thresholds
+        What makes a channel.
+    suppress
+        Values may be suppressed, and not only generalized.
+    stars
+        A suppressed cell is an item of its own.
+    full
+        Search the whole lattice, and not only downwards along the best child.
+    drop
+        Leave out persons where a protected value is too common among all of them.
+    engine
+        Runs searches side by side.
+    progress
+        Receives the phases.
+    """
+    progress(0.0, "folding equal histories")
+    quasi = QuasiIdentifiers.of(table)
+    everybody = Histories.of(table, quasi)
+    is_kept = choose_persons(everybody, thresholds.c) if drop else np.ones(table.n_persons, np.bool_)
+    has_rules = any(each.max_level is not None or each.never_suppress for each in table.schema.quasi.values())
+    refuse_impossible(everybody, is_kept, thresholds, drop=drop, has_rules=has_rules)
+    histories = everybody.take(np.flatnonzero(is_kept)).fold()
+    costs = Costs(histories, quasi, tuple(each.weight for each in table.schema.quasi.values()))
+    workload = Workload(histories, quasi, mixed=thresholds.mixed)
+    workload.refuse_too_much(thresholds.p)
+    rules = rules_of(table, quasi, histories, suppress=suppress, stars=stars)
+
+    def eliminate(other: Thresholds, allowed: Rules = rules) -> Elimination:
+        extraction = Extraction(histories, quasi, other, engine)
+        return Elimination(histories, extraction, costs, allowed, engine)
+
+    search = Search(eliminate(thresholds), workload, part(progress, 0.1, 0.9))
+    found = search.full() if full else search.greedy()
+    if isinstance(found, Draft):
+        progress(0.9, "writing down what is released")
+        return Solution(is_kept, found, search.elimination, bool(search.skipped))
+    progress(0.9, "looking for what could be kept")
+
+    def can_keep(other: Thresholds, allowed: Rules = rules) -> bool:
+        return isinstance(Search(eliminate(other, allowed), workload).top(), Draft)
+
+    def can_allow(path: RelaxationPath, place: int) -> bool:
+        changed = path.at(None, table, path.steps[place])[1]
+        return can_keep(thresholds, rules_of(changed, quasi, histories, suppress=suppress, stars=stars))
+
+    allowed = {path: first_step(path, partial(can_allow, path)) for path in rule_relaxations(table)}
+    raise _refusal(
+        thresholds, found, quasi, can_keep, {each: at for each, at in allowed.items() if at is not None}
+    )
+
+
+def rules_of(
+    table: EventTable, quasi: QuasiIdentifiers, histories: Histories, *, suppress: bool, stars: bool
+) -> Rules:
+    """Read `max_level` and `never_suppress`.
+
+    A column with a `max_level` keeps something of its values: neither the root of its tree nor the
+    suppression of all of its values may stand for them. A value that may never be suppressed may not become
+    the root, either; that is asked for only where it occurs.
+    """
+    tops = []
+    is_allowed = np.ones(quasi.n_items, np.bool_)
+    is_allowed[quasi.stars] = False
+    for cells, column in zip(histories.cells.T, quasi.columns, strict=True):
+        role = table.schema.quasi[column.name]
+        top = column.height if role.max_level is None else role.max_level
+        present = np.unique(cells)
+        kept = [node for node in map(column.tree.node, role.never_suppress) if node in present]
+        for node in kept:
+            for above in column.tree.ancestors(node):
+                is_allowed[column.first + above] = False
+        if kept:
+            top = min(top, column.height - 1)
+        if top < column.height:
+            is_allowed[column.first] = False
+        tops.append(top)
+    return Rules(
+        tops=tuple(tops),
+        is_allowed=is_allowed,
+        suppress=suppress,
+        stars=stars,
+        has_secrets=tuple((histories.cells == HIDDEN).any(axis=0).tolist()),
+    )
+
+
+def refuse_impossible(
+    histories: Histories, is_kept: Mask, thresholds: Thresholds, *, drop: bool, has_rules: bool
+) -> None:
+    """Refuse what no release of the persons who are kept can keep, and name what can be kept.
+
+    No generalization helps against too few persons, or a protected value that is too common among all.
+    Without rules of the schema the release that shows nothing keeps the rest; with them, it has to be tried.
+    """
+    n_persons, n_kept = histories.n_persons, int(is_kept.sum())
+    totals = histories.persons.totals
+    above = np.flatnonzero(exceeds_share(totals, thresholds.c, n_persons))
+    worst = int(above[np.argmax(totals[above])]) if len(above) and not drop else None
+    least = None if worst is None else math.ceil(totals[worst] / n_persons * 1e4 - 1e-5) / 1e4
+    if thresholds.k > n_kept:
+        persons = counted(n_kept, "person", "persons")
+        left = f" that are left when {n_persons - n_kept:,} are left out" if n_kept < n_persons else ""
+        problem = f"k = {thresholds.k:,} is more than the {persons}{left}"
+        if has_rules:
+            raise UnattainableError(problem)
+        with_c = "" if least is None else f", with a c of {least:g} or more"
+        hint = f"the largest k that can be kept is {n_kept:,}{with_c}" if n_kept >= 2 else "no k can be kept"
+        msg = f"{problem}; {hint}"
+        raise UnattainableError(msg, achieved={"k": n_kept} | ({} if least is None else {"c": least}))
+    if worst is None or least is None:
+        return
+    attribute, label = histories.persons.names[worst]
+    others = f", and {len(above) - 1:,} more are above c" if len(above) > 1 else ""
+    problem = (
+        f"c = {thresholds.c:g} cannot be kept: {100 * totals[worst] / n_persons:.2f} % of all persons have "
+        f"{attribute} = {label}{others}, whatever is known of them, and no release makes a value rarer than "
+        "it is"
+    )
+    if has_rules:
+        raise UnattainableError(problem)
+    n_left = int(choose_persons(histories, thresholds.c).sum())
+    dropped = counted(n_persons - n_left, "person", "persons")
+    instead = f', or infeasible = "drop" leaves out {dropped}' if n_left >= thresholds.k else ""
+    msg = f"{problem}; the smallest c that can be kept is {least:g}{instead}"
+    raise UnattainableError(msg, achieved={"c": least})
+
+
+def choose_persons(histories: Histories, c: float) -> Mask:
+    """Keep as many persons as leave no protected value above the share `c`; histories are one per person.
+
+    Of those who have the most common value, the ones go first who have most of the values that are too
+    common, then those with the fewest events, then the first.
+    """
+    persons = histories.persons
+    owners = owners_of(persons.offsets)
+    lengths = np.diff(histories.offsets)
+    is_kept = np.ones(histories.n_rows, np.bool_)
+    while True:
+        n_kept = int(is_kept.sum())
+        kept_pairs = is_kept[owners]
+        totals = np.bincount(persons.values[kept_pairs], minlength=len(persons.names))
+        above = exceeds_share(totals, c, n_kept)
+        if not above.any():
+            return is_kept
+        worst = int(np.argmax(totals))
+        # n_high - d <= c (n - d), and less than c = 1 is asked for, because else nothing is above.
+        n_dropped = max(math.ceil((totals[worst] - c * n_kept) / (1 - c) - 1e-6), 1)
+        n_bad = np.bincount(owners[kept_pairs & above[persons.values]], minlength=histories.n_rows)
+        holders = owners[kept_pairs & (persons.values == worst)]
+        order = np.lexsort((holders, lengths[holders], -n_bad[holders]))
+        is_kept[holders[order[:n_dropped]]] = False
+
+
+def _refusal(
+    thresholds: Thresholds,
+    obstacle: Obstacle,
+    quasi: QuasiIdentifiers,
+    can_keep: Callable[[Thresholds], bool],
+    allowed: Mapping[RelaxationPath, int],
+) -> UnattainableError:
+    """Say that what the schema asks for stands in the way, and which smaller promise or rule does not.
+
+    All of them were tried.
+    """
+    nearest: dict[str, float] = {}
+    k = largest(2, thresholds.k - 1, lambda k: can_keep(replace(thresholds, k=k)))
+    if k is not None:
+        nearest["k"] = k
+    percent = largest(
+        0, 99 - int(100 * thresholds.c), lambda less: can_keep(replace(thresholds, c=(100 - less) / 100))
+    )
+    if percent is not None:
+        nearest["c"] = (100 - percent) / 100
+    p = largest(1, thresholds.p - 1, lambda p: can_keep(replace(thresholds, p=p)))
+    if p is not None:
+        nearest["p"] = p
+    could = [f"{name} = {value:g}" for name, value in nearest.items()]
+    for path, place in allowed.items():
+        step = path.steps[place]
+        could.append(path.setting(step))
+        if isinstance(step, int):
+            nearest[path.parameter] = step
+    why = ""
+    if obstacle.reason is not None:
+        why = f": {obstacle.reason.channel(quasi)}, and nothing may be done about it"
+    hint = (
+        f"{' or '.join(could)} could be kept"
+        if could
+        else "no smaller k or p, no larger c, and no rule less could be kept either"
+    )
+    msg = (
+        f"k = {thresholds.k:,}, c = {thresholds.c:g}, p = {thresholds.p:,} cannot be kept with the given "
+        f"max_level and never_suppress{why}; {hint}"
+    )
+    return UnattainableError(msg, achieved=nearest)

@@ -1,0 +1,258 @@
+"""HALT and GloGen: generalize whole columns, suppress values that still give somebody away, lose least."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from sequester._validation import one_of
+from sequester.methods.method import Method, require_quasi_identifiers
+from sequester.methods.relax import RelaxationPath, downwards, upwards
+from sequester.release.purpose import BEST, FAIR, GOOD, Suitability
+
+if TYPE_CHECKING:
+    from sequester.data.table import EventTable
+    from sequester.engine import Engine, Progress
+    from sequester.privacy.kcp import KCPPrivacy
+    from sequester.release.outcome import Outcome, Reason
+    from sequester.release.randomness import Randomness
+    from sequester.release.release import Release
+    from sequester.utility.score import Score
+
+
+@dataclass(frozen=True, kw_only=True)
+class KCPMethod(Method):
+    """What HALT and GloGen share: quasi-identifiers become coarse for all persons alike.
+
+    `transform` is the algorithm of the thesis: `algorithm.solve` folds equal histories, `lattice_search` goes
+    down the lattice of levels, `extraction` finds the minimal channels of each node (Algorithm 4.1),
+    `elimination` breaks them by suppression (Algorithm 4.2), and `publish` writes down what is released.
+    """
+
+    promise: ClassVar[str] = (
+        "An adversary who knows up to p quasi-identifier values of a person, in order, matches at least k "
+        "persons or none, and no protected value is shown for more than the share c of them (with levels = "
+        '"same": as long as the values of one column are known at one level throughout).'
+    )
+    suppresses: ClassVar[bool]
+    """Values may be suppressed, and not only generalized."""
+
+    k: int
+    """Persons whom whatever somebody may know fits; at least 2."""
+    c: float | str
+    """Largest share of them with one protected value, above 0, at most 1; or a fraction such as "1/3"."""
+    p: int
+    """Items that somebody may know; at least 1. Work grows steeply with it; 3 is realistic."""
+    levels: Literal["same", "mixed"] = "mixed"
+    """At which level values are known: each at its own ("mixed"), or those of one column at one ("same")."""
+    infeasible: Literal["refuse", "drop"] = "refuse"
+    """Where a protected value is above c among all persons: refuse, or leave out ("drop") who have it."""
+
+    def __post_init__(self) -> None:
+        model = self.model()
+        for name in ("k", "c", "p"):
+            # Numbers of numpy are numbers, too, and the model has made plain ones of them.
+            object.__setattr__(self, name, getattr(model, name))
+        one_of("infeasible", self.infeasible, ("refuse", "drop"))
+
+    @property
+    def counts_stars(self) -> bool:
+        """A suppressed cell is an item of its own."""
+        return True
+
+    @property
+    def searches_fully(self) -> bool:
+        """The whole lattice is searched."""
+        return False
+
+    def model(self) -> KCPPrivacy:
+        """Promise (K,C)^P-privacy."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.privacy.kcp import KCPPrivacy  # noqa: PLC0415
+
+        return KCPPrivacy(
+            k=self.k,
+            c=self.c,
+            p=self.p,
+            levels=self.levels,
+            stars="counted" if self.counts_stars else "ignored",
+        )
+
+    def accept(self, table: EventTable) -> None:
+        """Refuse a table without quasi-identifiers."""
+        require_quasi_identifiers(self, table)
+
+    def transform(
+        self, table: EventTable, *, randomness: Randomness, engine: Engine, progress: Progress
+    ) -> Outcome:
+        """Find the levels and suppressed values that lose least; nothing here is random."""
+        # Loaded here so that `sequester methods` need not wait for polars and numba.
+        from sequester.methods.halt.algorithm import solve  # noqa: PLC0415
+        from sequester.methods.halt.extraction import Thresholds  # noqa: PLC0415
+        from sequester.methods.halt.publish import publish  # noqa: PLC0415
+
+        del randomness
+        mixed = self.levels == "mixed"
+        solution = solve(
+            table,
+            Thresholds(k=self.k, c=float(Fraction(self.c)), p=self.p, mixed=mixed),
+            suppress=self.suppresses,
+            stars=self.counts_stars,
+            full=self.searches_fully,
+            drop=self.infeasible == "drop",
+            engine=engine,
+            progress=progress,
+        )
+        return publish(table, solution, p=self.p, mixed=mixed)
+
+    @classmethod
+    def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
+        """Return k as it is asked, a c above the share of those at risk, and 3 values that are known."""
+        # Loaded here so that `sequester methods` need not wait for numpy.
+        from sequester.methods.defaults import default_share  # noqa: PLC0415
+
+        return {"k": k, "c": default_share(table), "p": 3}
+
+    def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
+        """List per column which values were suppressed for k, which for c, and how coarse it became."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.methods.halt.publish import reasons_of  # noqa: PLC0415
+
+        return reasons_of(self, release.changes, original)
+
+    def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
+        """Ask for less company, a surer adversary, or one who knows less; or allow one column more."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.methods.relax_hierarchies import quasi_relaxations  # noqa: PLC0415
+
+        return (
+            RelaxationPath.of(self, "k", downwards(self.k, 2)),
+            RelaxationPath.of(self, "c", upwards(self.c) if any(original.protected.values()) else ()),
+            RelaxationPath.of(self, "p", downwards(self.p, 1)),
+            *quasi_relaxations(original),
+        )
+
+    def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
+        """Measure how much coarser the release is, and what is missing."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.methods.evaluate import measure_cells  # noqa: PLC0415
+
+        return measure_cells(outcome, table, suppressed="are suppressed value by value", progress=progress)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HALT(KCPMethod):
+    """(K,C)^P-privacy by generalizing quasi-identifiers and suppressing some of their values.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> from sequester.hierarchies import Hierarchy
+    >>> stays = ["1", "1", "2", "2", "30", "31", "31"]
+    >>> ill = ["flu"] * 6 + ["HIV"]
+    >>> frame = pl.DataFrame({"who": list("abcdefg"), "n": [1] * 7, "stay": stays, "ill": ill})
+    >>> tree = Hierarchy.from_tree({"short": ["1", "2"], "long": ["30", "31"]})
+    >>> schema = Schema(person="who", order="n", quasi={"stay": tree}, sensitive={"ill": ["HIV"]})
+    >>> release = HALT(k=2, c=0.5, p=1).apply(EventTable(frame, schema))
+    >>> sorted(release.frame["stay"])
+    ['*', '*', '*', '1', '1', '2', '2']
+    >>> release.verdict
+    Verdict(holds=True, achieved={'k': 2, 'c': 0.3333333333333333}, witnesses=())
+
+    The one stay of 30 days is suppressed; a star must not stand alone, so 31 goes, too.
+
+    >>> release.changes.select("from", "to", "persons", "because").unique().sort("from").rows()
+    [('30', '*', 1, 'stay = 30: 1 person'), ('31', '*', 2, 'stay = *: 1 person')]
+
+    References
+    ----------
+    Sehatkar (2014), chapter 4: Algorithms 4.1 and 4.2. The check and repair of what is released are ours.
+    """
+
+    name: ClassVar[str] = "halt"
+    paper: ClassVar[str] = "Sehatkar (2014), chapter 4"
+    changes: ClassVar[str] = (
+        "Makes whole columns coarser, the same for everybody, and replaces some values by *: what is "
+        "released is true of its person."
+    )
+    use_when: ClassVar[str] = (
+        "Histories with several columns that others may know in part, such as visits to hospitals, and a "
+        "diagnosis that nobody must learn."
+    )
+    suppresses: ClassVar[bool] = True
+    serves: ClassVar[Suitability] = Suitability(
+        known=frozenset({"few"}),
+        keeps={
+            "records": (BEST, "what is released is true of its person, and only values that give away are *"),
+            "counts": (BEST, "columns are equally coarse for everybody, so that values can be counted"),
+            "patterns": (GOOD, "all events stay in their order, at the level of their column"),
+            "times": (GOOD, "a time that is a quasi-identifier stays true, if coarser"),
+        },
+    )
+
+    stars: Literal["counted", "ignored"] = "counted"
+    """Is a suppressed cell something that can be known ("counted"), or nothing."""
+    search: Literal["greedy", "full"] = "greedy"
+    """How levels are looked for: from the coarsest down ("greedy"), or among all combinations ("full")."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("stars", self.stars, ("counted", "ignored"))
+        one_of("search", self.search, ("greedy", "full"))
+
+    @property
+    def counts_stars(self) -> bool:
+        """A suppressed cell is an item of its own."""
+        return self.stars == "counted"
+
+    @property
+    def searches_fully(self) -> bool:
+        """The whole lattice is searched."""
+        return self.search == "full"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GloGen(KCPMethod):
+    """(K,C)^P-privacy by generalizing quasi-identifiers, and by nothing else.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> from sequester.hierarchies import Hierarchy
+    >>> frame = pl.DataFrame({"who": list("abcd"), "n": [1] * 4, "stay": ["1", "1", "30", "31"]})
+    >>> tree = Hierarchy.from_tree({"short": ["1", "2"], "long": ["30", "31"]})
+    >>> schema = Schema(person="who", order="n", quasi={"stay": tree})
+    >>> release = GloGen(k=2, c=1, p=1).apply(EventTable(frame, schema))
+    >>> sorted(release.frame["stay"])
+    ['long', 'long', 'short', 'short']
+
+    References
+    ----------
+    Sehatkar (2014), section 6.4: HALT with its suppression left out.
+    """
+
+    name: ClassVar[str] = "glogen"
+    paper: ClassVar[str] = "Sehatkar (2014), section 6.4"
+    changes: ClassVar[str] = "Makes whole columns coarser, the same for everybody, and nothing else."
+    use_when: ClassVar[str] = (
+        "No value may be missing where its neighbours are shown; or to see what halt gains by suppressing "
+        "a few."
+    )
+    suppresses: ClassVar[bool] = False
+    serves: ClassVar[Suitability] = Suitability(
+        known=frozenset({"few"}),
+        keeps={
+            "complete": (BEST, "columns become coarser for everybody, and no single value is missing"),
+            "records": (FAIR, "what is released is true of its person, but coarser than it would have to be"),
+            "counts": (
+                FAIR,
+                "columns are equally coarse for everybody, but coarser than they would have to be",
+            ),
+            "yardstick": (BEST, "it does nothing but generalize, which shows what suppression is worth"),
+        },
+    )
