@@ -32,8 +32,7 @@ from sequester.engine import LocalEngine
 from sequester.errors import SequesterWarning
 from sequester.io import read_frame
 from sequester.methods import BFP2kA
-from sequester.methods.p2ka.attachment import Attacher
-from sequester.methods.p2ka.prefix_tree import PrefixTree
+from sequester.methods.p2ka.algorithm import PrefixTree, Reconstructor
 from sequester.report import page
 from sequester.verification.verify import verify
 from sequester.workflow.write import write
@@ -69,8 +68,8 @@ def trips(n_trips: int, *, seed: int = 7) -> Sequences:
     return Sequences(offsets, {"symbol": items}, {"symbol": book})
 
 
-def attacher(sequences: Sequences, *, strict: bool = True, reattach: bool = True) -> Attacher:
-    return Attacher(
+def reconstructor(sequences: Sequences, *, strict: bool = True, reattach: bool = True) -> Reconstructor:
+    return Reconstructor(
         distinct=sequences.distinct(),
         strict=strict,
         reattach=reattach,
@@ -99,7 +98,7 @@ def first_call() -> bool:
     seconds = []
     for _ in range(2):
         start = time.perf_counter()
-        attacher(sequences).run(2)
+        reconstructor(sequences).run(2)
         seconds.append(time.perf_counter() - start)
     return note("seconds", "kernels of p2ka compile, once", seconds[0] - seconds[1])
 
@@ -113,7 +112,7 @@ def twin() -> bool:
     rows = sequences.to_rows()
     book = sequences.codebooks["symbol"]
     for how in ({"strict": True}, {"strict": False}, {"reattach": False}):
-        one = attacher(sequences, **how)
+        one = reconstructor(sequences, **how)
         start = time.perf_counter()
         after = one.run(3)
         seconds = time.perf_counter() - start
@@ -136,7 +135,7 @@ def closest() -> bool:
     from rapidfuzz.distance import LCSseq
     from rapidfuzz.process import cdist, cpdist
 
-    one = attacher(trips(N_TRIPS))
+    one = reconstructor(trips(N_TRIPS))
     distinct, engine = one.distinct, LocalEngine()
     tree, deepest = PrefixTree.grow(distinct, K_TRIPS)
     cut = np.flatnonzero(tree.depths[deepest] < distinct.lengths)
@@ -195,7 +194,7 @@ def growth() -> bool:
         best = np.inf
         for _ in range(2):
             start = time.perf_counter()
-            one = attacher(sequences)
+            one = reconstructor(sequences)
             after = one.run(K_TRIPS)
             best = min(best, time.perf_counter() - start)
         tree, deepest = PrefixTree.grow(one.distinct, K_TRIPS)
@@ -280,7 +279,7 @@ def main() -> int:
         return 0 if msnbc_alone(arguments.data) else 1
     if arguments.parts == ["first-call"]:
         return 0 if first_call() else 1
-    attacher(trips(200)).run(2)
+    reconstructor(trips(200)).run(2)
     known = {
         "compile": compile_time,
         "twin": twin,

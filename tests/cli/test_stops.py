@@ -16,7 +16,7 @@ import pytest
 
 from refusal_cases import GOOD, TOML
 from sequester.datasets import clicks
-from sequester.methods.p2ka.bf_p2ka import BFP2kA
+from sequester.methods.p2ka.method import BFP2kA
 
 # Runs a command with a place in it where the run waits; it says so on stdout.
 WAITING = """
@@ -46,7 +46,7 @@ def clicks_here(tmp_path, monkeypatch):
     ("place", "sent", "existing"),
     [
         ("sequester.workflow.config:Config.table", signal.SIGINT, False),
-        ("sequester.methods.p2ka.bf_p2ka:BFP2kA.transform", signal.SIGTERM, False),
+        ("sequester.methods.p2ka.method:BFP2kA.transform", signal.SIGTERM, False),
         ("sequester.workflow.write._verify", signal.SIGTERM, False),
         ("sequester.workflow.write._verify", signal.SIGINT, True),
     ],
@@ -70,7 +70,7 @@ def test_an_interrupt_leaves_what_was_there(clicks_here, run, listing, place, se
 TURNED = """
 import sys
 from sequester.cli import main
-from sequester.methods.p2ka.bf_p2ka import BFP2kA
+from sequester.methods.p2ka.method import BFP2kA
 def transform(*args, **keywords):
     try:
         exec("import signal; signal.raise_signal(signal.SIGINT)")

@@ -34,25 +34,6 @@ def test_owners_are_counted_once(given_rows, pattern):
     assert found.tolist() == [oracle.person_support(pattern, given_rows)]
 
 
-def test_passing_counts_owners_and_not_their_rows():
-    parents = np.array([0, 0, 1, 1, 0], np.int32)
-    targets = np.array([2, 3, 2, 4], np.int32)
-    owned, owned_offsets = _flat([[0, 1], [2], [3]])
-    assert kernels.owners.count_passing(parents, targets, owned, owned_offsets).tolist() == [3, 2, 2, 1, 1]
-
-
-def test_the_heaviest_path_wins_then_the_shallowest():
-    # The paths 0, 01, 02 and 1; symbol 1 is near symbol 2.
-    symbols, depths = np.array([-1, 0, 1, 2, 1], np.int32), np.array([0, 1, 2, 2, 1], np.int32)
-    ends, heights = np.array([5, 4, 3, 4, 5], np.int32), np.array([2, 1, 0, 0, 0], np.int32)
-    weights = np.array([[1000, 0, 0], [0, 1000, 400], [0, 400, 1000], [0, 0, 0]], np.int32)
-    items, offsets = _flat([[0, 2], [2], [1], [3], [0, 3]])
-    found = kernels.near_paths.closest_paths(
-        items, offsets, np.arange(5), symbols, depths, ends, heights, weights
-    )
-    assert found.tolist() == [3, 3, 4, 0, 1]
-
-
 @given(st.lists(st.tuples(*[st.lists(st.integers(0, 2), min_size=1, max_size=4)] * 2), max_size=4))
 def test_what_lies_over_equals_definition(pairs):
     metres = np.abs(np.arange(3)[:, None] - np.arange(3)[None, :]) * 100.0

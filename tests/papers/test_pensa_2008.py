@@ -18,8 +18,7 @@ from sequester.engine import LocalEngine
 from sequester.errors import SequesterWarning
 from sequester.io import read_frame
 from sequester.methods import BFP2kA, PrefixPruning
-from sequester.methods.p2ka.attachment import Attacher
-from sequester.methods.p2ka.prefix_tree import ROOT, PrefixTree
+from sequester.methods.p2ka.algorithm import ROOT, PrefixTree, Reconstructor
 from sequester.mining.support import minimum_prefix, supports_of_codes
 from sequester.privacy import SequenceKAnonymity
 from sequester.testing import symbol_table
@@ -56,8 +55,8 @@ def test_fig_2_trees():
     distinct = symbol_table(FIG_1A).sequences.distinct()
     full, ends = PrefixTree.grow(distinct, 1)
     assert full.passing(ends, distinct).tolist() == [10, 6, *[3] * 5, *[3] * 3, 3, 3, 1, *[1] * 4]
-    attacher = Attacher(distinct=distinct, strict=True, reattach=True, engine=LocalEngine())
-    after = attacher.run(2)
+    reconstructor = Reconstructor(distinct=distinct, strict=True, reattach=True, engine=LocalEngine())
+    after = reconstructor.run(2)
     assert after.tree.passing(after.targets, distinct).tolist() == [10, 7, *[3] * 5, *[4] * 3, 3, 3]
 
 
@@ -122,8 +121,8 @@ def spmf(path):
 
 def run(sequences, k, *, strict):
     distinct = sequences.distinct()
-    attacher = Attacher(distinct=distinct, strict=strict, reattach=True, engine=LocalEngine())
-    return distinct, attacher.run(k)
+    reconstructor = Reconstructor(distinct=distinct, strict=strict, reattach=True, engine=LocalEngine())
+    return distinct, reconstructor.run(k)
 
 
 def below_k(sequences, k, *, strict):

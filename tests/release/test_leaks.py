@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from release.samples import Pages, frame_of, release_of
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
-from sequester.methods.p2ka.bf_p2ka import BFP2kA
+from sequester.methods.p2ka.method import BFP2kA
 from sequester.workflow.write import write
 
 SEED = "a sentence that nobody guesses"
@@ -129,7 +129,7 @@ import polars as pl
 sys.path.insert(0, sys.argv[2])
 from release.test_leaks import SEED, table_of
 from sequester.workflow.write import write
-from sequester.methods.p2ka.bf_p2ka import BFP2kA
+from sequester.methods.p2ka.method import BFP2kA
 table = table_of(400)
 write(BFP2kA(k=3).apply(table, seed=SEED), sys.argv[1], original=table)
 """

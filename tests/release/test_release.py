@@ -9,7 +9,7 @@ import pytest
 
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
-from sequester.methods.p2ka.bf_p2ka import BFP2kA
+from sequester.methods.p2ka.method import BFP2kA
 
 if TYPE_CHECKING:
     from sequester.release.release import Release

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from sequester.errors import UnattainableError
-from sequester.methods.p2ka.bf_p2ka import BFP2kA
-from sequester.methods.p2ka.prefix_pruning import PrefixPruning
+from sequester.methods.p2ka.method import BFP2kA, PrefixPruning
 from sequester.testing import BrokenLawError, check, symbol_table
 from sequester.testing.checks import (
     cuts_shards_anywhere,

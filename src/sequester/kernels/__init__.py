@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from sequester.kernels import knowledge as knowledge
     from sequester.kernels import knowledge_rows as knowledge_rows
     from sequester.kernels import knowledge_search as knowledge_search
-    from sequester.kernels import lcs as lcs
     from sequester.kernels import matching as matching
     from sequester.kernels import narrowing as narrowing
     from sequester.kernels import near_paths as near_paths
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
     from sequester.kernels import swaps as swaps
     from sequester.kernels import trajectories as trajectories
     from sequester.kernels import transitions as transitions
-    from sequester.kernels import trie as trie
     from sequester.kernels import waiting as waiting
     from sequester.kernels import window_counts as window_counts
 

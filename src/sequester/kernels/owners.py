@@ -16,21 +16,6 @@ if TYPE_CHECKING:
 
 
 @njit
-def count_passing(parents: Codes, targets: Codes, owned: Codes, owned_offsets: Offsets) -> Counts:
-    """Count the owners of whose rows one has a path, from the root to ``targets[row]``, through each node."""
-    passing = np.zeros(parents.size, np.int64)
-    passed_by = np.full(parents.size, -1, np.int64)
-    for owner in range(owned_offsets.size - 1):
-        for i in range(owned_offsets[owner], owned_offsets[owner + 1]):
-            node = targets[owned[i]]
-            while passed_by[node] != owner:
-                passed_by[node] = owner
-                passing[node] += 1
-                node = parents[node]
-    return passing
-
-
-@njit
 def mark_symbols(items: Codes, offsets: Offsets) -> Counts:
     """Set for each row one bit per symbol (modulo 63) that occurs in it."""
     marks = np.zeros(offsets.size - 1, np.int64)

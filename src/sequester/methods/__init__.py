@@ -8,8 +8,7 @@ from sequester.methods.cblda.baseline import CBLDABaseline
 from sequester.methods.cblda.cblda import CBLDA
 from sequester.methods.halt.method import HALT, GloGen
 from sequester.methods.mutual_information.method import BottomUp, TopDown
-from sequester.methods.p2ka.bf_p2ka import BFP2kA
-from sequester.methods.p2ka.prefix_pruning import PrefixPruning
+from sequester.methods.p2ka.method import BFP2kA, PrefixPruning
 from sequester.methods.ph.abul import Abul
 from sequester.methods.ph.ph import PH
 from sequester.methods.ph.sbsh import SBSH

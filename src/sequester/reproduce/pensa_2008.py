@@ -19,8 +19,8 @@ from sequester.data.table import EventTable
 from sequester.datasets import public, trips
 from sequester.engine import LocalEngine
 from sequester.errors import ParameterError
-from sequester.methods.p2ka.attachment import Attacher
-from sequester.methods.p2ka.publish import attached
+from sequester.methods.p2ka.algorithm import Reconstructor
+from sequester.methods.p2ka.publish import reconstructed
 from sequester.mining.support import supports_of_codes
 from sequester.reproduce.plan import DataSet, ExperimentPlan, grid
 from sequester.utility.patterns import PatternSimilarity
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sequester.reproduce.plan import Rows, Tables, Value
 
 STRICT, AS_PRINTED, PRUNED = "strict", "as printed", "prefix pruning"
-"""Supporters counted in the release, too; only in the original, as in the paper; no re-attachment."""
+"""Supporters counted in the release, too; only in the original, as in the paper; no re-reconstruction."""
 KS = (10, 20, 50, 100, 200, 500, 1000)
 KS_USERS = (2, 5, 10, 20, 50)
 """Persons that a sequence is hidden among; fewer where there are few users."""
@@ -158,16 +158,16 @@ def similarities(dataset: DataSet, threshold: float | None, k: int, method: str,
     strict, reattach = METHODS[method]
     if k > table.n_owners:
         return []
-    attacher = Attacher(
+    reconstructor = Reconstructor(
         distinct=table.sequences.distinct(), strict=strict, reattach=reattach, engine=LocalEngine()
     )
-    attachment = attacher.run(k)
-    if attachment.releases_nothing:
+    reconstruction = reconstructor.run(k)
+    if reconstruction.releases_nothing:
         return []
-    released = attached(table.sequences, attacher.distinct, attachment)
+    released = reconstructed(table.sequences, reconstructor.distinct, reconstruction)
     n_short, n_records = count_short(released, k)
     shared: dict[str, Value] = {
-        "cut": attachment.cut_share,
+        "cut": reconstruction.cut_share,
         "short_sequences": n_short,
         "short_records": n_records,
     }

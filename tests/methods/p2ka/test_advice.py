@@ -14,9 +14,8 @@ from sequester.data.sequences import Sequences
 from sequester.engine import LocalEngine
 from sequester.errors import SequesterWarning, UnattainableError
 from sequester.methods import BFP2kA, PrefixPruning
-from sequester.methods.p2ka import advice as advice_module
-from sequester.methods.p2ka.advice import Advice, largest
-from sequester.methods.p2ka.attachment import Attacher
+from sequester.methods.p2ka import algorithm
+from sequester.methods.p2ka.algorithm import Advice, Reconstructor, largest
 from sequester.testing import symbol_table
 
 rows_of_three = st.lists(st.text("abc", min_size=1, max_size=5), min_size=1, max_size=15)
@@ -25,13 +24,13 @@ METHODS = [BFP2kA, PrefixPruning]
 
 def advice(rows, *, strict=True, reattach=True):
     sequences = Sequences.from_rows(rows)
-    attacher = Attacher(
+    reconstructor = Reconstructor(
         distinct=sequences.distinct(),
         strict=strict,
         reattach=reattach,
         engine=LocalEngine(),
     )
-    return Advice(attacher)
+    return Advice(reconstructor)
 
 
 @given(rows_of_three, st.booleans(), st.booleans())
@@ -126,7 +125,7 @@ def test_data_too_sparse_for_any_k_is_told_so():
 
 
 def test_bounds_are_named_where_a_run_would_take_too_long(monkeypatch):
-    monkeypatch.setattr(advice_module, "AFFORDABLE", 0)
+    monkeypatch.setattr(algorithm, "AFFORDABLE", 0)
     text = advice(["a"] * 4 + ["b", "bc"]).cut_too_much(3, 1.0)
     assert text.endswith("; k = 2 cuts at most 33.3 %")
     text = advice(["ab", "abc", "abd", "cd", "cde", "cdf"]).cut_too_much(3, 1.0)

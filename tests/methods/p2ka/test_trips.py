@@ -20,7 +20,7 @@ from sequester.datasets import trips as made_trips
 from sequester.engine import LocalEngine
 from sequester.errors import InputError, ParameterError, SchemaError, UnattainableError
 from sequester.methods import BFP2kA, PrefixPruning
-from sequester.methods.p2ka.attachment import Attacher
+from sequester.methods.p2ka.algorithm import Reconstructor
 from sequester.methods.p2ka.nearness import Near
 from sequester.mining.support import support, supports
 from sequester.privacy.sequence_k import SequenceKAnonymity
@@ -202,14 +202,14 @@ def test_the_closest_near_path_equals_definition(rows, k, metres):
     sequences = Sequences.from_rows(rows)
     labels = sequences.codebooks["symbol"].labels
     near = Near(metres=metres)
-    attacher = Attacher(
+    reconstructor = Reconstructor(
         distinct=sequences.distinct(),
         strict=False,
         reattach=True,
         engine=LocalEngine(),
         weigh=lambda known: near.weights(LINE, labels, [labels[code] for code in known]),
     )
-    found = attacher.run(k)
+    found = reconstructor.run(k)
     items, offsets = found.tree.paths()
     paths = ["".join(labels[code] for code in items[a:b]) for a, b in pairwise(offsets)]
     table = near.weights(LINE, list("abcd"), list("abcd"))
@@ -217,8 +217,8 @@ def test_the_closest_near_path_equals_definition(rows, k, metres):
     def weight(a, b):
         return int(table["abcd".index(a), "abcd".index(b)])
 
-    for number, (a, b) in enumerate(pairwise(attacher.distinct.offsets)):
-        row = "".join(labels[code] for code in attacher.distinct.items[a:b])
+    for number, (a, b) in enumerate(pairwise(reconstructor.distinct.offsets)):
+        row = "".join(labels[code] for code in reconstructor.distinct.items[a:b])
         if found.is_cut[number]:
             best = max(paths, key=lambda path: (oracle.near_common(row, path, weight), -len(path)))
             assert paths[found.targets[number]] == best

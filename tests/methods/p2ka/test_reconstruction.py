@@ -10,16 +10,15 @@ from hypothesis import strategies as st
 from oracles import p2ka as oracles
 from sequester.data.sequences import Sequences
 from sequester.engine import LocalEngine
-from sequester.methods.p2ka.attachment import Attacher
-from sequester.methods.p2ka.prefix_tree import ROOT
+from sequester.methods.p2ka.algorithm import ROOT, Reconstructor
 
 FOUR_ROUNDS = ["aaa", "cbca", "bb", "c", "babac", "abb", "bcc", "abbab", "babb", "c"]
 rows_of_three = st.lists(st.text("abc", min_size=1, max_size=6), min_size=1, max_size=25)
 
 
-def attacher(rows, *, strict=True, reattach=True, engine=None):
+def reconstructor(rows, *, strict=True, reattach=True, engine=None):
     sequences = Sequences.from_rows(rows)
-    return Attacher(
+    return Reconstructor(
         distinct=sequences.distinct(),
         strict=strict,
         reattach=reattach,
@@ -30,7 +29,7 @@ def attacher(rows, *, strict=True, reattach=True, engine=None):
 def released(rows, k, **more):
     """What each person is released as, as tuples of labels."""
     book = Sequences.from_rows(rows).codebooks["symbol"]
-    one = attacher(rows, **more)
+    one = reconstructor(rows, **more)
     after = one.run(k)
     items, offsets = after.tree.paths()
     nodes = after.targets[one.distinct.row_of_person]
@@ -63,7 +62,7 @@ def test_shards_of_cut_sequences_do_not_matter(rows, k, shards):
 
 @given(rows_of_three, st.integers(2, 5), st.booleans(), st.booleans())
 def test_who_is_cut_is_not_released_as_before(rows, k, strict, reattach):
-    one = attacher(rows, strict=strict, reattach=reattach)
+    one = reconstructor(rows, strict=strict, reattach=reattach)
     after = one.run(k)
     out = oracles.release(rows, k, strict=strict, reattach=reattach)
     changed = [tuple(before) != now for before, now in zip(rows, out, strict=True)]
@@ -92,7 +91,7 @@ def test_ties(rows, expected):
 
 def test_rounds_until_nothing_changes():
     """babac goes to bab, which stays rare, then to ab; then ba is rare, then b, and bcc ends on c."""
-    after = attacher(FOUR_ROUNDS).run(2)
+    after = reconstructor(FOUR_ROUNDS).run(2)
     assert after.n_rounds == 4
     assert ["".join(row) for row in released(FOUR_ROUNDS, 2, strict=False)] == (
         ["a", "ba", "abb", "c", "bab", "abb", "b", "abb", "abb", "c"]
@@ -121,7 +120,7 @@ def test_alphabets_above_a_word():
     ("rows", "k"), [(["abc"], 2), (["a", "b"], 2), ([], 2), (["ab"] * 3, 4), (["abc", "bca", "cab"], 2)]
 )
 def test_nothing_is_released(rows, k, reattach):
-    after = attacher(rows, reattach=reattach).run(k)
+    after = reconstructor(rows, reattach=reattach).run(k)
     assert after.releases_nothing
     assert after.tree.n_nodes == 1
     assert np.all(after.targets == ROOT)
@@ -132,6 +131,6 @@ def test_nothing_is_released(rows, k, reattach):
     "rows", [["abca"] * 3, ["a"] * 2, ["a", "aa", "aaa", "aaa"], ["ab", "ab", "abab", "abab"]]
 )
 def test_nothing_is_cut(rows, reattach):
-    after = attacher(rows, reattach=reattach).run(2)
+    after = reconstructor(rows, reattach=reattach).run(2)
     assert after.cut_share == 0
     assert [tuple(row) for row in rows] == released(rows, 2, reattach=reattach)

@@ -1,0 +1,327 @@
+"""BF-P2kA and prefix pruning: release the paths of a prefix tree that enough persons take.
+
+BF-P2kA moves every other sequence to the closest path that is left; prefix pruning leaves it out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from sequester._validation import at_least, true_or_false
+from sequester.engine import part
+from sequester.errors import SchemaError
+from sequester.methods.limits import ONE_RELEASE
+from sequester.methods.method import Method, symbol_errors
+from sequester.methods.p2ka.nearness import Near
+from sequester.methods.relax import RelaxationPath, downwards
+from sequester.release.purpose import BEST, FAIR, GOOD, Suitability
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sequester._typing import Codes
+    from sequester.data.table import EventTable
+    from sequester.engine import Engine, Progress
+    from sequester.privacy.sequence_k import SequenceKAnonymity
+    from sequester.release.outcome import Outcome, Reason
+    from sequester.release.randomness import Randomness
+    from sequester.release.release import Release
+    from sequester.utility.score import Score
+
+NO_DIVERSITY = (
+    "Only the number of persons is promised, not how different they are: all who share a part of a sequence "
+    "may also share what follows, and then whoever knows the part learns the rest."
+)
+SUCCESSION = (
+    "That events follow each other directly, how many there are, and that something did not happen is not "
+    "covered: only which events there are, and their order."
+)
+UNTRUE = (
+    "Records are not truthful: some persons were moved to a path that they did not take, so no single record "
+    "says what its person did."
+)
+LOOSE = (
+    "Supporters are promised in the original data only: a part of a released record may be in fewer than k "
+    "released records, and then it can point at one person."
+)
+INFLATED = (
+    "Items at the beginning of common paths occur more often than they did, because persons who share only a "
+    "part of a path were given its whole beginning."
+)
+ABSENT = (
+    "Persons with rare sequences are absent: counts are too low, and somebody who is known to be in the data "
+    "and fits no record had a rare sequence."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrefixMethod(Method):
+    """A method that releases the paths of a prefix tree that enough persons take."""
+
+    takes_trips: ClassVar[bool] = True
+    reattaches: ClassVar[bool]
+    """A sequence that is cut moves to its closest path instead of being dropped."""
+
+    k: int = field(metadata={"least": 2})
+    """Persons among whom the owner of any part of a released sequence is hidden; at least 2."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", at_least("k", self.k, 2))
+
+    @property
+    def counts_released(self) -> bool:
+        """Supporters are counted among the released records, too."""
+        return True
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What is not promised, whatever the data."""
+        return (NO_DIVERSITY, SUCCESSION, ONE_RELEASE)
+
+    def model(self) -> SequenceKAnonymity:
+        """Return the promise of sequence k-anonymity."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.privacy.sequence_k import SequenceKAnonymity  # noqa: PLC0415
+
+        return SequenceKAnonymity(k=self.k, strict=self.counts_released)
+
+    def weigh(self, table: EventTable) -> Callable[[Codes], Codes] | None:  # noqa: ARG002  (one signature)
+        """Return what pairs of symbols have in common, where not only equal ones have something."""
+        return None
+
+    def accept(self, table: EventTable) -> None:
+        """Refuse a table that has anything but one symbol per event, and name every column in the way."""
+        lines = symbol_errors(self, table, "quasi", "sensitive", "keep")
+        if lines:
+            raise SchemaError(*lines)
+
+    def transform(
+        self, table: EventTable, *, randomness: Randomness, engine: Engine, progress: Progress
+    ) -> Outcome:
+        """Prune the prefix tree and find a place in it for every sequence; nothing here is random."""
+        # Loaded here so that `sequester methods` need not wait for polars and numba.
+        from sequester.methods.p2ka.algorithm import HALF, Advice, Reconstructor  # noqa: PLC0415
+        from sequester.methods.p2ka.publish import publish  # noqa: PLC0415
+
+        del randomness
+        progress(0.0, "folding equal sequences")
+        reconstructor = Reconstructor(
+            distinct=table.sequences.distinct(),
+            strict=self.counts_released,
+            reattach=self.reattaches,
+            engine=engine,
+            weigh=self.weigh(table),
+        )
+        if self.k > table.n_owners:
+            # Said here, because kernels count in 64 bits and k may be any whole number.
+            raise Advice(reconstructor).nothing_released(self.k)
+        reconstruction = reconstructor.run(self.k, progress=part(progress, 0.1, 0.7))
+        if reconstruction.releases_nothing:
+            raise Advice(reconstructor).nothing_released(self.k)
+        warnings: tuple[str, ...] = ()
+        if reconstruction.cut_share > HALF:
+            progress(0.7, "looking for a k that cuts less")
+            warnings = (Advice(reconstructor).cut_too_much(self.k, reconstruction.cut_share),)
+        progress(0.8, "listing the changes")
+        return publish(table, reconstructor.distinct, reconstruction, limits=self.limits, warnings=warnings)
+
+    @classmethod
+    def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
+        """Return k as it is asked."""
+        del table
+        return {"k": k}
+
+    def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
+        """Return whose sequences too few begin with, and who lost too many of those who do."""
+        # Loaded here so that `sequester methods` need not wait for polars and numba.
+        from sequester.methods.p2ka.publish import reasons_of  # noqa: PLC0415
+
+        return reasons_of(release.changes, original, k=self.k)
+
+    def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
+        """Ask for fewer persons, or for coarser symbols where there is a hierarchy."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.methods.relax_hierarchies import coarser_start  # noqa: PLC0415
+
+        fewer = RelaxationPath.of(self, "k", downwards(self.k, 2))
+        return (fewer, *(coarser_start(original, column) for column in original.hierarchies))
+
+    def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
+        """Measure how many events, sequences and patterns survive."""
+        # Loaded here so that `sequester methods` need not wait for polars and numba.
+        from sequester.methods.p2ka.publish import measure  # noqa: PLC0415
+
+        return measure(outcome, table, k=self.k, progress=progress)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BFP2kA(PrefixMethod):
+    """Sequence k-anonymity by moving rare sequences to the closest common path.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> rows = ["ADEF", "ADEF", "DEJF", "BK", "BK", "BKS"]
+    >>> events = [(f"s{n}", place, item) for n, row in enumerate(rows) for place, item in enumerate(row)]
+    >>> frame = pl.DataFrame(events, schema=["user", "step", "page"], orient="row")
+    >>> table = EventTable(frame, Schema(person="user", order="step", symbol="page"))
+    >>> release = BFP2kA(k=2).apply(table, seed="a sentence nobody guesses")
+    >>> sorted("".join(row) for row in release.table.sequences.to_rows())
+    ['ADEF', 'ADEF', 'ADEF', 'BK', 'BK', 'BK']
+    >>> release.verdict
+    Verdict(holds=True, achieved={'k': 3}, witnesses=())
+
+    References
+    ----------
+    Pensa, Monreale, Pinelli, Pedreschi (2008), Algorithms 1 to 5; the strict repair is ours.
+    """
+
+    name: ClassVar[str] = "p2ka"
+    paper: ClassVar[str] = "Pensa, Monreale, Pinelli, Pedreschi (2008)"
+    promise: ClassVar[str] = (
+        "Every part of a released sequence, in order and with any gaps, occurs in the released sequences of "
+        "at least k persons, and occurred in the original ones of at least k (with strict = false: only "
+        "that)."
+    )
+    changes: ClassVar[str] = (
+        "Keeps the sequences that end where many pass, and moves every other person to the closest common "
+        "path: some released items never happened to their person."
+    )
+    use_when: ClassVar[str] = (
+        "Many persons, few different symbols, and what matters are the frequent patterns and not the single "
+        "record: clicks, trips, process logs."
+    )
+    reattaches: ClassVar[bool] = True
+    serves: ClassVar[Suitability] = Suitability(
+        known=frozenset({"few", "all"}),
+        keeps={
+            "patterns": (BEST, "common paths stay, and rare ones are moved to the closest of them"),
+            "complete": (GOOD, "persons with rare sequences are moved to a common path instead of left out"),
+            "counts": (GOOD, "nearly as many persons as before have the common paths"),
+        },
+        more={"all": "whatever part of a sequence is known, all of it included, it fits k persons or nobody"},
+    )
+
+    strict: bool = True
+    """Count supporters in the release, too; without it only those in the original, as the paper does."""
+    nearness: float | Near | None = None
+    """Regions only: metres, or metres and minutes, within which a region counts in part for another when a
+    sequence is re-attached."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        true_or_false("strict", self.strict)
+        if self.nearness is not None:
+            object.__setattr__(self, "nearness", Near.of(self.nearness))
+
+    def parameters(self) -> dict[str, object]:
+        """Parameter to value; nearness only where it is asked for."""
+        given = super().parameters()
+        if self.nearness is None:
+            del given["nearness"]
+        return given
+
+    def accept(self, table: EventTable) -> None:
+        """Refuse what prefix methods refuse, and nearness where nothing is near."""
+        super().accept(table)
+        if self.nearness is not None and table.regions is None:
+            msg = "nearness needs regions, and the data has no place"
+            raise SchemaError(msg)
+        has_minutes = isinstance(self.nearness, Near) and self.nearness.minutes is not None
+        if has_minutes and table.regions is not None and not table.regions.parts:
+            msg = "nearness.minutes needs parts of the day: give place.time_of_day"
+            raise SchemaError(msg)
+
+    def weigh(self, table: EventTable) -> Callable[[Codes], Codes] | None:
+        """Return what near regions have in common."""
+        near, regions = self.nearness, table.regions
+        if not isinstance(near, Near) or regions is None:
+            return None
+        labels = table.sequences.codebooks[table.sequences.symbol].labels
+
+        def weights(known: Codes) -> Codes:
+            return near.weights(regions, labels, [labels[code] for code in known])
+
+        return weights
+
+    def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
+        """Ask for what prefix methods ask less of, or count supporters in the original only."""
+        loose = (RelaxationPath.of(self, "strict", (False,)),) if self.strict else ()
+        return (*super().relaxations(original), *loose)
+
+    def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
+        """Measure how many events, sequences and patterns survive; with nearness also what it gains."""
+        scores = super().evaluate(outcome, table, progress=progress)
+        if self.nearness is not None and "displacement" in scores:
+            # Loaded here so that `sequester methods` need not wait for polars and numba.
+            from sequester.methods.p2ka.publish import displacement_without  # noqa: PLC0415
+
+            scores |= displacement_without(table, k=self.k, strict=self.strict)
+        return scores
+
+    @property
+    def counts_released(self) -> bool:
+        """Supporters are counted among the released records, too."""
+        return self.strict
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What is not promised, whatever the data."""
+        return (UNTRUE, *(() if self.strict else (LOOSE,)), *super().limits, INFLATED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrefixPruning(PrefixMethod):
+    """Sequence k-anonymity by leaving out every person with a rare sequence.
+
+    The first half of BF-P2kA, without reconstruction: what re-attachment gains shows beside it.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> rows = ["ADEF", "ADEF", "DEJF", "BK", "BK", "BKS"]
+    >>> events = [(f"s{n}", place, item) for n, row in enumerate(rows) for place, item in enumerate(row)]
+    >>> frame = pl.DataFrame(events, schema=["user", "step", "page"], orient="row")
+    >>> table = EventTable(frame, Schema(person="user", order="step", symbol="page"))
+    >>> release = PrefixPruning(k=2).apply(table, seed="a sentence nobody guesses")
+    >>> sorted("".join(row) for row in release.table.sequences.to_rows())
+    ['ADEF', 'ADEF', 'BK', 'BK']
+
+    References
+    ----------
+    Pensa, Monreale, Pinelli, Pedreschi (2008), Algorithm 4, repeated until nothing is left to prune.
+    """
+
+    name: ClassVar[str] = "prefix-pruning"
+    paper: ClassVar[str] = "Pensa, Monreale, Pinelli, Pedreschi (2008), without reconstruction"
+    promise: ClassVar[str] = (
+        "Every part of a released sequence, in order and with any gaps, occurs in the released sequences of "
+        "at least k persons, and occurred in the original ones of at least k."
+    )
+    changes: ClassVar[str] = (
+        "Leaves out every person whose sequence is rare; the others are released as they are."
+    )
+    use_when: ClassVar[str] = (
+        "Released records must be true, and the rare ones may be lost; or to see what p2ka gains."
+    )
+    reattaches: ClassVar[bool] = False
+    serves: ClassVar[Suitability] = Suitability(
+        known=frozenset({"few", "all"}),
+        keeps={
+            "records": (BEST, "who is released is released as they are"),
+            "times": (FAIR, "who is released keeps the order in which things happened"),
+            "patterns": (FAIR, "common sequences stay as they are, and others are missing"),
+            "yardstick": (BEST, "it only leaves out, which shows what moving to another path is worth"),
+        },
+        more={"all": "whatever part of a sequence is known, all of it included, it fits k persons or nobody"},
+    )
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What is not promised, whatever the data."""
+        return (*super().limits, ABSENT)
