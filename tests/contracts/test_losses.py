@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from contracts.test_laws import CASES, LETTERS, short_rows
 from oracles.losses import count_losses
 from sequester.errors import SequesterWarning, UnattainableError
-from sequester.report.document import internal_document
-from sequester.report.page import internal_page
+from sequester.report.page import internal_document, internal_page
 from sequester.workflow.write import check_suppressed
 
 PERMUTING = {"ph", "sbsh", "abul"}

@@ -18,8 +18,8 @@ from sequester.data.table import EventTable
 from sequester.explanation import Explanation, Reason, Relaxation
 from sequester.hierarchies import Hierarchy
 from sequester.report import external_page, internal_page
-from sequester.report.document import internal_document
 from sequester.report.findings import Findings, Phase, Timings
+from sequester.report.page import internal_document
 from sequester.utility.score import Score
 
 PHONE, DESK = 390, 1280

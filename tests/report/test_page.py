@@ -20,7 +20,7 @@ from sequester.data.table import EventTable
 from sequester.hierarchies import Hierarchy
 from sequester.privacy.model import Verdict
 from sequester.report import external_page, internal_page
-from sequester.report.document import internal_document
+from sequester.report.page import internal_document
 from sequester.utility.score import Score
 
 PAGES = pytest.mark.parametrize("page", [external_page, internal_page])

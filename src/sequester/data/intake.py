@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from sequester.data.alike import settle_attributes, settle_keys
-from sequester.data.attributes import bind, find_protected, read_labels
 from sequester.data.ordering import (
     Grouping,
     derive_columns,
@@ -21,7 +20,7 @@ from sequester.data.ordering import (
 )
 from sequester.data.places import REGION, Gap
 from sequester.data.problems import Problem, ReadSummary
-from sequester.data.roles import check_roles, refuse_patterns, roles_of
+from sequester.data.roles import bind, check_roles, find_protected, read_labels, refuse_patterns, roles_of
 from sequester.data.schema import ROW, Quasi, Schema, Symbol
 from sequester.data.text import as_text, distinct_labels, is_plain
 from sequester.data.times import clock_ahead, read_times
@@ -37,7 +36,7 @@ from sequester.errors import ParameterError, SchemaError
 from sequester.hierarchies.labels import quoted
 
 if TYPE_CHECKING:
-    from sequester._typing import Codes, Counts, Mask, Offsets
+    from sequester._typing import Counts, Mask
     from sequester.data.ordering import Keys
     from sequester.data.places import Regions
     from sequester.hierarchies.hierarchy import Hierarchy
@@ -46,27 +45,11 @@ _DROPPED = "; dropped"
 """How a problem ends whose rows were left out."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
-    """The events of a frame, sorted, checked and completed."""
+def prepare(source: pl.DataFrame, schema: Schema) -> dict[str, object]:
+    """Return the fields of the table of `source`, its events checked, sorted and completed.
 
-    schema: Schema
-    frame: pl.DataFrame
-    rows: Counts
-    persons: pl.Series
-    person_offsets: Offsets
-    times: pl.Series | None
-    labels: dict[str, list[str]]
-    hierarchies: dict[str, Hierarchy]
-    protected: dict[str, frozenset[str]]
-    owners: Codes | None
-    regions: Regions | None
-    reading: ReadSummary
-    problems: tuple[Problem, ...]
-
-
-def prepare(source: pl.DataFrame, schema: Schema) -> Prepared:
-    """Check, sort and complete the events of `source`; all errors come in one report."""
+    All errors come in one report.
+    """
     refuse_patterns([*source.columns, *schema.derive, *schema.sensitive])
     problems = [*check_roles(schema, source.columns), *_check_types(source, schema)]
     # Series by series: as an expression, a column of the name * would mean others as well.
@@ -146,21 +129,21 @@ def prepare(source: pl.DataFrame, schema: Schema) -> Prepared:
     hierarchies |= bind(frame, schema, {each.name: labels[each.name] for each in new}, rows, problems)
     if _is_refused(problems):
         raise _refusal(problems)
-    return Prepared(
-        schema=schema,
-        frame=frame,
-        rows=rows,
-        persons=persons,
-        person_offsets=events.offsets,
-        times=times,
-        labels=labels,
-        hierarchies=hierarchies,
-        protected=protected,
-        owners=events.owners,
-        regions=regions,
-        reading=_reading(source.height, everybody, events, n_points, n_outside, problems),
-        problems=tuple(problems),
-    )
+    return {
+        "schema": schema,
+        "frame": frame,
+        "rows": rows,
+        "persons": persons,
+        "person_offsets": events.offsets,
+        "times": times,
+        "labels": labels,
+        "hierarchies": hierarchies,
+        "protected": protected,
+        "owners": events.owners,
+        "regions": regions,
+        "reading": _reading(source.height, everybody, events, n_points, n_outside, problems),
+        "problems": tuple(problems),
+    }
 
 
 def _is_refused(problems: list[Problem]) -> bool:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester._repr import Card
-from sequester.data.attributes import with_protected_nodes
 from sequester.data.intake import prepare
+from sequester.data.roles import with_protected_nodes
 from sequester.data.schema import ROW
 from sequester.data.sequences import Sequences, events_of, take_owners
 from sequester.data.text import as_polars, as_text, distinct_labels
@@ -99,9 +99,8 @@ class EventTable:
     """Warnings and notes; errors have been raised."""
 
     def __init__(self, frame: object, schema: Schema) -> None:
-        intake = prepare(as_polars(frame), schema)
-        for name in intake.__slots__:
-            object.__setattr__(self, name, getattr(intake, name))
+        for name, value in prepare(as_polars(frame), schema).items():
+            object.__setattr__(self, name, value)
 
     @cached_property
     def protected_nodes(self) -> dict[str, frozenset[str]]:

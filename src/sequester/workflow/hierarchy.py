@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sequester.data.alike import leaves_of
-from sequester.data.attributes import check_limits
 from sequester.data.places import REGION
+from sequester.data.roles import check_limits
 from sequester.data.schema import Quasi, Symbol
 from sequester.data.table import EventTable
 from sequester.data.text import encode
