@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from methods.mutual_information.cases import Case as Example
 from methods.mutual_information.cases import cases, released_rows, table_of
 from oracles import positions as oracles
-from sequester import kernels
+from sequester.attacks import _kernels
 from sequester.attacks.model_attacks import Case
 from sequester.attacks.mutual_information import PatternPositions, PositionGuess, attack_positions
 from sequester.data.sequences import Sequences
@@ -218,7 +218,7 @@ def test_possible_tuples_are_counted():
     after = np.array([2, 2, 0, 1], np.int32)
     offsets = np.array([0, 4, 4], np.int64)
     may_be = np.array([[True, False, True], [False, True, True]])
-    count = kernels.possible_tuples.count_possible
+    count = _kernels.count_possible
     asked = np.array([True, True])
     pattern = np.array([0, 1], np.int32)
     # Pairs of places within two steps: (0,1), (0,2), (1,2), (1,3), (2,3); (0,2) and (1,2) end on code 0.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from sequester import kernels
 from sequester.attacks.candidate_sets import days_of
+from sequester.ragged import gather_rows, owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -304,13 +304,15 @@ def _negative(task: Draw) -> BackgroundKnowledge:
     domain, rng = task.domain, task.rng
     never = knowledge.never.copy()
     heights = np.array([tree.height for tree in domain.trees])
+    events, offsets = gather_rows(task.cells, task.table.person_offsets, task.persons)
+    owners = owners_of(offsets)
     for _ in range(_TRIES):
         columns = rng.integers(0, domain.n_open, len(knowledge))
         nodes = task.cells[rng.integers(0, len(task.cells), len(knowledge)), columns]
         nodes = domain.lift(nodes, rng.integers(1, heights[columns] + 1))
-        has = kernels.postings.mark_below(
-            task.cells, task.table.person_offsets, task.persons, nodes, domain.kernel.end
-        )
+        own = nodes[owners]
+        is_below = (own[:, None] <= events) & (events < domain.kernel.end[own][:, None])
+        has = np.bincount(owners[is_below.any(axis=1)], minlength=len(knowledge)) > 0
         never = np.where((never < 0) & ~has & domain.is_item[nodes], nodes, never).astype(np.int32)
     return replace(knowledge, never=never)
 

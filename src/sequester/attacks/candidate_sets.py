@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester import kernels
+from sequester.attacks import _kernels as kernels
 from sequester.attacks.domain import values_of
 from sequester.engine import LocalEngine
-from sequester.ragged import gather_rows
+from sequester.kernels.rows import fold_rows
+from sequester.ragged import gather_rows, offsets_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Codes, Counts, Mask, Offsets
+    from sequester.attacks._kernels import Histories
     from sequester.attacks.background_knowledge import BackgroundKnowledge, KnowledgeKind
     from sequester.attacks.domain import Domain
     from sequester.attacks.narrowing import Narrowing
     from sequester.data.table import EventTable
     from sequester.engine import Engine
-    from sequester.kernels.fitting import Histories, Lists, Queries
 
     Shares = npt.NDArray[np.float64]
 
@@ -32,7 +33,7 @@ FAR = 2**30
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Histories in the nodes of a ground, equal ones folded, and an index of who shows which node.
+    """Histories in the nodes of a domain, equal ones folded, and an index of who shows which node.
 
     Where a person has several histories, such as trips, none are folded; those of a person stand side by
     side, so that persons can be counted and not trips.
@@ -40,12 +41,10 @@ class Evidence:
 
     histories: Histories
     """The events and protected values of owners, each of whom stands for persons who look alike."""
-    starts: Offsets
-    """Node ``n`` is shown by ``owners[starts[n]:starts[n + 1]]``."""
-    owners: Codes
-    """Ascending per node."""
     is_blank: Mask
     """Columns that show nothing but stars, and so nothing at all."""
+    has_stars: bool
+    """Some cell is suppressed."""
     n_persons: int
     """Persons of the table."""
 
@@ -75,30 +74,36 @@ class Evidence:
         if narrowing is not None:
             cells = narrowing.apply(cells)
         values, value_offsets = values_of(sequences, table.schema, domain.names)
-        earliest, latest = (np.full(len(cells), bound, np.int64) for bound in (-FAR, FAR))
+        days = np.zeros((2, 0), np.int64)
         if clock is not None:
-            earliest, latest = clock.read(table, cells)
+            days = np.stack(clock.read(table, cells)).astype(np.int64)
         if sequences.owners is not None:
             first = np.argsort(sequences.owners, kind="stable")
             weights = np.ones(len(first), np.int64)
-            bearers = sequences.owners[first].astype(np.int32)
+            _, bearers = np.unique(sequences.owners[first], return_inverse=True)
         else:
-            rows = np.concatenate(
-                [cells, *(days[:, None] for days in (earliest, latest) if clock is not None)], axis=1
-            )
+            rows = np.concatenate([cells, days.T], axis=1) if days.size else cells
             owner_of, first = _fold(rows.astype(np.int32), sequences.person_offsets, values, value_offsets)
             weights = np.bincount(owner_of, minlength=len(first)).astype(np.int64)
             bearers = np.empty(0, np.int32)
-        kept, offsets = gather_rows(np.arange(len(cells), dtype=np.int64), sequences.person_offsets, first)
-        own_values, own_offsets = gather_rows(values, value_offsets, first)
-        histories = kernels.fitting.Histories(
-            cells[kept], offsets, earliest[kept], latest[kept], weights, own_values, own_offsets, bearers
+        places, offsets = gather_rows(np.arange(len(cells)), sequences.person_offsets, first)
+        cells, days = cells[places], days[:, places] if days.size else days
+        starts, shown_by = list_owners(cells, offsets, domain.n_nodes)
+        histories = kernels.Histories(
+            cells,
+            offsets,
+            days,
+            weights,
+            *gather_rows(values, value_offsets, first),
+            bearers.astype(np.int32),
+            starts,
+            shown_by,
         )
-        starts, shown_by = kernels.postings.list_owners(histories.cells, offsets, domain.n_nodes)
         roots = domain.starts[:-1]
-        is_blank = (starts[roots + 1] > starts[roots]) & (starts[roots + 1] == starts[domain.starts[1:]])
-        n_persons = table.n_persons if not bearers.size else len(np.unique(bearers))
-        return cls(histories, starts, shown_by, is_blank, n_persons)
+        n_stars = starts[roots + 1] - starts[roots]
+        is_blank = (n_stars > 0) & (starts[roots + 1] == starts[domain.starts[1:]])
+        n_persons = table.n_persons if not bearers.size else int(bearers[-1]) + 1
+        return cls(histories, is_blank, bool(n_stars.any()), n_persons)
 
     @property
     def person_weights(self) -> Counts:
@@ -113,6 +118,24 @@ class Evidence:
         """Persons who have each protected value, as many as there are values."""
         own = np.repeat(self.person_weights, np.diff(self.histories.value_offsets))
         return np.bincount(self.histories.values, weights=own).astype(np.int64)
+
+
+def list_owners(cells: Codes, offsets: Offsets, n_nodes: int) -> tuple[Offsets, Codes]:
+    """List the owners who show each node, ascending: ``owners[starts[node]:starts[node + 1]]``.
+
+    Owner ``o`` has the events ``cells[offsets[o]:offsets[o + 1]]``, a node per column.
+    """
+    starts = offsets_of(count_owners(cells, offsets, n_nodes))
+    owners = np.empty(int(starts[-1]), np.int32)
+    kernels.list_owners(cells, offsets, np.full(n_nodes, -1, np.int64), starts[:-1].copy(), owners)
+    return starts, owners
+
+
+def count_owners(cells: Codes, offsets: Offsets, n_nodes: int) -> Counts:
+    """Count the owners who show each node."""
+    counts, nobody = np.zeros(n_nodes, np.int64), np.empty(0, np.int32)
+    kernels.list_owners(cells, offsets, np.full(n_nodes, -1, np.int64), counts, nobody)
+    return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,25 +212,12 @@ def _fold(rows: Codes, offsets: Offsets, values: Codes, value_offsets: Offsets) 
     looks[np.repeat(looks_offsets[:-1] + 1, lengths) + places] = rows.ravel()
     places = np.arange(values.size) - np.repeat(value_offsets[:-1], n_own)
     looks[np.repeat(looks_offsets[:-1] + 1 + lengths, n_own) + places] = values
-    folded: tuple[Codes, Counts] = kernels.rows.fold_rows(looks, looks_offsets)
+    folded: tuple[Codes, Counts] = fold_rows(looks, looks_offsets)
     return folded
 
 
-_MODES: dict[KnowledgeKind, str] = {
-    "anywhere": "ANYWHERE",
-    "ordered": "ORDERED",
-    "consecutive": "CONSECUTIVE",
-    "event": "EVENT",
-    "generalized": "ORDERED",
-    "mixed": "ORDERED",
-    "gaps": "GAPS",
-    "count": "ORDERED",
-    "negative": "ORDERED",
-    "sensitive": "ANYWHERE",
-    "protected": "ANYWHERE",
-    "kept": "EVENT",
-    "released": "EVENT",
-}
+_WIDE = 8
+"""A list so many times longer than another is not looked at to shorten it: looking at events is faster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,118 +283,125 @@ def find_candidates(
     nothing, not even that there is an event.
     """
     engine = engine or LocalEngine()
-    matching = kernels.matching
     nodes, is_possible = _translate(knowledge, evidence, domain)
-    queries, items, query_of = _distinct(knowledge, nodes)
-    n_queries = len(queries.nodes)
-    lists = _lists(items, evidence, domain, shown=shown)
-    members = np.argsort(query_of, kind="stable").astype(np.int32)
-    starts = np.searchsorted(query_of[members], np.arange(n_queries + 1)).astype(np.int64)
+    queries, query_of = _distinct(knowledge, nodes, evidence, domain, shown=shown)
+    n_queries, n_owners = len(queries), len(evidence.histories.weights)
+    numbers = np.argsort(query_of, kind="stable")
+    starts = np.searchsorted(query_of[numbers], np.arange(n_queries + 1)).astype(np.int64)
     if windows is None:
         nothing = np.empty(0, np.int32)
         windows = ValueRanges(offsets=np.zeros(len(knowledge) + 1, np.int64), lows=nothing, highs=nothing)
-    targets = matching.Targets(starts, members, windows.offsets, windows.lows, windows.highs)
-    answers = matching.Answers(
-        sizes=np.zeros(n_queries, np.int64),
-        most=np.zeros(n_queries, np.int64),
-        at_risk=np.zeros(n_queries, np.int64),
-        own=np.zeros(len(knowledge), np.int64),
-    )
-    order = _side_by_side(queries, lists, domain)
-    mode = getattr(kernels.fitting, _MODES[knowledge.kind])
+    targets = kernels.Targets(starts, numbers, windows.offsets, windows.lows, windows.highs)
+    answers = np.zeros((3, n_queries), np.int64)
+    own = np.zeros(len(knowledge), np.int64)
+    mode = _mode_of(knowledge.kind)
+    roots = domain.starts[:-1].astype(np.int32)
+    hidden = roots if shown else np.full(len(roots), -1, np.int32)
+    longest = int(np.diff(evidence.histories.offsets).max(initial=0)) if mode == kernels.GAPS else 0
 
     def count(shard: range) -> None:
         # Every query is in one shard, and a piece asks one query: no two shards write to one place.
-        matching.count_crowds(
+        buffers = kernels.Buffers(
+            listed=np.empty(n_owners, np.int32),
+            candidates=np.empty(n_owners, np.int32),
+            marks=np.full(n_owners, -1, np.int64),
+            reached=np.empty((2, longest), np.bool_),
+            counts=np.zeros(len(domain.names), np.int64),
+        )
+        kernels.count_candidates(
             mode,
-            order[shard.start : shard.stop],
+            shard.start,
+            shard.stop,
             queries,
             evidence.histories,
             domain.kernel,
-            lists,
+            hidden,
             targets,
-            len(domain.names),
-            shown,
+            buffers,
             answers,
+            own,
         )
 
     engine.map(count, engine.split(n_queries))
-    return CandidateSets(
-        sizes=np.where(is_possible, answers.sizes[query_of], 0),
-        most=np.where(is_possible, answers.most[query_of], 0),
-        at_risk=np.where(is_possible, answers.at_risk[query_of], 0),
-        own=np.where(is_possible, answers.own, 0),
-    )
+    sizes, most, at_risk = np.where(is_possible, answers[:, query_of], 0)
+    return CandidateSets(sizes=sizes, most=most, at_risk=at_risk, own=np.where(is_possible, own, 0))
+
+
+def _mode_of(kind: KnowledgeKind) -> int:
+    """Return how the items of a kind hang together, as kernels tell it."""
+    if kind in ("anywhere", "sensitive", "protected"):
+        return kernels.ANYWHERE
+    if kind in ("event", "consecutive", "kept", "released"):
+        return kernels.TOGETHER
+    return kernels.GAPS if kind == "gaps" else kernels.ORDERED
 
 
 def _translate(knowledge: BackgroundKnowledge, evidence: Evidence, domain: Domain) -> tuple[Codes, Mask]:
     """Write items as the evidence tells them apart, and mark the pieces of which every item may fit."""
     known, inverse = np.unique(knowledge.nodes, return_inverse=True)
-    stand_ins = np.full(len(known), -1, np.int32)
     is_node = known >= 0
-    stand_ins[is_node] = kernels.postings.find_stand_ins(
-        known[is_node].astype(np.int32), evidence.starts, domain.parent, domain.kernel.end
-    )
+    stand_ins = np.where(is_node, _stand_ins(np.maximum(known, 0), evidence, domain), -1)
     is_impossible = is_node & (stand_ins < 0)
-    is_blank = is_node & evidence.is_blank[domain.kernel.column[np.maximum(known, 0)]]
-    stand_ins[is_blank] = -1
+    stand_ins[evidence.is_blank[domain.kernel.column[np.maximum(known, 0)]]] = -1
     inverse = inverse.reshape(knowledge.nodes.shape)
     may_fit: Mask = np.asarray(~is_impossible[inverse].any(axis=1))
     return stand_ins[inverse], may_fit
 
 
-def _distinct(knowledge: BackgroundKnowledge, nodes: Codes) -> tuple[Queries, Codes, Counts]:
-    """Fold pieces that ask the same; give the queries, their different nodes, and the query of each piece."""
+def _stand_ins(nodes: Codes, evidence: Evidence, domain: Domain) -> Codes:
+    """Return for each node one that the same cells fit, so that what is equal here can be counted once.
+
+    Where nothing at or below a node is shown, only what is shown above it counts: the first of `nodes` with
+    the same lowest shown ancestor stands for it. Returns -1 where nothing fits, the root included.
+    """
+    starts, end, parent = evidence.histories.starts, domain.kernel.end, domain.parent
+    is_shown = starts[end[nodes]] > starts[nodes]
+    above = parent[nodes]
+    while (blind := (starts[above + 1] == starts[above]) & (parent[above] != above)).any():
+        above = np.where(blind, parent[above], above)
+    stands_for = np.where(is_shown, nodes, above + domain.n_nodes)
+    _, first, group = np.unique(stands_for, return_index=True, return_inverse=True)
+    fits = is_shown | (starts[above + 1] > starts[above])
+    return np.where(fits, nodes[first[group]], -1)
+
+
+def _distinct(
+    knowledge: BackgroundKnowledge, nodes: Codes, evidence: Evidence, domain: Domain, *, shown: bool
+) -> tuple[Counts, Counts]:
+    """Fold pieces that ask the same: return queries, by their rarest items, and the query of each piece."""
     # Where order does not count, one order stands for all.
-    is_set = _MODES[knowledge.kind] in ("ANYWHERE", "EVENT")
+    is_set = _mode_of(knowledge.kind) in (kernels.ANYWHERE, kernels.TOGETHER) and not knowledge.places.any()
     order = np.argsort(-nodes if is_set else nodes < 0, axis=1, kind="stable")
     nodes = np.take_along_axis(nodes, order, 1)
     days, places = (np.take_along_axis(each, order, 1) for each in (knowledge.days, knowledge.places))
-    width = nodes.shape[1]
+    rarest = _two_rarest(nodes, evidence, domain, shown=shown)
+    known = (knowledge.n_events, knowledge.never, knowledge.told)
     rows = np.concatenate(
         [
+            rarest,
+            *(each[:, None] for each in known),
             nodes,
             days * (nodes >= 0),
             places * (nodes >= 0),
-            *(each[:, None] for each in (knowledge.n_events, knowledge.never, knowledge.told)),
         ],
         axis=1,
     ).astype(np.int64)
-    rows, query_of = np.unique(rows, axis=0, return_inverse=True)
-    items, inverse = np.unique(rows[:, :width], return_inverse=True)
-    n_nothing = int((items < 0).sum())
-    queries = kernels.fitting.Queries(
-        rows[:, :width].astype(np.int32),
-        (inverse.reshape(-1, width) - n_nothing).astype(np.int32),
-        rows[:, width : 2 * width].copy(),
-        rows[:, 2 * width : 3 * width].astype(np.int32),
-        *(rows[:, place].astype(np.int32) for place in (-3, -2, -1)),
-    )
-    return queries, items[n_nothing:].astype(np.int32), query_of.ravel()
+    queries, query_of = np.unique(rows, axis=0, return_inverse=True)
+    return queries, query_of.ravel()
 
 
-def _lists(items: Codes, evidence: Evidence, domain: Domain, *, shown: bool) -> Lists:
-    """List who may fit each item, and who has a star in each column."""
-    starts, owners = kernels.postings.list_candidates(
-        items,
-        evidence.starts,
-        evidence.owners,
-        domain.parent,
-        domain.kernel.end,
-        len(evidence.histories.weights),
-    )
-    stars, star_starts = gather_rows(evidence.owners, evidence.starts, domain.starts[:-1])
-    if shown:
-        stars, star_starts = stars[:0], np.zeros_like(star_starts)
-    return kernels.fitting.Lists(starts, owners, star_starts, stars, evidence.starts, evidence.owners)
-
-
-def _side_by_side(queries: Queries, lists: Lists, domain: Domain) -> Counts:
-    """Sort queries so that those with the same two rarest items are neighbours."""
-    columns = domain.kernel.column[np.maximum(queries.nodes, 0)]
-    sizes = np.append(np.diff(lists.starts), 0)[queries.items] + np.diff(lists.star_starts)[columns]
-    sizes = np.where(queries.nodes < 0, np.iinfo(np.int64).max, sizes)
-    rarest = np.argsort(sizes, axis=1, kind="stable")
-    ranked = np.take_along_axis(queries.items, rarest, 1)
-    second = ranked[:, 1] if ranked.shape[1] > 1 else ranked[:, 0]
-    return np.lexsort((second, ranked[:, 0]))
+def _two_rarest(nodes: Codes, evidence: Evidence, domain: Domain, *, shown: bool) -> Counts:
+    """Return the two items of each piece that the fewest may fit; -1 for none, or for one that is no help."""
+    starts, parent = evidence.histories.starts, domain.parent
+    place = np.maximum(nodes, 0)
+    sizes = starts[domain.kernel.end[place]] - starts[place]
+    while (is_below := parent[place] != place).any():
+        place = np.where(is_below, parent[place], place)
+        counts = is_below & ((parent[place] != place) | (not shown))
+        sizes += counts * (starts[place + 1] - starts[place])
+    sizes = np.where(nodes < 0, np.iinfo(np.int64).max // _WIDE, sizes)
+    order = np.argsort(sizes, axis=1, kind="stable")[:, :2]
+    found, lengths = np.take_along_axis(nodes, order, 1), np.take_along_axis(sizes, order, 1)
+    if found.shape[1] < 2:
+        return np.concatenate([found, np.full((len(found), 1), -1)], axis=1)
+    return np.stack([found[:, 0], np.where(lengths[:, 1] < _WIDE * lengths[:, 0], found[:, 1], -1)], axis=1)

@@ -190,32 +190,37 @@ class AttackContext:
         """
         key = kind, known, shown, narrowed, rarest
         if key not in self._found:
-            look = partial(find_candidates, domain=self.domain, shown=shown, engine=self.engine)
             show = partial(self.evidence, timed=kind == "gaps", narrowed=narrowed)
-            knowledge, original, release = (
-                self.draw(kind, known, rarest=rarest),
-                show("original"),
-                show("release"),
-            )
+            # Where there are no stars, it does not matter what they fit.
+            plain = self._found.get((kind, known, False, narrowed, rarest)) if shown else None
+            knowledge = self.draw(kind, known, rarest=rarest) if plain is None else plain.raw.knowledge
             windows = self.inside.windows(knowledge)
-            raw = look(knowledge, original, windows=windows)
 
-            def trial(evidence: Evidence) -> Trial:
-                return Trial(knowledge, windows, evidence, look(knowledge, evidence, windows=windows), raw)
+            look = partial(find_candidates, domain=self.domain, shown=shown, engine=self.engine)
 
+            def look_at(place: Place, number: int) -> CandidateSets:
+                if plain is not None and not show(place).has_stars:
+                    return plain[number].candidates
+                return look(knowledge, show(place), windows=windows)
+
+            raw, release = look_at("original", 0), look_at("release", 1)
             if self.outside is None:
-                control = trial(show("shuffled"))
+                control = Trial(knowledge, windows, show("shuffled"), look_at("shuffled", 2), raw)
             else:
                 others = self.draw(kind, known, strangers=True, rarest=rarest)
                 theirs = self.outside.windows(others)
                 control = Trial(
                     others,
                     theirs,
-                    release,
-                    look(others, release, windows=theirs),
-                    look(others, original, windows=theirs),
+                    show("release"),
+                    look(others, show("release"), windows=theirs),
+                    look(others, show("original"), windows=theirs),
                 )
-            self._found[key] = Trials(Trial(knowledge, windows, original, raw, raw), trial(release), control)
+            self._found[key] = Trials(
+                Trial(knowledge, windows, show("original"), raw, raw),
+                Trial(knowledge, windows, show("release"), release, raw),
+                control,
+            )
         return self._found[key]
 
     def prepare(self, kinds: Iterable[KnowledgeKind], *, engine: Engine, narrowed: bool) -> None:

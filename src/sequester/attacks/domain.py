@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester import kernels
+from sequester.attacks._kernels import Trees
 from sequester.errors import InputError, ParameterError
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import ROOT, in_label_order
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from sequester.data.schema import Schema
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
-    from sequester.kernels.fitting import Trees
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,8 @@ class Domain:
 
         depth = np.concatenate([tree.depth for tree in trees])
         column_of = np.repeat(np.arange(len(trees), dtype=np.int32), np.diff(starts))
-        kernel = kernels.fitting.Trees(joined("subtree_end"), column_of, starts[:-1].astype(np.int32))
+        parent = joined("parent")
+        kernel = Trees(joined("subtree_end"), column_of, parent)
         names = value_names(original, groups)
         value_of = _protected(original, columns, trees, names)
         return cls(
@@ -82,7 +82,7 @@ class Domain:
             len(columns) - len(kept),
             trees,
             starts,
-            joined("parent"),
+            parent,
             depth,
             (depth > 0) & (value_of < 0) & ~_is_secret(original, columns, trees),
             kernel,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from sequester import kernels
+from sequester.attacks._kernels import count_possible
 from sequester.attacks.model_attacks import Case, model_attacks, permute
 from sequester.attacks.risk import Risk, exact, exact_mean, largest_of, mean_of
 from sequester.data.sequences import Sequences
@@ -156,7 +157,7 @@ class PatternPositions:
         for row, pattern in enumerate(self.told.patterns):
             if not self.has[row].any():
                 continue
-            counts[row] = kernels.possible_tuples.count_possible(
+            counts[row] = count_possible(
                 self.original.columns[self.original.symbol],
                 data.columns[data.symbol],
                 data.person_offsets,

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester import kernels
+from sequester.attacks._narrowing_kernels import Spans, narrow_images, narrow_sums
 from sequester.attacks.risk import Proportion, Risk
 from sequester.datasets.draws import generator
+from sequester.kernels.rows import fold_rows
 from sequester.mining.dependence import find_dependences, parse_labels
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from sequester.attacks.domain import Domain
     from sequester.data.table import EventTable
     from sequester.hierarchies.hierarchy import Hierarchy
-    from sequester.kernels.narrowing import Spans
     from sequester.mining.dependence import Dependence, LabelKind
 
     Numbers = npt.NDArray[np.float64]
@@ -64,13 +64,11 @@ class _Sum(_Rule):
             numbers[own], lows[own], highs[own], is_open[own] = spans_of(domain.trees[column], reading)
             finite = numbers[own][np.isfinite(numbers[own])]
             is_whole.append(bool((finite == np.floor(finite)).all()))
-        spans = kernels.narrowing.Spans(numbers, lows, highs, is_open)
+        spans = Spans(numbers, lows, highs, is_open)
         return cls(columns, spans, np.array(is_whole, np.bool_))
 
     def narrow(self, cells: Codes, domain: Domain) -> Codes:
-        narrowed: Codes = kernels.narrowing.narrow_sums(
-            cells, self.spans, self.is_whole, domain.parent, domain.kernel.end
-        )
+        narrowed: Codes = narrow_sums(cells, self.spans, self.is_whole, domain.parent, domain.kernel.end)
         return narrowed
 
 
@@ -95,9 +93,7 @@ class _Image(_Rule):
         return cls((source, other), images, is_open)
 
     def narrow(self, cells: Codes, domain: Domain) -> Codes:
-        narrowed: Codes = kernels.narrowing.narrow_images(
-            cells, self.images, self.is_open, domain.parent, domain.kernel.end
-        )
+        narrowed: Codes = narrow_images(cells, self.images, self.is_open, domain.parent, domain.kernel.end)
         return narrowed
 
 
@@ -174,7 +170,7 @@ class Narrowing:
 def _distinct(rows: Codes) -> tuple[Codes, Codes]:
     """Return the different rows, and for each row which of them it is; many events are equal."""
     offsets = np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1]
-    row_of, firsts = kernels.rows.fold_rows(rows.ravel(), offsets)
+    row_of, firsts = fold_rows(rows.ravel(), offsets)
     return rows[firsts], row_of
 
 

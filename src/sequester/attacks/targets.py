@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester import kernels
 from sequester.attacks.background_knowledge import (
     BEYOND,
     COARSER,
@@ -18,7 +17,7 @@ from sequester.attacks.background_knowledge import (
     draw_targets,
     some_depths,
 )
-from sequester.attacks.candidate_sets import ValueRanges, without_known
+from sequester.attacks.candidate_sets import ValueRanges, count_owners, without_known
 from sequester.attacks.domain import values_of
 
 if TYPE_CHECKING:
@@ -130,11 +129,10 @@ class Anchors(NamedTuple):
 def count_holders(table: EventTable, cells: Codes, domain: Domain) -> Counts:
     """Count for each node the persons who have it or something below it."""
     n_columns = cells.shape[1]
-    ones = np.ones(table.n_persons, np.int64)
     holders = np.zeros(domain.n_nodes, np.int64)
     for depth in range(1, int(domain.depth.max()) + 1):
         lifted = domain.lift(cells.ravel(), np.array(depth))
-        counts = kernels.rows.weigh_symbols(lifted, table.person_offsets * n_columns, ones, domain.n_nodes)
+        counts = count_owners(lifted.reshape(-1, n_columns), table.person_offsets, domain.n_nodes)
         holders = np.where(domain.depth == depth, counts, holders)
     return holders
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from sequester.kernels import containment as containment
     from sequester.kernels import edits as edits
     from sequester.kernels import embeddings as embeddings
-    from sequester.kernels import fitting as fitting
     from sequester.kernels import hiding as hiding
     from sequester.kernels import hiding_rank as hiding_rank
     from sequester.kernels import hiding_rows as hiding_rows
@@ -34,16 +33,12 @@ if TYPE_CHECKING:
     from sequester.kernels import knowledge as knowledge
     from sequester.kernels import knowledge_rows as knowledge_rows
     from sequester.kernels import knowledge_search as knowledge_search
-    from sequester.kernels import matching as matching
-    from sequester.kernels import narrowing as narrowing
     from sequester.kernels import near_paths as near_paths
     from sequester.kernels import occurrence_rows as occurrence_rows
     from sequester.kernels import occurrence_verdicts as occurrence_verdicts
     from sequester.kernels import occurrences as occurrences
     from sequester.kernels import owners as owners
     from sequester.kernels import pattern_trie as pattern_trie
-    from sequester.kernels import possible_tuples as possible_tuples
-    from sequester.kernels import postings as postings
     from sequester.kernels import queries as queries
     from sequester.kernels import quest as quest
     from sequester.kernels import records as records

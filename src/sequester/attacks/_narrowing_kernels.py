@@ -26,7 +26,7 @@ SLACK = 1e-9
 
 @njit
 def _common(first: int, last: int, parent: Codes, end: Codes) -> int:
-    """Give the lowest node at or above two nodes, the first of which does not come after the last."""
+    """Return the lowest node at or above two nodes, the first of which does not come after the last."""
     node = first
     while not node <= last < end[node]:
         node = parent[node]
@@ -48,7 +48,7 @@ class Spans(NamedTuple):
 
 @njit
 def _size(low: float, high: float, is_whole: bool) -> float:
-    """Give how much lies between two numbers, both included: whole numbers, or the length."""
+    """Return how much lies between two numbers, both included: whole numbers, or the length."""
     if is_whole:
         return max(float(np.floor(high + SLACK) - np.ceil(low - SLACK)) + 1.0, 0.0)
     # Single points count, too, so that a number that has a leaf is covered by it.
@@ -57,7 +57,7 @@ def _size(low: float, high: float, is_whole: bool) -> float:
 
 @njit
 def _holds_others(node: int, low: float, high: float, spans: Spans, end: Codes, is_whole: bool) -> bool:
-    """Tell whether a node stands for numbers from `low` to `high` that are in none of its children."""
+    """Return whether a node stands for numbers from `low` to `high` that are in none of its children."""
     low, high = max(low, spans.lows[node]), min(high, spans.highs[node])
     left = _size(low, high, is_whole)
     if np.isinf(left):
