@@ -307,7 +307,7 @@ def test_roles_that_do_not_go_together():
         (lambda: GridRegions(0.5), "cell must be at least 1 metre, got 0.5"),
         (lambda: DensityRegions(9, 2), "threshold must be a share of the trajectories"),
         (lambda: DensityRegions(9, 0.1, "lines"), 'touch must be "points" or "segments"'),
-        (lambda: H3Regions(16), "resolution must be a whole number from 0 to 15, got 16"),
+        (lambda: H3Regions(16), "resolution must be from 0 to 15, got 16"),
         (lambda: Gap("0s"), "gap must be a number"),
         (lambda: Place("a", "b", GridRegions(9), [24]), "time_of_day must be whole hours"),
         (lambda: Place("a", "b", GridRegions(9), [6]), "time_of_day must be at least two hours"),

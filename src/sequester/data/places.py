@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from sequester._validation import one_of, positive, within
 from sequester.errors import ParameterError
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.structured import load_h3
@@ -33,12 +33,6 @@ _UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
 _GAP = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(s|min|h|d)")
 
 
-def _positive(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-        msg = f"{name} must be a number above 0, got {value!r}"
-        raise ParameterError(msg)
-
-
 @dataclass(frozen=True, slots=True)
 class GridRegions:
     """Every cell of a square grid that a point lies in is a region."""
@@ -47,8 +41,7 @@ class GridRegions:
     """Metres from one side of a cell to the other."""
 
     def __post_init__(self) -> None:
-        _positive("cell", self.cell)
-        _not_tiny(self.cell)
+        _check_cell(self.cell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +61,13 @@ class DensityRegions:
     """What touches a cell: a point in it, or also the straight line between two points."""
 
     def __post_init__(self) -> None:
-        _positive("cell", self.cell)
-        _not_tiny(self.cell)
-        _positive("threshold", self.threshold)
-        if self.threshold > 1:
+        _check_cell(self.cell)
+        if positive("threshold", self.threshold) > 1:
             msg = (
                 f"threshold must be a share of the trajectories, above 0 and at most 1, got {self.threshold}"
             )
             raise ParameterError(msg)
-        if self.touch not in ("points", "segments"):
-            msg = f'touch must be "points" or "segments", got {self.touch!r}'
-            raise ParameterError(msg)
+        one_of("touch", self.touch, ("points", "segments"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +78,12 @@ class H3Regions:
     """0, continents, to 15, less than a square metre."""
 
     def __post_init__(self) -> None:
-        resolution: object = self.resolution
-        if (
-            isinstance(resolution, bool)
-            or not isinstance(resolution, int)
-            or not 0 <= resolution <= FINEST_H3
-        ):
-            msg = f"resolution must be a whole number from 0 to {FINEST_H3}, got {resolution!r}"
-            raise ParameterError(msg)
+        within("resolution", self.resolution, 0, FINEST_H3)
 
 
-def _not_tiny(cell: float) -> None:
+def _check_cell(cell: float) -> None:
     # A row or column of the earth must have a number of 31 bits.
-    if cell < 1:
+    if positive("cell", cell) < 1:
         msg = f"cell must be at least 1 metre, got {cell}"
         raise ParameterError(msg)
 
@@ -135,7 +117,7 @@ class Gap:
         return round(float(number) * _UNITS[unit] * 10**6)
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True)
 class Place:
     """The coordinates of events, in degrees, and the regions that they become.
 
@@ -151,20 +133,13 @@ class Place:
     """The column of longitudes."""
     regions: GridRegions | DensityRegions | H3Regions
     """What becomes a region."""
-    time_of_day: tuple[int, ...]
+    time_of_day: Sequence[int] = ()
     """Hours at which another part of the day begins; a symbol is then a region and a part of the day."""
-    max_speed: float | None
+    max_speed: float | None = None
     """Metres per second; a point that could only be reached faster is invalid."""
 
-    def __init__(
-        self,
-        lat: str,
-        lon: str,
-        regions: GridRegions | DensityRegions | H3Regions,
-        time_of_day: Sequence[int] = (),
-        max_speed: float | None = None,
-    ) -> None:
-        hours = tuple(time_of_day)
+    def __post_init__(self) -> None:
+        hours = tuple(self.time_of_day)
         if not all(
             isinstance(hour, int) and not isinstance(hour, bool) and 0 <= hour <= 23 for hour in hours
         ):
@@ -173,16 +148,9 @@ class Place:
         if len(hours) == 1 or any(late <= early for early, late in pairwise(hours)):
             msg = f"time_of_day must be at least two hours, each later than the one before, got {list(hours)}"
             raise ParameterError(msg)
-        if max_speed is not None:
-            _positive("max_speed", max_speed)
-        for name, value in (
-            ("lat", lat),
-            ("lon", lon),
-            ("regions", regions),
-            ("time_of_day", hours),
-            ("max_speed", max_speed),
-        ):
-            object.__setattr__(self, name, value)
+        if self.max_speed is not None:
+            positive("max_speed", self.max_speed)
+        object.__setattr__(self, "time_of_day", hours)
 
     @property
     def parts(self) -> tuple[str, ...]:

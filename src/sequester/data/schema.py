@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
+from sequester._validation import at_least, one_of
 from sequester.data.places import Gap, Place
 from sequester.errors import ParameterError
 from sequester.hierarchies.labels import caseless
@@ -84,9 +85,8 @@ class Quasi:
     def __post_init__(self) -> None:
         _check_builds(self.hierarchy)
         object.__setattr__(self, "never_suppress", texts("never_suppress", self.never_suppress))
-        if self.max_level is not None and self.max_level < 0:
-            msg = f"max_level must be at least 0, got {self.max_level}"
-            raise ParameterError(msg)
+        if self.max_level is not None:
+            at_least("max_level", self.max_level, 0)
         if not (math.isfinite(self.weight) and self.weight >= 0):
             msg = f"weight must be a number of at least 0, got {self.weight}"
             raise ParameterError(msg)
@@ -232,12 +232,9 @@ class Schema:
         self._check_values()
 
     def _check_values(self) -> None:
-        if self.invalid not in ("refuse", "drop"):
-            msg = f'invalid must be "refuse" or "drop", got {self.invalid!r}'
-            raise ParameterError(msg)
-        if self.alike is not None and self.alike not in get_args(Alike):
-            msg = f'alike must be "refuse", "merge" or "keep", got {self.alike!r}'
-            raise ParameterError(msg)
+        one_of("invalid", self.invalid, ("refuse", "drop"))
+        if self.alike is not None:
+            one_of("alike", self.alike, get_args(Alike))
         for name, kind in self.derive.items():
             if kind not in get_args(Derivation):
                 msg = f"derive.{name} must be one of {', '.join(get_args(Derivation))}, got {kind!r}"

@@ -12,6 +12,7 @@ from sequester import kernels
 from sequester.data.ordering import first_events, group_persons
 from sequester.data.places import EARTH, REGION, DensityRegions, Gap, H3Regions, Regions, box
 from sequester.data.problems import Problem
+from sequester.data.sequences import take_owners
 from sequester.data.text import as_text
 from sequester.errors import SchemaError
 from sequester.hierarchies.labels import counted, quoted
@@ -55,9 +56,6 @@ class Events:
     def take(self, events: Counts, offsets: Offsets) -> Events:
         """Keep some events, in this order; a sequence without any is left out."""
         present = np.flatnonzero(np.diff(offsets))
-        owners = None
-        if self.owners is not None:
-            owners = np.unique(self.owners[present], return_inverse=True)[1].astype(np.int32)
         return Events(
             frame=self.frame[events],
             rows=self.rows[events],
@@ -66,7 +64,7 @@ class Events:
             key=None if self.key is None else self.key[events],
             when=None if self.when is None else self.when.gather(events),
             ahead=None if self.ahead is None else self.ahead[events],
-            owners=owners,
+            owners=take_owners(self.owners, present),
         )
 
     def without(self, marked: Mask) -> Events:
