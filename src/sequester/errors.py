@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -72,6 +73,17 @@ class UnattainableError(SequesterError):
 
 class InternalError(SequesterError):
     """Ours: an invariant broke."""
+
+
+def where_raised(error: BaseException) -> str:
+    """Return the innermost line of sequester that an error went through, such as ``sequester/a.py:3``."""
+    package, place, traceback = Path(__file__).parent, "an unknown place", error.__traceback__
+    while traceback is not None:
+        file = Path(traceback.tb_frame.f_code.co_filename)
+        if file.is_relative_to(package):
+            place = f"sequester/{file.relative_to(package).as_posix()}:{traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return place
 
 
 class SequesterWarning(UserWarning):

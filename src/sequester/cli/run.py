@@ -6,21 +6,17 @@ import signal
 import sys
 import threading
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sequester._version import __version__
 from sequester.cli.exits import DONE, INTERNAL_ERROR, INTERRUPTED, NOT_SATISFIED, USAGE_ERROR
 from sequester.cli.terminal import Terminal, describe_output, discard_unwritten, replace_closed
-from sequester.errors import InputError, InternalError, SchemaError, UnattainableError
+from sequester.errors import InputError, InternalError, SchemaError, UnattainableError, where_raised
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from types import TracebackType
 
     from sequester.cli.exits import Interrupts
-
-_PACKAGE = Path(__file__).parents[1]
 
 
 def run(argv: Sequence[str], interrupts: Interrupts) -> int:
@@ -81,21 +77,10 @@ def _about_file(error: OSError) -> str:
 def _report(error: BaseException) -> str:
     """Name the fault and its place; what it says may hold raw data, so it is left out."""
     return (
-        f"internal error: {type(error).__name__} at {_place(error.__traceback__)}; {describe_output()} "
+        f"internal error: {type(error).__name__} at {where_raised(error)}; {describe_output()} "
         f"(please report it, with the command; sequester {__version__}, "
         f"Python {sys.version_info.major}.{sys.version_info.minor}, {sys.platform})"
     )
-
-
-def _place(traceback: TracebackType | None) -> str:
-    """Find the innermost line of ours."""
-    place = "an unknown place"
-    while traceback is not None:
-        file = Path(traceback.tb_frame.f_code.co_filename)
-        if file.is_relative_to(_PACKAGE):
-            place = f"sequester/{file.relative_to(_PACKAGE).as_posix()}:{traceback.tb_lineno}"
-        traceback = traceback.tb_next
-    return place
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from sequester.methods.method import Method
 from sequester.workflow.comparison.comparison import Comparison
 from sequester.workflow.comparison.grid import Candidate, grid, label_of, one_line
 from sequester.workflow.comparison.outputs import HANDING_OUT, check_adversary, write_outputs
-from sequester.workflow.comparison.pool import Pool
+from sequester.workflow.comparison.pool import run_candidates
 from sequester.workflow.comparison.store import RELEASES, REPORTS, Store
 from sequester.workflow.comparison.trial import Knowledge, Task, TrialResult
 from sequester.workflow.config import Config
@@ -382,8 +382,8 @@ def _run(
     if not missing:
         return done
     begun = part(progress, len(done) / len(tasks), 1.0)
-    with Pool(table, at_once=asked.at_once) as pool:
-        for task, answer in pool.run(list(missing.values()), begun):
+    with closing(run_candidates(list(missing.values()), table, begun, at_once=asked.at_once)) as answers:
+        for task, answer in answers:
             tried = _placed(answer, task, store.folder) if answer.holds else answer
             store.save(task.key, tried)
             done[task.key] = tried

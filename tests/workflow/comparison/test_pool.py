@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
-from dataclasses import replace
+from contextlib import closing
 
 import pytest
 
@@ -13,69 +14,27 @@ from sequester.methods import BFP2kA
 from sequester.testing import symbol_table
 from sequester.workflow.comparison import pool as pools
 from sequester.workflow.comparison.grid import Candidate
-from sequester.workflow.comparison.pool import RESERVE, Pool
+from sequester.workflow.comparison.pool import RESERVE, run_candidates
 from sequester.workflow.comparison.trial import Knowledge, Task, TrialResult
+from workflow.comparison import actors
 
 GIB = 2**30
-# Does what the label of its task says, which it finds in the bytes it is sent; loads nothing.
-ACTOR = """
-import json, os, re, sys, time
-sent = b""
-while b"<" not in sent or b">" not in sent:
-    sent += os.read(0, 65536)
-act, number = re.search(rb"<([a-z]+) (\\d+)>", sent)[1].decode(), 0
-folder = os.environ["ACTS"]
-here = os.path.join(folder, str(os.getpid()))
-open(here, "w").close()
-open(os.path.join(os.environ["BEGAN"], str(os.getpid())), "w").close()
-def is_there(pid):
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return False
-    return True
-def count():
-    return sum(map(is_there, os.listdir(folder)))
-together = count()
-def tell(**document):
-    print(json.dumps(document), flush=True)
-tell(progress=0.5)
-tell(compiling=True)
-while len(os.listdir(os.environ["BEGAN"])) < int(os.environ.get("COMPANY", "1")):
-    time.sleep(0.01)
-together = max(together, count())
-if act == "die" or (act == "crowd" and together > 1):
-    os.remove(here)
-    os.abort()
-if act == "stay":
-    time.sleep(600)
-result = json.load(open(os.environ["RESULT"]))
-result |= {"events": together, "peak_memory": int(os.environ.get("PEAK", "1"))}
-os.remove(here)
-if act == "fault":
-    tell(failed="internal error: ValueError at nowhere", is_ours=True)
-else:
-    tell(result=result)
-print("cut", end="", flush=True)
-"""
 TABLE = symbol_table(["ab", "ab"])
 
 
 @pytest.fixture
 def act(tmp_path, monkeypatch):
     """Run tasks that act as their labels say; gives label to result."""
-
     for name in ("acts", "began"):
         (tmp_path / name).mkdir()
         monkeypatch.setenv(name.upper(), str(tmp_path / name))
-    (tmp_path / "result.json").write_text(json.dumps(TrialResult(method="p2ka", label="done").to_json()))
-    monkeypatch.setenv("RESULT", str(tmp_path / "result.json"))
+    done = TrialResult(method="p2ka", label="done")
+    monkeypatch.setenv("RESULT", json.dumps(done.to_json()))
 
     def act(*acts, progress=lambda fraction, phase: None, **keywords):
         tasks = [task(f"<{each} {number}>", str(number)) for number, each in enumerate(acts)]
-        program = (sys.executable, "-S", "-c", ACTOR)
-        with Pool(TABLE, program=program, **keywords) as pool:
-            return {done.key: tried for done, tried in pool.run(tasks, progress)}
+        with closing(run_candidates(tasks, TABLE, progress, do=actors.act, **keywords)) as answers:
+            return {done.key: tried for done, tried in answers}
 
     return act
 
@@ -124,7 +83,7 @@ def test_one_that_dies_in_company_is_tried_again_alone(act, monkeypatch):
 def test_one_that_dies_alone_fails_and_the_others_do_not(act):
     found = act("die", "ok", at_once=1, free=lambda: 64 * GIB)
     assert (found["0"].state, found["0"].is_ours) == ("failed", False)
-    assert "was ended by signal 6, as happens where memory runs out" in found["0"].reason
+    assert "its process ended, as happens where memory runs out" in found["0"].reason
     assert found["1"].holds
     assert found["0"].parameters == {"k": 2, "strict": True}
 
@@ -178,27 +137,23 @@ def test_an_interrupt_ends_all_of_them(act, tmp_path, monkeypatch):
             os.kill(pid, 0)
 
 
-def test_threads_are_shared_out(monkeypatch):
+def test_threads_are_shared_out(act, monkeypatch):
     monkeypatch.setattr(pools, "usable_cores", lambda: 8)
-    seen = []
+    found = act("ok", "ok", "ok", at_once=3, free=lambda: 64 * GIB)
+    assert {each.label for each in found.values()} == {"2"}
 
-    class Silent:
-        pid, stdin, stdout = 1, None, None
 
-        def wait(self):
-            return 0
-
-        def kill(self):
-            pass
-
-    def popen(program, env, **keywords):
-        seen.append(env["POLARS_MAX_THREADS"])
-        return Silent()
-
-    monkeypatch.setattr(pools.subprocess, "Popen", popen)
-    with Pool(TABLE) as pool:
-        pool._start(replace(task("a", "a")), 3)
-    assert seen == ["2"]
+def test_a_script_without_a_guard_is_not_run_again(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from sequester.methods import PrefixPruning\n"
+        "from sequester.testing import symbol_table\n"
+        "from sequester.workflow.compare import compare\n"
+        "found = compare(symbol_table(['ab', 'ab']), [PrefixPruning(k=9)])\n"
+        "print(found.tried[0].state)\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert done.stdout == "unattainable\n"
 
 
 def test_results_can_be_kept_and_read_again():

@@ -1,91 +1,65 @@
-"""Run as a program: tries one candidate in a process of its own, and tells its result as lines of JSON.
-
-Standard input holds a list of paths to load modules from, the task and the table, and stays open for as long
-as somebody waits for the answer: where it ends, so does the process, at whatever point it is.
-"""
+"""What a process that tries one candidate does; light, so that it is prepared before polars loads."""
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
-import sys
 import time
-from pathlib import Path
+from contextlib import suppress
 from threading import Thread
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
+
+from sequester.errors import where_raised
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
+    from multiprocessing.connection import Connection
+
 
 EVERY = 0.2
-"""Seconds between two lines about how far it is."""
-_PACKAGE = Path(__file__).parents[2]
+"""Seconds between two messages about how far it is."""
+COMPILING = "compiling"
+"""The message that kernels are compiled."""
+_parent: list[Connection] = []
 
 
-def main() -> None:
-    """Take a task from standard input, and answer on standard output."""
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    # What libraries print must not come between the lines.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-
-    def tell(document: dict[str, Any]) -> None:
-        answers.write(json.dumps(document) + "\n")
-        answers.flush()
-
-    try:
-        _answer(sys.stdin.buffer, tell)
-    except MemoryError:
-        tell({"failed": "it needs more memory than there is", "is_ours": False})
-    except BaseException as error:  # noqa: BLE001  (polars panics are no Exception)
-        tell(
-            {
-                "failed": f"internal error: {type(error).__name__} at {_place(error.__traceback__)}",
-                "is_ours": True,
-            }
-        )
+def prepare(connection: Connection, threads: int) -> None:
+    """Send the number of this process, and let it end when the other side of the connection closes."""
+    os.environ |= {"POLARS_MAX_THREADS": str(threads), "RUST_BACKTRACE": "0"}
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+    _parent.append(connection)
+    Thread(target=_end_with, args=(connection,), daemon=True).start()
+    connection.send(os.getpid())
 
 
-def _answer(source: IO[bytes], tell: Callable[[dict[str, Any]], None]) -> None:
-    # The sender is this program's own parent, which has made both just now.
-    sys.path[:] = pickle.load(source)  # noqa: S301
-    task, table = pickle.load(source), pickle.load(source)  # noqa: S301
-    Thread(target=_end_alone, daemon=True).start()
-    # After the paths are known: a method of the user's own may be anywhere.
-    from sequester import kernels  # noqa: PLC0415
-    from sequester.workflow.comparison.trial import try_candidate  # noqa: PLC0415
-
-    told = [-EVERY]
-
-    def progress(fraction: float, phase: str) -> None:
-        del phase
-        if time.monotonic() - told[0] >= EVERY:
-            told[0] = time.monotonic()
-            tell({"progress": fraction})
-
-    kernels.on_compilation(lambda: tell({"compiling": True}))
-    tell({"result": try_candidate(task, table, progress).to_json()})
-
-
-def _end_alone() -> None:
-    """End when nobody waits any more."""
-    os.read(0, 1)
+def _end_with(connection: Connection) -> None:
+    with suppress(EOFError, OSError):
+        connection.recv()
     os._exit(1)
 
 
-def _place(traceback: TracebackType | None) -> str:
-    """Find the innermost line of ours."""
-    place = "an unknown place"
-    while traceback is not None:
-        file = Path(traceback.tb_frame.f_code.co_filename)
-        if file.is_relative_to(_PACKAGE):
-            place = f"sequester/{file.relative_to(_PACKAGE).as_posix()}:{traceback.tb_lineno}"
-        traceback = traceback.tb_next
-    return place
+def work(task: bytes, table: bytes) -> dict[str, Any]:
+    """Try a candidate, and return its document; where it fails, the reason, and whether it is our fault."""
+    try:
+        # Not before `prepare`: polars reads its number of threads when it loads.
+        from sequester import kernels  # noqa: PLC0415
+        from sequester.workflow.comparison.trial import try_candidate  # noqa: PLC0415
 
+        connection, told = _parent[0], -EVERY
 
-if __name__ == "__main__":
-    main()
-    # A thread still listens, and there is nothing to clean up.
-    os._exit(0)
+        def progress(fraction: float, phase: str) -> None:
+            nonlocal told
+            del phase
+            if time.monotonic() - told >= EVERY:
+                told = time.monotonic()
+                connection.send(float(fraction))
+
+        kernels.on_compilation(lambda: connection.send(COMPILING))
+        # The sender is this program's own parent, which has made both just now.
+        return try_candidate(pickle.loads(task), pickle.loads(table), progress).to_json()  # noqa: S301
+    except MemoryError:
+        return {"failed": "it needs more memory than there is", "is_ours": False}
+    except BaseException as error:  # noqa: BLE001  (polars panics are no Exception)
+        reason = f"internal error: {type(error).__name__} at {where_raised(error)}"
+        return {"failed": reason, "is_ours": True}
