@@ -127,7 +127,8 @@ def test_an_interrupt_at_any_moment_gives_the_same_code(clicks_here, run):
 
 def test_an_interrupted_demo_leaves_nothing(tmp_path, listing, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    argv = [sys.executable, "-c", WAITING, "sequester.workflow.write._verify", "demo", "--out", "demo"]
+    small = f"from sequester.workflow import demo\ndemo.PERSONS = 300\n{WAITING}"
+    argv = [sys.executable, "-c", small, "sequester.workflow.write._verify", "demo", "--out", "demo"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "waiting\n"
         process.send_signal(signal.SIGINT)
