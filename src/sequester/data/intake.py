@@ -25,7 +25,7 @@ from sequester.data.schema import ROW, Quasi, Schema, Symbol
 from sequester.data.text import as_text, distinct_labels, is_plain
 from sequester.data.times import clock_ahead, read_times
 from sequester.data.trajectories import (
-    Events,
+    SortedEvents,
     find_impossible,
     into_regions,
     read_coordinates,
@@ -95,7 +95,7 @@ def prepare(source: pl.DataFrame, schema: Schema) -> dict[str, object]:
         ahead = None if ahead is None else ahead[order]
     if key is not None:
         problems += find_repeats(source, schema, rows, grouping.offsets, key)
-    events = Events(
+    events = SortedEvents(
         frame=frame,
         rows=rows,
         persons=grouping.persons.cast(pl.String),
@@ -257,7 +257,7 @@ def _read_place(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) ->
     return frame, has_place
 
 
-def _split(events: Events, schema: Schema, problems: list[Problem]) -> tuple[Events, int]:
+def _split(events: SortedEvents, schema: Schema, problems: list[Problem]) -> tuple[SortedEvents, int]:
     """Split persons into trips, without impossible points; also counts those that were dropped."""
     n_before = len(events.rows)
     if isinstance(schema.trip, str):
@@ -278,8 +278,8 @@ def _split(events: Events, schema: Schema, problems: list[Problem]) -> tuple[Eve
 
 
 def _into_regions(
-    events: Events, schema: Schema, problems: list[Problem]
-) -> tuple[Events, Regions | None, Hierarchy | None, int]:
+    events: SortedEvents, schema: Schema, problems: list[Problem]
+) -> tuple[SortedEvents, Regions | None, Hierarchy | None, int]:
     """Make regions of points, as the schema asks, with their hierarchy; also counts points in none."""
     if schema.place is None:
         return events, None, None, 0
@@ -294,7 +294,7 @@ def _into_regions(
 def _reading(
     n_rows: int,
     everybody: pl.Series | None,
-    events: Events,
+    events: SortedEvents,
     n_points: int,
     n_outside: int,
     problems: list[Problem],

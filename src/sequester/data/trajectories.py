@@ -33,7 +33,7 @@ _HOUR = 3600 * 10**6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Events:
+class SortedEvents:
     """The events of a table while it is taken in: sorted, and grouped into sequences."""
 
     frame: pl.DataFrame
@@ -53,10 +53,10 @@ class Events:
     owners: Codes | None = None
     """The number of each sequence's person; None where every person has one sequence."""
 
-    def take(self, events: Counts, offsets: Offsets) -> Events:
+    def take(self, events: Counts, offsets: Offsets) -> SortedEvents:
         """Keep some events, in this order; a sequence without any is left out."""
         present = np.flatnonzero(np.diff(offsets))
-        return Events(
+        return SortedEvents(
             frame=self.frame[events],
             rows=self.rows[events],
             persons=self.persons.gather(present),
@@ -67,13 +67,13 @@ class Events:
             owners=take_owners(self.owners, present),
         )
 
-    def without(self, marked: Mask) -> Events:
+    def without(self, marked: Mask) -> SortedEvents:
         """Leave marked events out."""
         before = np.concatenate([[0], np.cumsum(~marked)])
         return self.take(np.flatnonzero(~marked), before[self.offsets])
 
 
-def split_by_column(events: Events, column: str) -> Events:
+def split_by_column(events: SortedEvents, column: str) -> SortedEvents:
     """Make a sequence of each person's events that have one value in `column`, in order of appearance."""
     owner = np.repeat(np.arange(len(events.persons), dtype=np.int64), np.diff(events.offsets))
     named = events.frame[column]
@@ -87,7 +87,7 @@ def split_by_column(events: Events, column: str) -> Events:
     return replace(split, persons=events.persons.gather(owners), offsets=grouping.offsets, owners=owners)
 
 
-def split_by_gap(events: Events, gap: Gap) -> Events:
+def split_by_gap(events: SortedEvents, gap: Gap) -> SortedEvents:
     """Begin a new sequence where more than the gap passes between two events of a person."""
     micros = cast("pl.Series", events.when).to_physical().to_numpy()
     starts = first_events(events.offsets)
@@ -121,7 +121,7 @@ def read_coordinates(frame: pl.DataFrame, place: Place) -> tuple[pl.DataFrame, l
     return pl.DataFrame(read), wrong
 
 
-def find_impossible(events: Events, place: Place, *, timed: bool) -> list[tuple[str, Mask]]:
+def find_impossible(events: SortedEvents, place: Place, *, timed: bool) -> list[tuple[str, Mask]]:
     """Mark the points that stand in the file behind later ones; among the rest, those that jump."""
     key = cast("npt.NDArray[np.int64]", events.key)
     is_late = kernels.trajectories.mark_late(events.rows, key, events.offsets)
@@ -142,8 +142,8 @@ def _degrees(frame: pl.DataFrame, place: Place) -> tuple[Reals, Reals]:
 
 
 def into_regions(
-    events: Events, schema: Schema, place: Place, problems: list[Problem]
-) -> tuple[Events, Regions, int]:
+    events: SortedEvents, schema: Schema, place: Place, problems: list[Problem]
+) -> tuple[SortedEvents, Regions, int]:
     """Assign each event its region; where regions are the symbol, an event is a visit, runs collapsed.
 
     Also counts the points that no visit stands for because they lie in no region.
@@ -213,7 +213,7 @@ def _regions_of_cells(cells: Counts, boxes: Counts) -> Codes:
     return found
 
 
-def _with_parts(codes: Codes, events: Events, place: Place, touches: Touches | None) -> Codes:
+def _with_parts(codes: Codes, events: SortedEvents, place: Place, touches: Touches | None) -> Codes:
     """Make codes of a region and a part of the day, where the day has parts."""
     if not place.parts:
         return codes
