@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from oracles import hierarchy as oracle
 from sequester.errors import HierarchyError, ParameterError
-from sequester.hierarchies.arrays import common_ancestor_table, number_nodes
+from sequester.hierarchies.arrays import number_nodes
 from sequester.hierarchies.hierarchy import Hierarchy
 
 LABELS = [
@@ -95,7 +95,6 @@ def test_common_ancestors_equal_their_definition(parents):
         for b, right in enumerate(tree.labels):
             expected = tree.node(oracle.lca(parents, left, right))
             assert tree.lca(a, b) == expected
-            assert tree.lca_table[a, b] == expected
 
 
 @given(random_parents())
@@ -130,7 +129,7 @@ def test_paths_and_nested_tables_give_the_same_tree(parents):
 
 def test_arrays_have_the_types_that_kernels_expect():
     tree = Hierarchy.from_tree({"a": ["b", "c"]})
-    for array in (tree.parent, tree.depth, tree.subtree_end, tree.leaf_nodes, tree.levels, tree.lca_table):
+    for array in (tree.parent, tree.depth, tree.subtree_end, tree.leaf_nodes, tree.levels):
         assert array.dtype == np.int32
         assert array.flags.c_contiguous
     assert tree.leaves.dtype == np.int64
@@ -140,7 +139,7 @@ def test_arrays_have_the_types_that_kernels_expect():
 
 def test_nobody_can_change_a_tree():
     tree = Hierarchy.from_tree({"a": ["b", "c"]})
-    for array in (tree.parent, tree.depth, tree.leaves, tree.levels, tree.lca_table, tree.loss, tree.is_leaf):
+    for array in (tree.parent, tree.depth, tree.leaves, tree.levels, tree.loss, tree.is_leaf):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
 
@@ -150,13 +149,6 @@ def test_unknown_cost_is_refused():
         ParameterError, match="cost must be information-loss, linear or exponential, got 'cubic'"
     ):
         Hierarchy.from_tree({"a": []}).cost("cubic")
-
-
-def test_too_large_a_table_of_common_ancestors_is_refused_and_pairs_still_work():
-    tree = Hierarchy.from_paths([f"leaf {i}"] for i in range(9000))
-    with pytest.raises(HierarchyError, match="common ancestors of 9,001 nodes is too large"):
-        tree.lca_table  # noqa: B018
-    assert tree.lca(1, 2) == 0
 
 
 def test_a_deep_chain_is_refused_by_its_depth():
@@ -177,7 +169,3 @@ def test_leaves_that_cannot_be_counted_are_refused():
 def test_sizes_count_leaves_that_are_not_named():
     tree = number_nodes({"a": "g", "g": "*", "b": "*"}, {"g": 7})
     assert dict(zip(tree.labels, tree.leaves.tolist(), strict=True)) == {"*": 8, "b": 1, "g": 7, "a": 1}
-
-
-def test_common_ancestor_table_of_a_lone_root():
-    assert common_ancestor_table(np.zeros(1, np.int32), np.ones(1, np.int32)).tolist() == [[0]]

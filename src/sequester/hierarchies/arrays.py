@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 HIGHEST = 255
 """Levels that a tree may have above its leaves; more is a chain by mistake."""
-LARGEST_TABLE = 1 << 26
-"""Cells of a table of node pairs (256 MB) above which it is refused: about 8,000 nodes."""
 MOST_LEAVES = (1 << 63) - 1
 """Leaves that can be counted."""
 
@@ -112,60 +110,29 @@ def level_table(parent: Codes, depth: Codes) -> Codes:
     return table
 
 
-def common_ancestor_table(parent: Codes, subtree_end: Codes) -> Codes:
-    """Return a table whose cell ``[a, b]`` is the lowest node that lies at or above both.
-
-    Examples
-    --------
-    >>> common_ancestor_table(np.array([0, 0, 1, 1], np.int32), np.array([4, 4, 3, 4], np.int32)).tolist()
-    [[0, 0, 0, 0], [0, 1, 1, 1], [0, 1, 2, 1], [0, 1, 1, 3]]
-    """
-    n_nodes = parent.size
-    if n_nodes * n_nodes > LARGEST_TABLE:
-        msg = f"a table of common ancestors of {n_nodes:,} nodes is too large: ask for pairs with lca(a, b)"
-        raise HierarchyError(msg)
-    table = np.zeros((n_nodes, n_nodes), np.int32)
-    # Outside the subtree of a node, what it has in common with another is what its parent has.
-    for node in range(1, n_nodes):
-        table[node] = table[parent[node]]
-        table[node, node : subtree_end[node]] = node
-    return table
-
-
-def information_loss(leaves: Counts, is_exact: Mask) -> npt.NDArray[np.float64]:
-    """Return the share of the domain that a node stands for: 1 for the root, 0 for a leaf.
-
-    Examples
-    --------
-    >>> information_loss(np.array([4, 3, 1]), np.array([False, False, True])).tolist()
-    [1.0, 0.75, 0.0]
-    """
-    return np.where(is_exact, 0.0, leaves / leaves[0])
-
-
-def linear(depth: Codes, is_exact: Mask) -> npt.NDArray[np.float64]:
-    """Return ``(D - d) / D`` at depth ``d`` of a tree of height ``D``: 1 for the root, 0 for a leaf."""
-    height = max(int(depth.max()), 1)  # a tree of nothing but its root costs what a root costs
-    return np.where(is_exact, 0.0, 1 - depth / height)
-
-
-def exponential(depth: Codes, is_exact: Mask) -> npt.NDArray[np.float64]:
-    """Return ``2^-d`` at depth ``d``: 1 for the root, 0 for a leaf."""
-    return np.where(is_exact, 0.0, np.exp2(-depth.astype(np.float64)))
-
-
 def cost_table(kind: str, *, leaves: Counts, depth: Codes, is_exact: Mask) -> npt.NDArray[np.float64]:
-    """Return the costs by their name in a configuration; what is exact, a leaf, costs nothing at any depth.
+    """Return the costs of publishing nodes, by their name in a configuration; what is exact costs nothing.
+
+    ``information-loss`` is the share of the domain that a node stands for, ``linear`` is ``(D - d) / D`` at
+    depth ``d`` of a tree of height ``D``, ``exponential`` is ``2^-d``; all are 1 for the root.
 
     References
     ----------
     Bonomi (2016), utility loss UL; c(a, a) = 0.
+
+    Examples
+    --------
+    >>> arrays = {"leaves": np.array([4, 3, 1]), "depth": np.array([0, 1, 2])}
+    >>> cost_table("information-loss", **arrays, is_exact=np.array([False, False, True])).tolist()
+    [1.0, 0.75, 0.0]
     """
     if kind == "information-loss":
-        return information_loss(leaves, is_exact)
-    if kind == "linear":
-        return linear(depth, is_exact)
-    if kind == "exponential":
-        return exponential(depth, is_exact)
-    msg = f"cost must be information-loss, linear or exponential, got {kind!r}"
-    raise ParameterError(msg)
+        costs = leaves / leaves[0]
+    elif kind == "linear":
+        costs = 1 - depth / max(int(depth.max()), 1)  # a tree of nothing but its root costs what a root costs
+    elif kind == "exponential":
+        costs = np.exp2(-depth.astype(np.float64))
+    else:
+        msg = f"cost must be information-loss, linear or exponential, got {kind!r}"
+        raise ParameterError(msg)
+    return np.where(is_exact, 0.0, costs)

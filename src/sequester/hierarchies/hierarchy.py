@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from sequester.errors import HierarchyError
-from sequester.hierarchies.arrays import common_ancestor_table, cost_table, level_table, number_nodes
+from sequester.hierarchies.arrays import cost_table, level_table, number_nodes
 from sequester.hierarchies.files import nodes_as_frame, nodes_from_frame, write_rows
 from sequester.hierarchies.labels import MISSING, ROOT, counted, listed, quoted
 from sequester.hierarchies.lint import coverage, refuse_errors, reserved_values
@@ -235,13 +235,6 @@ class Hierarchy:
         short branch stays itself until its own depth is reached.
         """
         table = level_table(self.parent, self.depth)
-        table.flags.writeable = False
-        return table
-
-    @cached_property
-    def lca_table(self) -> Codes:
-        """Cell ``[a, b]`` is the lowest common ancestor; refused above some 8,000 nodes."""
-        table = common_ancestor_table(self.parent, self.subtree_end)
         table.flags.writeable = False
         return table
 
