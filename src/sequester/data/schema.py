@@ -54,7 +54,7 @@ class Symbol:
     hierarchy: Hierarchy | HierarchyBuilder | None = None
     """Only the methods that generalize need it."""
     named: tuple[str, ...] = ()
-    """Labels that a method is told of, such as items of secret patterns: they may have no twin."""
+    """Labels that a method names, such as items of secret patterns: they may have no twin."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "named", texts("named", self.named))
@@ -166,7 +166,7 @@ class Schema:
     """What becomes of labels that differ only in case, blanks or Unicode form, or are equal as numbers.
 
     ``"merge"`` takes them for one label, ``"keep"`` for several, and ``"refuse"`` for a mistake: no method
-    takes the table. Unless told, only a person or a protected value with such a twin is refused.
+    takes the table. By default, only a person or a protected value with such a twin is refused.
     """
 
     def __init__(

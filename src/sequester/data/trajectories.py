@@ -267,7 +267,7 @@ class Lattice:
 
     @property
     def half_turn(self) -> float:
-        """Columns on half of the way around the earth: whoever goes further went across the date line."""
+        """Columns on half of the way around the earth: a longer step crosses the date line."""
         return 180 / self._width
 
     def coordinates(self, lat: Reals, lon: Reals) -> tuple[Reals, Reals]:

@@ -31,7 +31,7 @@ class Dataset:
     columns: tuple[str, ...]
     """What the table has."""
     persons: int
-    """How many persons it makes unless told."""
+    """How many persons it makes by default."""
     trees: tuple[str, ...] = ()
     """Columns that come with a hierarchy."""
 

@@ -95,7 +95,7 @@ def _transitions() -> npt.NDArray[np.float64]:
 
 
 def _walk(chance: np.random.Generator, lengths: Counts) -> Codes:
-    """Walk all persons at once, one click per round; whoever is done drops out."""
+    """Walk all persons at once, one click per round; those who are done drop out."""
     offsets = offsets_of(lengths)
     longest_first = np.argsort(-lengths, kind="stable")
     starts = offsets[:-1][longest_first]

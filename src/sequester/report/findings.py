@@ -120,7 +120,7 @@ class Stopwatch:
         self._end(now)
         self._phase, self._began = phase, now
 
-    def heard(self, progress: Progress, phase: str) -> Progress:
+    def timed(self, progress: Progress, phase: str) -> Progress:
         """Begin a phase, and return a `progress` that measures each part it reports by itself."""
         self.begin(phase)
 

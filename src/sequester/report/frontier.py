@@ -260,14 +260,14 @@ class _Plot:
 
     def mark(self, mark: Mark, place: int) -> str:
         low, high = mark.interval
-        told = (
+        about = (
             f"{mark.series} {mark.label}: risk {number(mark.risk)} ({number(low)} to {number(high)}), "
             f"{number(mark.value)}"
         )
         rings = _ring(_RING) * mark.recommended + _ring(_RING - 2.5, dashed=True) * mark.optimum
         return (
             f'<g transform="translate({self.x.at(mark.risk):.1f} {self.y.at(mark.value):.1f})">'
-            f"<title>{escape(shown(told, 200))}</title>{_shape(place, full=mark.on_frontier)}{rings}</g>"
+            f"<title>{escape(shown(about, 200))}</title>{_shape(place, full=mark.on_frontier)}{rings}</g>"
         )
 
     def labels(self, marks: Sequence[Mark]) -> Iterator[str]:

@@ -106,7 +106,7 @@ def protect(
         table,
         seed=job.seed if kept is None else kept.seed,
         engine=engine,
-        progress=watch.heard(part(progress, 0.1, 0.55), "protecting"),
+        progress=watch.timed(part(progress, 0.1, 0.55), "protecting"),
         checkpoint=kept,
         warn=collect,
     ).with_event_log(job.config.event_log)
@@ -142,7 +142,7 @@ def protect(
         explanation=found.explanation,
         notes=found.notes,
         stopwatch=watch,
-        progress=watch.heard(part(progress, 0.75, 1.0), "writing"),
+        progress=watch.timed(part(progress, 0.75, 1.0), "writing"),
         warn=collect,
     )
     if kept is not None:
