@@ -13,7 +13,8 @@ import pytest
 
 from sequester import kernels
 from sequester.cli import terminal as module
-from sequester.cli.terminal import COMPILING, ProgressBar, Terminal
+from sequester.cli.terminal import ProgressBar, Terminal
+from sequester.kernels import compile_times
 
 
 @pytest.fixture
@@ -95,13 +96,22 @@ def test_quiet_says_nothing_and_hears_nothing(clock, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_compilation_is_announced_once(capsys):
-    with Terminal().progress():
-        announce = list(kernels._listeners)
-        assert len(announce) == 1
-        announce[0]()
-    assert capsys.readouterr().err == f"{COMPILING}\n"
+def test_compilation_is_announced_once_with_what_compiles_and_how_long(capsys, monkeypatch):
+    shipped = {"seconds": {"a": 10.0, "b": 2.0, "c": 4.0}, "uses": {"protect halt": ["a", "b"]}}
+    monkeypatch.setattr(compile_times, "_read", lambda path: shipped if path.parent.name == "kernels" else {})
+    monkeypatch.setattr(compile_times, "cached_kernels", lambda root: set())
+    with Terminal().progress("halt", "protect") as _:
+        (announce,) = kernels._listeners
+        announce()
+    assert capsys.readouterr().err == "Compiling kernels for halt (first use only), about 12 s\n"
     assert kernels._listeners == []
+
+
+def test_what_is_not_known_is_not_said(capsys, monkeypatch):
+    monkeypatch.setattr(compile_times, "_read", lambda path: {})
+    with Terminal().progress():
+        kernels._listeners[0]()
+    assert capsys.readouterr().err == "Compiling kernels (first use only)\n"
 
 
 def test_an_error_ends_the_bar(clock):

@@ -44,6 +44,7 @@ COMMANDS = {
     "schema": ["schema"],
     "stream": ["stream"],
     "verify": ["verify"],
+    "warmup": ["warmup"],
 }
 """Page to the commands on it."""
 COMMON = {"--json", "--quiet", "--help"}

@@ -35,6 +35,7 @@ app.add_typer(hierarchy.app, name="hierarchy")
 app.add_typer(data.datasets_app, name="datasets")
 app.command("convert", cls=Command)(data.convert)
 app.command("schema", cls=Command)(hierarchy.schema)
+app.command("warmup", cls=Command)(methods.warmup)
 
 _Usage: type[Exception] = typer.BadParameter.__mro__[1]
 """What typer raises when a command is not used as it must be; it moved between versions."""

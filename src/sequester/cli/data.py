@@ -172,7 +172,7 @@ def inspect(
     from sequester.workflow.inspect import inspect_config  # noqa: PLC0415  (--help need not wait for polars)
 
     terminal = Terminal(json, quiet)
-    with terminal.progress() as progress:
+    with terminal.progress("", "inspect") as progress:
         found = inspect_config(
             config,
             out=out,

@@ -28,7 +28,7 @@ def demo(
     from sequester.workflow.demo import demo as show  # noqa: PLC0415  (--help need not wait for polars)
 
     terminal = Terminal(json, quiet)
-    with terminal.progress() as progress:
+    with terminal.progress("halt", "inspect", "protect", "verify", "attack") as progress:
         shown = show(out, seed=seed, progress=progress, warn=terminal.warn)
     terminal.answer(shown.to_json(), _story(shown), made=shown.folder)
 

@@ -1,8 +1,9 @@
-"""Commands on methods: ``methods``, ``advise`` and ``compare``."""
+"""Commands on methods: ``methods``, ``warmup``, ``advise`` and ``compare``."""
 
 import sys
 import textwrap
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 
 from sequester.cli.exits import DONE, INTERNAL_ERROR, NOT_SATISFIED
 from sequester.cli.options import ConfigPath, Json, Quiet, Seed, whole_number
-from sequester.cli.terminal import Terminal, levels
+from sequester.cli.terminal import Terminal, duration, levels
 from sequester.errors import InputError
 from sequester.release.purpose import KEEP, KNOWN, QUESTIONS, RECIPIENT, RELEASE
 
@@ -29,6 +30,33 @@ def methods(json: Json = False, quiet: Quiet = False) -> None:
 
     described = [_describe(method) for method in METHODS.values()]
     Terminal(json, quiet).answer({"methods": described}, _lines(described))
+
+
+def warmup(
+    methods: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[METHOD]...", help="Methods to compile for; all unless named."),
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compile ahead, so that the first use does not wait.
+
+    Protects, verifies and attacks a small table with each method, which compiles the code that these
+    commands need and keeps it. For images of containers, and for clusters.
+    """
+    terminal = Terminal(json, quiet)
+    from sequester.workflow.warmup import warm_up  # noqa: PLC0415  (--help need not wait for numba)
+
+    document: list[dict[str, Any]] = []
+    for name, group in groupby(warm_up(methods or ()), key=lambda warmed: warmed.method or warmed.command):
+        seconds = [each for warmed in group for each in warmed.kernels.values()]
+        document.append({"name": name, "kernels": len(seconds), "seconds": round(sum(seconds), 1)})
+        if not quiet:
+            done = f"{len(seconds)} kernels compiled in {duration(sum(seconds))}"
+            terminal.say(f"{name}: {done if seconds else 'compiled already'}")
+    compiled = sum(each["kernels"] for each in document)
+    terminal.answer({"compiled": document}, [f"{compiled} kernels were compiled"])
 
 
 def _describe(method: "type[Method]") -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """Options and command classes that several commands share."""
 
+import json
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -36,6 +38,22 @@ def whole_number(least: int | None = None) -> Callable[[str], int]:
         return number
 
     return read
+
+
+def configured_method(config: Path) -> str:
+    """Return the method that a configuration names, or nothing; whether it is right, the command says."""
+    try:
+        return str(tomllib.loads(config.read_text(encoding="utf-8-sig"))["method"]["name"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+
+
+def certified_method(folder: Path) -> str:
+    """Return the method that made a release, or nothing; whether it is right, the command says."""
+    try:
+        return str(json.loads((folder / "certificate.json").read_bytes())["method"]["name"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
 
 
 class _Prompt:

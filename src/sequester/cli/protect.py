@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sequester.cli.options import ConfigPath, Force, Json, Quiet, Seed
+from sequester.cli.options import ConfigPath, Force, Json, Quiet, Seed, configured_method
 from sequester.cli.terminal import Terminal, duration, levels, write_stderr
 from sequester.errors import InputError
 
@@ -75,14 +75,15 @@ def protect(
     if dry_run:
         from sequester.workflow.dry_run import dry_run as try_out  # noqa: PLC0415  (--help need not wait)
 
-        with terminal.progress() as progress:
+        with terminal.progress(configured_method(config), "protect") as progress:
             forecast = try_out(config, out=out, seed=seed, force=force, progress=progress, warn=terminal.warn)
         terminal.answer(forecast.to_json(), _forecast_lines(forecast))
         return
     from sequester.workflow.protect import protect as make  # noqa: PLC0415  (--help need not wait for polars)
 
     try:
-        with terminal.progress() as progress:
+        commands = ("protect", "verify") if quick else ("protect", "verify", "attack")
+        with terminal.progress(configured_method(config), *commands) as progress:
             done = make(
                 config,
                 out=out,

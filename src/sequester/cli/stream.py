@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sequester.cli.exits import DONE, USAGE_ERROR
-from sequester.cli.options import ConfigPath, Json, Quiet
+from sequester.cli.options import ConfigPath, Json, Quiet, configured_method
 from sequester.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def stream(
 
     terminal = Terminal(json, quiet)
     try:
-        with terminal.progress() as progress:
+        with terminal.progress(configured_method(config), "protect") as progress:
             done = run(
                 config,
                 inputs=inputs,

@@ -16,7 +16,7 @@ from sequester.cli.exits import NOT_SATISFIED
 from sequester.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
     from rich.progress import Progress as RichProgress
@@ -95,8 +95,11 @@ class Terminal:
             self.answer({**met, "errors": lines, "exit": code}, ())
 
     @contextmanager
-    def progress(self) -> Iterator[Progress]:
-        """Show how far the work has come, and say once when kernels have to be compiled first."""
+    def progress(self, method: str = "", *commands: str) -> Iterator[Progress]:
+        """Show how far the work has come, and say once if kernels have to be compiled first, and how long.
+
+        `commands` are those of `method` whose kernels may be compiled.
+        """
         # Loaded here so that --help need not wait for them.
         from sequester import kernels  # noqa: PLC0415
         from sequester.engine import silent  # noqa: PLC0415
@@ -104,12 +107,21 @@ class Terminal:
         if self.quiet:
             yield silent
             return
-        stop_listening = kernels.on_compilation(lambda: self.say(COMPILING))
+        stop_listening = kernels.on_compilation(lambda: self.say(_announcement(method, commands)))
         try:
             with ProgressBar() as bar:
                 yield bar
         finally:
             stop_listening()
+
+
+def _announcement(method: str, commands: Sequence[str]) -> str:
+    # A kernel is being compiled, so that numba is loaded already.
+    from sequester.kernels import compile_times, compiler  # noqa: PLC0415
+
+    return compile_times.announce(
+        method, commands, root=compiler.code_folder(), kept=compiler.figures_folder()
+    )
 
 
 def describe_output() -> str:
@@ -145,8 +157,6 @@ def levels(achieved: Mapping[str, float]) -> str:
 
 PATIENCE = 2.0
 """Seconds before anything is shown."""
-COMPILING = "Compiling kernels (first use only), about 20 s"
-"""Said when the first kernel has to be compiled."""
 _EVERY = 10.0
 _KNOWN = 0.02
 """Below this share of the work, a guess at the time left would be noise."""

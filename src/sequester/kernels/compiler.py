@@ -17,9 +17,10 @@ import os
 import secrets
 import shutil
 import tempfile
+import time
 from functools import cache
 from pathlib import Path
-from threading import RLock
+from threading import RLock, local
 from typing import TYPE_CHECKING, Any
 
 import numba
@@ -27,7 +28,7 @@ from numba.core import config, event
 from numba.core.bytecode import FunctionIdentity
 from numba.core.types.misc import unliteral
 
-from sequester.kernels import call_listeners
+from sequester.kernels import call_listeners, compile_times
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,16 +70,52 @@ def _without_literals(kernel: Any) -> Any:
 class CompileListener(event.Listener):  # type: ignore[misc]  # numba has no types
     """Hears when numba compiles a kernel; numba is silent where it finds compiled code on disk."""
 
+    def __init__(self) -> None:
+        self._open = local()
+        """Per thread the kernels that are being compiled, each with its beginning and the time of others."""
+
     def on_start(self, event: event.Event) -> None:
-        """Tell those who asked, if the kernel is one of ours."""
-        if event.data["dispatcher"].py_func.__module__.startswith("sequester."):
+        """Call the listeners, if the kernel is one of ours, and begin to measure."""
+        if _is_ours(event):
+            if not compile_times.measured():
+                atexit.register(lambda: compile_times.keep_measured(figures_folder()))
             call_listeners()
+            self._stack.append([time.thread_time(), 0.0])
 
     def on_end(self, event: event.Event) -> None:
-        """Do nothing."""
+        """Note the processor time of the kernel, without those of ours that it calls."""
+        if _is_ours(event):
+            began, others = self._stack.pop()
+            spent = time.thread_time() - began
+            if self._stack:
+                self._stack[-1][1] += spent
+            function = event.data["dispatcher"].py_func
+            name = compile_times.kernel_name(function.__module__, function.__qualname__)
+            compile_times.note_compilation(name, spent - others)
+
+    @property
+    def _stack(self) -> list[list[float]]:
+        if not hasattr(self._open, "stack"):
+            self._open.stack = []
+        return self._open.stack  # type: ignore[no-any-return]
+
+
+def _is_ours(event: event.Event) -> bool:
+    return bool(event.data["dispatcher"].py_func.__module__.startswith("sequester."))
 
 
 event.register("numba:compile", CompileListener())
+
+
+def code_folder() -> Path:
+    """Return the folder below which compiled code is."""
+    return Path(config.CACHE_DIR or cache_folder() or Path(__file__).parents[1])
+
+
+def figures_folder() -> Path:
+    """Return the folder of what was measured, beside compiled code."""
+    folder = config.CACHE_DIR or cache_folder()
+    return Path(folder) if folder else Path(__file__).parent / "__pycache__"
 
 
 @cache

@@ -46,7 +46,7 @@ def test_the_same_results_whatever_order_they_come_in(tmp_path):
 
 def _without_running(table, methods, out):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "Pool", None)
+        patch.setattr(module, "run_candidates", None)
         return compare(table, methods, seed=SEED, targets=50, out=out)
 
 

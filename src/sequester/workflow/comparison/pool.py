@@ -84,9 +84,11 @@ class _Run:
             return
 
     def stop(self) -> None:
-        """End the process, wherever it is, and wait for its end."""
-        self.connection.close()
+        """End the process, wherever it is, and wait for its end; one that is done ends by itself."""
+        if not self.future.done():
+            self.connection.close()
         self.pool.shutdown(cancel_futures=True)
+        self.connection.close()
 
 
 @contextmanager
