@@ -21,6 +21,16 @@ from sequester.workflow.demo import PERSONS, C, K, P, demo
 QUASI = ("AdmYr", "ZIP", "DSFC", "LOS")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _short_audit():
+    """Try no weaker settings, and let the method run only a few times again: most of the time goes there."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sequester.workflow.audit.LEAST_SECONDS", 0)
+        patch.setattr("sequester.workflow.audit.MOST_SECONDS", 0)
+        patch.setattr("sequester.attacks.minimality.MOST_WORLDS", 3)
+        yield
+
+
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
     return demo(tmp_path_factory.mktemp("demo") / "deep" / "er")
