@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from sequester._validation import at_least, lists_of_text, share
 from sequester.data.table import EventTable
 from sequester.errors import InputError
 from sequester.hierarchies.labels import in_label_order
+from sequester.privacy.model import HISTORIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sequester.data.sequences import Sequences
+    from sequester.privacy.model import Layout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +25,9 @@ class Confidence:
     What somebody may know is up to the model; this holds the parameters that a certificate carries, checked,
     and what is taken from the table that the model is about.
     """
+
+    layouts: ClassVar[tuple[Layout, ...]] = (HISTORIES,)
+    needs_hierarchies: ClassVar[bool] = False
 
     k: int
     """Persons whom whatever is known fits."""

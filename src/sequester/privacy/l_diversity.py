@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
 from sequester.errors import InputError
-from sequester.privacy.model import Verdict
+from sequester.privacy.model import RECORD_QUASI, Verdict
 from sequester.privacy.snapshots import (
     COUNT,
     GROUP,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.engine import Engine
+    from sequester.privacy.model import Layout
 
 RECORDS = "records"
 """The table of records, by file name without ending."""
@@ -59,6 +60,12 @@ class LDiversity:
     ----------
     Wang, Xu, Wong, Fu (2010), Definition 1; Xiao, Tao (2006) for the two tables.
     """
+
+    layouts: ClassVar[tuple[Layout, ...]] = (
+        {RECORDS: f"{TIME}{RECORD_QUASI} {GROUP}", VALUES: f"{GROUP} sensitive {COUNT}"},
+        {RECORDS: f"{TIME}{RECORD_QUASI} sensitive {GROUP}"},
+    )
+    needs_hierarchies: ClassVar[bool] = False
 
     l: int | float | str  # noqa: E741  (the paper's letter)
     """How many times larger a group is than any sensitive value in it is frequent, at least."""

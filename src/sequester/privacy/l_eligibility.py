@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
 from sequester.errors import InputError
+from sequester.privacy.model import RECORD_QUASI
 from sequester.privacy.snapshots import (
     COUNT,
     TIME,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.engine import Engine
-    from sequester.privacy.model import Verdict
+    from sequester.privacy.model import Layout, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,9 @@ class LEligibility:
     ----------
     Wang, Xu, Wong, Fu (2010), Definition 1.
     """
+
+    layouts: ClassVar[tuple[Layout, ...]] = ({"events": f"{TIME}{RECORD_QUASI} sensitive"},)
+    needs_hierarchies: ClassVar[bool] = False
 
     l: int | float | str  # noqa: E741  (the paper's letter)
     """How many times more frequent a snapshot is than any sensitive value in it, at least."""

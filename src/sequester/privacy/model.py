@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from sequester._repr import Card
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import polars as pl
 
     from sequester.data.sequences import Sequences
@@ -81,8 +80,25 @@ def in_percent(c: float | str) -> str:
     return f"{percent:f} %"
 
 
+Layout = Mapping[str, str]
+"""Table to the roles of its columns, as a regular expression; technical columns stand there by name."""
+ONE_SYMBOL: Layout = {"events": "person order (symbol|region)"}
+"""Histories of one symbol per event."""
+HISTORIES: Layout = {
+    "events": r"person order( quasi(\+sensitive|\+region)?)*( sensitive)*( keep)*",
+}
+"""Histories of several attributes."""
+RECORD_QUASI = r"( quasi(\+region)?)*"
+"""The quasi-identifiers of records without persons."""
+
+
 class PrivacyModel(Protocol):
     """A promise with its parameters. Implementations are frozen dataclasses; their fields are the claim."""
+
+    layouts: ClassVar[tuple[Layout, ...]]
+    """What the files of a release with this promise may be."""
+    needs_hierarchies: ClassVar[bool]
+    """Released symbols are nodes of a hierarchy, which is released, too."""
 
     @property
     def needs_original(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from sequester._validation import is_number, one_of, true_or_false, within
 from sequester.errors import InputError, ParameterError
 from sequester.mining.support import sequences_of
 from sequester.privacy.leakage import Leakage, Measure, measure_leakage
-from sequester.privacy.model import Verdict
+from sequester.privacy.model import ONE_SYMBOL, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.engine import Engine
+    from sequester.privacy.model import Layout
 
 N_WITNESSES = 5
 """How many witnesses a verdict shows."""
@@ -103,6 +104,9 @@ class MutualInformationPrivacy:
     ----------
     Bonomi, Fan, Jin (2016), Definition 2 and Equation 2. Cover, Thomas (2006), Theorem 2.8.1.
     """
+
+    layouts: ClassVar[tuple[Layout, ...]] = (ONE_SYMBOL,)
+    needs_hierarchies: ClassVar[bool] = True
 
     sensitive: frozenset[tuple[str, ...]] = field(default=frozenset(), metadata={"published": False})
     """The patterns; never published, because they would give themselves away."""

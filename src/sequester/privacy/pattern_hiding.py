@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from sequester._validation import at_least
 from sequester.errors import InputError, ParameterError
 from sequester.mining.pairs import find_new_pairs
 from sequester.mining.support import sequences_of, supporters, supports
-from sequester.privacy.model import Verdict, in_percent
+from sequester.privacy.model import ONE_SYMBOL, Verdict, in_percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.engine import Engine
+    from sequester.privacy.model import Layout
 
 
 N_WITNESSES = 5
@@ -47,6 +48,9 @@ class PatternHiding:
     ----------
     Gwadera, Gkoulalas-Divanis, Loukides (2013), Motivation 2/3 and Background 4/4.
     """
+
+    layouts: ClassVar[tuple[Layout, ...]] = (ONE_SYMBOL,)
+    needs_hierarchies: ClassVar[bool] = False
 
     sensitive: frozenset[Pattern] = field(metadata={"published": False})
     """Patterns nobody may mine from the release."""

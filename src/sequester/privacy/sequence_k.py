@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from sequester._validation import at_least
 from sequester.errors import InputError
 from sequester.mining.support import sequences_of, supports_of_codes
-from sequester.privacy.model import Verdict, linkage_bound
+from sequester.privacy.model import ONE_SYMBOL, Verdict, linkage_bound
 
 if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.engine import Engine
-    from sequester.privacy.model import Adversary
+    from sequester.privacy.model import Adversary, Layout
 
 N_WITNESSES = 5
 """How many witnesses a verdict shows."""
@@ -55,6 +55,9 @@ class SequenceKAnonymity:
     ----------
     Pensa, Monreale, Pinelli, Pedreschi (2008), Definition 1; the strict half is what its 1/k needs.
     """
+
+    layouts: ClassVar[tuple[Layout, ...]] = (ONE_SYMBOL,)
+    needs_hierarchies: ClassVar[bool] = False
 
     k: int
     """Persons among whom every piece of knowledge leaves its owner hidden."""

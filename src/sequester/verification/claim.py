@@ -13,7 +13,7 @@ from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.errors import InputError
 from sequester.privacy import MODELS
-from sequester.privacy.l_diversity import RECORDS, VALUES
+from sequester.privacy.l_diversity import VALUES
 from sequester.privacy.snapshots import COUNT, GROUP, TIME
 from sequester.release.certificate import (
     AREA,
@@ -49,13 +49,18 @@ _KINDS: dict[object, tuple[str, tuple[type, ...]]] = {
 """What a parameter may be in the certificate, in words and as types, by how the model declares it."""
 
 
-def hidden_parameters(certificate: Certificate) -> list[str]:
-    """Return the parameters of the claimed model that must not be published; raise if the claim has one."""
-    kind = MODELS.get(certificate.model)
-    if kind is None:
+def claimed_kind(certificate: Certificate) -> type[PrivacyModel]:
+    """Return the class of the claimed model; raise if there is none of that name."""
+    if certificate.model not in MODELS:
         names = ", ".join(MODELS)
         msg = f"{CERTIFICATE}: claim.model must be one of {names}, got {safe_repr(certificate.model)}"
         raise InputError(msg)
+    return MODELS[certificate.model]
+
+
+def hidden_parameters(certificate: Certificate) -> list[str]:
+    """Return the parameters of the claimed model that must not be published; raise if the claim has one."""
+    kind = claimed_kind(certificate)
     declared = fields(kind)  # type: ignore[arg-type]
     hidden = [each.name for each in declared if not each.metadata.get("published", True)]
     told = [f"{name} must not be published, and is" for name in hidden if name in certificate.claim]
@@ -127,19 +132,6 @@ def rebuild_table(
 _TECHNICAL = (PERSON, ORDER, TIME, GROUP, COUNT)
 EVENTS = "events"
 """The table of histories, by file name without ending."""
-_QUASI = r"( quasi(\+region)?)*"
-_ONE_SYMBOL = {EVENTS: f"{PERSON} {ORDER} (symbol|region)"}
-_SEVERAL = {EVENTS: rf"{PERSON} {ORDER}( quasi(\+sensitive|\+region)?)*( sensitive)*( keep)*"}
-_LAYOUTS: Mapping[str, tuple[Mapping[str, str], ...]] = {
-    "KCPPrivacy": (_SEVERAL,),
-    "KCPrivacy": (_SEVERAL,),
-    "LEligibility": ({EVENTS: rf"{TIME}{_QUASI} sensitive"},),
-    "LDiversity": (
-        {RECORDS: rf"{TIME}{_QUASI} {GROUP}", VALUES: rf"{GROUP} sensitive {COUNT}"},
-        {RECORDS: rf"{TIME}{_QUASI} sensitive {GROUP}"},
-    ),
-}
-"""Model to the tables that a release may consist of: the roles of their columns, technical ones by name."""
 Roles = Mapping[str, Mapping[str, str]]
 """Table to column to role."""
 
@@ -153,7 +145,7 @@ def claimed_columns(certificate: Certificate) -> Roles:
             "not say what its columns are; release it again with this version"
         )
         raise InputError(msg)
-    layouts = _LAYOUTS.get(certificate.model, (_ONE_SYMBOL,))
+    layouts = claimed_kind(certificate).layouts
     fitting = [each for each in layouts if list(each) == list(columns)]
     if not fitting:
         names = " or ".join(" and ".join(each) for each in layouts)
@@ -194,7 +186,8 @@ def with_role(columns: Roles, roles: Sequence[str]) -> list[str]:
 def _check_sensitive(certificate: Certificate) -> list[str]:
     """Compare the sensitive columns with the attributes that the parameters of the claim are about."""
     parameters = certificate.claim
-    if certificate.model not in _LAYOUTS:
+    layouts = claimed_kind(certificate).layouts
+    if not any("sensitive" in roles for layout in layouts for roles in layout.values()):
         return []
     if "sensitive" in parameters:
         named = {str(parameters["sensitive"])}
@@ -228,7 +221,7 @@ def hierarchy_columns(
     symbols = with_role(columns, ("symbol", "region"))
     return {
         **dict.fromkeys(with_role(columns, QUASI_ROLES), True),
-        **dict.fromkeys(symbols, certificate.model == "MutualInformationPrivacy"),
+        **dict.fromkeys(symbols, claimed_kind(certificate).needs_hierarchies),
     }
 
 
