@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from oracles.siphash import siphash
 from sequester.release.randomness import Randomness
-from sequester.workflow.stream import persons
-from sequester.workflow.stream.persons import PersonNumbers, count_repeated, fold, run_of, united
+from sequester.workflow.stream import publish
+from sequester.workflow.stream.publish import PersonNumbers, count_repeated, fold, run_of, united
 from sequester.workflow.stream.state import open_state
 
 KEY = bytes(range(16))
@@ -34,7 +34,7 @@ def test_numbers_are_siphash(names, key):
 def test_many_persons_are_hashed_in_blocks(monkeypatch):
     names = pl.Series([f"p{number}" for number in range(50)])
     whole = PersonNumbers(KEY)(names)
-    monkeypatch.setattr(persons, "_AT_ONCE", 7)
+    monkeypatch.setattr(publish, "_AT_ONCE", 7)
     assert PersonNumbers(KEY)(names).tolist() == whole.tolist()
 
 
@@ -64,7 +64,7 @@ def test_who_is_in_several_runs_is_marked(snapshots):
 
 @pytest.mark.parametrize("most_runs", [1, 3, 64])
 def test_repeated_persons_are_counted_whatever_is_folded(tmp_path, monkeypatch, most_runs):
-    monkeypatch.setattr(persons, "MOST_RUNS", most_runs)
+    monkeypatch.setattr(publish, "MOST_RUNS", most_runs)
     chance = np.random.default_rng(3)
     seen = Counter()
     with open_state(tmp_path) as state:
@@ -80,7 +80,7 @@ def test_repeated_persons_are_counted_whatever_is_folded(tmp_path, monkeypatch, 
 
 
 def test_runs_are_folded_by_their_size_too(tmp_path, monkeypatch):
-    monkeypatch.setattr(persons, "MOST_KEYS", 5)
+    monkeypatch.setattr(publish, "MOST_KEYS", 5)
     with open_state(tmp_path) as state:
         for number, people in enumerate(([1, 2, 3], [3, 4, 5])):
             with state.transaction():

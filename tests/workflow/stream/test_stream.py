@@ -12,7 +12,7 @@ import pytest
 
 from sequester.errors import InputError
 from sequester.verification.verify import verify
-from sequester.workflow.stream import persons
+from sequester.workflow.stream import publish
 from sequester.workflow.stream import stream as module
 from sequester.workflow.stream.state import open_state
 from sequester.workflow.stream.stream import stream
@@ -242,7 +242,7 @@ def test_persons_in_several_snapshots_are_counted_over_the_whole_stream(tmp_path
 
 def test_folding_persons_changes_nothing_that_is_published_or_counted(finished, tmp_path, monkeypatch):
     whole, done = finished
-    monkeypatch.setattr(persons, "MOST_RUNS", 2)
+    monkeypatch.setattr(publish, "MOST_RUNS", 2)
     folder = make_stream(tmp_path, packed=(0, 4))
     folded = run(folder, finish=True)
     assert outputs(folder) == outputs(whole)

@@ -25,8 +25,15 @@ from sequester.release.randomness import Randomness, seed_warnings
 from sequester.release.staging import sync_file, sync_folder
 from sequester.workflow.config import Config
 from sequester.workflow.stream.inbox import PERSON, Inbox, ordered
-from sequester.workflow.stream.persons import PersonNumbers, count_repeated, fold, run_of
-from sequester.workflow.stream.publish import Rejected, reject, snapshot_files
+from sequester.workflow.stream.publish import (
+    PersonNumbers,
+    Rejected,
+    count_repeated,
+    fold,
+    reject,
+    run_of,
+    snapshot_files,
+)
 from sequester.workflow.stream.state import REJECTED, State, as_json, open_state
 
 if TYPE_CHECKING:
