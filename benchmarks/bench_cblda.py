@@ -33,7 +33,7 @@ from sequester.datasets import desynpuf
 from sequester.engine import LocalEngine, silent
 from sequester.engine.progress import NoCheckpoint
 from sequester.hierarchies import Hierarchy
-from sequester.methods.cblda.solve import BLOCK, Plan, solve
+from sequester.methods.cblda.algorithm import BLOCK, Plan, solve
 from sequester.release.randomness import Randomness
 from sequester.utility import InformationLoss
 
@@ -101,8 +101,12 @@ def copies(events: pl.DataFrame, n: int) -> pl.DataFrame:
     return first_persons(pl.concat(parts), n)
 
 
+def plan_of(exact: int | None = None, block: int = BLOCK) -> Plan:
+    return Plan(k=K, c=C, each=False, drop=False, split=False, is_random=False, exact=exact, block=block)
+
+
 def run(table: EventTable, *, exact: int | None, block: int = BLOCK) -> tuple[object, float]:
-    plan = Plan(k=K, c=C, each=False, drop=False, split=False, is_random=False, exact=exact, block=block)
+    plan = plan_of(exact, block)
     start = time.perf_counter()
     solution = solve(
         table,
@@ -118,7 +122,7 @@ def run(table: EventTable, *, exact: int | None, block: int = BLOCK) -> tuple[ob
 def loss_of(table: EventTable, solution: object) -> float:
     from sequester.methods.cblda.publish import publish
 
-    outcome = publish(table, solution, limits=(), warnings=())  # type: ignore[arg-type]
+    outcome = publish(table, solution, plan_of())  # type: ignore[arg-type]
     return InformationLoss().score(outcome.sequences, original=table).value
 
 

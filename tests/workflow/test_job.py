@@ -41,9 +41,9 @@ path = "out"
 STOPPING = """
 import sys, time
 from sequester.cli import main
-from sequester.methods.cblda import agglomerate
+from sequester.methods.cblda import merging
 from sequester.workflow.job import FolderCheckpoint
-agglomerate.BETWEEN, agglomerate.FEWEST_NEW = -1.0, 4
+merging.BETWEEN, merging.FEWEST_NEW = -1.0, 4
 save = FolderCheckpoint.save
 def wait(self, name, arrays):
     save(self, name, arrays)

@@ -15,12 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    from sequester.kernels import agglomeration as agglomeration
-    from sequester.kernels import alignment as alignment
     from sequester.kernels import buffers as buffers
     from sequester.kernels import cells as cells
-    from sequester.kernels import cluster_index as cluster_index
-    from sequester.kernels import clusters as clusters
     from sequester.kernels import containment as containment
     from sequester.kernels import edits as edits
     from sequester.kernels import embeddings as embeddings
@@ -29,7 +25,6 @@ if TYPE_CHECKING:
     from sequester.kernels import hiding_rows as hiding_rows
     from sequester.kernels import hiding_search as hiding_search
     from sequester.kernels import hiding_task as hiding_task
-    from sequester.kernels import hosts as hosts
     from sequester.kernels import knowledge as knowledge
     from sequester.kernels import knowledge_rows as knowledge_rows
     from sequester.kernels import knowledge_search as knowledge_search

@@ -49,7 +49,9 @@ def njit(function: Callable[..., Any]) -> Any:
     with _decorating:
         theirs, config.CACHE_DIR = config.CACHE_DIR, config.CACHE_DIR or cache_folder()
         try:
-            return _without_literals(numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+            # Nobody calls kernels from C, and the wrapper for that would be compiled for each of them.
+            decorate = numba.njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
+            return _without_literals(decorate(function))
         finally:
             config.CACHE_DIR = theirs
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sequester.methods.cblda.baseline import CBLDABaseline
-from sequester.methods.cblda.cblda import CBLDA
+from sequester.methods.cblda.method import CBLDA, CBLDABaseline
 from sequester.methods.halt.method import HALT, GloGen
 from sequester.methods.mutual_information.method import BottomUp, TopDown
 from sequester.methods.p2ka.method import BFP2kA, PrefixPruning

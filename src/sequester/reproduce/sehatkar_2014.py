@@ -22,8 +22,7 @@ from sequester.datasets import desynpuf, hospital, quest
 from sequester.engine import LocalEngine, silent
 from sequester.errors import InputError, SequesterWarning, UnattainableError
 from sequester.hierarchies import Hierarchy
-from sequester.methods.cblda.baseline import CBLDABaseline
-from sequester.methods.cblda.cblda import CBLDA
+from sequester.methods.cblda.method import CBLDA, CBLDABaseline
 from sequester.methods.halt.method import HALT, GloGen
 from sequester.release.randomness import Randomness
 from sequester.reproduce.plan import Cell, ExperimentPlan

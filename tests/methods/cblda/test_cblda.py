@@ -17,7 +17,7 @@ from sequester.data.table import EventTable
 from sequester.errors import ParameterError, SchemaError, SequesterWarning, UnattainableError
 from sequester.hierarchies import Hierarchy
 from sequester.methods import CBLDA, METHODS, CBLDABaseline
-from sequester.methods.cblda import solve
+from sequester.methods.cblda import algorithm
 from sequester.testing import checks, symbol_table
 
 SEED = "a sentence that nobody guesses"
@@ -259,8 +259,8 @@ def test_blocks_are_said_aloud(monkeypatch):
     example = Example([DEEP], [[(label,)] for label in "abcabcabcabc"], [["flu"]] * 12, [1.0])
     with pytest.warns(SequesterWarning, match="12 persons were clustered in 3 blocks of neighbours"):
         CBLDA(k=2, c=1, block=5).apply(example.table(), seed=SEED)
-    monkeypatch.setattr(solve, "EXACT", 6)
-    monkeypatch.setattr(solve, "BLOCK", 6)
+    monkeypatch.setattr(algorithm, "EXACT", 6)
+    monkeypatch.setattr(algorithm, "BLOCK", 6)
     with pytest.warns(SequesterWarning, match="12 persons were clustered in 2 blocks of neighbours"):
         CBLDA(k=2, c=1).apply(example.table(), seed=SEED)
     assert "blocks" not in str(apply(CBLDA(k=2, c=1, block=False), example.table()).warnings)

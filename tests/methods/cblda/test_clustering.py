@@ -11,7 +11,7 @@ from methods.cblda.tables import CHAIN, DEEP, FLAT, Example, Memory, by_oracle, 
 from oracles import cblda as oracle
 from sequester.engine import LocalEngine
 from sequester.errors import UnattainableError
-from sequester.methods.cblda import agglomerate
+from sequester.methods.cblda import merging
 from sequester.release.randomness import Randomness
 
 demands = st.tuples(
@@ -45,7 +45,7 @@ def test_more_persons_equal_the_plain_algorithm(example, demand):
     table = example.table()
     with pytest.MonkeyPatch.context() as patch:
         # The index is made again all the time.
-        patch.setattr(agglomerate, "FEWEST_NEW", 1)
+        patch.setattr(merging, "FEWEST_NEW", 1)
         solution = run(table, k=k, c=c, reading=reading)
     expected = oracle.cblda(example.rules(k, c, reading), example.risks, example.persons)
     assert classes_of(table, solution) == by_oracle(expected)

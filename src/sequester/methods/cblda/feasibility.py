@@ -10,19 +10,20 @@ import numpy as np
 from sequester.errors import UnattainableError
 from sequester.hierarchies.labels import counted
 from sequester.kernels.shares import exceeds_share
+from sequester.ragged import owners_of
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask
     from sequester.data.table import EventTable
-    from sequester.methods.cblda.solution import Solution
-    from sequester.methods.cblda.work import Values
+    from sequester.methods.cblda.algorithm import Solution
+    from sequester.methods.cblda.clusters import ProtectedValues
     from sequester.release.randomness import Randomness
 
 
 class Rates:
     """How many of the persons that are left are at risk, for any value or for each."""
 
-    def __init__(self, table: EventTable, values: Values, *, each: bool) -> None:
+    def __init__(self, table: EventTable, values: ProtectedValues, *, each: bool) -> None:
         self.owners, codes = values.of_persons(table.person_offsets)
         self.names: tuple[tuple[str, str] | None, ...] = values.names if each else (None,)
         self.codes: Codes = codes if each else np.zeros(len(codes), np.int32)
@@ -59,7 +60,9 @@ class Rates:
             self.is_left[holders[order[:n_out]]] = False
 
 
-def refuse_impossible(table: EventTable, values: Values, k: int, c: float, *, each: bool, drop: bool) -> None:
+def refuse_impossible(
+    table: EventTable, values: ProtectedValues, k: int, c: float, *, each: bool, drop: bool
+) -> None:
     """Refuse what no release of the table can keep, and name what can be kept.
 
     Without rules of the schema one class of everybody keeps it; with them, it has to be tried.
@@ -91,7 +94,7 @@ def refuse_impossible(table: EventTable, values: Values, k: int, c: float, *, ea
 
 
 def choose_persons(
-    table: EventTable, values: Values, c: float, k: int, *, each: bool, randomness: Randomness
+    table: EventTable, values: ProtectedValues, c: float, k: int, *, each: bool, randomness: Randomness
 ) -> Mask:
     """Mark the persons who are released: all, or as many as leave nothing above the share."""
     rates = Rates(table, values, each=each)
@@ -123,7 +126,7 @@ def _has_rules(table: EventTable) -> bool:
 def refuse_broken_rules(table: EventTable, solution: Solution) -> None:
     """Refuse classes that show nothing, or that do to a value what it must never suffer."""
     lengths = np.bincount(
-        np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))[solution.is_kept],
+        owners_of(table.person_offsets)[solution.is_kept],
         minlength=table.n_persons,
     )
     if (lengths == 0).any():

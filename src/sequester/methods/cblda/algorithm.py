@@ -1,4 +1,4 @@
-"""From a table and a demand to classes of persons who will look alike."""
+"""The clustering of CBLDA (Sehatkar 2014, chapter 5): from a table to classes of persons who look alike."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester import kernels
 from sequester.engine import part, silent
 from sequester.engine.progress import NoCheckpoint
-from sequester.methods.cblda.absorb import absorb
-from sequester.methods.cblda.agglomerate import agglomerate
+from sequester.methods.cblda import _alignment_kernels as kernels
+from sequester.methods.cblda.clusters import ProtectedValues, Snapshot, Work
 from sequester.methods.cblda.feasibility import choose_persons, refuse_broken_rules, refuse_impossible
-from sequester.methods.cblda.forest import Trees
-from sequester.methods.cblda.solution import Solution
-from sequester.methods.cblda.work import Snapshot, Values, Work
+from sequester.methods.cblda.merging import assign_rest, merge_nearest
+from sequester.ragged import offsets_of, places_of
 
 if TYPE_CHECKING:
-    from sequester._typing import Counts
+    from sequester._typing import Codes, Counts, Mask
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.engine.progress import Checkpoint
+    from sequester.methods.cblda.clusters import Trees
     from sequester.release.randomness import Randomness
 
 EXACT = 60_000
@@ -53,6 +52,55 @@ class Plan:
     """Persons of a block above that."""
 
 
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A release before it is written."""
+
+    trees: Trees
+    """The quasi-identifiers."""
+    class_of_person: Counts
+    """Person to the smallest person of their class."""
+    is_released: Mask
+    """Person to whether they are released; others are only covered by a class."""
+    is_kept: Mask
+    """Event to whether it stands behind what its class shows."""
+    shown: Codes
+    """The node that is shown of each cell of such an event."""
+    class_size: Counts
+    """Person to the persons of their class who are released."""
+    n_blocks: int
+    """Blocks that were clustered by themselves."""
+
+    @classmethod
+    def of(cls, work: Work, *, n_blocks: int) -> Solution:
+        """Return what the clusters show."""
+        state, cells = work.state, work.clusters.cells
+        _, class_of_person = work.members(work.finished)
+        lengths = state[class_of_person, kernels.LENGTH]
+        # What a class shows, once for each of its persons, and the person's own event behind it.
+        places = places_of(offsets_of(lengths))
+        starts = np.repeat(state[:, kernels.START], lengths)
+        events = starts + cells[starts + places, -1]
+        is_kept = np.zeros(len(work.nodes), np.bool_)
+        is_kept[events] = True
+        shown = np.zeros(work.nodes.shape, np.int32)
+        shown[events] = cells[np.repeat(state[class_of_person, kernels.START], lengths) + places, 0:-1:2]
+        return cls(
+            trees=work.trees,
+            class_of_person=class_of_person,
+            is_released=state[:, kernels.IS_COUNTED] > 0,
+            is_kept=is_kept,
+            shown=shown,
+            class_size=state[class_of_person, kernels.COUNTED],
+            n_blocks=n_blocks,
+        )
+
+    @property
+    def n_dropped(self) -> int:
+        """Persons who are not released."""
+        return int((~self.is_released).sum())
+
+
 def solve(
     table: EventTable,
     plan: Plan,
@@ -62,14 +110,13 @@ def solve(
     progress: Progress,
     checkpoint: Checkpoint,
 ) -> Solution:
-    """Find the classes, or say why there cannot be any."""
+    """Return the classes, or raise where there cannot be any."""
     progress(0.0, "reading histories")
-    values = Values.of(table)
+    values = ProtectedValues.of(table)
     refuse_impossible(table, values, plan.k, plan.c, each=plan.each, drop=plan.drop)
     is_counted = choose_persons(table, values, plan.c, plan.k, each=plan.each, randomness=randomness)
     work = Work.of(
         table,
-        Trees.of(table),
         values,
         is_counted,
         k=plan.k,
@@ -84,7 +131,7 @@ def solve(
         blocks = _neighbours(work, everybody, plan.block)
     merging = part(progress, 0.05, 0.85)
     if len(blocks) == 1:
-        agglomerate(
+        merge_nearest(
             work,
             everybody,
             engine=engine,
@@ -95,9 +142,9 @@ def solve(
         )
     else:
         _block_by_block(work, blocks, engine, merging, checkpoint)
-    progress(0.85, "placing who is left over")
+    progress(0.85, "assigning who is left over")
     for rest in work.waiting:
-        absorb(work, int(rest), work.finished)
+        assign_rest(work, int(rest), work.finished)
     if plan.split:
         _split(work, part(progress, 0.9, 0.98))
     progress(0.98, "writing down what is released")
@@ -108,8 +155,7 @@ def solve(
 
 def _neighbours(work: Work, persons: Counts, block: int) -> list[Counts]:
     """Cut persons into blocks of similar histories, of at most `block` and nearly equally many persons."""
-    index = kernels.cluster_index.build_index(work.trees.kernel, work.clusters, persons.astype(np.int32))
-    order = persons[np.searchsorted(persons, index.order)]
+    order = work.build_index(persons).order
     return [np.sort(each) for each in np.array_split(order, -(-len(order) // block))]
 
 
@@ -120,7 +166,7 @@ def _block_by_block(
 
     def cluster(shard: range) -> None:
         for number in shard:
-            agglomerate(
+            merge_nearest(
                 work,
                 blocks[number],
                 engine=None,
@@ -132,10 +178,9 @@ def _block_by_block(
 
     shards = [range(number, number + 1) for number in range(len(blocks))]
     engine.map(cluster, shards, progress=part(progress, 0.0, 0.9), phase=f"{len(blocks):,} blocks: {PHASE}")
-    left = [work.members(int(each)) for each in work.waiting]
-    pooled = np.sort(np.concatenate([np.empty(0, np.int64), *left]))
+    pooled, _ = work.members(work.waiting)
     work.restore(pooled)
-    agglomerate(
+    merge_nearest(
         work,
         pooled,
         engine=engine,
@@ -148,33 +193,35 @@ def _block_by_block(
 
 def _split(work: Work, progress: Progress) -> None:
     """Divide classes of twice k or more again, as often as that leaves more of them."""
-    large = [int(each) for each in work.finished if work.clusters.counted[each] >= 2 * work.demand.k]
+
+    def list_large(classes: Counts) -> list[int]:
+        return [int(each) for each in classes if work.state[each, kernels.COUNTED] >= 2 * work.k]
+
+    large = list_large(work.finished)
     n_done, n_all = 0, len(large)
     while large:
         progress(n_done / n_all, "dividing large classes")
-        cluster = large.pop()
-        parts = _divide(work, cluster)
+        parts = _divide(work, large.pop())
         n_done += 1
-        again = [each for each in parts if work.clusters.counted[each] >= 2 * work.demand.k]
         if len(parts) > 1:
+            again = list_large(parts)
             large += again
             n_all += len(again)
 
 
-def _divide(work: Work, cluster: int) -> list[int]:
-    """Cluster the persons of a class anew, if more is left of them so; give the classes they are in then."""
-    members = np.sort(work.members(cluster))
+def _divide(work: Work, cluster: int) -> Counts:
+    """Cluster the persons of a class anew, if more is left of them so; return their classes."""
+    members, _ = work.members(np.array([cluster]))
     before, worth = Snapshot.of(work, members), work.left_worth(np.array([cluster]))
     work.restore(members)
-    agglomerate(work, members, engine=None, progress=silent, checkpoint=NoCheckpoint(), name="", phase="")
-    ours = members[work.clusters.status[members] != kernels.clusters.GONE]
-    finished = ours[work.clusters.status[ours] == kernels.clusters.FINISHED]
-    for rest in ours[work.clusters.status[ours] == kernels.clusters.WAITING]:
+    merge_nearest(work, members, engine=None, progress=silent, checkpoint=NoCheckpoint(), name="", phase="")
+    finished = work.with_status(kernels.FINISHED, members)
+    for rest in work.with_status(kernels.WAITING, members):
         if len(finished):
-            absorb(work, int(rest), finished)
-    ours = members[work.clusters.status[members] != kernels.clusters.GONE]
-    is_done = bool((work.clusters.status[ours] == kernels.clusters.FINISHED).all())
-    if is_done and len(ours) > 1 and work.left_worth(ours) > worth:
-        return [int(each) for each in ours]
+            assign_rest(work, int(rest), finished)
+    classes: Counts = members[work.state[members, kernels.STATUS] != kernels.GONE]
+    is_done = bool((work.state[classes, kernels.STATUS] == kernels.FINISHED).all())
+    if is_done and len(classes) > 1 and work.left_worth(classes) > worth:
+        return classes
     before.go_back(work)
-    return [cluster]
+    return np.array([cluster])

@@ -1,0 +1,268 @@
+"""CBLDA and its baseline: their parameters, what is said of them, and the calls in order (Sehatkar 2014)."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from sequester._validation import one_of, true_or_false
+from sequester.engine.progress import NoCheckpoint
+from sequester.errors import ParameterError
+from sequester.methods.method import Method, require_quasi_identifiers
+from sequester.methods.relax import RelaxationPath, downwards, upwards
+from sequester.release.purpose import BEST, FAIR, GOOD, Suitability
+
+if TYPE_CHECKING:
+    from sequester.data.table import EventTable
+    from sequester.engine import Engine, Progress
+    from sequester.engine.progress import Checkpoint
+    from sequester.methods.cblda.algorithm import Plan
+    from sequester.privacy.kc import KCPrivacy
+    from sequester.release.outcome import Outcome, Reason
+    from sequester.release.randomness import Randomness
+    from sequester.release.release import Release
+    from sequester.utility.score import Score
+
+
+@dataclass(frozen=True, kw_only=True)
+class KCMethod(Method):
+    """A method that puts persons into classes and releases the same quasi-identifiers for all of a class."""
+
+    trial_persons: ClassVar[int] = 2_000
+    aligns: ClassVar[bool]
+    """Events are paired so that the least is lost, and not at random."""
+
+    k: int = field(metadata={"least": 2})
+    """Persons of every class; at least 2."""
+    c: float | str
+    """Largest share of a class at risk, above 0, at most 1; or a fraction such as "1/3"."""
+    reading: Literal["any", "each"] = "any"
+    """At risk are persons with any protected value ("any"), or every value counts by itself ("each")."""
+    infeasible: Literal["refuse", "drop"] = "refuse"
+    """Where more than the share c of all persons are at risk: refuse, or leave some of them out ("drop")."""
+
+    def __post_init__(self) -> None:
+        model = self.model()
+        object.__setattr__(self, "k", model.k)
+        one_of("infeasible", self.infeasible, ("refuse", "drop"))
+
+    def model(self) -> KCPrivacy:
+        """Promise (K,C)-privacy."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.privacy.kc import KCPrivacy  # noqa: PLC0415
+
+        return KCPrivacy(k=self.k, c=self.c, reading=self.reading)
+
+    def plan(self) -> Plan:
+        """Return what is asked for."""
+        # Loaded here so that `sequester methods` need not wait for numpy and numba.
+        from sequester.methods.cblda.algorithm import BLOCK, Plan  # noqa: PLC0415
+
+        return Plan(
+            k=self.k,
+            c=float(Fraction(self.c)),
+            each=self.reading == "each",
+            drop=self.infeasible == "drop",
+            split=False,
+            is_random=not self.aligns,
+            exact=None,
+            block=BLOCK,
+        )
+
+    def accept(self, table: EventTable) -> None:
+        """Refuse a table without quasi-identifiers."""
+        require_quasi_identifiers(self, table)
+
+    def transform(
+        self, table: EventTable, *, randomness: Randomness, engine: Engine, progress: Progress
+    ) -> Outcome:
+        """Find classes of similar histories, and make those of a class look alike."""
+        return self.resume(
+            table, randomness=randomness, engine=engine, progress=progress, checkpoint=NoCheckpoint()
+        )
+
+    def resume(
+        self,
+        table: EventTable,
+        *,
+        randomness: Randomness,
+        engine: Engine,
+        progress: Progress,
+        checkpoint: Checkpoint,
+    ) -> Outcome:
+        """Do as `transform`, and keep the merges that were made: a resumed run repeats them at once."""
+        # Loaded here so that `sequester methods` need not wait for polars and numba.
+        from sequester.methods.cblda.algorithm import solve  # noqa: PLC0415
+        from sequester.methods.cblda.publish import publish  # noqa: PLC0415
+
+        plan = self.plan()
+        solution = solve(
+            table, plan, randomness=randomness, engine=engine, progress=progress, checkpoint=checkpoint
+        )
+        return publish(table, solution, plan)
+
+    @classmethod
+    def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
+        """Return k as it is asked, and a c above the share of those at risk."""
+        # Loaded here so that `sequester methods` need not wait for numpy.
+        from sequester.methods.defaults import default_share  # noqa: PLC0415
+
+        return {"k": k, "c": default_share(table)}
+
+    def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
+        """Return what was made alike for k, and what in classes that only c makes so large."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.methods.cblda.publish import reasons_of  # noqa: PLC0415
+
+        return reasons_of(self, release.changes, original)
+
+    def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
+        """List smaller classes, larger shares of them at risk, and coarser rules of one column."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.methods.relax_hierarchies import quasi_relaxations  # noqa: PLC0415
+
+        return (
+            RelaxationPath.of(self, "k", downwards(self.k, 2)),
+            RelaxationPath.of(self, "c", upwards(self.c) if any(original.protected.values()) else ()),
+            *quasi_relaxations(original),
+        )
+
+    def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
+        """Return how much coarser the release is, what is missing, and how well counts can be estimated."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.methods.cblda.publish import measure  # noqa: PLC0415
+
+        return measure(outcome, table, progress=progress)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CBLDA(KCMethod):
+    """(K,C)-privacy by aligning similar histories and making those of a class look alike.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> from sequester.hierarchies import Hierarchy
+    >>> frame = pl.DataFrame(
+    ...     {
+    ...         "who": ["a", "a", "b", "b", "c", "d"],
+    ...         "n": [1, 2, 1, 2, 1, 1],
+    ...         "stay": ["1", "30", "2", "31", "1", "1"],
+    ...     }
+    ... )
+    >>> tree = Hierarchy.from_tree({"short": ["1", "2"], "long": ["30", "31"]})
+    >>> schema = Schema(person="who", order="n", quasi={"stay": tree})
+    >>> release = CBLDA(k=2, c=0.5).apply(EventTable(frame, schema))
+    >>> sorted(release.frame.group_by("person").agg("stay")["stay"].to_list())
+    [['1'], ['1'], ['short', 'long'], ['short', 'long']]
+    >>> release.verdict
+    Verdict(holds=True, achieved={'k': 2, 'c': 0.0}, witnesses=())
+
+    References
+    ----------
+    Sehatkar (2014), chapter 5: Algorithms 5.1 and 5.2. That nobody is dropped, blocks and splits are ours.
+    """
+
+    name: ClassVar[str] = "cblda"
+    paper: ClassVar[str] = "Sehatkar (2014), chapter 5"
+    promise: ClassVar[str] = (
+        "An adversary who knows anything about a person's quasi-identifiers, even all of them, matches at "
+        "least k persons who are alike in all of them, or none, and at most the share c of those who are "
+        'alike show a protected value (with reading = "each": the same one).'
+    )
+    changes: ClassVar[str] = (
+        "Puts similar histories into classes, makes their values coarser until they are the same, and leaves "
+        "out events that have no counterpart: what is released is true of its person."
+    )
+    use_when: ClassVar[str] = (
+        "Histories with several columns that others may know, all of them perhaps, and a diagnosis that "
+        "nobody must learn."
+    )
+    aligns: ClassVar[bool] = True
+    serves: ClassVar[Suitability] = Suitability(
+        known=frozenset({"few", "all"}),
+        keeps={
+            "records": (
+                GOOD,
+                "what is released is true of its person, as detailed as those who look alike are",
+            ),
+            "counts": (GOOD, "values are as detailed as their class allows, and counts can be estimated"),
+            "patterns": (FAIR, "events stay in their order, but some are left out"),
+            "times": (FAIR, "a time that is a quasi-identifier stays true, if coarser, for most events"),
+        },
+        more={"few": "it hides from those who know all values, and so from those who know a few"},
+    )
+
+    block: Literal["auto", False] | int = "auto"
+    """Persons above whom neighbours are clustered block by block; "auto" is above 60,000, false is never."""
+    split: bool = False
+    """Divide finished classes of 2 k persons or more again where that loses less."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        block: object = self.block  # A configuration may hold anything.
+        if block is not False and block != "auto":
+            if isinstance(block, bool) or not hasattr(block, "__index__"):
+                msg = f'block must be "auto", a number of persons, or false, got {block!r}'
+                raise ParameterError(msg)
+            number = operator.index(block)
+            if number < 2 * self.k:
+                msg = f"block must be at least 2 k = {2 * self.k}, got {number}"
+                raise ParameterError(msg)
+            object.__setattr__(self, "block", number)
+        true_or_false("split", self.split)
+
+    def plan(self) -> Plan:
+        """Return what is asked for."""
+        # Loaded here so that `sequester methods` need not wait for numpy and numba.
+        from sequester.methods.cblda.algorithm import BLOCK, EXACT  # noqa: PLC0415
+
+        if self.block == "auto":
+            exact, block = EXACT, max(BLOCK, 2 * self.k)
+        elif self.block is False:
+            exact, block = None, BLOCK
+        else:
+            exact = block = self.block
+        return replace(super().plan(), split=self.split, exact=exact, block=block)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CBLDABaseline(KCMethod):
+    """(K,C)-privacy by suppressing random events of the longer history and pairing the rest one by one.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> from sequester.hierarchies import Hierarchy
+    >>> frame = pl.DataFrame({"who": list("aab"), "n": [1, 2, 1], "stay": ["1", "30", "1"]})
+    >>> schema = Schema(person="who", order="n", quasi={"stay": Hierarchy.flat()})
+    >>> CBLDABaseline(k=2, c=1).apply(EventTable(frame, schema)).frame.height
+    2
+
+    References
+    ----------
+    Sehatkar (2014), section 6.3.
+    """
+
+    name: ClassVar[str] = "cblda-baseline"
+    paper: ClassVar[str] = "Sehatkar (2014), section 6.3"
+    promise: ClassVar[str] = (
+        "An adversary who knows anything about a person's quasi-identifiers, even all of them, matches at "
+        "least k persons who are alike in all of them, or none, and at most the share c of those who are "
+        'alike show a protected value (with reading = "each": the same one).'
+    )
+    changes: ClassVar[str] = (
+        "As cblda, but which events of the longer history are left out is left to chance."
+    )
+    use_when: ClassVar[str] = "To see what the alignment of cblda is worth; otherwise never."
+    aligns: ClassVar[bool] = False
+    serves: ClassVar[Suitability] = Suitability(
+        known=frozenset({"few", "all"}),
+        keeps={"yardstick": (BEST, "it leaves out events at random, which shows what alignment is worth")},
+    )
