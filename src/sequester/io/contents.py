@@ -44,8 +44,11 @@ def check_path(path: Path) -> None:
         if not os.access(path, os.R_OK):
             msg = f"{path}: permission denied"
             raise InputError(msg)
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise InputError(read_error(path, error)) from None
+    except ValueError:  # Python versions word it differently
+        msg = f"{path}: a path cannot have a NUL in it"
+        raise InputError(msg) from None
 
 
 def read_error(path: Path, error: Exception) -> str:
