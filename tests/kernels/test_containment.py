@@ -14,7 +14,6 @@ from sequester.kernels.containment import (
     count_supporters,
     list_first_places,
     mark_ahead,
-    mark_strangers,
     mark_supporters,
 )
 
@@ -115,11 +114,3 @@ def test_list_first_places_lists_each_symbol_once_per_row(rows):
         holding = [number for number, row in enumerate(rows) if symbol in row]
         assert in_rows[entries].tolist() == holding
         assert after[entries].tolist() == [offsets[n] + rows[n].index(symbol) + 1 for n in holding]
-
-
-@given(some_rows, some_rows)
-def test_mark_strangers_equals_the_difference_of_sets(rows, others):
-    pairs = [(i, j) for i in range(len(rows)) for j in range(len(others))]
-    left, right = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
-    marked = mark_strangers(*flat(rows), left, *flat(others), right, N_SYMBOLS)
-    assert marked.tolist() == [bool(set(rows[i]) - set(others[j])) for i, j in pairs]

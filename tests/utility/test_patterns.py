@@ -16,7 +16,9 @@ from oracles import pattern_hiding, trajectories
 from oracles import sequences as oracles
 from sequester.data.sequences import Sequences
 from sequester.errors import ParameterError
-from sequester.utility import ItemsetSupports, PatternSimilarity, SideEffects
+from sequester.mining.frequent import frequent, frequent_itemsets
+from sequester.utility import ItemsetSupports, PatternSimilarity, SideEffects, patterns
+from sequester.utility.patterns import as_sets, mine_by_length
 
 rows_of_text = st.lists(st.text("abc", max_size=4), max_size=6)
 
@@ -207,3 +209,24 @@ def test_labels_that_are_new_do_not_disturb_the_order():
 def test_numbers_below_one_are_refused(name):
     with pytest.raises(ParameterError, match=f"{name} must be at least 1, got 0"):
         ItemsetSupports(**{"min_support": 2, name: 0})
+
+
+@given(rows=st.lists(st.text("abc", max_size=5), max_size=7), support=st.integers(1, 3))
+def test_few_short_patterns_are_counted_as_they_are_mined(rows, support):
+    data = Sequences.from_rows(rows)
+    book, found = data.codebooks[data.symbol], data.distinct(data.symbol)
+    counted = mine_by_length(found, book, support, 3, 1000, are_sets=False)
+    assert list(counted.items()) == list(frequent(data, min_support=support, max_length=3).items())
+    counted = mine_by_length(as_sets(found, len(book)), book, support, 3, 1000, are_sets=True)
+    assert list(counted.items()) == list(frequent_itemsets(data, min_support=support, max_length=3).items())
+
+
+def test_many_candidates_are_left_to_the_miner(monkeypatch):
+    data = Sequences.from_rows(["abcd", "abcd"])
+    expected = PatternSimilarity(min_support=2, max_length=3).score(data, original=data)
+    monkeypatch.setattr(patterns, "MOST_CANDIDATES", 5)
+    assert (
+        mine_by_length(data.distinct(data.symbol), data.codebooks[data.symbol], 2, 3, 99, are_sets=False)
+        is None
+    )
+    assert PatternSimilarity(min_support=2, max_length=3).score(data, original=data) == expected

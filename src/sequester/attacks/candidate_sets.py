@@ -87,7 +87,7 @@ class Evidence:
             weights = np.bincount(owner_of, minlength=len(first)).astype(np.int64)
             bearers = np.empty(0, np.int32)
         places, offsets = gather_rows(np.arange(len(cells)), sequences.person_offsets, first)
-        cells, days = cells[places], days[:, places] if days.size else days
+        cells, days = cells[places], np.ascontiguousarray(days[:, places]) if days.size else days
         starts, shown_by = list_owners(cells, offsets, domain.n_nodes)
         histories = kernels.Histories(
             cells,

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from sequester.kernels import buffers as buffers
     from sequester.kernels import cells as cells
     from sequester.kernels import containment as containment
-    from sequester.kernels import edits as edits
     from sequester.kernels import embeddings as embeddings
     from sequester.kernels import hiding as hiding
     from sequester.kernels import hiding_rank as hiding_rank
@@ -34,14 +33,11 @@ if TYPE_CHECKING:
     from sequester.kernels import occurrences as occurrences
     from sequester.kernels import owners as owners
     from sequester.kernels import pattern_trie as pattern_trie
-    from sequester.kernels import queries as queries
     from sequester.kernels import quest as quest
     from sequester.kernels import records as records
     from sequester.kernels import rows as rows
     from sequester.kernels import swaps as swaps
     from sequester.kernels import trajectories as trajectories
-    from sequester.kernels import transitions as transitions
-    from sequester.kernels import waiting as waiting
     from sequester.kernels import window_counts as window_counts
 
 _MODULES = frozenset(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))

@@ -194,29 +194,3 @@ def count_supporters(
                 total += weights[rows[i]]
         supports[pattern - first] = total
     return supports
-
-
-@njit
-def mark_strangers(
-    items: Codes,
-    offsets: Offsets,
-    rows: Counts,
-    other_items: Codes,
-    other_offsets: Offsets,
-    other_rows: Counts,
-    n_symbols: int,
-) -> Mask:
-    """Mark each pair where ``rows[i]`` has a symbol that ``other_rows[i]`` lacks.
-
-    Requires codes of both sides below `n_symbols`.
-    """
-    seen_for = np.full(n_symbols, -1, np.int64)
-    strangers = np.zeros(rows.size, np.bool_)
-    for pair in range(rows.size):
-        for i in range(other_offsets[other_rows[pair]], other_offsets[other_rows[pair] + 1]):
-            seen_for[other_items[i]] = pair
-        for i in range(offsets[rows[pair]], offsets[rows[pair] + 1]):
-            if seen_for[items[i]] != pair:
-                strangers[pair] = True
-                break
-    return strangers

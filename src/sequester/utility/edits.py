@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester import kernels
 from sequester.data.text import Codebook
 from sequester.engine.local import usable_cores
 from sequester.errors import ParameterError
 from sequester.mining.support import sequences_of
-from sequester.ragged import gather_rows
+from sequester.ragged import gather_rows, offsets_of, owners_of
+from sequester.utility._kernels import least_edits
 from sequester.utility.distributions import attributes_of, weighted_mean
 from sequester.utility.generalization import weights_text
 from sequester.utility.score import Score, units_of
@@ -21,10 +21,15 @@ from sequester.utility.score import Score, units_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sequester._typing import Codes, Counts, Mask, Offsets
+    import numpy.typing as npt
+
+    from sequester._typing import Codes, Counts, Offsets
     from sequester.data.sequences import Distinct, Sequences
     from sequester.data.table import EventTable
+    from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.utility.distributions import Attribute
+
+    Amounts = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +160,13 @@ def written(rows: Distinct, n_symbols: int) -> Sequence[Sequence[object]]:
     return [text[a:b] for a, b in bounds]
 
 
+def number_items(rows: Distinct, chosen: Counts, n_symbols: int) -> Counts:
+    """Number the items of the chosen rows, so that equal items of one place in `chosen` are equal."""
+    items, offsets = gather_rows(rows.items, rows.offsets, chosen)
+    numbers: Counts = owners_of(offsets) * n_symbols + items
+    return numbers
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedEdits:
     """The least cost of insertions, deletions and substitutions of events per person, on average.
@@ -190,16 +202,19 @@ class ExpectedEdits:
             msg = "edits need a symbol or a quasi-identifier with a weight, and there is none"
             raise ParameterError(msg)
         total = sum(each.weight for each in attributes)
-        ends = [each.tree.subtree_end for each in attributes]
-        costs = kernels.edits.least_edits(
-            np.stack([each.before for each in attributes], axis=1),
+        starts = offsets_of([len(each.tree) for each in attributes])[:-1].astype(np.int32)
+        costs = np.empty(source.n_persons)
+        least_edits(
+            np.stack([each.before for each in attributes], axis=1) + starts,
             source.person_offsets,
-            np.stack([each.after for each in attributes], axis=1),
+            np.stack([each.after for each in attributes], axis=1) + starts,
             sequences.person_offsets,
-            np.concatenate(ends),
-            np.concatenate([each.tree.leaves for each in attributes]),
-            np.cumsum([0, *map(len, ends)]).astype(np.int64),
-            np.array([each.weight / total for each in attributes]),
+            np.concatenate(
+                [each.tree.subtree_end + start for each, start in zip(attributes, starts, strict=True)]
+            ),
+            np.concatenate([each.weight / total / each.tree.leaves for each in attributes]),
+            np.empty(int(np.diff(sequences.person_offsets).max(initial=0)) + 1),
+            costs,
         )
         units = units_of(original)
         return Score(
@@ -245,15 +260,12 @@ class InventedItems:
     def score(self, released: EventTable | Sequences, *, original: EventTable | Sequences) -> Score:
         """Count the persons who got an item they never had."""
         pairs = pair_sequences(released, original)
-        is_invented: Mask = kernels.containment.mark_strangers(
-            pairs.after.items,
-            pairs.after.offsets,
-            pairs.after_rows,
-            pairs.before.items,
-            pairs.before.offsets,
-            pairs.before_rows,
-            pairs.n_symbols,
+        had, got = (
+            number_items(side, rows, pairs.n_symbols)
+            for side, rows in ((pairs.before, pairs.before_rows), (pairs.after, pairs.after_rows))
         )
+        is_invented = np.zeros(len(pairs.weights), np.bool_)
+        is_invented[got[~np.isin(got, had)] // max(pairs.n_symbols, 1)] = True
         return Score(
             value=float(pairs.weights[is_invented].sum()),
             goal="minimize",
@@ -265,6 +277,9 @@ class InventedItems:
         )
 
 
+TIE = 1e-9
+"""Expected counts that differ by less than this share are equal."""
+_MOST_CELLS = 2_000_000
 MOST_LOOKS = 200_000_000
 """Values times nodes of a tree; beyond, only the most frequent values are compared."""
 
@@ -355,25 +370,21 @@ class Transitions:
         )
         totals = np.add.reduceat(counts, offsets[:-1]) if len(rows) else counts
         most = np.maximum.reduceat(counts, offsets[:-1]) if len(rows) else counts
-        seen = np.arange(len(rows))
         if tree.is_leaf[attribute.after].all():
-            gaps, hits = kernels.transitions.compare_leaves(rows, offsets, to, counts, *known, usual)
+            seen = np.arange(len(rows))
+            gaps, hits = _compare_leaves(rows, offsets, to, counts, known, usual)
         else:
-            n_seen = max(self.most_looks // len(tree), 1)
-            seen = np.sort(np.argsort(-totals, kind="stable")[:n_seen])
-            to_seen, _ = gather_rows(to, offsets, seen)
-            counts_seen, offsets_seen = gather_rows(counts, offsets, seen)
-            gaps, hits = kernels.transitions.compare_nodes(
-                rows[seen],
-                offsets_seen,
-                to_seen,
-                counts_seen,
-                *known,
-                usual,
-                tree.parent,
-                tree.leaves,
-                tree.subtree_end,
-            )
+            seen = np.sort(np.argsort(-totals, kind="stable")[: max(self.most_looks // len(tree), 1)])
+            gaps, hits = np.empty(len(seen)), np.empty(len(seen), np.int64)
+            # What follows a value is spread over all nodes, for some values at a time.
+            step = max(_MOST_CELLS // len(tree), 1)
+            for first in range(0, len(seen), step):
+                own = slice(first, first + step)
+                to_own, _ = gather_rows(to, offsets, seen[own])
+                counts_own, offsets_own = gather_rows(counts, offsets, seen[own])
+                gaps[own], hits[own] = _compare_nodes(
+                    rows[seen[own]], offsets_own, to_own, counts_own, known, usual, tree
+                )
         total = int(totals[seen].sum())
         return _Compared(
             distance=float(gaps @ totals[seen]) / total if total else 0.0,
@@ -381,6 +392,86 @@ class Transitions:
             best=float(most[seen].sum()) / total if total else 1.0,
             n_left=len(rows) - len(gaps),
         )
+
+
+def _compare_leaves(
+    rows: Codes,
+    offsets: Offsets,
+    to: Codes,
+    counts: Counts,
+    known: tuple[Offsets, Codes, Counts],
+    usual: int,
+) -> tuple[Amounts, Counts]:
+    """Compare rows where both sides have leaves alone; otherwise as `_compare_nodes`."""
+    from_offsets, to_nodes, to_counts = known
+    size = len(from_offsets) - 1
+    from_nodes = owners_of(from_offsets)
+    mass = np.diff(offsets_of(to_counts)[from_offsets])[rows]
+    # Padded, so that a place behind the last has a count, too.
+    keys, shares = np.append(from_nodes * size + to_nodes, -1), np.append(to_counts, 0)
+    asked = rows.astype(np.int64)[owners_of(offsets)] * size + to
+    at = np.searchsorted(keys[:-1], asked)
+    found = np.where(keys[at] == asked, shares[at], 0)
+    likeliest = np.append(to_nodes[np.lexsort((to_nodes, -to_counts, from_nodes))], usual)
+    guesses = np.where(mass > 0, likeliest[from_offsets[rows]], usual)
+    return _compare_rows(offsets, to, counts, found, mass, guesses)
+
+
+def _compare_nodes(
+    rows: Codes,
+    offsets: Offsets,
+    to: Codes,
+    counts: Counts,
+    known: tuple[Offsets, Codes, Counts],
+    usual: int,
+    tree: Hierarchy,
+) -> tuple[Amounts, Counts]:
+    """Return each row's distance from the original's, and how many of its events the likeliest guess hits.
+
+    Row ``i`` of the original says how often leaf ``rows[i]`` is followed by ``to``, from ``offsets[i]`` on;
+    `known` says the same of all nodes of the release. A node stands for each of its leaves with the same
+    probability. The distance is the total variation; a leaf of which the release says nothing is 1 apart, and
+    `usual` is guessed. Among equally likely leaves the first is guessed.
+    """
+    from_offsets, to_nodes, to_counts = known
+    places, shares = [np.empty(0, np.int64)], [np.empty(0)]
+    numbers, nodes = np.arange(len(rows)), rows.astype(np.int64)
+    while len(nodes):
+        followers, own_offsets = gather_rows(to_nodes, from_offsets, nodes)
+        amounts, _ = gather_rows(to_counts, from_offsets, nodes)
+        owners = owners_of(own_offsets)
+        places.append(numbers[owners] * len(tree) + followers)
+        shares.append(amounts / tree.leaves[nodes][owners])
+        numbers, nodes = numbers[nodes > 0], tree.parent[nodes[nodes > 0]].astype(np.int64)
+    cells = np.bincount(np.concatenate(places), np.concatenate(shares), len(rows) * len(tree))
+    chances: Amounts = cells.reshape(len(rows), len(tree)).astype(np.float64)
+    mass = chances.sum(axis=1)
+    chances /= tree.leaves
+    for level in range(1, tree.height + 1):
+        at = np.flatnonzero(tree.depth == level)
+        chances[:, at] += chances[:, tree.parent[at]]
+    leaves = chances[:, tree.leaf_nodes]
+    likeliest = (leaves * (1 + TIE) >= leaves.max(axis=1, keepdims=True)).argmax(axis=1)
+    guesses = np.where(mass > 0, tree.leaf_nodes[likeliest], usual)
+    return _compare_rows(offsets, to, counts, chances[owners_of(offsets), to], mass, guesses)
+
+
+def _compare_rows(
+    offsets: Offsets,
+    to: Codes,
+    counts: Counts,
+    found: Amounts | Counts,
+    mass: Amounts | Counts,
+    guesses: Codes,
+) -> tuple[Amounts, Counts]:
+    """Return distances and hits, given how much is `found` of each entry, of so much `mass` in its row."""
+    owners, n_rows = owners_of(offsets), len(mass)
+    totals = np.diff(offsets_of(counts)[offsets])
+    estimates = found / np.where(mass > 0, mass, 1)[owners]
+    apart = np.bincount(owners, np.abs(counts / totals[owners] - estimates), n_rows)
+    missed = np.maximum(1 - np.bincount(owners, estimates, n_rows), 0)
+    hits = np.bincount(owners, counts * (to == guesses[owners]), n_rows)
+    return np.where(mass > 0, (apart + missed) / 2, 1.0), hits.astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester import kernels
 from sequester.data.table import EventTable
 from sequester.engine import LocalEngine, part, silent
 from sequester.errors import ParameterError
 from sequester.hierarchies.labels import quoted
-from sequester.ragged import gather_rows
+from sequester.kernels.rows import fold_rows
+from sequester.ragged import gather_rows, keep_values, offsets_of, owners_of
+from sequester.utility._kernels import match_in_order
 from sequester.utility.score import Score, units_of
 
 if TYPE_CHECKING:
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
     from sequester.engine import Engine, Progress
     from sequester.hierarchies.hierarchy import Hierarchy
-    from sequester.kernels.queries import Questions
 
     Amounts = npt.NDArray[np.float64]
+    Condition = list[tuple[int, Amounts]]
+    """Columns, of which one must have what is asked for, with the chance of each code to be it."""
 
 
 SEHATKAR_2014 = "Sehatkar (2014), section 6.1, average relative error"
@@ -118,19 +120,19 @@ class QueryError:
         """Estimate each count from a release; from the original itself, the estimate is the count."""
         sequences = released.sequences if isinstance(released, EventTable) else released
         columns = _columns_of(self.queries, original, sequences)
-        questions = _compile(self.queries, original, sequences, columns)
-        cells, offsets, weights = _fold(sequences, columns)
+        histories = _Histories.of(sequences, columns)
+        tables = _ChanceTables(original, sequences, columns)
         engine = engine or LocalEngine()
 
-        def count(shard: range) -> Amounts:
-            found: Amounts = kernels.queries.count_expected(
-                questions, shard.start, shard.stop, cells, offsets, weights
-            )
-            return found
+        def count(shard: range) -> list[float]:
+            return [
+                histories.expect([tables.conditions(event) for event in query.events])
+                for query in self.queries[shard.start : shard.stop]
+            ]
 
         shards = engine.split(len(self.queries))
         parts = engine.map(count, shards, progress=progress, phase="asking how many persons have what")
-        return np.concatenate(parts)
+        return np.array([expected for shard in parts for expected in shard], np.float64)
 
     def scores(
         self,
@@ -215,55 +217,102 @@ def _columns_of(queries: Sequence[Query], original: EventTable, sequences: Seque
     return {name: place for place, name in enumerate(names)}
 
 
-def _fold(sequences: Sequences, columns: Mapping[str, int]) -> tuple[Codes, Offsets, Counts]:
-    """Return the cells of the columns, histories that are equal in them as one with a weight."""
-    size = len(columns)
-    cells = np.stack([sequences.columns[name] for name in columns], axis=1).reshape(-1)
-    groups, firsts = kernels.rows.fold_rows(cells, sequences.person_offsets * size)
-    cells, offsets = gather_rows(cells, sequences.person_offsets * size, firsts)
-    return (
-        cells.reshape(-1, size),
-        offsets // size,
-        np.bincount(groups, minlength=len(firsts)).astype(np.int64),
-    )
+@dataclass(frozen=True, slots=True)
+class _ChanceTables:
+    """Looks up how likely each code of a column is what queries ask for, and remembers it."""
+
+    original: EventTable
+    sequences: Sequences
+    columns: Mapping[str, int]
+    known: dict[tuple[str, str, tuple[str, ...]], Amounts] = field(default_factory=dict)
+
+    def conditions(self, event: Mapping[str, tuple[str, ...]]) -> list[Condition]:
+        """Return what an event must have."""
+        return [
+            [
+                (self.columns[column], self._table(name, column, tuple(labels)))
+                for column in _sources(name, self.original)
+            ]
+            for name, labels in event.items()
+        ]
+
+    def _table(self, name: str, column: str, labels: tuple[str, ...]) -> Amounts:
+        key = name, column, labels
+        if key not in self.known:
+            tree = self.original.hierarchies.get(column) if _has_nodes(name, self.original) else None
+            self.known[key] = _chances(self.sequences.codebooks[column].labels, labels, tree)
+        return self.known[key]
 
 
-def _compile(
-    queries: Sequence[Query], original: EventTable, sequences: Sequences, columns: Mapping[str, int]
-) -> Questions:
-    """Write queries as flat arrays, with the chances of every label of a column."""
-    places: dict[tuple[str, tuple[str, ...]], int] = {}
-    chances: list[Amounts] = []
-    n_chances = 0
-    events, conditions, entries = [0], [0], [0]
-    entry_columns, entry_tables = [], []
-    for query in queries:
-        for event in query.events:
-            for name, labels in event.items():
-                for column in _sources(name, original):
-                    key = (column, tuple(labels))
-                    if key not in places:
-                        table = _chances(
-                            sequences.codebooks[column].labels,
-                            labels,
-                            original.hierarchies.get(column) if _has_nodes(name, original) else None,
-                        )
-                        places[key] = n_chances
-                        chances.append(table)
-                        n_chances += len(table)
-                    entry_columns.append(columns[column])
-                    entry_tables.append(places[key])
-                entries.append(len(entry_columns))
-            conditions.append(len(entries) - 1)
-        events.append(len(conditions) - 1)
-    return kernels.queries.Questions(
-        events=np.array(events, np.int64),
-        conditions=np.array(conditions, np.int64),
-        entries=np.array(entries, np.int64),
-        columns=np.array(entry_columns, np.int32),
-        tables=np.array(entry_tables, np.int64),
-        chances=np.concatenate([*chances, np.empty(0)]),
-    )
+@dataclass(frozen=True, slots=True)
+class _Histories:
+    """The cells of some columns, histories that are equal in them as one with a weight."""
+
+    cells: Codes
+    """Event and column to its code."""
+    offsets: Offsets
+    """History ``h`` has the events ``offsets[h]`` to ``offsets[h + 1]``."""
+    weights: Counts
+    """Persons who have each."""
+    starts: tuple[Offsets, ...]
+    """Code ``c`` of a column is in the histories ``holders[starts[c]:starts[c + 1]]``."""
+    holders: tuple[Codes, ...]
+    """A history may be there several times."""
+
+    @classmethod
+    def of(cls, sequences: Sequences, columns: Mapping[str, int]) -> _Histories:
+        """Fold equal histories, and list who has which code."""
+        size = len(columns)
+        cells = np.stack([sequences.columns[name] for name in columns], axis=1).reshape(-1)
+        groups, firsts = fold_rows(cells, sequences.person_offsets * size)
+        flat, offsets = gather_rows(cells, sequences.person_offsets * size, firsts)
+        rows, offsets = flat.reshape(-1, size), offsets // size
+        weights = np.bincount(groups, minlength=len(firsts)).astype(np.int64)
+        owners = owners_of(offsets).astype(np.int32)
+        starts, holders = [], []
+        for name, place in columns.items():
+            n_codes = len(sequences.codebooks[name])
+            # Two bytes are sorted much faster than four.
+            codes = rows[:, place].astype(np.uint16 if n_codes < 2**16 else np.int32)
+            starts.append(offsets_of(np.bincount(rows[:, place], minlength=n_codes)))
+            holders.append(owners[np.argsort(codes, kind="stable")])
+        return cls(rows, offsets, weights, tuple(starts), tuple(holders))
+
+    def expect(self, events: Sequence[list[Condition]]) -> float:
+        """Add up the probabilities that persons have all events, in order."""
+        rows, offsets, weights = self._candidates([condition for event in events for condition in event])
+        chances = np.stack([self._event_chances(event, rows) for event in events], axis=1)
+        if len(events) > 1:
+            chances, offsets = keep_values(chances, offsets, chances.max(axis=1) > 0)
+            return float(match_in_order(chances, offsets, weights, np.empty(len(events) + 1)))
+        # Every history here has events.
+        missed = np.multiply.reduceat(1 - chances[:, 0], offsets[:-1]) if len(rows) else np.empty(0)
+        return float(weights @ (1 - missed))
+
+    def _candidates(self, conditions: Sequence[Condition]) -> tuple[Counts, Offsets, Counts]:
+        """Return the events of those who may have what the rarest condition asks for, and their weights."""
+        is_candidate = np.diff(self.offsets) > 0
+        asked = [[(column, np.flatnonzero(table)) for column, table in each] for each in conditions]
+        sizes = [
+            sum(int(np.diff(self.starts[column])[codes].sum()) for column, codes in each) for each in asked
+        ]
+        if 2 * min(sizes) < len(self.cells):
+            is_candidate = np.zeros(len(self.weights), np.bool_)
+            for column, codes in asked[int(np.argmin(sizes))]:
+                is_candidate[gather_rows(self.holders[column], self.starts[column], codes)[0]] = True
+        chosen = np.flatnonzero(is_candidate)
+        rows, offsets = gather_rows(np.arange(len(self.cells)), self.offsets, chosen)
+        return rows, offsets, self.weights[chosen]
+
+    def _event_chances(self, conditions: Sequence[Condition], rows: Counts) -> Amounts:
+        """Return the probability that each event has all that is asked for."""
+        chances = np.ones(len(rows))
+        for condition in conditions:
+            missed = np.ones(len(rows))
+            for column, table in condition:
+                missed *= 1 - table[self.cells[rows, column]]
+            chances *= 1 - missed
+        return chances
 
 
 def _chances(shown: Sequence[str], wanted: Sequence[str], tree: Hierarchy | None) -> Amounts:

@@ -13,13 +13,11 @@ from sequester.engine.local import usable_cores
 from sequester.errors import ParameterError
 from sequester.hierarchies.labels import ROOT
 from sequester.mining.support import sequences_of
-from sequester.ragged import gather_rows
-from sequester.utility.edits import pair_sequences, written
+from sequester.utility.edits import number_items, pair_sequences, written
 from sequester.utility.score import Score, units_of
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
-    from sequester.data.sequences import Distinct
     from sequester.data.table import EventTable
     from sequester.hierarchies.hierarchy import Hierarchy
 
@@ -212,17 +210,10 @@ def _align(before: _Side, after: _Side) -> tuple[int, int]:
         dtype=np.int64,
         workers=usable_cores(),
     )
-    had = _numbered(pairs.before, pairs.before_rows, pairs.n_symbols)
-    got = _numbered(pairs.after, pairs.after_rows, pairs.n_symbols)
+    had = number_items(pairs.before, pairs.before_rows, pairs.n_symbols)
+    got = number_items(pairs.after, pairs.after_rows, pairs.n_symbols)
     strange = np.bincount(got[~np.isin(got, had)] // pairs.n_symbols, minlength=len(pairs.weights))
     return int(common @ pairs.weights), int(strange @ pairs.weights)
-
-
-def _numbered(rows: Distinct, chosen: Counts, n_symbols: int) -> Counts:
-    """Number the items of the chosen rows, so that equal items of one place in `chosen` are equal."""
-    items, offsets = gather_rows(rows.items, rows.offsets, chosen)
-    numbers: Counts = np.repeat(np.arange(len(chosen)), np.diff(offsets)) * n_symbols + items
-    return numbers
 
 
 def _n_shown(sequences: Sequences, original: EventTable) -> int:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester import kernels
 from sequester.errors import ParameterError
 from sequester.mining.support import sequences_of
+from sequester.ragged import owners_of
 from sequester.utility.distributions import attributes_of, wasserstein_distance
 from sequester.utility.score import Score, units_of
 
@@ -320,12 +320,34 @@ def _since_first(clock: Clock, nodes: Codes, offsets: Offsets) -> Amounts:
 
 def _curve(chances: Amounts, times: Counts, offsets: Offsets, n_times: int) -> Amounts:
     """Return the share that still waits after each time, by Kaplan and Meier."""
-    happened, left = kernels.waiting.count_firsts(chances, times, offsets, n_times)
+    happened, left = _count_firsts(chances, times, offsets, n_times)
     gone = np.cumsum(happened + left)
     waiting = np.count_nonzero(np.diff(offsets)) - np.concatenate([[0.0], gone[:-1]])
     # Rounding may leave a little of nobody waiting.
     hazards = np.divide(happened, waiting, out=np.zeros(n_times), where=waiting > 1e-9)
     return np.asarray(np.cumprod(1 - np.minimum(hazards, 1.0)), np.float64)
+
+
+def _count_firsts(chances: Amounts, times: Counts, offsets: Offsets, n_times: int) -> tuple[Amounts, Amounts]:
+    """Count for each time those to whom it first happens, and those whose events end without it.
+
+    Event ``i`` of a person happens at ``times[i]``, below `n_times`, and is what is waited for with the
+    probability ``chances[i]``, independently. Times that run backwards stand still.
+    """
+    owners = owners_of(offsets)
+    now = np.maximum.accumulate(owners * n_times + times) - owners * n_times
+    # The share that still waits is a product over the person's events before. Those that certainly are it
+    # have no logarithm, and are counted apart.
+    is_sure = (chances >= 1).astype(np.int64)
+    logs = np.log1p(-np.where(is_sure > 0, 0.0, chances))
+    before, sure_before = np.cumsum(logs) - logs, np.cumsum(is_sure) - is_sure
+    starts = np.repeat(offsets[:-1], np.diff(offsets))
+    product = np.exp(np.minimum(before - before[starts], 0.0))
+    waiting = np.where(sure_before > sure_before[starts], 0.0, product)
+    lasts = offsets[1:][np.diff(offsets) > 0] - 1
+    happened: Amounts = np.bincount(now, waiting * chances, n_times).astype(np.float64)
+    left: Amounts = np.bincount(now[lasts], (waiting * (1 - chances))[lasts], n_times).astype(np.float64)
+    return happened, left
 
 
 def _said(names: list[str], original: EventTable) -> str:
