@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sequester.kernels.buffers import ensure_rows
 from sequester.kernels.compiler import njit
+from sequester.kernels.rows import frozen, list_symbols
+from sequester.ragged import offsets_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -38,38 +41,40 @@ def mark_supporters(items: Codes, offsets: Offsets, pattern: Codes) -> Mask:
     return supports
 
 
-@njit
 def mark_ahead(items: Codes, offsets: Offsets) -> Bits:
     """Set, for each place of a row, one bit per symbol (modulo 64) that occurs there or later."""
-    ahead = np.zeros(items.size, np.uint64)
+    ahead = np.empty(len(items), np.uint64)
+    _mark_ahead(frozen(items), frozen(offsets), ahead)
+    return ahead
+
+
+@njit
+def _mark_ahead(items: Codes, offsets: Offsets, ahead: Bits) -> None:
     for row in range(offsets.size - 1):
         seen = np.uint64(0)
         for i in range(offsets[row + 1] - 1, offsets[row] - 1, -1):
             seen |= np.uint64(1) << np.uint64(items[i] & 63)
             ahead[i] = seen
-    return ahead
 
 
-@njit
 def list_first_places(items: Codes, offsets: Offsets, n_symbols: int) -> tuple[Offsets, Codes, Offsets]:
     """List, symbol by symbol, the rows that hold it, ascending, and the place after its first occurrence.
 
     Symbol ``s`` has the entries ``starts[s]`` to ``starts[s + 1]`` of the two lists. Requires codes below
     `n_symbols`.
     """
+    symbols = list_symbols(items, offsets, n_symbols)[0]
+    starts = offsets_of(np.bincount(symbols, minlength=n_symbols))
+    rows, after = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int64)
     seen_in = np.full(n_symbols, -1, np.int64)
-    starts = np.zeros(n_symbols + 1, np.int64)
-    for row in range(offsets.size - 1):
-        for i in range(offsets[row], offsets[row + 1]):
-            if seen_in[items[i]] != row:
-                seen_in[items[i]] = row
-                starts[items[i] + 1] += 1
-    for symbol in range(n_symbols):
-        starts[symbol + 1] += starts[symbol]
-    rows = np.empty(starts[-1], np.int32)
-    after = np.empty(starts[-1], np.int64)
-    filled = starts[:-1].copy()
-    seen_in[:] = -1
+    _list_first_places(frozen(items), frozen(offsets), seen_in, starts[:-1].copy(), rows, after)
+    return starts, rows, after
+
+
+@njit
+def _list_first_places(
+    items: Codes, offsets: Offsets, seen_in: Counts, filled: Offsets, rows: Codes, after: Offsets
+) -> None:
     for row in range(offsets.size - 1):
         for i in range(offsets[row], offsets[row + 1]):
             symbol = items[i]
@@ -78,12 +83,11 @@ def list_first_places(items: Codes, offsets: Offsets, n_symbols: int) -> tuple[O
                 rows[filled[symbol]] = row
                 after[filled[symbol]] = i + 1
                 filled[symbol] += 1
-    return starts, rows, after
 
 
 @njit
 def _place_after(items: Codes, ahead: Bits, start: int, stop: int, symbol: int) -> int:
-    """Give the place after the first `symbol` in ``items[start:stop]``, or -1."""
+    """Return the place after the first `symbol` in ``items[start:stop]``, or -1."""
     if start < stop and (ahead[start] >> np.uint64(symbol & 63)) & np.uint64(1):
         for i in range(start, stop):
             if items[i] == symbol:
@@ -92,11 +96,11 @@ def _place_after(items: Codes, ahead: Bits, start: int, stop: int, symbol: int) 
 
 
 @njit
-def _find(rows: Codes, low: int, high: int, row: int) -> int:
-    """Give the first place in the ascending ``rows[low:high]`` that is not below `row`."""
+def _find(found: Counts, low: int, high: int, row: int) -> int:
+    """Return the first place in the ascending ``found[low:high, 0]`` that is not below `row`."""
     while low < high:
         middle = (low + high) // 2
-        if rows[middle] < row:
+        if found[middle, 0] < row:
             low = middle + 1
         else:
             high = middle
@@ -117,7 +121,7 @@ def count_supporters(
     symbol_rows: Codes,
     symbol_after: Offsets,
 ) -> Counts:
-    """Give the weight of the rows that contain each of the patterns `first` to `last`.
+    """Return the weight of the rows that contain each of the patterns `first` to `last`.
 
     The rows that contain the first ``d`` items of a pattern, each with the place where that greedy match
     ends, are narrowed to those that contain ``d + 1``. The lists stay on a stack, so patterns that follow
@@ -130,10 +134,11 @@ def count_supporters(
     longest = 0
     for pattern in range(first, last):
         longest = max(longest, pattern_offsets[pattern + 1] - pattern_offsets[pattern])
-    level_starts = np.zeros(longest + 2, np.int64)
-    rows = np.empty(1024, np.int32)
-    after = np.empty(1024, np.int64)
-    supports = np.zeros(last - first, np.int64)
+    level_starts = np.empty(longest + 2, np.int64)
+    level_starts[0], level_starts[1] = 0, 0
+    # Rows, and where the match ends in each.
+    found = np.empty((1024, 2), np.int64)
+    supports = np.empty(last - first, np.int64)
     for pattern in range(first, last):
         start = pattern_offsets[pattern]
         size = pattern_offsets[pattern + 1] - start
@@ -150,38 +155,28 @@ def count_supporters(
             fill = high
             s_low, s_high = symbol_starts[symbol], symbol_starts[symbol + 1]
             wanted = s_high - s_low if depth == 0 else min(high - low, s_high - s_low)
-            if fill + wanted > rows.size:
-                capacity = max(2 * rows.size, fill + wanted)
-                wider_rows = np.empty(capacity, np.int32)
-                wider_rows[:fill] = rows[:fill]
-                rows = wider_rows
-                wider_after = np.empty(capacity, np.int64)
-                wider_after[:fill] = after[:fill]
-                after = wider_after
+            found = ensure_rows(found, fill, fill + wanted)
             if depth == 0:
                 for i in range(s_low, s_high):
-                    rows[fill] = symbol_rows[i]
-                    after[fill] = symbol_after[i]
+                    found[fill, 0], found[fill, 1] = symbol_rows[i], symbol_after[i]
                     fill += 1
             elif RARE * (s_high - s_low) < high - low:
                 for i in range(s_low, s_high):
                     row = symbol_rows[i]
-                    low = _find(rows, low, high, row)
+                    low = _find(found, low, high, row)
                     if low == high:
                         break
-                    if rows[low] == row:
-                        place = _place_after(items, ahead, after[low], offsets[row + 1], symbol)
+                    if found[low, 0] == row:
+                        place = _place_after(items, ahead, found[low, 1], offsets[row + 1], symbol)
                         if place >= 0:
-                            rows[fill] = row
-                            after[fill] = place
+                            found[fill, 0], found[fill, 1] = row, place
                             fill += 1
             else:
                 for i in range(low, high):
-                    row = rows[i]
-                    place = _place_after(items, ahead, after[i], offsets[row + 1], symbol)
+                    row = found[i, 0]
+                    place = _place_after(items, ahead, found[i, 1], offsets[row + 1], symbol)
                     if place >= 0:
-                        rows[fill] = row
-                        after[fill] = place
+                        found[fill, 0], found[fill, 1] = row, place
                         fill += 1
             depth += 1
             level_starts[depth + 1] = fill
@@ -191,6 +186,6 @@ def count_supporters(
                 total += weights[row]
         else:
             for i in range(level_starts[size], level_starts[size + 1]):
-                total += weights[rows[i]]
+                total += weights[found[i, 0]]
         supports[pattern - first] = total
     return supports

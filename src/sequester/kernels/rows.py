@@ -28,7 +28,7 @@ def list_symbols(items: Integers, offsets: Offsets, n_symbols: int) -> tuple[Cod
     """List the different symbols of each row, by first appearance. Requires codes below `n_symbols`."""
     symbols = np.empty(len(items), np.int32)
     symbol_offsets = np.zeros(len(offsets), np.int64)
-    _list_symbols(_codes(items), _frozen(offsets), np.full(n_symbols, -1, np.int64), symbols, symbol_offsets)
+    _list_symbols(_codes(items), frozen(offsets), np.full(n_symbols, -1, np.int64), symbols, symbol_offsets)
     return symbols[: symbol_offsets[-1]], symbol_offsets
 
 
@@ -55,7 +55,7 @@ def fold_rows(items: Integers, offsets: Offsets) -> tuple[Codes, Counts]:
     n_rows = len(offsets) - 1
     slots = np.full(1 << max(2 * n_rows, 16).bit_length(), -1, np.int64)
     group_of_row, first_rows = np.empty(n_rows, np.int32), np.empty(n_rows, np.int64)
-    n_groups = _fold_rows(_codes(items), _frozen(offsets), slots, group_of_row, first_rows)
+    n_groups = _fold_rows(_codes(items), frozen(offsets), slots, group_of_row, first_rows)
     return group_of_row, first_rows[:n_groups]
 
 
@@ -63,7 +63,7 @@ def sort_rows(items: Integers, offsets: Offsets, rows: Counts) -> Counts:
     """Sort the row numbers `rows` by what the rows hold; equal rows keep their order."""
     orders = np.empty((2, len(rows)), np.int64)
     orders[0] = rows
-    order: Counts = orders[_sort_rows(_codes(items), _frozen(offsets), orders)]
+    order: Counts = orders[_sort_rows(_codes(items), frozen(offsets), orders)]
     return order
 
 
@@ -71,10 +71,10 @@ def _codes(items: Integers) -> Codes:
     """Return numbers of 32 bits that are equal, and ordered, as the given ones are."""
     if items.dtype.itemsize > 4 and items.size and max(items.max(), -items.min()) > MOST:
         items = np.unique(items, return_inverse=True)[1]
-    return _frozen(np.ascontiguousarray(items, np.int32))
+    return frozen(np.ascontiguousarray(items, np.int32))
 
 
-def _frozen(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def frozen(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return a view that cannot be written to: for numba that is a type of its own, and one is enough."""
     view = values.view()
     view.flags.writeable = False

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester.kernels.compiler import njit
+from sequester.kernels.rows import frozen
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
 
 
-@njit
 def count_spelled(
     before: Codes,
     after: Codes,
@@ -27,10 +27,26 @@ def count_spelled(
     A tuple ``i1 < ... < im`` counts where ``im - i1 <= window``. Rows that are not asked for count 0.
     Requires ``pattern.size == image.size > 0``, rows of the same places in both, and fewer than 2^63 tuples.
     """
+    counts, ways = np.zeros(len(offsets) - 1, np.int64), np.empty(len(pattern), np.int64)
+    codes = [frozen(each) for each in (before, after, offsets, pattern, image)]
+    _count_spelled(*codes, window, frozen(is_asked), ways, counts)
+    return counts
+
+
+@njit
+def _count_spelled(
+    before: Codes,
+    after: Codes,
+    offsets: Offsets,
+    pattern: Codes,
+    image: Codes,
+    window: int,
+    is_asked: Mask,
+    ways: Counts,
+    counts: Counts,
+) -> None:
+    """Count in `counts`; `ways` are those to spell the first k + 1 symbols from the current start on."""
     length = pattern.size
-    counts = np.zeros(offsets.size - 1, np.int64)
-    # How many ways there are to spell the first k + 1 symbols, beginning at the current start.
-    ways = np.zeros(length, np.int64)
     for row in range(offsets.size - 1):
         if not is_asked[row]:
             continue
@@ -49,4 +65,3 @@ def count_spelled(
                         ways[k] += ways[k - 1]
             total += ways[length - 1]
         counts[row] = total
-    return counts

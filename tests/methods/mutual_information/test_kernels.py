@@ -92,7 +92,7 @@ def test_counts_of_what_looks_alike(row, patterns, window, worst_case, measure, 
             alike = count_all_alike(problem, new)
         else:
             counted = np.empty_like(alike)
-            recount_alike(problem, nodes, new, alike, counted)
+            recount_alike(problem.tuples, problem.patterns, nodes, new, alike, counted)
             alike = counted
         nodes = new
         shown = released(row, person, depths, tree)
@@ -100,8 +100,8 @@ def test_counts_of_what_looks_alike(row, patterns, window, worst_case, measure, 
         images = [tuple(labels[a] for a in pattern) for pattern in occurring]
         assert alike.tolist() == [oracles.frequency(shown, image, window) for image in images]
         expected = oracles.is_private(row, shown, occurring, window, **asked)
-        assert is_private(problem, nodes, alike, True) == expected
-        assert is_private(problem, nodes, alike, False) or not expected
+        assert is_private(problem.patterns, nodes, alike, True) == expected
+        assert is_private(problem.patterns, nodes, alike, False) or not expected
 
 
 @given(rows, some_patterns, st.integers(1, 3), st.booleans(), measures)

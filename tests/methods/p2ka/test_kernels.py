@@ -13,7 +13,7 @@ from oracles import p2ka as oracles
 from oracles.sequences import is_subsequence
 from sequester.data.sequences import Distinct
 from sequester.engine import LocalEngine
-from sequester.methods.p2ka._kernels import LANES, WORD, align_rows, count_owners, heaviest_paths
+from sequester.methods.p2ka._kernels import LANES, WORD, align_rows, count_owners, heaviest_paths, room_for
 from sequester.methods.p2ka.algorithm import PrefixTree
 
 pytestmark = pytest.mark.kernel
@@ -102,8 +102,9 @@ def test_a_tree_without_nodes_keeps_everyone_at_the_root():
 
 def aligned(items, offsets, path_items, path_offsets):
     is_matched, partners = np.zeros(len(items), np.bool_), np.full(len(path_items), -1, np.int32)
-    places = np.zeros(N_SYMBOLS, np.int64)
-    align_rows(items, offsets, path_items, path_offsets, places, is_matched, partners)
+    longest, deepest = (int(np.diff(each).max(initial=0)) for each in (offsets, path_offsets))
+    places, masks, states = room_for(longest, N_SYMBOLS, deepest)
+    align_rows(items, offsets, path_items, path_offsets, places, masks, states, is_matched, partners)
     assert not places.any()
     return is_matched, partners
 

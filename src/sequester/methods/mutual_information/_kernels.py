@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,19 +16,47 @@ if TYPE_CHECKING:
     Numbers = npt.NDArray[np.float64]
 
 NEAR = 1e-12
-"""Losses whose difference is a smaller share of the largest are equal."""
+"""Losses whose difference is a smaller share of that of everything at the root are equal."""
 HITS, SHARE, PATTERN_BOUND = 0, 1, 2
-"""Columns of `Problem.pattern_numbers`."""
+"""Columns of `Patterns.numbers`."""
 SIZE, GROUP_BOUND = 0, 1
-"""Columns of `Problem.group_numbers`."""
+"""Columns of `Patterns.group_numbers`."""
 CLOSED, FRESH = -1, -2
 """A symbol that goes no further down, and one whose block is to be measured."""
 EMPTY = -1
 """A free place of a hash table."""
 
 
+class Patterns(NamedTuple):
+    """The secret patterns that one person's sequence has, and what may leak of them."""
+
+    symbols: Codes
+    """One row of symbols per pattern, filled up with -1."""
+    groups: Counts
+    """Pattern to the group of its length."""
+    numbers: Numbers
+    """Pattern to how often it occurs, its share P among the tuples of its length, and its own bound."""
+    group_numbers: Numbers
+    """Group to the number of all index tuples of its length, and to the bound of its patterns together."""
+    is_exact: bool
+    """Whether the tuples that are no pattern count as an outcome, too."""
+
+
+class Tuples(NamedTuple):
+    """The different index tuples of one person's sequence, each counted once."""
+
+    symbols: Codes
+    """One row of symbols per different tuple, group after group, filled up with -1."""
+    counts: Counts
+    """Tuple to how often it occurs."""
+    list_offsets: Offsets
+    """Symbol ``s`` at place ``k`` of group ``g`` has the list ``(g * widest + k) * n_symbols + s``."""
+    listed: Codes
+    """The tuples of all lists."""
+
+
 class Problem(NamedTuple):
-    """One person's symbols, tuples and secret patterns; symbols are numbered from 0 as they occur here."""
+    """One person's symbols, numbered from 0 as they occur here, their tuples and secret patterns."""
 
     paths: Codes
     """Cell ``[s, d]``: the node above symbol ``s`` at depth ``d``; beyond its leaf the leaf itself."""
@@ -36,24 +64,12 @@ class Problem(NamedTuple):
     """Symbol to the depth of its leaf."""
     costs: Numbers
     """Cell ``[s, d]``: what it costs to release all of symbol ``s`` at depth ``d``."""
-    patterns: Codes
-    """One row of symbols per pattern, filled up with -1."""
-    pattern_groups: Counts
-    """Pattern to the group of its length."""
-    pattern_numbers: Numbers
-    """Pattern to how often it occurs, its share P among the tuples of its length, and its own bound."""
-    group_numbers: Numbers
-    """Group to the number of all index tuples of its length, and to the bound of its patterns together."""
-    tuples: Codes
-    """One row of symbols per different tuple, group after group, filled up with -1."""
-    counts: Counts
-    """Tuple to how often it occurs."""
-    list_offsets: Offsets
-    """Symbol ``s`` at place ``k`` of group ``g`` has the list ``(g * widest + k) * n_symbols + s``."""
-    list_tuples: Codes
-    """The tuples of all lists."""
-    is_exact: bool
-    """Whether the tuples that are no pattern count as an outcome, too."""
+    near: float
+    """Losses that differ by no more are equal."""
+    patterns: Patterns
+    """What is to be hidden."""
+    tuples: Tuples
+    """What it is hidden among."""
 
 
 @njit
@@ -63,18 +79,20 @@ def tally_tuples(
     n_symbols: int,
     length: int,
     window: int,
-    keys: Counts,
     counts: Counts,
+    keys: Counts | None,
     most: int,
-) -> tuple[Counts, Counts]:
+) -> tuple[Counts, Counts] | None:
     """Count every choice of `length` rising places within the window by the symbols it spells.
 
     The key of a choice has its symbols as digits, the first being the highest. Without `keys` the count of
-    key ``i`` is ``counts[i]``. Otherwise both are a hash table, a power of two of places, which grows; it
-    comes back empty where there are more than `most` different keys. Requires ``length > 1``.
+    key ``i`` is ``counts[i]``. Otherwise both are a hash table, a power of two of places, which comes back
+    larger where it has to, and empty where there are more than `most` different keys. Requires
+    ``length > 1``.
     """
     n_places, n_keys, end = places.size, 0, 0
-    is_dense = keys.size == 0
+    table: Any = keys
+    often = counts
     at, prefix = np.empty(length, np.int64), np.empty(length, np.int64)
     for first in range(n_places):
         while end < n_places and places[end] - places[first] <= window:
@@ -92,22 +110,23 @@ def tally_tuples(
                     k -= 1
                 continue
             row = prefix[k - 1] * n_symbols
-            if is_dense:
+            # The compiler leaves out what is not asked for.
+            if keys is None:
                 for last in range(at[k - 1] + 1, end):
                     counts[row + symbols[last]] += 1
             else:
                 for last in range(at[k - 1] + 1, end):
-                    slot = find_slot(keys, row + symbols[last])
-                    if keys[slot] == EMPTY:
-                        keys[slot] = row + symbols[last]
+                    slot = find_slot(table, row + symbols[last])
+                    if table[slot] == EMPTY:
+                        table[slot] = row + symbols[last]
                         n_keys += 1
-                    counts[slot] += 1
-                    if 2 * n_keys > keys.size:
+                    often[slot] += 1
+                    if 2 * n_keys > table.size:
                         if n_keys > most:
-                            return keys[:0], counts[:0]
-                        keys, counts = enlarge_table(keys, counts)
+                            return table[:0], often[:0]
+                        table, often = enlarge_table(table, often)
             k -= 1
-    return keys, counts
+    return None if keys is None else (table, often)
 
 
 @njit
@@ -135,7 +154,7 @@ def enlarge_table(keys: Counts, counts: Counts) -> tuple[Counts, Counts]:
 
 @njit
 def list_tuples(tuples: Codes, group_offsets: Offsets, n_symbols: int, ends: Offsets, listed: Codes) -> None:
-    """Write the tuples of every list of `Problem` to `listed`; `ends` has where each list begins."""
+    """Write the tuples of every list of `Tuples` to `listed`; `ends` has where each list begins."""
     widest = tuples.shape[1]
     for group in range(group_offsets.size - 1):
         for row in range(group_offsets[group], group_offsets[group + 1]):
@@ -185,66 +204,67 @@ def _looks_like(tuples: Codes, row: int, patterns: Codes, pattern: int, length: 
 
 
 @njit
-def _count_alike(problem: Problem, nodes: Codes, pattern: int, base: int, length: int) -> int:
-    """Count the index tuples that are released as `pattern` is, from the shortest lists that hold them."""
-    tuples, patterns, offsets = problem.tuples, problem.patterns, problem.list_offsets
-    n_symbols = nodes.size
+def _shortest_lists(offsets: Offsets, pattern: Codes, length: int, base: int, nodes: Codes) -> int:
+    """Return the place of a pattern at which the fewest tuples look like it."""
     place, fewest = 0, np.int64(-1)
     for k in range(length):
-        node, start = nodes[patterns[pattern, k]], base + k * n_symbols
         size = np.int64(0)
-        for symbol in range(n_symbols):
-            if nodes[symbol] == node:
-                size += offsets[start + symbol + 1] - offsets[start + symbol]
+        for symbol in range(nodes.size):
+            if nodes[symbol] == nodes[pattern[k]]:
+                each = base + k * nodes.size + symbol
+                size += offsets[each + 1] - offsets[each]
         if fewest < 0 or size < fewest:
             place, fewest = k, size
-    node, start = nodes[patterns[pattern, place]], base + place * n_symbols
-    total = 0
-    for symbol in range(n_symbols):
-        if nodes[symbol] == node:
-            for at in range(offsets[start + symbol], offsets[start + symbol + 1]):
-                row = problem.list_tuples[at]
-                if _looks_like(tuples, row, patterns, pattern, length, nodes):
-                    total += problem.counts[row]
-    return total
+    return place
 
 
 @njit
-def recount_alike(problem: Problem, nodes: Codes, new: Codes, alike: Counts, after: Counts) -> None:
+def recount_alike(
+    tuples: Tuples, patterns: Patterns, nodes: Codes, new: Codes, alike: Counts, after: Counts
+) -> None:
     """Count, per pattern, the index tuples that are released as it is, after symbols moved to `new` nodes.
 
-    Patterns that have a moved symbol are counted anew; of the others only tuples with a moved symbol change.
-    With nodes of -1 everything is counted.
+    Patterns that have a moved symbol are counted anew, from the shortest lists that hold what looks like
+    them; of the others only tuples with a moved symbol change. With nodes of -1 everything is counted.
     """
-    tuples, patterns, offsets = problem.tuples, problem.patterns, problem.list_offsets
-    widest, n_symbols = tuples.shape[1], nodes.size
+    rows, symbols, offsets = tuples.symbols, patterns.symbols, tuples.list_offsets
+    widest, n_symbols = rows.shape[1], nodes.size
     for pattern in range(alike.size):
-        base = problem.pattern_groups[pattern] * widest * n_symbols
+        base = patterns.groups[pattern] * widest * n_symbols
         length, has_moved = 0, False
-        while length < widest and patterns[pattern, length] >= 0:
-            symbol = patterns[pattern, length]
+        while length < widest and symbols[pattern, length] >= 0:
+            symbol = symbols[pattern, length]
             has_moved = has_moved or nodes[symbol] != new[symbol]
             length += 1
-        if has_moved:
-            after[pattern] = _count_alike(problem, new, pattern, base, length)
-            continue
-        total = alike[pattern]
+        total = np.int64(0) if has_moved else alike[pattern]
+        only = _shortest_lists(offsets, symbols[pattern], length, base, new) if has_moved else -1
         for k in range(length):
-            node, start = nodes[patterns[pattern, k]], base + k * n_symbols
+            if has_moved and k != only:
+                continue
+            node = new[symbols[pattern, k]]
             for symbol in range(n_symbols):
-                if nodes[symbol] == new[symbol] or (node != nodes[symbol] and node != new[symbol]):
+                is_there, was_there = new[symbol] == node, nodes[symbol] == node
+                if not is_there and (has_moved or not was_there):
                     continue
-                for at in range(offsets[start + symbol], offsets[start + symbol + 1]):
-                    row = problem.list_tuples[at]
+                if not has_moved and nodes[symbol] == new[symbol]:
+                    continue
+                each = base + k * n_symbols + symbol
+                for at in range(offsets[each], offsets[each + 1]):
+                    row = tuples.listed[at]
+                    if has_moved:
+                        if _looks_like(rows, row, symbols, pattern, length, new):
+                            total += tuples.counts[row]
+                        continue
+                    # A tuple with several moved symbols counts with the first.
                     is_first = True
                     for earlier in range(k):
-                        other = tuples[row, earlier]
+                        other = rows[row, earlier]
                         is_first = is_first and nodes[other] == new[other]
                     if is_first:
-                        if _looks_like(tuples, row, patterns, pattern, length, nodes):
-                            total -= problem.counts[row]
-                        if _looks_like(tuples, row, patterns, pattern, length, new):
-                            total += problem.counts[row]
+                        if _looks_like(rows, row, symbols, pattern, length, nodes):
+                            total -= tuples.counts[row]
+                        if _looks_like(rows, row, symbols, pattern, length, new):
+                            total += tuples.counts[row]
         after[pattern] = total
 
 
@@ -256,84 +276,70 @@ def _open_nats(alike: float, hits: float) -> float:
 
 
 @njit
-def _told_of_others(problem: Problem, nodes: Codes, alike: Counts, group: int) -> float:
-    """Return the bits that are told of tuples which are no pattern of the group.
-
-    With N tuples, H of them patterns, and per image F tuples and H_g patterns, the sum over images of
-    P[none, g] log2 (P[none, g] / (P[none] P[g])) is what is open about N of which H are patterns, less the
-    sum of what is open about F of which H_g are. Images without a pattern have nothing open.
-    """
-    patterns, numbers, groups = problem.patterns, problem.pattern_numbers, problem.pattern_groups
-    n_tuples, widest = problem.group_numbers[group, SIZE], patterns.shape[1]
-    n_hits, still_open = 0.0, 0.0
-    for pattern in range(alike.size):
-        if groups[pattern] != group:
+def _hits_alike(patterns: Patterns, nodes: Codes, alike: Counts, pattern: int) -> float:
+    """Count the occurrences of patterns that are released as `pattern` is; -1 unless it is their first."""
+    symbols, hits = patterns.symbols, 0.0
+    for other in range(alike.size):
+        if patterns.groups[other] != patterns.groups[pattern] or alike[other] != alike[pattern]:
             continue
-        n_hits += numbers[pattern, HITS]
-        # The first pattern of an image speaks for all of them.
-        is_first, hits = True, 0.0
-        for other in range(alike.size):
-            if groups[other] != group or alike[other] != alike[pattern]:
-                continue
-            k = 0
-            while (
-                k < widest
-                and patterns[pattern, k] >= 0
-                and nodes[patterns[other, k]] == nodes[patterns[pattern, k]]
-            ):
-                k += 1
-            if k == widest or patterns[pattern, k] < 0:
-                if other < pattern:
-                    is_first = False
-                    break
-                hits += numbers[other, HITS]
-        if is_first:
-            still_open += _open_nats(float(alike[pattern]), hits)
-    bits: float = (_open_nats(n_tuples, n_hits) - still_open) / n_tuples / np.log(2.0)
-    return bits
+        k = 0
+        while (
+            k < symbols.shape[1]
+            and symbols[pattern, k] >= 0
+            and nodes[symbols[other, k]] == nodes[symbols[pattern, k]]
+        ):
+            k += 1
+        if k == symbols.shape[1] or symbols[pattern, k] < 0:
+            if other < pattern:
+                return -1.0
+            hits += patterns.numbers[other, HITS]
+    return hits
 
 
 @njit
-def is_private(problem: Problem, nodes: Codes, alike: Counts, with_none: bool) -> bool:
+def is_private(patterns: Patterns, nodes: Codes, alike: Counts, with_none: bool) -> bool:
     """Return whether each pattern stays within its bound, and the sums within those of the groups.
 
-    Without `with_none` the outcome that a tuple is no pattern at all is left out, as by the paper's measure.
-    Only `alike` matters then, and whatever is told falls as it rises.
+    By the exact measure the outcome that a tuple is no pattern counts, too. With N tuples, H of them
+    patterns, and per image F tuples and H_g patterns, what is told of that outcome, the sum over images of
+    P[none, g] log2 (P[none, g] / (P[none] P[g])), is what is open about N of which H are patterns, less the
+    sum of what is open about F of which H_g are. Images without a pattern have nothing open.
+
+    Without `with_none` that outcome is left out of the sums of groups. Only `alike` matters then, and
+    whatever is told falls as it rises.
     """
-    numbers = problem.pattern_numbers
-    for group in range(problem.group_numbers.shape[0]):
-        n_tuples, bound = problem.group_numbers[group, SIZE], problem.group_numbers[group, GROUP_BOUND]
+    numbers = patterns.numbers
+    for group in range(patterns.group_numbers.shape[0]):
+        n_tuples, bound = patterns.group_numbers[group, SIZE], patterns.group_numbers[group, GROUP_BOUND]
         told = 0.0
         for pattern in range(alike.size):
-            if problem.pattern_groups[pattern] != group:
+            if patterns.groups[pattern] != group:
                 continue
+            hits = numbers[pattern, HITS]
             bits = numbers[pattern, SHARE] * np.log2(n_tuples / alike[pattern])
             told += bits
-            if problem.is_exact:
-                hits = numbers[pattern, HITS]
+            if patterns.is_exact:
                 others = _open_nats(n_tuples, hits) - _open_nats(float(alike[pattern]), hits)
                 bits += others / n_tuples / np.log(2.0)
             if bits > numbers[pattern, PATTERN_BOUND]:
                 return False
         if told > bound:
             return False
-        if problem.is_exact and with_none and bound < np.inf:
-            told = _told_of_others(problem, nodes, alike, group)
+        if patterns.is_exact and with_none and bound < np.inf:
+            n_hits, still_open = 0.0, 0.0
             for pattern in range(alike.size):
-                if problem.pattern_groups[pattern] == group:
+                if patterns.groups[pattern] == group:
+                    n_hits += numbers[pattern, HITS]
+                    hits = _hits_alike(patterns, nodes, alike, pattern)
+                    if hits >= 0:
+                        still_open += _open_nats(float(alike[pattern]), hits)
+            told = (_open_nats(n_tuples, n_hits) - still_open) / n_tuples / np.log(2.0)
+            for pattern in range(alike.size):
+                if patterns.groups[pattern] == group:
                     told += numbers[pattern, SHARE] * np.log2(n_tuples / alike[pattern])
             if told > bound:
                 return False
     return True
-
-
-@njit
-def small_loss(problem: Problem) -> float:
-    """Return the difference of losses that counts as none: a share of the loss of everything at the root."""
-    loss = 0.0
-    for symbol in range(problem.costs.shape[0]):
-        loss += problem.costs[symbol, 0]
-    return NEAR * loss
 
 
 @njit
@@ -348,7 +354,7 @@ def top_down(problem: Problem, is_active: Mask, ranks: Counts, depths: Counts) -
 
     Returns False where all active symbols on the root are not private.
     """
-    n_symbols, n_patterns = depths.size, problem.patterns.shape[0]
+    n_symbols, n_patterns = depths.size, problem.patterns.symbols.shape[0]
     paths, costs = problem.paths, problem.costs
     nodes, new = np.empty(n_symbols, np.int32), np.empty(n_symbols, np.int32)
     alike, counted = np.empty(n_patterns, np.int64), np.empty(n_patterns, np.int64)
@@ -358,10 +364,10 @@ def top_down(problem: Problem, is_active: Mask, ranks: Counts, depths: Counts) -
         depths[symbol] = 0 if is_active[symbol] else problem.leaf_depths[symbol]
         nodes[symbol], new[symbol] = -1, paths[symbol, depths[symbol]]
         latest[symbol] = FRESH if depths[symbol] < problem.leaf_depths[symbol] else CLOSED
-    recount_alike(problem, nodes, new, alike, counted)
-    if not is_private(problem, new, counted, True):
+    recount_alike(problem.tuples, problem.patterns, nodes, new, alike, counted)
+    if not is_private(problem.patterns, new, counted, True):
         return False
-    near = small_loss(problem)
+    near = problem.near
     while True:
         alike, counted = counted, alike
         best = -1
@@ -388,8 +394,8 @@ def top_down(problem: Problem, is_active: Mask, ranks: Counts, depths: Counts) -
             is_same = is_active[symbol] and depths[symbol] == depth - 1
             if is_same and paths[symbol, depth] == paths[best, depth]:
                 new[symbol] = paths[symbol, depth]
-        recount_alike(problem, nodes, new, alike, counted)
-        goes_down = is_private(problem, new, counted, True)
+        recount_alike(problem.tuples, problem.patterns, nodes, new, alike, counted)
+        goes_down = is_private(problem.patterns, new, counted, True)
         if not goes_down:
             alike, counted = counted, alike
         for symbol in range(n_symbols):
@@ -445,26 +451,26 @@ def bottom_up(problem: Problem, may_lift: Mask, parents: Codes, node_depths: Cod
     Where there are none left to merge, blocks are lifted (Algorithm 3). Returns False where it is not private
     to have all symbols on the root that may be lifted.
     """
-    n_symbols, n_patterns = depths.size, problem.patterns.shape[0]
+    n_symbols, n_patterns = depths.size, problem.patterns.symbols.shape[0]
     nodes, new = np.empty(n_symbols, np.int32), np.empty(n_symbols, np.int32)
     alike, counted = np.empty(n_patterns, np.int64), np.empty(n_patterns, np.int64)
     for symbol in range(n_symbols):
         depths[symbol] = problem.leaf_depths[symbol]
         nodes[symbol], new[symbol] = -1, problem.paths[symbol, 0 if may_lift[symbol] else depths[symbol]]
-    recount_alike(problem, nodes, new, alike, counted)
-    if not is_private(problem, new, counted, True):
+    recount_alike(problem.tuples, problem.patterns, nodes, new, alike, counted)
+    if not is_private(problem.patterns, new, counted, True):
         return False
     for symbol in range(n_symbols):
         new[symbol] = problem.paths[symbol, depths[symbol]]
-    recount_alike(problem, nodes, new, alike, counted)
-    near = small_loss(problem)
-    centroids, groups = problem.patterns.copy(), problem.pattern_groups.copy()
+    recount_alike(problem.tuples, problem.patterns, nodes, new, alike, counted)
+    near = problem.near
+    centroids, groups = problem.patterns.symbols.copy(), problem.patterns.groups.copy()
     for pattern in range(n_patterns):
         for k in range(centroids.shape[1]):
             if centroids[pattern, k] >= 0:
                 centroids[pattern, k] = new[centroids[pattern, k]]
     n_clusters = n_patterns
-    while not is_private(problem, new, counted, True):
+    while not is_private(problem.patterns, new, counted, True):
         for symbol in range(n_symbols):
             nodes[symbol] = new[symbol]
         alike, counted = counted, alike
@@ -472,7 +478,7 @@ def bottom_up(problem: Problem, may_lift: Mask, parents: Codes, node_depths: Cod
             _lift_cheapest(problem, nodes, new, depths, may_lift, parents.size, near)
         else:
             n_clusters -= 1
-        recount_alike(problem, nodes, new, alike, counted)
+        recount_alike(problem.tuples, problem.patterns, nodes, new, alike, counted)
         for symbol in range(n_symbols):
             if nodes[symbol] != new[symbol]:
                 depths[symbol] = node_depths[new[symbol]]

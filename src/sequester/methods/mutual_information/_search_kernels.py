@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester.kernels.compiler import njit
-from sequester.methods.mutual_information._kernels import Problem, is_private, recount_alike, small_loss
+from sequester.methods.mutual_information._kernels import Problem, is_private, recount_alike
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -34,10 +34,10 @@ def nodes_at(problem: Problem, depths: Counts) -> Codes:
 @njit
 def count_all_alike(problem: Problem, nodes: Codes) -> Counts:
     """Count, per pattern, the index tuples that are released as it is."""
-    nowhere, alike = np.empty(nodes.size, np.int32), np.empty(problem.patterns.shape[0], np.int64)
+    nowhere, alike = np.empty(nodes.size, np.int32), np.empty(problem.patterns.symbols.shape[0], np.int64)
     for symbol in range(nodes.size):
         nowhere[symbol] = -1
-    recount_alike(problem, nowhere, nodes, alike, alike)
+    recount_alike(problem.tuples, problem.patterns, nowhere, nodes, alike, alike)
     return alike
 
 
@@ -66,8 +66,8 @@ def refine_alone(problem: Problem, depths: Counts, may_refine: Mask) -> None:
         for depth in range(problem.leaf_depths[symbol], depths[symbol], -1):
             new = nodes.copy()
             new[symbol] = problem.paths[symbol, depth]
-            recount_alike(problem, nodes, new, alike, counted)
-            if is_private(problem, new, counted, True):
+            recount_alike(problem.tuples, problem.patterns, nodes, new, alike, counted)
+            if is_private(problem.patterns, new, counted, True):
                 nodes, alike, counted = new, counted, alike
                 depths[symbol] = depth
                 break
@@ -115,8 +115,8 @@ def _move(problem: Problem, depths: Counts, move: Codes) -> None:
 def _is_private_at(problem: Problem, nodes: Codes, alike: Counts, depths: Counts) -> bool:
     """Return whether other depths are private, counting only what they change."""
     new, counted = nodes_at(problem, depths), np.empty(alike.size, np.int64)
-    recount_alike(problem, nodes, new, alike, counted)
-    private: bool = is_private(problem, new, counted, True)
+    recount_alike(problem.tuples, problem.patterns, nodes, new, alike, counted)
+    private: bool = is_private(problem.patterns, new, counted, True)
     return private
 
 
@@ -129,7 +129,7 @@ def improve(problem: Problem, start: Counts, most_trials: int, most_moves: int) 
     where there are more than `most_moves` moves.
     """
     depths = start.copy()
-    near = small_loss(problem)
+    near = problem.near
     trial = np.empty(depths.size, np.int64)
     trials = 0
     while trials < most_trials:
@@ -177,7 +177,7 @@ def _exchange(
     most_trials: int,
 ) -> tuple[Counts, float, int]:
     """Find the two moves that together save most and are private: depths, what they add, and the trials."""
-    near = small_loss(problem)
+    near = problem.near
     loss = loss_at(problem, depths)
     found, gain = depths, 0.0
     both = np.empty(depths.size, np.int64)
@@ -228,29 +228,29 @@ def _can_be_private(problem: Problem, depths: Counts) -> bool:
     With the exact measure, take also symbols that may look alike, and those that may look like these, as one.
     Whatever is decided, the release tells all that such classes of symbols tell (data-processing inequality).
     """
-    alike = np.zeros(problem.patterns.shape[0], np.int64)
-    widest, n_symbols = problem.tuples.shape[1], depths.size
+    alike = np.zeros(problem.patterns.symbols.shape[0], np.int64)
+    widest, n_symbols = problem.tuples.symbols.shape[1], depths.size
     for pattern in range(alike.size):
-        group = problem.pattern_groups[pattern]
+        group = problem.patterns.groups[pattern]
         length = 0
-        while length < widest and problem.patterns[pattern, length] >= 0:
+        while length < widest and problem.patterns.symbols[pattern, length] >= 0:
             length += 1
         for symbol in range(n_symbols):
-            if not _could_be_alike(problem, depths, symbol, problem.patterns[pattern, 0]):
+            if not _could_be_alike(problem, depths, symbol, problem.patterns.symbols[pattern, 0]):
                 continue
             each = group * widest * n_symbols + symbol
-            for at in range(problem.list_offsets[each], problem.list_offsets[each + 1]):
-                row = problem.list_tuples[at]
+            for at in range(problem.tuples.list_offsets[each], problem.tuples.list_offsets[each + 1]):
+                row = problem.tuples.listed[at]
                 fits = True
                 for k in range(1, length):
                     fits = fits and _could_be_alike(
-                        problem, depths, problem.tuples[row, k], problem.patterns[pattern, k]
+                        problem, depths, problem.tuples.symbols[row, k], problem.patterns.symbols[pattern, k]
                     )
                 if fits:
-                    alike[pattern] += problem.counts[row]
-    if not is_private(problem, np.empty(0, np.int32), alike, False):
+                    alike[pattern] += problem.tuples.counts[row]
+    if not is_private(problem.patterns, np.empty(0, np.int32), alike, False):
         return False
-    if not problem.is_exact:
+    if not problem.patterns.is_exact:
         return True
     classes = np.arange(n_symbols).astype(np.int32)
     for symbol in range(n_symbols):
@@ -260,7 +260,7 @@ def _can_be_private(problem: Problem, depths: Counts) -> bool:
                 for each in range(symbol + 1):
                     if classes[each] == old:
                         classes[each] = new
-    private: bool = is_private(problem, classes, count_all_alike(problem, classes), True)
+    private: bool = is_private(problem.patterns, classes, count_all_alike(problem, classes), True)
     return private
 
 
@@ -273,14 +273,14 @@ def optimal(problem: Problem, start: Counts, is_sensitive: Mask, most_work: int)
     can make it private. `most_work` bounds how many tuples are looked at altogether.
     """
     n_symbols = problem.paths.shape[0]
-    near = small_loss(problem)
+    near = problem.near
     keys = np.where(is_sensitive, 1.0, 0.0) * (1 + problem.costs[:, 0].sum()) + problem.costs[:, 0]
     order = np.argsort(-keys)
     best, least = start.copy(), loss_at(problem, start)
     depths = np.full(n_symbols, UNDECIDED)
     spent = np.zeros(n_symbols + 1)
     at, work = 0, 0
-    step = problem.tuples.shape[0] * problem.patterns.shape[0] + 1
+    step = problem.tuples.symbols.shape[0] * problem.patterns.symbols.shape[0] + 1
     while at >= 0:
         symbol = order[at]
         # From the leaf upwards, so that cheap ones come first.

@@ -211,7 +211,7 @@ class Solver:
         if not ended:
             msg = (
                 f'search must be "greedy" or "improve" here: with {len(everything)} symbols and '
-                f'{len(problem.tuples):,} different tuples, "optimal" would look at more than '
+                f'{len(problem.tuples.counts):,} different tuples, "optimal" would look at more than '
                 f"{self.most_work:.0e} tuples"
             )
             raise ParameterError(msg)

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester.errors import ParameterError
-from sequester.methods.mutual_information._kernels import EMPTY, Problem, list_tuples, tally_tuples
+from sequester.methods.mutual_information._kernels import (
+    EMPTY,
+    NEAR,
+    Patterns,
+    Problem,
+    Tuples,
+    list_tuples,
+    tally_tuples,
+)
 from sequester.privacy.leakage import count_tuples
 
 if TYPE_CHECKING:
@@ -171,19 +179,20 @@ def describe(
         group_bounds = task.bound.of(totals)
     tuples, counts, group_offsets = _count_all(symbols, len(kept), group_lengths, task.window)
     list_offsets, listed = _list_tuples(tuples, group_offsets, len(kept))
+    costs = importance[kept][:, None] * task.costs[codes]
     problem = Problem(
         paths=task.paths[codes],
         leaf_depths=task.leaf_depths[codes],
-        costs=importance[kept][:, None] * task.costs[codes],
-        patterns=patterns,
-        pattern_groups=groups.astype(np.int64),
-        pattern_numbers=np.column_stack([found[rows], shares, pattern_bounds]),
-        group_numbers=np.column_stack([sizes, group_bounds]),
-        tuples=tuples,
-        counts=counts,
-        list_offsets=list_offsets,
-        list_tuples=listed,
-        is_exact=task.bound.is_exact,
+        costs=costs,
+        near=NEAR * float(np.cumsum(costs[:, 0])[-1]),
+        patterns=Patterns(
+            symbols=patterns,
+            groups=groups.astype(np.int64),
+            numbers=np.column_stack([found[rows], shares, pattern_bounds]),
+            group_numbers=np.column_stack([sizes, group_bounds]),
+            is_exact=task.bound.is_exact,
+        ),
+        tuples=Tuples(symbols=tuples, counts=counts, list_offsets=list_offsets, listed=listed),
     )
     ranks = np.empty(len(kept), np.int64)
     ranks[np.argsort(-frequencies[kept], kind="stable")] = np.arange(len(kept))
@@ -255,21 +264,22 @@ def count_index_tuples(
     """
     places = np.flatnonzero(symbols >= 0)
     kept = symbols[places]
-    keys, counts = np.empty(0, np.int64), np.empty(0, np.int64)
+    keys: Counts | None = None
     if length == 1:
         counts = np.bincount(kept, minlength=1)
     elif float(n_symbols) ** length <= dense:
         counts = np.zeros(n_symbols**length, np.int64)
-        tally_tuples(kept, places, n_symbols, length, window, keys, counts, MOST_DISTINCT)
+        tally_tuples(kept, places, n_symbols, length, window, counts, None, MOST_DISTINCT)
     else:
         keys, counts = np.full(SMALLEST_TABLE, EMPTY, np.int64), np.zeros(SMALLEST_TABLE, np.int64)
-        keys, counts = tally_tuples(kept, places, n_symbols, length, window, keys, counts, MOST_DISTINCT)
+        keys, counts = tally_tuples(kept, places, n_symbols, length, window, counts, keys, MOST_DISTINCT)
     used = np.flatnonzero(counts)
-    if keys.size:
-        used = used[np.argsort(keys[used])]
     if used.size > MOST_DISTINCT:
         used = used[:0]
-    rest, tuples = keys[used] if keys.size else used, np.empty((used.size, length), np.int32)
+    rest, tuples = used, np.empty((used.size, length), np.int32)
+    if keys is not None:
+        used = used[np.argsort(keys[used])]
+        rest = keys[used]
     for k in range(length - 1, -1, -1):
         rest, tuples[:, k] = np.divmod(rest, max(n_symbols, 1))
     return tuples, counts[used]

@@ -144,9 +144,10 @@ def closest_paths(
     Among equals the shallowest node wins, then the first in preorder; node 0, the root, where nothing is
     common. `nodes` comes with a node for each of `rows` whose path is a prefix of it, the first bound, and
     leaves with the closest ones. Rows have at most `WORD` items each; `LANES` of them walk the tree together.
-    `masks` has a line for each code, and comes and leaves zero; `states` has two lines for each depth.
+    `masks` has a line for each code, and comes and leaves zero; `states` has two lines for each depth, and
+    two more.
     """
-    best, sizes = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
+    best, sizes = states[-1], states[-2]
     for first in range(0, rows.size, LANES):
         n_together = min(LANES, rows.size - first)
         for lane in range(LANES):
@@ -204,24 +205,26 @@ def closest_of_long(
     ends: Codes,
     heights: Codes,
     places: Counts,
+    masks: Counts,
+    states: Counts,
     nodes: Codes,
 ) -> None:
-    """Do as `closest_paths` for rows of any length, one by one; `places` comes and leaves all zero."""
-    common = np.empty(heights[0] + 1, np.int64)
-    common[0] = 0
+    """Do as `closest_paths` for rows of any length, one by one; `places` comes and leaves all zero.
+
+    The first column of `states` has the common lengths.
+    """
     for number in range(rows.size):
         row = items[offsets[rows[number]] : offsets[rows[number] + 1]]
-        masks = _mask_positions(row, places)
-        states = np.empty((heights[0] + 1, masks.shape[1]), np.int64)
-        _read(masks[-1], masks[0], states[0])
+        n_words = _mask_positions(row, places, masks, states[0])
+        states[0, 0] = 0
         guess = np.int64(depths[nodes[number]])
         best = (guess << _UNIT) - guess - 1
         node = 1
         while node < symbols.size:
             depth = np.int64(depths[node])
             mask = masks[places[symbols[node]]]
-            length = common[depth - 1] + _read(states[depth - 1], mask, states[depth])
-            common[depth] = length
+            length = states[depth - 1, 0] + _read(states[depth - 1], mask, states[depth], n_words)
+            states[depth, 0] = length
             if (length << _UNIT) - depth > best:
                 best, nodes[number] = (length << _UNIT) - depth, node
             reach = min(row.size, length + heights[node])
@@ -232,11 +235,12 @@ def closest_of_long(
 
 
 @njit
-def _mask_positions(row: Codes, places: Counts) -> Counts:
-    """Return where each symbol stands in `row`; the mask of symbol ``s`` is line ``places[s]``.
+def _mask_positions(row: Codes, places: Counts, masks: Counts, state: Counts) -> int:
+    """Write where each symbol stands in `row`, and the first state; return the number of words.
 
-    Line 0 has no position, for symbols that are not in `row`; the last line has all of them. Only the symbols
-    of `row` get a line, so a large alphabet costs nothing. `places` comes all zero.
+    The mask of symbol ``s`` is line ``places[s]``. Line 0 has no position, for symbols that are not in `row`.
+    Only the symbols of `row` get a line, so a large alphabet costs nothing. Words begin in column 1. `places`
+    comes all zero.
     """
     n_lines = 1
     for i in range(row.size):
@@ -245,25 +249,22 @@ def _mask_positions(row: Codes, places: Counts) -> Counts:
             n_lines += 1
     n_words = max(1, -(-row.size // WORD))
     unused = n_words * WORD - row.size
-    masks = np.empty((n_lines + 1, n_words), np.int64)
-    for line in range(n_lines + 1):
-        for word in range(n_words):
+    for word in range(1, n_words + 1):
+        state[word] = 0
+        for line in range(n_lines):
             masks[line, word] = 0
     for i in range(row.size):
-        word, bit = (unused + i) // WORD, (unused + i) % WORD
+        word, bit = 1 + (unused + i) // WORD, (unused + i) % WORD
         masks[places[row[i]], word] |= 1 << bit
-        masks[n_lines, word] |= 1 << bit
-    return masks
+        state[word] |= 1 << bit
+    return n_words
 
 
 @njit
-def _read(above: Counts, mask: Counts, here: Counts) -> int:
-    """Write the state after one more symbol into `here`; return by how much the length has grown.
-
-    An empty mask copies the state.
-    """
+def _read(above: Counts, mask: Counts, here: Counts, n_words: int) -> int:
+    """Write the state after one more symbol into `here`; return by how much the length has grown."""
     carry = 0
-    for word in range(above.size):
+    for word in range(1, n_words + 1):
         read = above[word] & mask[word]
         total = above[word] + read + carry
         carry = total >> WORD
@@ -317,27 +318,28 @@ def align_rows(
     path_items: Codes,
     path_offsets: Offsets,
     places: Counts,
+    masks: Counts,
+    states: Counts,
     is_matched: Mask,
     partners: Codes,
 ) -> None:
     """Match each row with its path along a longest common subsequence, as late in the row as possible.
 
     Marks in `is_matched` which items of the rows are matched, and writes to `partners` for each item of the
-    paths the position in its row that it is matched with; those of others stay. `places` comes all zero.
+    paths the position in its row that it is matched with; those of others stay. `places` comes all zero, and
+    `masks` and `states` have room for the longest row and path.
     """
     for r in range(offsets.size - 1):
         row = items[offsets[r] : offsets[r + 1]]
         path = path_items[path_offsets[r] : path_offsets[r + 1]]
-        masks = _mask_positions(row, places)
-        unused = masks.shape[1] * WORD - row.size
-        states = np.empty((path.size + 1, masks.shape[1]), np.int64)
-        _read(masks[-1], masks[0], states[0])
+        n_words = _mask_positions(row, places, masks, states[0])
+        unused = n_words * WORD - row.size
         for depth in range(1, path.size + 1):
-            _read(states[depth - 1], masks[places[path[depth - 1]]], states[depth])
+            _read(states[depth - 1], masks[places[path[depth - 1]]], states[depth], n_words)
         # Backwards: a zero says that this item of the row is needed, the first state that has it with whom.
         position, depth = row.size, path.size
         while position > 0 and depth > 0:
-            word, bit = (unused + position - 1) // WORD, (unused + position - 1) % WORD
+            word, bit = 1 + (unused + position - 1) // WORD, (unused + position - 1) % WORD
             if (states[depth, word] >> bit) & 1:
                 position -= 1
                 continue
@@ -348,3 +350,10 @@ def align_rows(
                 partners[path_offsets[r] + depth] = position
         for i in range(row.size):
             places[row[i]] = 0
+
+
+def room_for(longest: int, n_symbols: int, depth: int) -> tuple[Counts, Counts, Counts]:
+    """Return `places`, `masks` and `states` for rows of up to `longest` items and paths of up to `depth`."""
+    n_words = max(1, -(-longest // WORD))
+    masks = np.empty((min(longest, n_symbols) + 1, n_words + 1), np.int64)
+    return np.zeros(n_symbols, np.int64), masks, np.empty((depth + 1, n_words + 1), np.int64)

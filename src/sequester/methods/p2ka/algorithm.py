@@ -125,13 +125,13 @@ class PrefixTree:
             found, is_long = guesses[part].copy(), lengths[part] > _kernels.WORD
             short = np.flatnonzero(~is_long)
             nodes, masks = found[short], np.zeros((len(known) + 1, _kernels.LANES), np.int64)
-            states = np.empty((2 * n_levels, _kernels.LANES), np.int64)
+            states = np.empty((2 * n_levels + 2, _kernels.LANES), np.int64)
             _kernels.closest_paths(items, distinct.offsets, rows[part][short], *tree, masks, states, nodes)
             found[short] = nodes
             if is_long.any():
-                nodes, places = found[is_long], np.zeros(len(known) + 1, np.int64)
-                long = rows[part][is_long]
-                _kernels.closest_of_long(items, distinct.offsets, long, *tree, places, nodes)
+                nodes, long = found[is_long], rows[part][is_long]
+                room = _kernels.room_for(int(lengths[part].max()), len(known) + 1, n_levels - 1)
+                _kernels.closest_of_long(items, distinct.offsets, long, *tree, *room, nodes)
                 found[is_long] = nodes
             return found
 

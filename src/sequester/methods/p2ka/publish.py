@@ -97,8 +97,9 @@ def list_changes(table: EventTable, distinct: Distinct, reconstruction: Reconstr
     items, offsets = gather_rows(distinct.items, distinct.offsets, cut)
     path_items, path_offsets = gather_rows(*reconstruction.tree.paths(), targets)
     is_shown, partners = np.zeros(len(items), np.bool_), np.full(len(path_items), NONE, np.int32)
-    places = np.zeros(len(labels), np.int64)
-    _kernels.align_rows(items, offsets, path_items, path_offsets, places, is_shown, partners)
+    longest, deepest = (int(np.diff(each).max(initial=0)) for each in (offsets, path_offsets))
+    room = _kernels.room_for(longest, len(labels), deepest)
+    _kernels.align_rows(items, offsets, path_items, path_offsets, *room, is_shown, partners)
     is_added = partners < 0
     n_added = np.diff(np.concatenate([[0], np.cumsum(is_added)])[path_offsets])
     kinds = np.where(targets == ROOT, DROPPED, np.where(n_added > 0, REATTACHED, SHORTENED))
