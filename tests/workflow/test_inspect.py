@@ -7,18 +7,20 @@ import json
 import re
 from fractions import Fraction
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import sequester as sq
+import sequester.workflow.inspect as module
 from oracles import halt
 from sequester.attacks import exposure
 from sequester.datasets.papers import paper
 from sequester.errors import InputError, ParameterError
 from sequester.workflow import inspect_measures
-from sequester.workflow.inspect import inspect_config
+from sequester.workflow.inspect import MOST_COMBINATIONS, count_targets, inspect_config
 from sequester.workflow.inspect_measures import FrequentPatterns, Spread
 
 FLAT = sq.Hierarchy.flat()
@@ -393,3 +395,33 @@ def test_what_is_said_of_trips():
     assert "Trips" in page
     assert "Events per trip: every trip has 1." in page
     assert found.to_json()["shape"]["events_per_trip"]["most"] == 1
+
+
+def wide(persons, columns=50):
+    """Return synthetic data of many quasi-identifiers, one event per person."""
+    rng = np.random.default_rng(0)
+    values = {
+        f"q{place}": pl.Series(rng.integers(0, 2 + place % 9, persons)).cast(pl.String)
+        for place in range(columns)
+    }
+    frame = pl.DataFrame({"who": np.arange(persons), "n": 1, **values})
+    quasi = dict.fromkeys(values, sq.Hierarchy.flat())
+    return sq.EventTable(frame, sq.Schema(person="who", order="n", quasi=quasi))
+
+
+def test_of_wide_data_so_many_persons_are_targets_as_can_be_combined():
+    targets = count_targets(wide(20_000))
+    # Everybody has 50 items, and 19,600 combinations of three.
+    assert targets == MOST_COMBINATIONS // 19_600
+    assert count_targets(wide(300)) is None
+    assert count_targets(wide(20_000, columns=4)) is None
+
+
+def test_an_inspection_of_wide_data_says_who_was_looked_at(monkeypatch):
+    monkeypatch.setattr(module, "MOST_COMBINATIONS", 220 * 30)
+    monkeypatch.setattr(module, "FEWEST_TARGETS", 10)
+    table = wide(60, columns=12)
+    found = module.inspect(table)
+    assert {each.targets for each in found.exposures} == {30}
+    assert "30 persons were drawn at random" in " ".join(repr(found).split())
+    assert {each.targets for each in module.inspect(table, thorough=True).exposures} == {60}

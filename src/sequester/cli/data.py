@@ -153,11 +153,14 @@ def inspect(
         Path | None,
         typer.Option(metavar="FILE", help="Also write everything as a page, such as inspect.html."),
     ] = None,
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="Look at everybody, however many items they have.")
+    ] = False,
     seed: Annotated[
         str | None,
         typer.Option(
             metavar="TEXT",
-            help="Above 100,000 persons, who is drawn comes from this text; the same by default.",
+            help="Where not everybody is looked at, who is drawn comes from this text; the same by default.",
         ),
     ] = None,
     force: Force = False,
@@ -178,6 +181,7 @@ def inspect(
             out=out,
             force=force,
             patterns=patterns,
+            thorough=thorough,
             min_support=min_support,
             top=top,
             seed=seed,

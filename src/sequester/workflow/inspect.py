@@ -6,7 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
+import numpy as np
+
 from sequester.attacks import expose
+from sequester.attacks.exposure import EXACT, TARGETS
+from sequester.attacks.exposure_search import most_items
 from sequester.attacks.singling_out import SinglingOut
 from sequester.datasets import SEED
 from sequester.engine import part, silent
@@ -33,6 +37,10 @@ if TYPE_CHECKING:
 
 KNOWN = 3
 """Items that somebody may know, at most."""
+MOST_COMBINATIONS = 60_000_000
+"""Combinations of items that are looked at; where all persons have more, fewer persons are targets."""
+FEWEST_TARGETS = 500
+"""Persons who are targets in any case."""
 
 
 class _Demanded(TypedDict, total=False):
@@ -49,6 +57,7 @@ def inspect(
     seed: str | None = None,
     k: int = K,
     c: float = C,
+    thorough: bool = False,
     engine: Engine | None = None,
     progress: Progress = silent,
 ) -> Inspection:
@@ -76,6 +85,8 @@ def inspect(
         Smallest number of persons that is no inference channel.
     c
         Largest confidence that is no inference channel.
+    thorough
+        Look at everybody, however many items they have.
     engine
         Where the work runs.
     progress
@@ -121,9 +132,12 @@ def inspect(
             engine=engine,
             progress=part(progress, 0.05, 0.1),
         )
+    targets = None if thorough else count_targets(whole)
     exposures = expose(
         whole,
         known=KNOWN,
+        exact=EXACT if targets is None else targets,
+        targets=TARGETS if targets is None else targets,
         seed=SEED if seed is None else seed,
         engine=engine,
         progress=part(progress, 0.1, 0.8),
@@ -142,6 +156,24 @@ def inspect(
     )
 
 
+def count_targets(table: EventTable) -> int | None:
+    """Return how many persons are targets where all have too many items to combine; None where all are.
+
+    Examples
+    --------
+    >>> from sequester.testing import symbol_table
+    >>> count_targets(symbol_table(["ab", "ab"])) is None
+    True
+    """
+    n_columns = 1 if table.symbol is not None else len(table.schema.quasi)
+    n_items = np.minimum(np.diff(table.person_offsets) * n_columns, most_items(KNOWN)).astype(np.float64)
+    combinations = n_items * np.maximum(n_items - 1, 0) * np.maximum(n_items - 2, 0) / 6
+    if combinations.sum() <= MOST_COMBINATIONS:
+        return None
+    targets = max(int(MOST_COMBINATIONS / combinations.mean()), FEWEST_TARGETS)
+    return targets if targets < table.n_persons else None
+
+
 def inspect_config(
     config: str | Path | Config,
     *,
@@ -151,6 +183,7 @@ def inspect_config(
     min_support: int | None = None,
     top: int | None = None,
     seed: str | None = None,
+    thorough: bool = False,
     engine: Engine | None = None,
     progress: Progress = silent,
     warn: Warn = ignore_warning,
@@ -175,6 +208,7 @@ def inspect_config(
         min_support=min_support,
         top=top,
         seed=seed,
+        thorough=thorough,
         engine=engine,
         progress=part(progress, 0.15, 1.0),
         **_demanded(config),
