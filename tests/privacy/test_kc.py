@@ -17,7 +17,7 @@ from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
 from sequester.errors import InputError, ParameterError, SchemaError
 from sequester.hierarchies import Hierarchy
-from sequester.privacy import MODELS, Crowd, KCPrivacy
+from sequester.privacy import MODELS, EquivalenceClass, KCPrivacy
 
 TWO_COLUMNS = {"D": ("D1", "D2")}
 shares = st.sampled_from(["1/3", 0.5, "2/3", 0.9, 1])
@@ -87,7 +87,7 @@ def test_one_person_short_names_the_exact_witness(table, k, c, reading):
 def test_one_person_short_of_k_is_named():
     verdict = check(simple([("ab", None)] * 3 + [("b", None)] * 2), 3, 1, "any")
     assert [str(each) for each in verdict.witnesses] == ["Q = b: 2 persons"]
-    assert verdict.witnesses == (Crowd(events=((("Q", "b"),),), persons=2),)
+    assert verdict.witnesses == (EquivalenceClass(events=((("Q", "b"),),), persons=2),)
 
 
 def test_one_person_too_many_at_risk_is_named():

@@ -21,7 +21,7 @@ from sequester.data.table import EventTable
 from sequester.datasets.papers import paper
 from sequester.errors import InputError, ParameterError, SchemaError
 from sequester.hierarchies import Hierarchy
-from sequester.privacy import MODELS, Channel, KCPPrivacy, occurrences
+from sequester.privacy import MODELS, Channel, KCPPrivacy, g_sequences
 
 TWO_COLUMNS = {"D": ("D1", "D2")}
 shares = st.sampled_from(["1/3", 0.5, "2/3", 0.9, 1])
@@ -90,7 +90,7 @@ def test_more_items_equal_the_definition(table, k, c, p):
 def test_counting_in_parts_changes_nothing(table, k, c, p):
     whole = told(check(table, k, c, p))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(occurrences, "ROOM", 3)
+        patch.setattr(g_sequences, "ROOM", 3)
         assert told(check(table, k, c, p)) == whole
 
 
@@ -542,7 +542,7 @@ def test_a_long_history_of_few_values_is_walked_through_once():
 def test_what_cannot_be_counted_is_refused_with_what_can(monkeypatch):
     rows = [(["a", "b", "c"] * 8, ""), (["b"], "")]
     table = simple(rows, dict.fromkeys("abc", "*"))
-    monkeypatch.setattr(occurrences, "LIMIT", 2500)
+    monkeypatch.setattr(g_sequences, "LIMIT", 2500)
     with pytest.raises(
         InputError, match=r"too much to be counted.* the largest p that can be checked here is 3"
     ):
@@ -554,7 +554,7 @@ def test_more_combinations_of_columns_than_can_be_gone_through_are_refused(monke
     cells = {"P": "a", "Q": "a", "R": "a"}
     tree = {"A": "*", "a": "A"}
     table = Table([[(cells, {})]] * 2, dict.fromkeys(cells, tree), levels="same")
-    monkeypatch.setattr(occurrences, "MOST_SIGNATURES", 6 + 12)
+    monkeypatch.setattr(g_sequences, "MOST_SIGNATURES", 6 + 12)
     assert check(table, 2, 1, 2).holds
     with pytest.raises(InputError, match="the largest p that can be checked here is 2"):
         check(table, 2, 1, 3)
@@ -565,7 +565,7 @@ def test_more_combinations_of_columns_than_can_be_gone_through_are_refused(monke
 @given(tables(), st.integers(1, 4))
 def test_the_estimate_is_never_too_small(table, p):
     released = event_table(table, columns=TWO_COLUMNS)
-    counted = occurrences.Occurrences.of(
+    counted = g_sequences.GSequences.of(
         released,
         protect={},
         columns={},

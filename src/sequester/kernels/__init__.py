@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from sequester.kernels import knowledge_rows as knowledge_rows
     from sequester.kernels import knowledge_search as knowledge_search
     from sequester.kernels import near_paths as near_paths
-    from sequester.kernels import occurrence_rows as occurrence_rows
-    from sequester.kernels import occurrence_verdicts as occurrence_verdicts
-    from sequester.kernels import occurrences as occurrences
     from sequester.kernels import owners as owners
     from sequester.kernels import pattern_trie as pattern_trie
     from sequester.kernels import quest as quest

@@ -1,8 +1,7 @@
 """The promises: what is true of a release, written apart from how it is reached."""
 
-from sequester.privacy.channel import Channel
-from sequester.privacy.crowd import Crowd
-from sequester.privacy.kc import KCPrivacy
+from sequester.privacy.confidence import Channel
+from sequester.privacy.kc import EquivalenceClass, KCPrivacy
 from sequester.privacy.kcp import KCPPrivacy
 from sequester.privacy.l_diversity import LDiversity
 from sequester.privacy.l_eligibility import LEligibility
@@ -25,7 +24,7 @@ MODELS: dict[str, type[PrivacyModel]] = {
 __all__ = [
     "MODELS",
     "Channel",
-    "Crowd",
+    "EquivalenceClass",
     "KCPPrivacy",
     "KCPrivacy",
     "LDiversity",

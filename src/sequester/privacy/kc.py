@@ -11,7 +11,6 @@ from sequester import kernels
 from sequester._validation import exact_fraction, one_of
 from sequester.kernels.shares import exceeds_share
 from sequester.privacy.confidence import Confidence, with_quasi_identifiers
-from sequester.privacy.crowd import Crowd
 from sequester.privacy.model import Verdict, in_percent, linkage_bound
 
 if TYPE_CHECKING:
@@ -25,6 +24,39 @@ N_WITNESSES = 5
 """How many witnesses a verdict shows."""
 READINGS = ("any", "each")
 """What `reading` may be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EquivalenceClass:
+    """Persons who show the same quasi-identifiers in the same events.
+
+    Examples
+    --------
+    >>> events = ((("AdmYr", "2007"), ("LOS", "[0:4)")), (("AdmYr", "2011"), ("LOS", "3")))
+    >>> print(EquivalenceClass(events=events, persons=1))
+    AdmYr = 2007, LOS = [0:4) → AdmYr = 2011, LOS = 3: 1 person
+    >>> print(EquivalenceClass(events=events, persons=3, at_risk=2))
+    AdmYr = 2007, LOS = [0:4) → AdmYr = 2011, LOS = 3: a protected value for 2 of 3 persons
+    >>> print(EquivalenceClass(events=events, persons=2, at_risk=2, value=("Disease", "HIV")))
+    AdmYr = 2007, LOS = [0:4) → AdmYr = 2011, LOS = 3: Disease = HIV for 2 of 2 persons
+    """
+
+    events: tuple[tuple[tuple[str, str], ...], ...]
+    """The quasi-identifiers of each event, in order, with their labels."""
+    persons: int
+    """Persons in the class."""
+    at_risk: int = 0
+    """Those of them with something protected, where they are too many; 0 where the class is too small."""
+    value: tuple[str, str] | None = None
+    """Attribute and protected value that they have; None where any counts."""
+
+    def __str__(self) -> str:
+        shown = " → ".join(", ".join(f"{name} = {label}" for name, label in event) for event in self.events)
+        persons = f"{self.persons:,} {'person' if self.persons == 1 else 'persons'}"
+        if not self.at_risk:
+            return f"{shown}: {persons}"
+        what = "a protected value" if self.value is None else f"{self.value[0]} = {self.value[1]}"
+        return f"{shown}: {what} for {self.at_risk:,} of {persons}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,14 +145,14 @@ class KCPrivacy(Confidence):
         limit = float(exact_fraction("c", self.c))
         too_many = exceeds_share(at_risk, limit, sizes).any(axis=0)
         broken = np.flatnonzero((sizes < self.k) | too_many)
-        crowds = [
-            _crowd(table, int(first_persons[each]), int(sizes[each]), names, at_risk[:, each], k=self.k)
+        shown = [
+            _describe(table, int(first_persons[each]), int(sizes[each]), names, at_risk[:, each], k=self.k)
             for each in _shown(table, first_persons, broken)
         ]
         return Verdict(
             holds=not len(broken),
             achieved={"k": int(sizes.min()), "c": float((at_risk / sizes).max(initial=0.0))},
-            witnesses=tuple(crowds),
+            witnesses=tuple(shown),
             violations=len(broken),
         )
 
@@ -144,7 +176,7 @@ class KCPrivacy(Confidence):
 
 
 def _cells(table: EventTable) -> Codes:
-    """Give the codes of all quasi-identifiers, event by event."""
+    """Return the codes of all quasi-identifiers, event by event."""
     columns = [table.sequences.columns[name] for name in table.schema.quasi]
     return np.stack(columns, axis=1).reshape(-1) if columns else np.empty(0, np.int32)
 
@@ -196,7 +228,7 @@ def _shown(table: EventTable, first_persons: Counts, broken: Counts) -> list[int
     return sorted(broken.tolist(), key=key)[:N_WITNESSES]
 
 
-def _crowd(
+def _describe(
     table: EventTable,
     person: int,
     size: int,
@@ -204,7 +236,7 @@ def _crowd(
     at_risk: Counts,
     *,
     k: int,
-) -> Crowd:
+) -> EquivalenceClass:
     """Describe a class by one of its persons; too few of them are worse than too many at risk."""
     sequences, quasi = table.sequences, table.schema.quasi
     low, high = table.person_offsets[person], table.person_offsets[person + 1]
@@ -214,6 +246,6 @@ def _crowd(
         for event in range(high - low)
     )
     if size < k:
-        return Crowd(events=events, persons=size)
+        return EquivalenceClass(events=events, persons=size)
     worst = int(np.argmax(at_risk))
-    return Crowd(events=events, persons=size, at_risk=int(at_risk[worst]), value=names[worst])
+    return EquivalenceClass(events=events, persons=size, at_risk=int(at_risk[worst]), value=names[worst])

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from sequester._validation import at_least, exact_fraction, one_of
 from sequester.engine import LocalEngine
 from sequester.privacy.confidence import Confidence, with_quasi_identifiers
+from sequester.privacy.g_sequences import Bounds, GSequences
 from sequester.privacy.model import Verdict, in_percent, linkage_bound
-from sequester.privacy.occurrences import Bounds, Occurrences
 
 if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
@@ -125,14 +125,14 @@ class KCPPrivacy(Confidence):
         if not table.n_persons:
             return Verdict(holds=True, achieved={"k": self.k, "c": 0.0})
         model = self.about(table)
-        occurrences = Occurrences.of(
+        sequences = GSequences.of(
             table,
             protect=model.protect,
             columns=model.columns,
             mixed=self.levels == "mixed",
             stars=self.stars == "counted",
         )
-        answer = occurrences.judge(
+        answer = sequences.judge(
             Bounds(k=self.k, c=float(exact_fraction("c", self.c)), most=self.p, shown=N_WITNESSES),
             engine or LocalEngine(),
         )

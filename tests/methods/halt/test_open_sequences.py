@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sequester.methods.halt._kernels import ITEM_BITS, find_open, settle_steps
-from sequester.methods.halt._search_kernels import sort_keys
 from sequester.methods.halt.extraction import OpenSequences
 
 pytestmark = pytest.mark.kernel
@@ -80,11 +79,3 @@ def test_settling_keeps_what_needs_nothing_that_is_missing():
     settle_steps(steps, needs, is_channel, np.arange(4), np.full(16, -1, np.int64), is_kept)
     # 20 is a channel, so 30, which needs it, is not open; 99 is nowhere.
     assert is_kept.tolist() == [True, True, False, False]
-
-
-@given(st.sets(st.integers(0, 1 << 40), max_size=60), st.integers(0, 60))
-def test_keys_are_sorted_up_to_their_number(keys, n_keys):
-    keys, n_keys = list(keys), min(n_keys, len(keys))
-    array = np.array(keys, np.int64)
-    sort_keys(array, n_keys)
-    assert array.tolist() == [*sorted(keys[:n_keys]), *keys[n_keys:]]

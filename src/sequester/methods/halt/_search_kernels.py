@@ -21,6 +21,7 @@ import numpy as np
 from sequester.kernels.buffers import ensure_capacity
 from sequester.kernels.compiler import njit
 from sequester.kernels.shares import exceeds_share
+from sequester.kernels.sorting import sort_range
 from sequester.methods.halt._kernels import ITEM_BITS, find_open
 
 if TYPE_CHECKING:
@@ -351,22 +352,6 @@ def _add_values(rows: Rows, row: int, slot: int, cells: Counts) -> None:
 
 
 @njit
-def sort_keys(keys: Counts, n_keys: int) -> None:
-    """Sort the first of some whole numbers, all different, in place."""
-    gap = 1
-    while gap < n_keys // 3:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(gap, n_keys):
-            key, j = keys[i], i
-            while j >= gap and keys[j - gap] > key:
-                keys[j] = keys[j - gap]
-                j -= gap
-            keys[j] = key
-        gap //= 3
-
-
-@njit
 def _list_children(
     rows: Rows, alphabet: Alphabet, known: Known, scratch: Scratch, events: Codes, depth: int
 ) -> Codes:
@@ -394,7 +379,7 @@ def _list_children(
         touched[i] = touched[n_kept]
         touched[n_kept] = ((np.int64(items[item, ORDER]) << 1) + is_behind) << 32 | way
         n_kept += 1
-    sort_keys(touched, n_kept)
+    sort_range(touched, np.int64(0), n_kept)
     bottom = waiting[begin - 1, C_HIGH] if begin > 0 else high
     top = bottom
     for i in range(n_kept):
@@ -507,7 +492,7 @@ def _judge(
             touched[i] = touched[n_kept]
             touched[n_kept] = np.int64(items[item, ORDER]) << 32 | way
             n_kept += 1
-    sort_keys(touched, n_kept)
+    sort_range(touched, np.int64(0), n_kept)
     if rows.n_values > 0:
         _find_values(rows, scratch, events, low, high, n_kept, k, c)
     width = F_ITEMS + depth + 1

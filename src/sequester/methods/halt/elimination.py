@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sequester.methods.halt.extraction import Channels
     from sequester.methods.halt.histories import Histories
     from sequester.methods.halt.quasi_identifiers import QuasiIdentifier, QuasiIdentifiers, Signature
-    from sequester.privacy.channel import Channel
+    from sequester.privacy.confidence import Channel
 
     Amounts = npt.NDArray[np.float64]
 

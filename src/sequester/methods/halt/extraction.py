@@ -14,7 +14,7 @@ from sequester.engine import silent
 from sequester.errors import UnattainableError
 from sequester.methods.halt import _kernels
 from sequester.methods.halt import _search_kernels as search
-from sequester.privacy.channel import Channel
+from sequester.privacy.confidence import Channel
 from sequester.ragged import offsets_of
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.methods.halt.algorithm import Solution
     from sequester.methods.halt.method import KCPMethod
-    from sequester.privacy.channel import Channel
+    from sequester.privacy.confidence import Channel
 
 KINDS = ("generalized", "suppressed", "dropped")
 """A coarser value is released; a star is; nothing of the person is."""

@@ -1,0 +1,522 @@
+"""Count everything that could be known of anybody, signature by signature, so that memory stays bounded.
+
+A signature is a set of views: the quasi-identifiers that some items are about, and the level of each. Every
+g-sequence belongs to one signature, which is counted alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations, product
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from sequester import kernels
+from sequester.errors import InputError
+from sequester.kernels.shares import exceeds_share
+from sequester.privacy import _sequence_kernels as kernel
+from sequester.privacy.confidence import Channel
+from sequester.privacy.sequence_table import NO_LIMIT, SequenceTable
+from sequester.privacy.views import read_cells, views_of
+from sequester.ragged import gather_rows, keep_values, owners_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from sequester._typing import Codes, Counts, Mask
+    from sequester.data.table import EventTable
+    from sequester.engine import Engine
+    from sequester.hierarchies.hierarchy import Hierarchy
+    from sequester.privacy.sequence_table import Nodes
+    from sequester.privacy.views import View
+
+ROOM = 1 << 21
+"""Sequences that are counted at once; a signature with more is counted in parts."""
+LIMIT = 1e12
+"""Sequences that can be counted in a day or so; more are refused."""
+MOST_SIGNATURES = 1_000_000
+"""Signatures that can be gone through; more are refused."""
+_MANY = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What is asked of every sequence, and how many of those that break it are shown."""
+
+    k: int
+    c: float
+    most: int
+    """Items of a sequence."""
+    shown: int
+
+
+class SoFar:
+    """What has been found so far, by whoever found it, and what need not be looked for any more."""
+
+    def __init__(self, share: Fraction, n_shown: int) -> None:
+        self.share = share
+        """The largest share; it only rises."""
+        self._n_shown = n_shown
+        self._lengths: list[int] = []
+        self._lock = Lock()
+
+    @property
+    def longest(self) -> float:
+        """Items of a violation that can still be among the first."""
+        return self._lengths[self._n_shown - 1] if len(self._lengths) >= self._n_shown else math.inf
+
+    def add(self, share: Fraction, lengths: Iterable[int]) -> None:
+        """Take note of a share, and of the lengths of violations."""
+        with self._lock:
+            self.share = max(self.share, share)
+            self._lengths = sorted([*self._lengths, *lengths])[: self._n_shown]
+
+
+class Violation(NamedTuple):
+    """A sequence that breaks a bound; shorter ones come first, then those before it in label order."""
+
+    length: int
+    path: tuple[tuple[bool, int], ...]
+    """Per item, whether it belongs to the event of the one before it, and its rank in label order."""
+    persons: int
+    value: int
+    """The protected value that makes it break the bound; -1 where persons are too few."""
+    have: int
+    """How many of the persons have it."""
+
+
+class Found(NamedTuple):
+    """What the sequences of a signature say."""
+
+    fewest: int
+    """The smallest number of persons who have one; -1 where there is none."""
+    n_violations: int
+    """Sequences that break a bound."""
+    violations: list[Violation]
+    """The first of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What all sequences together say."""
+
+    fewest: int
+    """The smallest number of persons who have one."""
+    surest: Fraction
+    """The largest share of the persons of a sequence who have one protected value."""
+    violations: int
+    """Sequences that break a bound."""
+    channels: tuple[Channel, ...]
+    """The first of them, shortest first, then in label order."""
+
+
+@dataclass(frozen=True)
+class Persons:
+    """Rows of events, the persons who have each, and how many of them have which protected value."""
+
+    kinds: Codes
+    offsets: Counts
+    persons: Counts
+    """Persons of each row."""
+    at_risk: Counts
+    """Those of them with any protected value."""
+    values: Counts
+    """Row, protected value, and the persons who have it, in this order."""
+
+    def project(self, kind_of: Codes) -> Persons:
+        """Give events new kinds, leave out those of kind -1, and fold equal rows, those at risk first."""
+        kinds, offsets = kind_of[self.kinds], self.offsets
+        if (kind_of < 0).any():
+            kinds, offsets = keep_values(kinds, offsets, kinds >= 0)
+        group_of, first = kernels.rows.fold_rows(kinds, offsets)
+        at_risk = np.bincount(group_of, self.at_risk, len(first)).astype(np.int64)
+        order = np.concatenate([np.flatnonzero(at_risk > 0), np.flatnonzero(at_risk == 0)])
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        kinds, offsets = gather_rows(kinds, offsets, first[order])
+        return Persons(
+            kinds,
+            offsets,
+            np.bincount(group_of, self.persons, len(first)).astype(np.int64)[order],
+            at_risk[order],
+            _add_up(rank[group_of[self.values[:, 0]]], self.values[:, 1], self.values[:, 2]),
+        )
+
+    def rows(self) -> kernel.Rows:
+        """Return the rows as a table of sequences reads them."""
+        return kernel.Rows(
+            self.kinds,
+            self.offsets,
+            np.arange(len(self.persons), dtype=np.int32),
+            self.persons + self.at_risk * kernel.WITH_VALUE,
+            np.searchsorted(self.values[:, 0], np.arange(len(self.persons) + 1)).astype(np.int64),
+            self.values[:, 1:].copy(),
+        )
+
+
+def _add_up(rows: Counts, values: Counts, counts: Counts) -> Counts:
+    """Add up the counts of each pair of a row and a value; pairs come in order."""
+    size = int(values.max(initial=0)) + 1
+    keys = rows * size + values
+    order = np.argsort(keys, kind="stable")
+    keys, counts = keys[order], counts[order]
+    firsts = np.flatnonzero(np.diff(keys, prepend=-1))
+    totals = np.add.reduceat(counts, firsts) if len(firsts) else counts
+    return np.column_stack([keys[firsts] // size, keys[firsts] % size, totals])
+
+
+@dataclass(frozen=True)
+class GSequences:
+    """The persons of a table, equal ones folded, and all views on their events."""
+
+    names: tuple[str, ...]
+    """The quasi-identifiers."""
+    trees: tuple[Hierarchy, ...]
+    """Their hierarchies."""
+    values: tuple[tuple[str, str], ...]
+    """Attribute and label of every protected value."""
+    n_persons: int
+    """Number of persons."""
+    rows: Persons
+    """Different persons: kinds of events in order, how many have them, and their protected values."""
+    kinds: Codes
+    """The nodes of each kind of event, a column per quasi-identifier."""
+    secrets: tuple[Mask, ...]
+    """For each quasi-identifier which nodes are no background knowledge."""
+    mixed: bool
+    """The items of a quasi-identifier may be at different levels."""
+
+    @classmethod
+    def of(
+        cls,
+        table: EventTable,
+        *,
+        protect: Mapping[str, Sequence[str]],
+        columns: Mapping[str, Sequence[str]],
+        mixed: bool,
+        stars: bool,
+    ) -> GSequences:
+        """Fold equal events and equal persons of a table."""
+        cells, secrets = read_cells(table, protect, stars=stars)
+        n_events, n_columns = cells.shape
+        kind_of_event, first_events = kernels.rows.fold_rows(
+            cells.reshape(-1), np.arange(n_events + 1) * n_columns
+        )
+        values = tuple((name, label) for name, labels in protect.items() for label in labels)
+        held, held_offsets = table.sequences.values_of_persons(values, columns)
+        ones = np.ones(table.n_persons, np.int64)
+        everybody = Persons(
+            kind_of_event,
+            table.person_offsets,
+            ones,
+            (np.diff(held_offsets) > 0).astype(np.int64),
+            np.column_stack([owners_of(held_offsets), held, np.ones(len(held), np.int64)]),
+        )
+        return cls(
+            names=tuple(table.schema.quasi),
+            trees=tuple(table.hierarchies[name] for name in table.schema.quasi),
+            values=values,
+            n_persons=table.n_persons,
+            rows=everybody.project(np.arange(len(first_events), dtype=np.int32)),
+            kinds=cells[first_events],
+            secrets=tuple(secrets),
+            mixed=mixed,
+        )
+
+    @cached_property
+    def views(self) -> tuple[View, ...]:
+        """Every quasi-identifier at every level, in the order of columns, coarse first."""
+        return tuple(
+            view
+            for column, tree in enumerate(self.trees)
+            for view in views_of(column, tree, self.kinds[:, column], self.secrets[column], mixed=self.mixed)
+        )
+
+    @cached_property
+    def _items(self) -> list[Codes]:
+        """For each view the item of each kind of event."""
+        padded = [np.append(view.item_of_node, np.int32(-1)) for view in self.views]
+        # The last place stands for a hidden cell, whose node is -1.
+        return [items[self.kinds[:, view.column]] for items, view in zip(padded, self.views, strict=True)]
+
+    @cached_property
+    def _first_rank(self) -> Counts:
+        """The rank of the root of each quasi-identifier; nodes follow in their order."""
+        return np.cumsum([0, *map(len, self.trees)])[:-1]
+
+    def signatures(self, most: int) -> Iterator[tuple[int, ...]]:
+        """Name the views of every signature, fewest views first."""
+        for size in range(1, min(most, len(self.views)) + 1):
+            if self.mixed:
+                yield from combinations(range(len(self.views)), size)
+                continue
+            for columns in combinations(self._views_of_columns, size):
+                yield from product(*columns)
+
+    @cached_property
+    def _views_of_columns(self) -> list[list[int]]:
+        """For each quasi-identifier that says anything the numbers of its views."""
+        columns = range(len(self.names))
+        found = [
+            [place for place, view in enumerate(self.views) if view.column == column] for column in columns
+        ]
+        return [places for places in found if places]
+
+    def count_signatures(self, most: int) -> float:
+        """Count the signatures without listing them."""
+        if self.mixed:
+            return float(
+                sum(math.comb(len(self.views), size) for size in range(1, min(most, len(self.views)) + 1))
+            )
+        ways = np.ones(1)
+        for places in self._views_of_columns:
+            ways = np.convolve(ways, [1.0, len(places)])
+        return float(ways[1 : most + 1].sum())
+
+    def estimate(self, most: int) -> float:
+        """Return an upper bound on the sequences of at most so many items that all different persons have."""
+        lengths, n_rows = np.unique(np.diff(self.rows.offsets), return_counts=True)
+        total = 0.0
+        for length, rows in zip(lengths.tolist(), n_rows.tolist(), strict=True):
+            # The coefficient of x^n counts the ways to take n items; of many there are more than enough ways.
+            sizes = np.arange(1.0, min(length, most, _MANY) + 1)
+            ways = np.ones(1)
+            with np.errstate(over="ignore"):
+                chosen = np.cumprod((length + 1 - sizes) / sizes)
+                for n_levels in map(len, self._views_of_columns):
+                    # A level for each item, or one for all of them.
+                    of_column = chosen * (n_levels**sizes if self.mixed else n_levels)
+                    ways = np.convolve(ways, np.append(1.0, of_column))[: min(most, _MANY) + 1]
+                total += rows * float(ways[1:].sum())
+        return total
+
+    def _fits(self, most: int) -> bool:
+        return self.estimate(most) <= LIMIT and self.count_signatures(most) <= MOST_SIGNATURES
+
+    def _refuse_too_many(self, most: int) -> None:
+        if not self._fits(most):
+            largest = next((size for size in range(min(most, _MANY), 0, -1) if self._fits(size)), 0)
+            msg = (
+                f"what could be known of {most:,} items is too much to be counted, about "
+                f"{self.estimate(most):.0e} sequences; the largest p that can be checked here is {largest}"
+            )
+            raise InputError(msg)
+
+    def judge(self, bounds: Bounds, engine: Engine) -> Answer:
+        """Count every sequence of at most so many items, and list what breaks the bounds.
+
+        Whatever occurs has a specialization that occurs in the cells as they are, and which no more persons
+        have. So supports are counted there first; only if one of them is too small are they counted
+        everywhere. A share can be largest at any level, but only where somebody has a protected value.
+        """
+        # Nobody has more items than events times columns, and nobody is rarer than everybody.
+        longest = int(np.diff(self.rows.offsets).max(initial=0))
+        most = min(bounds.most, longest * len(self.names))
+        self._refuse_too_many(most)
+        bounds = replace(bounds, most=most, k=min(bounds.k, self.n_persons + 1))
+        signatures = list(self.signatures(most))
+        is_own = [all(self.views[view].is_own for view in chosen) for chosen in signatures]
+        own = [chosen for chosen, is_so in zip(signatures, is_own, strict=True) if is_so]
+        coarse = [chosen for chosen, is_so in zip(signatures, is_own, strict=True) if not is_so]
+        so_far = SoFar(max(self._base_rates().values(), default=Fraction(0)), bounds.shown)
+        found = self._count_all(own, bounds, so_far, engine, everything=True)
+        is_rare = any(0 <= each.fewest < bounds.k for each in found)
+        if is_rare or self.values:
+            found += self._count_all(coarse, bounds, so_far, engine, everything=is_rare)
+        nothing = self._nothing_known(bounds)
+        violations = sorted(each for part in found for each in part.violations)
+        return Answer(
+            fewest=min([self.n_persons, *(each.fewest for each in found if each.fewest >= 0)]),
+            surest=so_far.share,
+            violations=sum(each.n_violations for each in found) + len(nothing),
+            channels=(*nothing, *map(self._channel, violations))[: bounds.shown],
+        )
+
+    def _base_rates(self) -> dict[int, Fraction]:
+        _, values, counts = self.rows.values.T
+        persons = np.bincount(values, counts, minlength=len(self.values))
+        return {value: Fraction(int(count), self.n_persons) for value, count in enumerate(persons)}
+
+    def _nothing_known(self, bounds: Bounds) -> list[Channel]:
+        """List what is wrong before anything is known."""
+        if self.n_persons < bounds.k:
+            return [Channel(events=(), persons=self.n_persons)]
+        rates = self._base_rates()
+        if not rates:
+            return []
+        value = max(rates, key=lambda each: (rates[each], -each))
+        have = int(rates[value] * self.n_persons)
+        if not exceeds_share(have, bounds.c, self.n_persons):
+            return []
+        return [Channel(events=(), persons=self.n_persons, value=self.values[value], with_value=have)]
+
+    def _count_all(
+        self,
+        chosen: list[tuple[int, ...]],
+        bounds: Bounds,
+        so_far: SoFar,
+        engine: Engine,
+        *,
+        everything: bool,
+    ) -> list[Found]:
+        def task(places: range) -> list[Found]:
+            return self._count(chosen[places.start], bounds, so_far, everything=everything)
+
+        shards = [range(place, place + 1) for place in range(len(chosen))]
+        return [each for answers in engine.map(task, shards) for each in answers]
+
+    def _count(
+        self, chosen: tuple[int, ...], bounds: Bounds, so_far: SoFar, *, everything: bool
+    ) -> list[Found]:
+        """Count one signature, in parts where it has too many sequences to be held at once."""
+        views, ranks, kind_of = self._signature(chosen)
+        persons = self.rows.project(kind_of)
+        rows = persons.rows()
+        n_rows, n_at_risk = len(persons.persons), int(np.count_nonzero(persons.at_risk))
+        # Rows at risk come first; only they make sequences where nothing else is asked for.
+        n_counted = n_rows if everything else n_at_risk
+        found, parts = [], [range(len(ranks))]
+        while parts:
+            firsts = parts.pop()
+            table = SequenceTable(views, most=bounds.most, n_values=len(self.values), firsts=firsts)
+            room = ROOM if len(firsts) > 1 else NO_LIMIT
+            if not table.walk(rows, kernel.MAKES | kernel.COUNTS, span=range(n_counted), room=room):
+                middle = (firsts.start + firsts.stop) // 2
+                parts += [range(middle, firsts.stop), range(firsts.start, middle)]
+                continue
+            if n_counted < n_rows:
+                table.walk(rows, kernel.COUNTS, span=range(n_counted, n_rows))
+            nodes = table.list_nodes()
+            is_wanted = self._is_wanted(table, nodes, bounds.c, so_far.share)
+            if is_wanted.any():
+                table.look_only_for(nodes, is_wanted)
+                table.walk(rows, kernel.HOLDS, span=range(n_at_risk))
+            found.append(self._judge(table, nodes, ranks, bounds, so_far, len(chosen)))
+        return found
+
+    def _is_wanted(self, table: SequenceTable, nodes: Nodes, c: float, share: Fraction) -> Mask:
+        """Mark the sequences whose protected values must be told apart, and what these begin with.
+
+        No share of a single value exceeds that of all of them. So a sequence is wanted only if the latter is
+        above `c`, or above the largest share that is known already.
+        """
+        is_wanted = exceeds_share(nodes.at_risk, c, nodes.persons)
+        is_wanted |= nodes.at_risk * share.denominator > nodes.persons * share.numerator
+        is_wanted &= nodes.is_complete
+        wanted = np.flatnonzero(is_wanted)
+        while (wanted := wanted[wanted > 0]).size:
+            is_wanted[wanted] = True
+            wanted = table.parents(nodes.keys[wanted])
+        return is_wanted
+
+    def _judge(
+        self,
+        table: SequenceTable,
+        nodes: Nodes,
+        ranks: Counts,
+        bounds: Bounds,
+        so_far: SoFar,
+        n_views: int,
+    ) -> Found:
+        """Find the rarest and the surest sequence, and what breaks the bounds."""
+        counts, is_complete = nodes.persons, nodes.is_complete
+        numbers, values, have = table.list_values()
+        share = Fraction(0)
+        if len(numbers):
+            surest = int(np.argmax(have / counts[numbers]))
+            share = Fraction(int(have[surest]), int(counts[numbers[surest]]))
+        is_broken = is_complete & (counts < bounds.k)
+        is_broken[numbers[exceeds_share(have, bounds.c, counts[numbers])]] = True
+        violations = []
+        if is_broken.any() and n_views <= so_far.longest:
+            for number, path in _first_paths(
+                table, nodes.keys, is_broken, ranks, bounds.shown, so_far.longest
+            ):
+                value = (-1, 0) if counts[number] < bounds.k else _worst(number, numbers, values, have)
+                violations.append(Violation(len(path), path, int(counts[number]), *value))
+        so_far.add(share, (each.length for each in violations))
+        fewest = int(counts[is_complete].min()) if is_complete.any() else -1
+        return Found(fewest, int(np.count_nonzero(is_broken)), violations)
+
+    def _signature(self, chosen: tuple[int, ...]) -> tuple[kernel.Views, Counts, Codes]:
+        """Number the items of the views one after the other, and the kinds of events that differ in them.
+
+        Returns the views, the rank of each item in label order, and the new kind of each kind of event.
+        """
+        views = [self.views[view] for view in chosen]
+        starts = np.cumsum([0, *(view.nodes.size for view in views)])
+        items = np.stack(
+            [
+                np.where(self._items[view] < 0, np.int32(-1), self._items[view] + np.int32(start))
+                for view, start in zip(chosen, starts[:-1], strict=True)
+            ],
+            axis=1,
+        )
+        group_of, first = kernels.rows.fold_rows(
+            items.reshape(-1), np.arange(items.shape[0] + 1) * items.shape[1]
+        )
+        shows = np.any(items[first] >= 0, axis=1)
+        used = np.arange(1 << len(views))
+        missing = len(views) - sum(used >> place & 1 for place in range(len(views)))
+        signature = kernel.Views(
+            items[first],
+            np.array([view.column for view in views], np.int32),
+            np.concatenate([view.is_exact.astype(np.int64) << place for place, view in enumerate(views)]),
+            np.asarray(missing, np.int64),
+        )
+        ranks = np.concatenate([self._first_rank[view.column] + view.nodes for view in views])
+        return signature, ranks, np.where(shows[group_of], group_of, np.int32(-1))
+
+    def _channel(self, violation: Violation) -> Channel:
+        events: list[list[tuple[str, str]]] = []
+        for is_same, rank in violation.path:
+            column = int(np.searchsorted(self._first_rank, rank, side="right")) - 1
+            label = self.trees[column].labels[rank - int(self._first_rank[column])]
+            if not is_same:
+                events.append([])
+            events[-1].append((self.names[column], label))
+        return Channel(
+            events=tuple(map(tuple, events)),
+            persons=violation.persons,
+            value=None if violation.value < 0 else self.values[violation.value],
+            with_value=violation.have,
+        )
+
+
+def _first_paths(
+    table: SequenceTable, keys: Counts, is_broken: Mask, ranks: Counts, n_shown: int, longest: float
+) -> list[tuple[int, tuple[tuple[bool, int], ...]]]:
+    """Return the first of the marked sequences, with their paths: shortest first, then in label order."""
+    found: list[tuple[int, tuple[tuple[bool, int], ...]]] = []
+    numbers = np.flatnonzero(is_broken)
+    above, length = numbers, 0
+    while len(numbers) and len(found) < n_shown and length < longest:
+        # Those that are used up now have this length.
+        above, length = table.parents(keys[above]), length + 1
+        ended = numbers[above == 0]
+        items, is_same = table.paths(keys, ended)
+        items, is_same = items[:, -length:], is_same[:, -length:]
+        n_left = n_shown - len(found)
+        if len(ended) > n_left:
+            # Only those whose first item can be among the first.
+            first = ranks[items[:, 0]]
+            kept = first <= np.partition(first, n_left - 1)[n_left - 1]
+            ended, items, is_same = ended[kept], items[kept], is_same[kept]
+        marked = ranks[items] + is_same * (int(ranks.max()) + 1)
+        for place in np.lexsort(marked.T[::-1])[:n_left].tolist():
+            path = zip(is_same[place].tolist(), ranks[items[place]].tolist(), strict=True)
+            found.append((int(ended[place]), tuple(path)))
+        numbers, above = numbers[above > 0], above[above > 0]
+    return found
+
+
+def _worst(number: int, numbers: Counts, values: Counts, have: Counts) -> tuple[int, int]:
+    """Return the protected value that most of a sequence's persons have, the first of them, and how many."""
+    own = np.flatnonzero(numbers == number)
+    first = own[np.lexsort((values[own], -have[own]))[0]]
+    return int(values[first]), int(have[first])
