@@ -1,6 +1,5 @@
 """Options and command classes that several commands share."""
 
-import json
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -40,19 +39,13 @@ def whole_number(least: int | None = None) -> Callable[[str], int]:
     return read
 
 
-def configured_method(config: Path) -> str:
+def configured_method(config: Path | None) -> str:
     """Return the method that a configuration names, or nothing; whether it is right, the command says."""
+    if config is None or not config.is_file():  # what is no file, such as a pipe, can be read only once
+        return ""
     try:
         return str(tomllib.loads(config.read_text(encoding="utf-8-sig"))["method"]["name"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return ""
-
-
-def certified_method(folder: Path) -> str:
-    """Return the method that made a release, or nothing; whether it is right, the command says."""
-    try:
-        return str(json.loads((folder / "certificate.json").read_bytes())["method"]["name"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return ""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sequester.cli.exits import DONE, NOT_SATISFIED
-from sequester.cli.options import Json, Quiet, certified_method, whole_number
+from sequester.cli.options import Json, Quiet, configured_method, whole_number
 from sequester.cli.terminal import Terminal, levels
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def verify(
     from sequester.workflow.verify import verify_release  # noqa: PLC0415  (--help need not wait for polars)
 
     terminal = Terminal(json, quiet)
-    with terminal.progress(certified_method(folder), "verify") as progress:
+    with terminal.progress(configured_method(original), "verify") as progress:
         found = verify_release(
             folder, original=original, pseudonyms=pseudonyms, progress=progress, warn=terminal.warn
         )
@@ -110,7 +110,7 @@ def attack(
 
     low, _, high = known.partition("-")
     terminal = Terminal(json, quiet)
-    with terminal.progress(certified_method(folder), "attack") as progress:
+    with terminal.progress(configured_method(original), "attack") as progress:
         found = attack_release(
             folder,
             original=original,
