@@ -12,16 +12,9 @@ from hypothesis import strategies as st
 
 from sequester.privacy import g_sequences
 from sequester.privacy._sequence_kernels import (
-    AMONG,
     COUNTS,
-    FEWEST,
-    HAVE,
     HOLDS,
-    JUDGES,
     MAKES,
-    RARE,
-    TELLING,
-    VALUE,
     WITH_VALUE,
     Rows,
     Views,
@@ -232,55 +225,6 @@ def test_only_wanted_sequences_hold_protected_values(case):
     assert {pair: count for pair, count in found.items() if persons[pair[0]] > 1} == {
         pair: count for pair, count in held.items() if persons[pair[0]] > 1
     }
-
-
-@given(cases())
-def test_judging_finds_the_rarest_and_the_most_telling_sequence_of_each_owner(case):
-    # Items of one event do not follow each other where all columns are one; no view has to be used.
-    rows, items, columns, is_exact, most = case
-    case = rows, items, [0] * len(columns), is_exact, most
-    views = views_of(items, [0] * len(columns), [(0, False)] * len(is_exact))._replace(
-        missing=np.zeros(1, np.int64)
-    )
-    packed = rows_of(rows)
-    table = SequenceTable(views, most=most, n_values=N_VALUES, firsts=range(len(is_exact)))
-    best = np.full((len(rows), 6), -1, np.int64)
-    best[:, [FEWEST, HAVE, AMONG]] = [1000, 0, 1000]
-    table.walk(packed, MAKES)
-    table.forget_rows()
-    table.walk(packed, COUNTS)
-    table.forget_rows()
-    table.walk(packed, HOLDS)
-    table.forget_rows()
-    table.walk(packed, JUDGES, best=best)
-    nodes = table.list_nodes()
-    supports, values = Counter(), Counter()
-    held = []
-    for kinds, persons, own, _ in rows:
-        places = [(event, item) for event, kind in enumerate(kinds) for item in items[kind] if item >= 0]
-        paths = {
-            tuple(item for _, item in chosen)
-            for chosen in combinations(places, most)
-            if len({event for event, _ in chosen}) == most
-        }
-        held.append(paths)
-        for path in paths:
-            supports[path] += persons
-            values.update({(path, value): count for value, count in own.items()})
-    for owner, (_, _, own, _) in enumerate(rows):
-        fewest = min((supports[path] for path in held[owner]), default=1000)
-        assert best[owner, FEWEST] == fewest
-        guesses = {
-            (path, value): values[path, value] / supports[path] for path in held[owner] for value in own
-        }
-        if not guesses:
-            assert best[owner, TELLING] == -1
-            continue
-        (rare,) = paths_of(table, nodes, best[[owner], RARE])
-        (telling,) = paths_of(table, nodes, best[[owner], TELLING])
-        assert supports[tuple(item for item, _ in rare)] == fewest
-        told = tuple(item for item, _ in telling), int(best[owner, VALUE])
-        assert guesses[told] == max(guesses.values()) == best[owner, HAVE] / best[owner, AMONG]
 
 
 @given(cases(), st.data())

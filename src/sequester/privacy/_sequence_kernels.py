@@ -5,8 +5,8 @@ holds, within events and across them, is looked up in a hash table: a tree whose
 the node of the sequence without its last item and by that item. So a key is a pair of whole numbers, and no
 two sequences share one.
 
-The same walk makes nodes, counts their persons, counts those with each protected value, or finds the best
-node of each owner: `walk_rows` goes, `_hold` and `_judge` do the latter two, `_grown` makes tables grow.
+The same walk makes nodes, counts their persons, or counts those with each protected value: `walk_rows` goes,
+`_hold` does the latter, and `_grown` makes tables grow.
 Constants that are passed on are made by ``np.int64(0)``: numba compiles a function once more for a literal.
 """
 
@@ -29,10 +29,6 @@ KEY, NAME, SEEN, COUNT, N_NODE_FIELDS = range(5)
 """Fields of a node: its key, -1 where there is none; twice its number, plus 1 where it uses every view; the
 last row that has it, -1 where none has; and its persons, plus those with any protected value times
 `WITH_VALUE`. The empty sequence has the number 0 and no node."""
-FEWEST, RARE, HAVE, AMONG, VALUE, TELLING, N_BEST_FIELDS = range(7)
-"""Fields of an owner: the fewest persons who have one of the owner's sequences, and the number of that; of
-the surest guess at one of the owner's protected values, the persons who have it, among how many, the value,
-and the number of the sequence. -1 where it is none."""
 P_NUMBER, P_AT_EVENT, P_AT_VIEW, P_USED, P_FIRST, P_EVENT, P_VIEW, N_PATH_FIELDS = range(8)
 """Fields of the sequence that the walk stands on, by its length: its number, the event and the view of its
 last item, the views that it uses, whether the row has it here for the first time; then where to look for the
@@ -40,8 +36,8 @@ next item."""
 UNWANTED = -2
 """Seen by nobody, and not looked for."""
 WITH_VALUE = 1 << 32
-MAKES, COUNTS, HOLDS, JUDGES = 1, 2, 4, 8
-"""What a walk does: make nodes, count persons, count protected values, find the best node of each owner."""
+MAKES, COUNTS, HOLDS = 1, 2, 4
+"""What a walk does: make nodes, count persons, count protected values."""
 
 
 class Rows(NamedTuple):
@@ -99,8 +95,6 @@ class Task(NamedTuple):
 class Scratch(NamedTuple):
     """What a walk writes to, beside the nodes and what they hold."""
 
-    best: Table
-    """The fields of each owner; read and written by ``JUDGES`` alone."""
     path: Table
     """The fields of the sequence that the walk stands on, a row per length; ``P_FIRST`` of the first is 1."""
     tried: Counts
@@ -163,42 +157,24 @@ def _hold(rows: Rows, owner: int, number: int, n_values: int, held: Table, n_hel
 
 
 @njit
-def _judge(
-    rows: Rows, owner: int, number: int, persons: int, n_values: int, held: Table, best: Table
-) -> None:
-    """Take note of a sequence that fewer persons have, or that makes a guess at an owner's value surer."""
-    if persons < best[owner, FEWEST]:
-        best[owner, FEWEST], best[owner, RARE] = persons, number
-    for i in range(rows.value_offsets[owner], rows.value_offsets[owner + 1]):
-        known, among = best[owner, HAVE], best[owner, AMONG]
-        if known < among:
-            have = held[find(held, number * n_values + rows.values[i, 0]), 1]
-            excess = have * among - known * persons
-            # Of guesses that are equally sure, the one about more persons.
-            if excess > 0 or (excess == 0 and persons > among):
-                best[owner, HAVE], best[owner, AMONG] = have, persons
-                best[owner, VALUE], best[owner, TELLING] = rows.values[i, 0], number
-
-
-@njit
 def walk_rows(
     rows: Rows, views: Views, task: Task, nodes: Table, held: Table, scratch: Scratch
 ) -> tuple[Table, Table, int, int]:
     """Walk through every sequence of at most `most` items that uses all views, and do what the task is.
 
     Without ``MAKES`` only sequences that have nodes are followed. ``HOLDS`` adds to `held`, by the key
-    ``number * n_values + value``; ``JUDGES`` reads it, and looks at sequences of exactly `most` items.
+    ``number * n_values + value``.
 
     Returns the nodes and what they hold, in larger tables where need be; the number of sequences, the empty
     one included, -1 where there are more than `room`; and that of what is held.
     """
     items, columns, marks, missing = views.items, views.columns, views.marks, views.missing
     kinds, offsets, owners, weights = rows.kinds, rows.offsets, rows.owners, rows.weights
-    path, tried, best = scratch.path, scratch.tried, scratch.best
+    path, tried = scratch.path, scratch.tried
     most, first_item, stop_item, n_values = task.most, task.first_item, task.stop_item, task.n_values
     n_views, base, everything = columns.size, 2 * marks.size, missing.size - 1
     makes, counts = task.mode & MAKES != 0, task.mode & COUNTS != 0
-    holds, judges = task.mode & HOLDS != 0, task.mode & JUDGES != 0
+    holds = task.mode & HOLDS != 0
     n_sequences, n_held = np.int64(task.n_sequences), np.int64(task.n_held)
     clock, owner, owner_start = np.int64(0), np.int64(-1), np.int64(0)
     for row in range(task.first_row, task.stop_row):
@@ -248,9 +224,6 @@ def walk_rows(
                             nodes[slot, COUNT] += weight
                         elif holds:
                             held, n_held = _hold(rows, owner, child, n_values, held, n_held)
-                        elif judges:
-                            persons = nodes[slot, COUNT] & (WITH_VALUE - 1)
-                            _judge(rows, owner, child, persons, n_values, held, best)
                 size -= 1
                 continue
             if n_sequences > task.room:

@@ -53,7 +53,6 @@ class SequenceTable:
         *,
         span: range | None = None,
         room: int = NO_LIMIT,
-        best: Table | None = None,
     ) -> bool:
         """Walk over all rows, or over some; return False where there would be more sequences than `room`."""
         span = range(len(rows.offsets) - 1) if span is None else span
@@ -77,7 +76,6 @@ class SequenceTable:
             self._nodes,
             self._held,
             kernel.Scratch(
-                np.empty((0, kernel.N_BEST_FIELDS), np.int64) if best is None else best,
                 path,
                 np.zeros(len(self._views.marks), np.int64),
             ),
