@@ -151,8 +151,8 @@ def _lines(found: "AttackResult", *, all_risks: bool) -> Iterator[str]:
             first, *others = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
             yield f"  {'  '.join((first, *others))}".rstrip()
         yield ""
+    if len(printed) < len(found.risks):
+        yield f"{len(printed):,} of {len(found.risks):,} risks are shown; --all shows all"
     claimed = sum(risk.bound is not None for risk in found.risks)
     kept = "none was beaten" if found else f"{len(found.beaten):,} were beaten"
     yield f"{len(found.risks):,} attacks, {claimed:,} of them against the claim {found.model}: {kept}"
-    if len(printed) < len(found.risks):
-        yield f"the {len(printed):,} main ones are shown; --all shows all"
