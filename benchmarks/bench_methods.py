@@ -23,7 +23,7 @@ from sequester.datasets import activities, clicks, days, hospital, trips
 from sequester.errors import SequesterWarning
 from sequester.hierarchies import Hierarchy
 from sequester.methods import METHODS
-from sequester.methods.ph.pattern_method import PatternMethod
+from sequester.methods.ph.method import PatternMethod
 from sequester.mining import frequent
 from sequester.workflow.attack import attack
 

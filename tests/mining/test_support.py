@@ -16,7 +16,7 @@ from sequester.data.sequences import Sequences
 from sequester.engine import LocalEngine
 from sequester.errors import SchemaError
 from sequester.mining import count_embeddings, embeddings, minimum_prefix, support, supporters, supports
-from sequester.mining.support import MOST_EMBEDDINGS, supports_of_codes
+from sequester.mining.support import MOST_EMBEDDINGS, mark_patterns, supports_of_codes
 
 text = st.text("abc", max_size=6)
 rows_of_text = st.lists(text, max_size=7)
@@ -41,6 +41,18 @@ def test_supporters_equal_definition(rows):
         expected = [oracles.is_subsequence(word, row) for row in rows]
         assert supporters(word, sequences).tolist() == expected
         assert support(word, sequences) == sum(expected)
+
+
+@given(rows_of_text)
+def test_marks_of_patterns_equal_definition(rows):
+    sequences, words = Sequences.from_rows([*rows, "abcd"]), Sequences.from_rows(["abcd", *WORDS[1:]])
+    marks = mark_patterns(
+        sequences.columns["symbol"], sequences.person_offsets, words.columns["symbol"], words.person_offsets
+    )
+    expected = [
+        [oracles.is_subsequence(word, row) for word in ("abcd", *WORDS[1:])] for row in (*rows, "abcd")
+    ]
+    assert marks.tolist() == expected
 
 
 @given(rows_of_text, st.permutations(WORDS) | st.just(WORDS))

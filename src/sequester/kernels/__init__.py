@@ -19,21 +19,14 @@ if TYPE_CHECKING:
     from sequester.kernels import cells as cells
     from sequester.kernels import containment as containment
     from sequester.kernels import embeddings as embeddings
-    from sequester.kernels import hiding as hiding
-    from sequester.kernels import hiding_rank as hiding_rank
-    from sequester.kernels import hiding_rows as hiding_rows
-    from sequester.kernels import hiding_search as hiding_search
-    from sequester.kernels import hiding_task as hiding_task
     from sequester.kernels import knowledge as knowledge
     from sequester.kernels import knowledge_rows as knowledge_rows
     from sequester.kernels import knowledge_search as knowledge_search
     from sequester.kernels import near_paths as near_paths
     from sequester.kernels import owners as owners
-    from sequester.kernels import pattern_trie as pattern_trie
     from sequester.kernels import quest as quest
     from sequester.kernels import records as records
     from sequester.kernels import rows as rows
-    from sequester.kernels import swaps as swaps
     from sequester.kernels import trajectories as trajectories
     from sequester.kernels import window_counts as window_counts
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,6 +51,21 @@ def supporters(pattern: Sequence[str], data: EventTable | Sequences) -> Mask:
         sequences.columns[column], sequences.person_offsets, book.encode(pattern)
     )
     return marked
+
+
+def mark_patterns(items: Codes, offsets: Offsets, patterns: Codes, pattern_offsets: Offsets) -> Mask:
+    """Mark which row contains which pattern: a row per row, a column per pattern.
+
+    Examples
+    --------
+    >>> rows, patterns = Sequences.from_rows(["abc", "ca"]), np.array([0, 2, 1], np.int32)
+    >>> mark_patterns(rows.columns["symbol"], rows.person_offsets, patterns, np.array([0, 2, 3])).tolist()
+    [[True, True], [False, False]]
+    """
+    marks = np.empty((len(offsets) - 1, len(pattern_offsets) - 1), np.bool_)
+    for number, (a, b) in enumerate(pairwise(pattern_offsets.tolist())):
+        marks[:, number] = kernels.containment.mark_supporters(items, offsets, patterns[a:b])
+    return marks
 
 
 def support(pattern: Sequence[str], data: EventTable | Sequences) -> int:

@@ -21,9 +21,8 @@ from sequester.data.table import EventTable
 from sequester.datasets import clicks, public, quest
 from sequester.engine import LocalEngine, silent
 from sequester.errors import SequesterWarning
-from sequester.methods.ph.abul import Abul
-from sequester.methods.ph.ph import PH
-from sequester.methods.ph.sbsh import SBSH
+from sequester.methods.ph.deletion import SBSH, Abul
+from sequester.methods.ph.method import PH
 from sequester.mining.frequent import frequent
 from sequester.release.randomness import Randomness
 from sequester.reproduce.plan import DataSet, ExperimentPlan, grid
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from sequester.methods.ph.pattern_method import PatternMethod
+    from sequester.methods.ph.method import PatternMethod
     from sequester.reproduce.plan import Rows, Tables
 
     Pattern = tuple[str, ...]

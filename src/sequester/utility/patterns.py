@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester import kernels
 from sequester.data.text import Codebook
 from sequester.errors import ParameterError
 from sequester.mining.frequent import MAX_PATTERNS, Patterns, frequent, frequent_itemsets
-from sequester.mining.support import sequences_of, supports_of_codes
+from sequester.mining.support import mark_patterns, sequences_of, supports_of_codes
 from sequester.ragged import offsets_of, owners_of
 from sequester.utility.score import Score
 
@@ -366,8 +365,8 @@ def _contain_any(patterns: Patterns, sensitive: frozenset[Pattern]) -> list[bool
         return [False] * len(patterns)
     secrets = np.array([codes[label] for each in known for label in each], np.int32)
     offsets = np.cumsum([0, *map(len, known)]).astype(np.int64)
-    marks = kernels.hiding_rows.mark_secrets(patterns.codes, patterns.offsets, secrets, offsets)
-    owed: list[bool] = marks.reshape(len(patterns), len(known)).any(axis=1).tolist()
+    marks = mark_patterns(patterns.codes, patterns.offsets, secrets, offsets)
+    owed: list[bool] = np.any(marks, axis=1).tolist()
     return owed
 
 

@@ -7,7 +7,7 @@ import pytest
 from oracles import pattern_hiding as oracles
 from oracles.sequences import is_subsequence, support
 from sequester.errors import UnattainableError
-from sequester.methods.ph.ph import PH
+from sequester.methods.ph.method import PH
 from sequester.testing import symbol_table
 
 SEED = "a sentence that nobody guesses"

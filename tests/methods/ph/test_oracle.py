@@ -12,9 +12,9 @@ from oracles import ph as oracles
 from oracles.sequences import is_subsequence
 from sequester.data.sequences import Sequences
 from sequester.engine import LocalEngine, silent
-from sequester.methods.ph.followed import Problem, follow
-from sequester.methods.ph.ph import PH
-from sequester.methods.ph.selection import choose, rank
+from sequester.methods.ph.algorithm import choose_rows, rank_rows
+from sequester.methods.ph.method import PH
+from sequester.methods.ph.problem import Problem, track_patterns
 from sequester.testing import symbol_table
 
 rows = st.lists(st.text("abc", min_size=1, max_size=5), min_size=2, max_size=8)
@@ -34,14 +34,14 @@ def test_ranks_and_who_passes(rows, words, min_support):
         min_support=min_support,
         max_length=4,
     )
-    trie = follow(sequences, problem, engine=LocalEngine(), progress=silent)
+    trie = track_patterns(sequences, problem, engine=LocalEngine(), progress=silent)
     supporting = np.flatnonzero(problem.marks.any(axis=1))
     distinct = sorted(set(rows))
     found = dict(
-        zip([distinct[row] for row in supporting], rank(problem, trie, supporting).tolist(), strict=True)
+        zip([distinct[row] for row in supporting], rank_rows(problem, trie, supporting).tolist(), strict=True)
     )
     assert found == oracles.ranks(rows, words, min_support, 4)
-    targets, persons = choose(problem, trie, np.random.default_rng(0))
+    targets, persons = choose_rows(problem, trie, np.random.default_rng(0))
     assert Counter(distinct[row] for row in targets) == oracles.changed(rows, words, min_support, 4)
     assert [rows[person] for person in persons] == [distinct[row] for row in targets]
 

@@ -9,10 +9,9 @@ import pytest
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.errors import InputError, ParameterError, SchemaError, SequesterWarning, UnattainableError
-from sequester.methods.ph import followed
-from sequester.methods.ph.pattern_method import SensitivePattern
-from sequester.methods.ph.ph import PH, Bounded
-from sequester.methods.ph.sbsh import SBSH
+from sequester.methods.ph import problem
+from sequester.methods.ph.deletion import SBSH
+from sequester.methods.ph.method import PH, Bounded, SensitivePattern
 from sequester.testing import symbol_table
 
 AB = [["a", "b"]]
@@ -169,9 +168,9 @@ def test_events_at_the_same_time_are_named_in_the_limits():
     assert not any("at the same time" in line for line in release.limits)
 
 
-def test_more_frequent_patterns_than_anybody_can_follow_are_refused(monkeypatch):
-    monkeypatch.setattr(followed, "MAX_PATTERNS", 3)
-    monkeypatch.setattr(followed, "MAX_FOLLOWED", 3)
+def test_more_frequent_patterns_than_anybody_can_track_are_refused(monkeypatch):
+    monkeypatch.setattr(problem, "MAX_PATTERNS", 3)
+    monkeypatch.setattr(problem, "MAX_TRACKED", 3)
     with pytest.raises(ParameterError, match="more than 3 patterns have at least 2 supporters"):
         PH(patterns=AB, min_support=2).apply(symbol_table(["abcd"] * 3), seed=SEED)
 

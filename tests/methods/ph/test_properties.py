@@ -14,14 +14,13 @@ from oracles.sequences import is_subsequence, support
 from sequester.data.sequences import Sequences
 from sequester.engine import LocalEngine, silent
 from sequester.errors import SequesterWarning, UnattainableError
-from sequester.methods.ph import followed
-from sequester.methods.ph.abul import Abul
-from sequester.methods.ph.followed import Problem, follow
+from sequester.methods.ph import problem as problem_module
+from sequester.methods.ph._trie_kernels import DEMAND, EXACT, FLAGS, PARENT, SUPPORT, SYMBOL
+from sequester.methods.ph.algorithm import Rules, choose_rows, sanitize
+from sequester.methods.ph.deletion import SBSH, Abul
+from sequester.methods.ph.method import PH
 from sequester.methods.ph.orders import BUDGET, order_tables, orders_of
-from sequester.methods.ph.ph import PH
-from sequester.methods.ph.sanitize import Rules, sanitize
-from sequester.methods.ph.sbsh import SBSH
-from sequester.methods.ph.selection import choose
+from sequester.methods.ph.problem import Problem, track_patterns
 from sequester.testing import symbol_table
 
 SEED = "a sentence that nobody guesses"
@@ -106,8 +105,8 @@ def test_no_more_pass_than_may_and_no_fewer(rows, words, min_support):
         min_support=min_support,
         max_length=5,
     )
-    trie = follow(sequences, problem, engine=LocalEngine(), progress=silent)
-    _, persons = choose(problem, trie, np.random.default_rng(0))
+    trie = track_patterns(sequences, problem, engine=LocalEngine(), progress=silent)
+    _, persons = choose_rows(problem, trie, np.random.default_rng(0))
     passed = [row for number, row in enumerate(rows) if number not in set(persons.tolist())]
     assert all(support(word, passed) < min_support for word in known)
     for person in persons.tolist():
@@ -126,7 +125,7 @@ def test_supports_follow_every_change(most, rows, words, min_support):
     if not known:
         return
     limits = pytest.MonkeyPatch()
-    limits.setattr(followed, "MAX_FOLLOWED", most)
+    limits.setattr(problem_module, "MAX_TRACKED", most)
     problem = Problem.of(
         sequences,
         [tuple(word) for word in known],
@@ -134,10 +133,10 @@ def test_supports_follow_every_change(most, rows, words, min_support):
         min_support=min_support,
         max_length=3,
     )
-    trie = follow(sequences, problem, engine=LocalEngine(), progress=silent)
+    trie = track_patterns(sequences, problem, engine=LocalEngine(), progress=silent)
     limits.undo()
     rng = np.random.default_rng(0)
-    targets, persons = choose(problem, trie, rng)
+    targets, persons = choose_rows(problem, trie, rng)
     found = sanitize(problem, trie, targets, persons, Rules(mode=0), rng, progress=silent)
     labels = sequences.codebooks["symbol"].labels
     released = list(rows)
@@ -147,13 +146,13 @@ def test_supports_follow_every_change(most, rows, words, min_support):
     for node in range(1, trie.sizes[0]):
         pattern, at = "", node
         while at:
-            pattern = labels[trie.symbols[at]] + pattern
-            at = trie.parents[at]
-        if trie.flags[node] & 1:
-            assert trie.supports[node] == support(pattern, released), pattern
+            pattern = labels[trie.nodes[at, SYMBOL]] + pattern
+            at = trie.nodes[at, PARENT]
+        if trie.nodes[node, FLAGS] & EXACT:
+            assert trie.nodes[node, SUPPORT] == support(pattern, released), pattern
         else:
-            assert trie.supports[node] >= support(pattern, released), pattern
-        assert trie.demand[node] == 0
+            assert trie.nodes[node, SUPPORT] >= support(pattern, released), pattern
+        assert trie.nodes[node, DEMAND] == 0
 
 
 @settings(max_examples=15)
@@ -215,13 +214,13 @@ def test_a_pattern_beyond_all_orders_is_hidden_by_deletion():
 
 def test_a_room_that_is_too_small_is_widened(monkeypatch):
     made = []
-    make = followed.make_trie
+    make = problem_module.make_trie
 
-    def small(n_nodes, n_symbols, known):
-        made.append(n_nodes)
-        return make(min(n_nodes, 20_100) if len(made) == 1 else n_nodes, n_symbols, known)
+    def small(nodes, sizes):
+        made.append(len(nodes))
+        return make(nodes[:20_100] if len(made) == 1 else nodes, sizes)
 
-    monkeypatch.setattr(followed, "make_trie", small)
+    monkeypatch.setattr(problem_module, "make_trie", small)
     rows = ["abcdefgh"] * 6 + ["hgfedcba"]
     released, release = release_rows(PH(patterns=[list("abc")], min_support=2), rows)
     assert len(made) > 1

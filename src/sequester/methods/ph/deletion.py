@@ -1,54 +1,127 @@
-"""The two ways to hide patterns by deletion that PH is compared with."""
+"""Pattern hiding by deletion, which PH is compared with: SBSH and Abul."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
-from sequester import kernels
-from sequester.methods.ph.sanitize import Rules, Sanitized, sanitize
-from sequester.methods.ph.selection import choose
-from sequester.ragged import gather_rows
+from sequester.methods.ph.method import PatternMethod
+from sequester.release.purpose import BEST, FAIR, Suitability
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from sequester.data.table import EventTable
     from sequester.engine import Progress
-    from sequester.kernels.pattern_trie import Trie
-    from sequester.methods.ph.followed import Problem
+    from sequester.methods.ph._trie_kernels import Trie
+    from sequester.methods.ph.algorithm import Sanitized
+    from sequester.methods.ph.problem import Problem
 
 
-def delete_by_side_effects(
-    problem: Problem, trie: Trie, rng: np.random.Generator, *, progress: Progress
-) -> Sanitized:
-    """SBSH-style: change those with the fewest candidates, and delete what is in most embeddings."""
-    progress(0.0, "choosing who passes")
-    rows, persons = choose(problem, trie, rng)
-    rules = Rules(mode=kernels.hiding_search.DELETE_ONLY)
-    return sanitize(problem, trie, rows, persons, rules, rng, progress=progress)
+@dataclass(frozen=True, kw_only=True)
+class SBSH(PatternMethod):
+    """Pattern hiding by deletion, with few side effects; our reconstruction of SBSH.
 
+    Records with the fewest candidates for loss are changed. In each, the place in most embeddings of
+    sensitive patterns is deleted, among equals the one whose symbol has the fewest supporters, until none is
+    left.
 
-def delete_by_matchings(problem: Problem, table: EventTable, *, progress: Progress) -> Sanitized:
-    """Abul: pattern by pattern, change those with the fewest matchings."""
-    sequences = table.sequences
-    codes = sequences.columns[sequences.symbol]
-    offsets = sequences.person_offsets
-    items = codes.copy()
-    for number, threshold in enumerate(problem.thresholds.tolist()):
-        progress(number / len(problem.thresholds), "hiding patterns")
-        secret = problem.secret(number)
-        counts = kernels.match_deletion.count_matchings(items, offsets, secret)
-        holders = np.flatnonzero(counts > 0)
-        by_matchings = holders[np.argsort(counts[holders], kind="stable")]
-        n_changed = max(len(holders) - threshold + 1, 0)
-        kernels.match_deletion.delete_matchings(items, offsets, by_matchings[:n_changed], secret)
-    n_deleted = np.diff(np.concatenate([[0], np.cumsum(items < 0)])[offsets])
-    persons = np.flatnonzero(n_deleted)
-    changed, changed_offsets = gather_rows(items, offsets, persons)
-    return Sanitized(
-        persons=persons,
-        items=changed,
-        offsets=changed_offsets,
-        distances=np.zeros(len(persons), np.int64),
-        usage={},
+    Examples
+    --------
+    >>> from sequester.testing.tables import symbol_table
+    >>> table = symbol_table(["abc", "abc", "bac", "acb", "cab"])
+    >>> release = SBSH(patterns=[["a", "b", "c"]], min_support=2).apply(table, seed="nobody guesses this")
+    >>> release.utility["deletions"].value
+    1.0
+
+    References
+    ----------
+    After Gkoulalas-Divanis, Loukides (2011); the paper was not at hand.
+    """
+
+    name: ClassVar[str] = "sbsh"
+    paper: ClassVar[str] = "after Gkoulalas-Divanis, Loukides (2011), our reconstruction"
+    promise: ClassVar[str] = (
+        "Each pattern that you name is contained, in order and with any gaps, in the released records of "
+        "fewer than min_support persons."
     )
+    changes: ClassVar[str] = "Deletes items from some records; what is left is true, and in order."
+    use_when: ClassVar[str] = (
+        "Released orders must be true, and items may be missing; or to see what ph gains."
+    )
+
+    serves: ClassVar[Suitability] = Suitability(
+        known=frozenset({"patterns"}),
+        keeps={
+            "records": (BEST, "items are deleted, and what is left is true and in order"),
+            "patterns": (FAIR, "it deletes where few other patterns suffer, but deletes"),
+            "times": (FAIR, "what is left is in the order in which it happened"),
+        },
+    )
+
+    def sanitize(
+        self,
+        problem: Problem,
+        trie: Trie,
+        table: EventTable,
+        rng: np.random.Generator,
+        *,
+        progress: Progress,
+    ) -> Sanitized:
+        """Delete where it hurts the fewest patterns."""
+        # Loaded here so that `sequester methods` need not wait for numba.
+        from sequester.methods.ph.algorithm import delete_by_side_effects  # noqa: PLC0415
+
+        del table
+        return delete_by_side_effects(problem, trie, rng, progress=progress)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Abul(PatternMethod):
+    """Pattern hiding by deletion, pattern by pattern, those with the fewest matchings first.
+
+    Examples
+    --------
+    >>> from sequester.testing.tables import symbol_table
+    >>> table = symbol_table(["abab", "ab", "abb"])
+    >>> release = Abul(patterns=[["a", "b"]], min_support=2).apply(table, seed="nobody guesses this")
+    >>> sorted("".join(row) for row in release.table.sequences.to_rows())
+    ['abab', 'b', 'bb']
+
+    References
+    ----------
+    Abul, Bonchi, Giannotti (2010), Hiding sequential and spatiotemporal patterns.
+    """
+
+    name: ClassVar[str] = "abul"
+    paper: ClassVar[str] = "Abul, Bonchi, Giannotti (2010)"
+    promise: ClassVar[str] = (
+        "Each pattern that you name is contained, in order and with any gaps, in the released records of "
+        "fewer than min_support persons."
+    )
+    changes: ClassVar[str] = "Deletes items from some records; what is left is true, and in order."
+    use_when: ClassVar[str] = "To compare: it looks at nothing but the number of deletions."
+
+    serves: ClassVar[Suitability] = Suitability(
+        known=frozenset({"patterns"}),
+        keeps={
+            "yardstick": (BEST, "it deletes pattern by pattern, and looks at no side effects"),
+            "records": (FAIR, "items are deleted, and what is left is true and in order"),
+        },
+    )
+
+    def sanitize(
+        self,
+        problem: Problem,
+        trie: Trie,
+        table: EventTable,
+        rng: np.random.Generator,
+        *,
+        progress: Progress,
+    ) -> Sanitized:
+        """Delete, for each pattern, from those who have it in the fewest ways."""
+        # Loaded here so that `sequester methods` need not wait for numba.
+        from sequester.methods.ph.algorithm import delete_by_matchings  # noqa: PLC0415
+
+        del trie, rng
+        return delete_by_matchings(problem, table, progress=progress)

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester import kernels
+from sequester.methods.ph._kernels import SHORT, Orders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sequester._typing import Codes
-    from sequester.kernels.hiding_search import Orders
 
 BUDGET = 5040
 """Orders of one size that are tried: all of 7 places, the nearest of more."""
@@ -55,24 +54,22 @@ def orders_of(size: int, rng: np.random.Generator) -> tuple[Codes, Codes]:
 def order_tables(sizes: Sequence[int], rng: np.random.Generator) -> Orders:
     """Put the orders of all sizes up to the largest of `sizes` into one table; others are left empty."""
     largest = max((each for each in sizes if each <= LONGEST), default=1)
-    wanted = {*range(2, kernels.hiding_search.SHORT + 1), *sizes}
+    wanted = {*range(2, SHORT + 1), *sizes}
     places, distances = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
     n_places, n_orders = [0], [0]
-    for size in range(max(largest, kernels.hiding_search.SHORT) + 1):
+    for size in range(max(largest, SHORT) + 1):
         rows, steps = orders_of(size, rng) if size in wanted and size > 1 else (places[0], distances[0])
         places.append(rows.ravel())
         distances.append(steps)
         n_places.append(rows.size)
         n_orders.append(len(steps))
-    starts = np.cumsum(n_orders)
-    return kernels.hiding_search.Orders(
-        np.concatenate(places), np.cumsum(n_places).astype(np.int64), np.concatenate(distances), starts
-    )
+    starts = np.column_stack([np.cumsum(n_places), np.cumsum(n_orders)])
+    return Orders(np.concatenate(places), np.concatenate(distances), starts)
 
 
 def _is_within(size: int, distance: int, budget: int) -> bool:
-    """Tell whether no more than `budget` permutations of `size` elements are `distance` swaps away."""
-    if size <= kernels.hiding_search.SHORT:
+    """Return whether no more than `budget` permutations of `size` elements are `distance` swaps away."""
+    if size <= SHORT:
         return True
     # Unsigned Stirling numbers of the first kind, by their recurrence.
     row = [1]
@@ -83,7 +80,7 @@ def _is_within(size: int, distance: int, budget: int) -> bool:
 
 
 def _all_orders(size: int, distance: int) -> Iterator[tuple[int, ...]]:
-    """Give every order that is `distance` swaps away: choose who is inserted, and behind whom."""
+    """Yield every order that is `distance` swaps away: choose who is inserted, and behind whom."""
     for inserted in combinations(range(1, size), distance):
         behind = [0] * distance
         while True:

@@ -1,4 +1,4 @@
-"""Phase I: the patterns whose supports are followed while rows change, and what has to be hidden."""
+"""Phase I: what has to be hidden, and the patterns whose supports are tracked while rows change."""
 
 from __future__ import annotations
 
@@ -7,9 +7,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester import kernels
 from sequester.errors import ParameterError
+from sequester.methods.ph._trie_kernels import (
+    DEPTH,
+    EXACT,
+    FLAGS,
+    FREQUENT,
+    OWED,
+    PARENT,
+    SUPPORT,
+    SYMBOL,
+    Trie,
+    index_nodes,
+)
 from sequester.mining.frequent import MAX_PATTERNS, frequent
+from sequester.mining.support import mark_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,10 +29,10 @@ if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.sequences import Distinct, Sequences
     from sequester.engine import Engine, Progress
-    from sequester.kernels.pattern_trie import Trie
+    from sequester.methods.ph._trie_kernels import CodeTable, Table
 
-MAX_FOLLOWED = 200_000
-"""Patterns below the threshold that are followed from the start; others are bounded until they matter."""
+MAX_TRACKED = 200_000
+"""Patterns below the threshold that are tracked from the start; others are bounded until they matter."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +78,7 @@ class Problem:
         )
         secrets = np.array([code for codes, _ in known for code in codes], np.int32)
         offsets = np.cumsum([0, *(len(codes) for codes, _ in known)]).astype(np.int64)
-        marks = kernels.hiding_rows.mark_secrets(rows.items, rows.offsets, secrets, offsets)
-        marks = marks.reshape(rows.n_rows, len(known))
+        marks = mark_patterns(rows.items, rows.offsets, secrets, offsets)
         return cls(
             rows=rows,
             n_symbols=len(book),
@@ -90,8 +101,21 @@ class Problem:
         """The codes of a sensitive pattern."""
         return self.secrets[self.secret_offsets[number] : self.secret_offsets[number + 1]]
 
+    @property
+    def pattern_table(self) -> CodeTable:
+        """The sensitive patterns, one per row, filled up with -1."""
+        return as_table([self.secret(number).tolist() for number in range(len(self.thresholds))])
 
-def follow(sequences: Sequences, problem: Problem, *, engine: Engine, progress: Progress) -> Trie:
+
+def as_table(patterns: Sequence[Sequence[int]]) -> CodeTable:
+    """Put patterns into the rows of a table, each followed by -1."""
+    table = np.full((len(patterns), max(map(len, patterns), default=0) + 1), -1, np.int32)
+    for number, pattern in enumerate(patterns):
+        table[number, : len(pattern)] = pattern
+    return table
+
+
+def track_patterns(sequences: Sequences, problem: Problem, *, engine: Engine, progress: Progress) -> Trie:
     """Mine what is frequent, and what could become so, and enter it into a trie."""
     lowest = max(problem.min_support - int(problem.excess.sum()), 1)
     while True:
@@ -100,7 +124,7 @@ def follow(sequences: Sequences, problem: Problem, *, engine: Engine, progress: 
                 sequences,
                 min_support=lowest,
                 max_length=problem.max_length,
-                max_patterns=MAX_FOLLOWED if lowest < problem.min_support else MAX_PATTERNS,
+                max_patterns=MAX_TRACKED if lowest < problem.min_support else MAX_PATTERNS,
                 engine=engine,
                 progress=progress,
             )
@@ -108,39 +132,34 @@ def follow(sequences: Sequences, problem: Problem, *, engine: Engine, progress: 
         except ParameterError:
             if lowest == problem.min_support:
                 raise
-            # More than anybody can follow: begin closer to the threshold.
+            # More than anybody can track: begin closer to the threshold.
             lowest += (problem.min_support - lowest + 1) // 2
-    trie = make_trie(2 * len(patterns) + 100_000, problem.n_symbols, lowest - 1)
-    kernels.pattern_trie.enter_patterns(
-        trie,
-        patterns.codes,
-        patterns.offsets,
-        patterns.supports,
-        problem.min_support,
-        problem.secrets,
-        problem.secret_offsets,
-    )
+    nodes = np.zeros((2 * len(patterns) + 100_000, 6), np.int64)
+    entered = nodes[1 : len(patterns) + 1]
+    sizes = np.diff(patterns.offsets)
+    entered[:, SYMBOL] = patterns.codes[patterns.offsets[1:] - 1]
+    entered[:, DEPTH] = sizes
+    # In lexicographic order a pattern comes after what it begins with, and before all that is as short.
+    numbers = np.arange(1, len(patterns) + 1)
+    for size in range(2, int(sizes.max(initial=0)) + 1):
+        shorter, longer = numbers[sizes == size - 1], numbers[sizes == size]
+        nodes[longer, PARENT] = shorter[np.searchsorted(shorter, longer) - 1]
+    entered[:, SUPPORT] = patterns.supports
+    is_owed = mark_patterns(patterns.codes, patterns.offsets, problem.secrets, problem.secret_offsets)
+    is_frequent = patterns.supports >= problem.min_support
+    entered[:, FLAGS] = EXACT + FREQUENT * is_frequent + OWED * is_owed.any(axis=1)
+    return make_trie(nodes, np.array([len(patterns) + 1, problem.n_symbols, lowest - 1], np.int64))
+
+
+def make_trie(nodes: Table, sizes: Counts) -> Trie:
+    """Make a trie of nodes, with free slots for as many as there is room for."""
+    n_slots = 1 << (2 * len(nodes)).bit_length()
+    slots = np.full((n_slots, 2), -1, np.int64)
+    trie = Trie(slots, nodes, sizes)
+    index_nodes(trie)
     return trie
 
 
-def make_trie(n_nodes: int, n_symbols: int, known: int) -> Trie:
-    """Make a trie with room for so many nodes; a pattern without a node has at most `known` supporters."""
-    n_slots = 1 << (2 * n_nodes).bit_length()
-    return kernels.pattern_trie.Trie(
-        np.full(n_slots, -1, np.int64),
-        np.empty(n_slots, np.int32),
-        np.zeros(n_nodes, np.int32),
-        np.zeros(n_nodes, np.int32),
-        np.zeros(n_nodes, np.int32),
-        np.zeros(n_nodes, np.int64),
-        np.zeros(n_nodes, np.int64),
-        np.zeros(n_nodes, np.int8),
-        np.array([1, n_symbols, known], np.int64),
-    )
-
-
 def widen(trie: Trie) -> Trie:
-    """Give the same trie with room for twice as many nodes."""
-    wider = make_trie(2 * len(trie.symbols), int(trie.sizes[1]), int(trie.sizes[2]))
-    kernels.pattern_trie.copy_trie(trie, wider)
-    return wider
+    """Return the same trie with room for twice as many nodes."""
+    return make_trie(np.concatenate([trie.nodes, np.zeros_like(trie.nodes)]), trie.sizes)

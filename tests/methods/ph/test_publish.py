@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sequester.methods.ph import measures
-from sequester.methods.ph.ph import PH
+from sequester.methods.ph import publish
+from sequester.methods.ph.method import PH
 from sequester.testing import symbol_table
 from sequester.utility import register
 
@@ -11,7 +11,7 @@ SEED = "a sentence that nobody guesses"
 
 
 def test_too_many_itemsets_are_compared_up_to_a_size(monkeypatch):
-    monkeypatch.setattr(measures, "MAX_ITEMSETS", 40)
+    monkeypatch.setattr(publish, "MAX_ITEMSETS", 40)
     table = symbol_table(["abcdefgh"] * 4)
     release = PH(patterns=[["a", "h"]], min_support=4, max_length=2).apply(table, seed=SEED)
     assert "36 itemsets" in release.utility["lost_itemsets"].means
@@ -19,7 +19,7 @@ def test_too_many_itemsets_are_compared_up_to_a_size(monkeypatch):
 
 
 def test_itemsets_without_number_are_left_out(monkeypatch):
-    monkeypatch.setattr(measures, "MAX_ITEMSETS", 1)
+    monkeypatch.setattr(publish, "MAX_ITEMSETS", 1)
     monkeypatch.setattr(register, "MAX_PATTERNS", 1)
     release = PH(patterns=[["a", "b"]], min_support=2).apply(symbol_table(["ab", "ab"]), seed=SEED)
     assert "lost_itemsets" not in release.utility

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @njit
 def _take_cycle(moves: Matrix, size: int, parents: Codes, queue: Codes) -> int:
-    """Take a shortest cycle of at most `size` out of the moves; give its length, or 0 where there is none."""
+    """Take a shortest cycle of at most `size` out of the moves; return its length, 0 where there is none."""
     n = moves.shape[0]
     for start in range(n):
         parents[:] = -1

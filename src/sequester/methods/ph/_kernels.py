@@ -1,0 +1,458 @@
+"""Hide sensitive patterns row by row: permutations first, nearest first, then deletion."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from sequester.kernels.compiler import njit
+from sequester.methods.ph._choice_kernels import (
+    BASE,
+    BOUNDED,
+    CLASS,
+    CLASSES,
+    DELETE_ONLY,
+    DISTANCE,
+    EFFECTS,
+    FIRST,
+    HITS,
+    HITS_END,
+    MAX_ANSWERS,
+    MAX_HITS,
+    MINIMUM_HARM,
+    N_HITS,
+    REACHED,
+    USAGE,
+    Answers,
+    Spread,
+    choose_answer,
+    find_key,
+)
+from sequester.methods.ph._row_kernels import (
+    Sensitive,
+    contains,
+    count_all_ways,
+    count_through,
+    count_ways,
+    delete_rarest,
+    delete_rest,
+    forget_alphabet,
+    list_possible,
+    localize,
+    weigh,
+)
+from sequester.methods.ph._trie_kernels import (
+    AFTER,
+    ALPHABET,
+    CURRENT,
+    DEPTH,
+    EXACT,
+    FLAGS,
+    N_NODES,
+    N_SYMBOLS,
+    PARENT,
+    ROW,
+    SOLVED,
+    STEP,
+    SUPPORT,
+    SYMBOL,
+    TRIAL,
+    Task,
+    Trie,
+    Work,
+    fill_next,
+    walk_change,
+    walk_row,
+)
+
+if TYPE_CHECKING:
+    from sequester._typing import Codes, Counts, Offsets
+    from sequester.methods.ph._trie_kernels import Floats, Table
+
+MAX_STEPS = 16
+"""Permutations one after the other in one row, before deletion takes over."""
+SHORT = 7
+"""Places whose orders are all tried."""
+EXACT_WAYS = 2.0**52
+"""Below, numbers of ways are whole numbers."""
+NEW_NODES = 20_000
+"""New patterns that one changed row may bring; what a very long row gains beyond is not tracked."""
+CLOSE = 4096
+"""Patterns of one row whose bounded support is made exact at a time."""
+
+
+class Orders(NamedTuple):
+    """Orders of 2 and more places, by increasing Cayley distance, without the one that changes nothing."""
+
+    places: Codes
+    """For each order, which place its item comes from."""
+    distances: Codes
+    """Swaps that make each order."""
+    starts: Table
+    """Where the orders of each size begin in `places` and in `distances`."""
+
+
+class Rows(NamedTuple):
+    """The distinct rows."""
+
+    items: Codes
+    offsets: Offsets
+    """Row ``r`` is ``items[offsets[r]:offsets[r + 1]]``."""
+    weights: Counts
+    """Persons who still have each row."""
+
+
+class Changes(NamedTuple):
+    """The rows that are changed, and what becomes of them."""
+
+    targets: Counts
+    """Their numbers."""
+    draws: Floats
+    """A random number below 1 for each."""
+    items: Codes
+    """What they become, -1 where something was deleted."""
+    offsets: Offsets
+    """Target ``t`` becomes ``items[offsets[t]:offsets[t + 1]]``."""
+    distances: Counts
+    """Swaps that each took."""
+
+
+@njit
+def breaks_rules(work: Work, task: Task, which: int, seen: Counts, n_symbols: int) -> bool:
+    """Return whether a forbidden pattern that the row had not, or a pair that nobody had, is in a row."""
+    codes = work.codes
+    for rule in range(task.n_forbidden):
+        pattern = work.forbidden[rule]
+        if contains(codes[which], 0, task.size, pattern) and not contains(codes[ROW], 0, task.size, pattern):
+            return True
+    if seen.size:
+        for i in range(task.size):
+            for j in range(i + 1, task.size):
+                if codes[which, i] >= 0 and codes[which, j] >= 0:
+                    key = codes[ALPHABET, codes[which, i]] * n_symbols + codes[ALPHABET, codes[which, j]]
+                    at = find_key(seen, seen.size, key)
+                    if at == seen.size or seen[at] != key:
+                        return True
+    return False
+
+
+@njit
+def spread_embedding(row: Codes, size: int, pattern: Codes, n_items: int, n_left: int, places: Codes) -> None:
+    """Choose places of `pattern`: its first `n_left` items as early, the others as late as can be.
+
+    Requires that the row contains the pattern: then the early ones end before the late ones begin.
+    """
+    i = 0
+    for j in range(n_left):
+        while row[i] != pattern[j]:
+            i += 1
+        places[j] = i
+        i += 1
+    i = size - 1
+    for j in range(n_items - 1, n_left - 1, -1):
+        while row[i] != pattern[j]:
+            i -= 1
+        places[j] = i
+        i -= 1
+
+
+@njit
+def choose_places(work: Work, task: Task, pattern: Codes, longest: int) -> tuple[int, int]:
+    """Write the places of embeddings of `pattern` as choices; return how many, and the items of each.
+
+    Where these are more than `longest`, there are none.
+    """
+    choices = work.choices
+    size = 0
+    while pattern[size] >= 0:
+        size += 1
+    n_choices = 0
+    if size > longest:
+        return n_choices, size
+    for n_left in range(size + 1):
+        spread_embedding(work.codes[CURRENT], task.size, pattern, size, n_left, choices[n_choices])
+        is_new = True
+        for other in range(n_choices):
+            is_same = True
+            for j in range(size):
+                is_same &= choices[other, j] == choices[n_choices, j]
+            is_new &= not is_same
+        n_choices += is_new
+    return n_choices, size
+
+
+@njit
+def choose_all_places(work: Work, task: Task) -> int:
+    """Write all places that any embedding goes through as one choice; return how many, or 0: too many."""
+    count_through(work, CURRENT, task)
+    n_places = 0
+    for i in range(task.size):
+        if work.through[i] > 0:
+            if n_places < SHORT:
+                work.choices[0, n_places] = i
+            n_places += 1
+    return n_places if n_places <= SHORT else 0
+
+
+@njit
+def try_orders(
+    trie: Trie,
+    work: Work,
+    task: Task,
+    sensitive: Sensitive,
+    orders: Orders,
+    spread: Spread,
+    answers: Answers,
+    secret: int,
+    n_choices: int,
+    size: int,
+    done: int,
+) -> tuple[int, int]:
+    """Try the orders of the places in each of the choices, nearest first.
+
+    Answers are rows without any sensitive pattern. Returns their number and the distance of the best step:
+    the row with the fewest embeddings left, fewer than now; 0 where there is none.
+    """
+    codes, choices, table = work.codes, work.choices, answers.table
+    first_place, first_order = orders.starts[size, 0], orders.starts[size, 1]
+    n_orders = orders.starts[size + 1, 1] - first_order
+    fewest = count_all_ways(work, CURRENT, task, np.inf)
+    # Where numbers are rounded, only what is clearly less counts as less.
+    fewest = fewest if fewest < EXACT_WAYS else fewest * (1 - 2.0**-40)
+    for i in range(task.size):
+        codes[TRIAL, i] = codes[CURRENT, i]
+    n_answers, step_distance, n_hits_used, clean_distance = 0, 0, 0, -1
+    for number in range(n_orders):
+        distance = orders.distances[first_order + number]
+        if spread.mode == MINIMUM_HARM and 0 <= clean_distance < distance:
+            break
+        at = first_place + number * size
+        for choice in range(n_choices):
+            is_same = True
+            for j in range(size):
+                new = codes[CURRENT, choices[choice, orders.places[at + j]]]
+                codes[TRIAL, choices[choice, j]] = new
+                is_same &= new == codes[CURRENT, choices[choice, j]]
+            left = fewest
+            if not is_same and n_answers < MAX_ANSWERS:
+                left = count_all_ways(work, TRIAL, task, fewest)
+            is_less = not is_same and n_answers < MAX_ANSWERS and (left == 0 or left < fewest)
+            if is_less and not breaks_rules(work, task, TRIAL, sensitive.seen, trie.sizes[N_SYMBOLS]):
+                if left == 0:
+                    effects, n_hits = weigh(trie, work, TRIAL, task, n_hits_used, MAX_HITS)
+                    for i in range(task.size):
+                        answers.rows[n_answers, i] = codes[TRIAL, i]
+                    table[n_answers, DISTANCE], table[n_answers, EFFECTS] = done + distance, effects
+                    table[n_answers, N_HITS], table[n_answers, HITS] = n_hits, n_hits_used
+                    n_hits_used = min(n_hits_used + n_hits, MAX_HITS)
+                    table[n_answers, HITS_END] = n_hits_used
+                    table[n_answers, CLASS] = -1
+                    if secret >= 0:
+                        first = spread.patterns[secret, CLASSES]
+                        table[n_answers, CLASS] = first + spread.classes[first + number, FIRST]
+                    n_answers += 1
+                    if n_hits == 0:
+                        clean_distance = distance
+                else:
+                    fewest = left
+                    for i in range(task.size):
+                        codes[STEP, i] = codes[TRIAL, i]
+                    step_distance = distance
+            for j in range(size):
+                codes[TRIAL, choices[choice, j]] = codes[CURRENT, choices[choice, j]]
+    return n_answers, step_distance
+
+
+@njit
+def choose_secret(work: Work, task: Task, excess: Counts) -> int:
+    """Return which possible pattern in a row needs the fewest further rows changed; the first of equals."""
+    best = -1
+    for each in range(task.n_possible):
+        if (best < 0 or excess[work.possible[each]] < excess[work.possible[best]]) and count_ways(
+            work.codes, CURRENT, task, work.local[each], work.ways
+        ) > 0:
+            best = each
+    return best
+
+
+@njit
+def permute_row(
+    trie: Trie,
+    work: Work,
+    task: Task,
+    sensitive: Sensitive,
+    orders: Orders,
+    spread: Spread,
+    answers: Answers,
+    draw: float,
+) -> tuple[int, int]:
+    """Put the items of the current row in another order; return its distance and the permutation, or -1."""
+    codes = work.codes
+    longest = orders.starts.shape[0] - 2
+    distance, used = 0, -1
+    for _ in range(MAX_STEPS):
+        each = choose_secret(work, task, sensitive.excess)
+        if each < 0:
+            break
+        secret = work.possible[each]
+        n_answers, gone = 0, 0
+        # First the places of one embedding; where no order of them leaves fewer, all that any goes through.
+        for is_whole in range(2):
+            if n_answers > 0 or gone > 0:
+                break
+            if is_whole:
+                n_choices, size = 1, choose_all_places(work, task)
+            else:
+                n_choices, size = choose_places(work, task, work.local[each], longest)
+            if 2 <= size <= longest:
+                n_answers, gone = try_orders(
+                    trie,
+                    work,
+                    task,
+                    sensitive,
+                    orders,
+                    spread,
+                    answers,
+                    -1 if is_whole else secret,
+                    n_choices,
+                    size,
+                    distance,
+                )
+        if n_answers > 0:
+            chosen = choose_answer(trie.nodes, spread, secret, answers, work.hits, n_answers, draw)
+            for i in range(task.size):
+                codes[CURRENT, i] = answers.rows[chosen, i]
+            distance, used = answers.table[chosen, DISTANCE], answers.table[chosen, CLASS]
+            break
+        if gone == 0:
+            break
+        for i in range(task.size):
+            codes[CURRENT, i] = codes[STEP, i]
+        distance += gone
+    return distance, used
+
+
+@njit
+def solve_row(
+    trie: Trie,
+    work: Work,
+    task: Task,
+    sensitive: Sensitive,
+    orders: Orders,
+    spread: Spread,
+    answers: Answers,
+    draw: float,
+) -> tuple[int, int]:
+    """Write the row without sensitive patterns as SOLVED; return its distance and the permutation, or -1.
+
+    Fewest patterns lost and ghosts made come first, then fewest deletions, then the smallest distance; so a
+    deletion wins over a permutation that would do more harm, and the other way round.
+    """
+    codes = work.codes
+    for i in range(task.size):
+        codes[CURRENT, i] = codes[SOLVED, i] = codes[ROW, i]
+    if spread.mode == DELETE_ONLY:
+        delete_rarest(trie, work, SOLVED, task)
+        return 0, -1
+    distance, used = permute_row(trie, work, task, sensitive, orders, spread, answers, draw)
+    n_deleted = delete_rest(trie, work, CURRENT, task)
+    effects, _ = weigh(trie, work, CURRENT, task, 0, 0)
+    # Who asks for many permutations prefers them to deletions.
+    is_spread = spread.mode != MINIMUM_HARM and used >= 0
+    if (effects > 0 or n_deleted > 0) and not is_spread:
+        n_other = delete_rest(trie, work, SOLVED, task)
+        other, _ = weigh(trie, work, SOLVED, task, 0, 0)
+        if other < effects or (other == effects and n_other < n_deleted):
+            return 0, -1
+    for i in range(task.size):
+        codes[SOLVED, i] = codes[CURRENT, i]
+    return distance, used
+
+
+@njit
+def count_close(trie: Trie, work: Work, n_close: int, rows: Rows, changes: Changes, n_changed: int) -> None:
+    """Make the supports of the nodes in `work.hits`, which are only bounded, exact.
+
+    Their supporters are those among the rows as they were, by weight, and among the changed ones.
+    """
+    pattern = work.codes[TRIAL]
+    for i in range(n_close):
+        node = at = work.hits[i]
+        pattern[trie.nodes[node, DEPTH]] = -1
+        for j in range(trie.nodes[node, DEPTH] - 1, -1, -1):
+            pattern[j] = trie.nodes[at, SYMBOL]
+            at = trie.nodes[at, PARENT]
+        total = 0
+        for row in range(rows.weights.size):
+            if rows.weights[row] > 0 and contains(
+                rows.items, rows.offsets[row], rows.offsets[row + 1], pattern
+            ):
+                total += rows.weights[row]
+        for row in range(n_changed):
+            total += contains(changes.items, changes.offsets[row], changes.offsets[row + 1], pattern)
+        trie.nodes[node, SUPPORT] = total
+        trie.nodes[node, FLAGS] |= EXACT
+
+
+@njit
+def count_use(spread: Spread, used: int) -> None:
+    """Count a permutation that was used; with enough supporters it counts for its pattern, too."""
+    spread.classes[used, USAGE] += 1
+    usage = spread.classes[used, USAGE]
+    have = spread.classes[used, BASE] + usage
+    if spread.mode == BOUNDED and (have == spread.least or (usage == 1 and have > spread.least)):
+        for pattern in range(spread.patterns.shape[0] - 1):
+            if spread.patterns[pattern, CLASSES] <= used < spread.patterns[pattern + 1, CLASSES]:
+                spread.patterns[pattern, REACHED] += 1
+
+
+@njit
+def hide_rows(
+    first: int,
+    last: int,
+    rows: Rows,
+    changes: Changes,
+    trie: Trie,
+    sensitive: Sensitive,
+    orders: Orders,
+    spread: Spread,
+    answers: Answers,
+    work: Work,
+    min_support: int,
+) -> int:
+    """Change the targets `first` to `last` one after the other; stop before one that there is no room for.
+
+    Returns the number of the first target not changed.
+    """
+    codes = work.codes
+    for target in range(first, last):
+        if trie.sizes[N_NODES] + NEW_NODES > trie.nodes.shape[0]:
+            return target
+        row = changes.targets[target]
+        start, size = rows.offsets[row], rows.offsets[row + 1] - rows.offsets[row]
+        n_local = localize(rows.items, start, start + size, work)
+        n_forbidden = list_possible(sensitive.forbidden, work, work.forbidden, work.possible)
+        n_possible = list_possible(sensitive.patterns, work, work.local, work.possible)
+        forget_alphabet(n_local, work)
+        remaining = changes.targets.size - target
+        task = Task(size, n_local, n_possible, n_forbidden, min_support, remaining)
+        changes.distances[target], used = solve_row(
+            trie, work, task, sensitive, orders, spread, answers, changes.draws[target]
+        )
+        last_change = -1
+        for i in range(size):
+            symbol = codes[SOLVED, i]
+            changes.items[changes.offsets[target] + i] = codes[ALPHABET, symbol] if symbol >= 0 else -1
+            if symbol != codes[ROW, i]:
+                last_change = i
+        walk_row(trie, work, n_local, -1, min_support, 0)
+        rows.weights[row] -= 1
+        fill_next(work, SOLVED, size, n_local, AFTER)
+        _, n_close = walk_change(trie, work, task, last_change, 0, CLOSE, NEW_NODES)
+        count_close(trie, work, min(n_close, CLOSE), rows, changes, target + 1)
+        for each in range(n_possible):
+            sensitive.excess[work.possible[each]] -= contains(codes[ROW], 0, size, work.local[each])
+        if used >= 0:
+            count_use(spread, used)
+    return last
