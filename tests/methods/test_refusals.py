@@ -25,6 +25,7 @@ from sequester.methods import (
     PrefixPruning,
     Reposition,
     SuppressOnly,
+    relax,
 )
 from sequester.methods.relax import RelaxationPath, downwards, feasible_alternatives
 from sequester.methods.relax_hierarchies import with_quasi
@@ -38,6 +39,14 @@ def run(method, table):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SequesterWarning)
         return method.apply(table, seed=SEED)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _enough_time():
+    """Try all settings, however busy the machine is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(relax, "SECONDS", 600.0)
+        yield
 
 
 def refusal(method, table):

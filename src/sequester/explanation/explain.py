@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from sequester.engine import silent
 from sequester.errors import InputError, ParameterError, UnattainableError
 from sequester.explanation.explanation import Explanation
 from sequester.explanation.relaxation import RelaxationSearch, Trial, find_relaxations, lost_parts
-from sequester.methods.relax import TimeUpError
+from sequester.methods.relax import TimeUpError, working_time
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
@@ -86,7 +85,7 @@ def explain(
 def _relaxations(
     release: Release, original: EventTable, method: Method, seconds: float, progress: Progress
 ) -> tuple[list[Relaxation], list[str]]:
-    started = time.monotonic()
+    started = working_time()
     lost = lost_parts(release.changes, original.hierarchies, harmless=method.harmless)
     paths = [each for each in method.relaxations(original) if each.steps]
     why = (
@@ -103,7 +102,7 @@ def _relaxations(
 
     def report(fraction: float, phase: str) -> None:
         del fraction
-        progress(min(0.1 + 0.9 * (time.monotonic() - started) / seconds, 0.99), phase)
+        progress(min(0.1 + 0.9 * (working_time() - started) / seconds, 0.99), phase)
 
     table = original.sample(persons=method.trial_persons, events=MOST_EVENTS, seed=release.seed)
     trial = Trial(method=method, table=table, seed=release.seed, progress=report)
@@ -132,7 +131,7 @@ def _relaxations(
         if has_columns
         else "events that are not shown as they were",
     )
-    relaxations, more = find_relaxations(relaxer, paths, seconds=max(started + seconds - time.monotonic(), 0))
+    relaxations, more = find_relaxations(relaxer, paths, seconds=max(started + seconds - working_time(), 0))
     return relaxations, [*notes, *more]
 
 

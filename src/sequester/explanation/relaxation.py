@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ import polars as pl
 from sequester.errors import InputError, UnattainableError
 from sequester.explanation.explanation import Relaxation
 from sequester.hierarchies.labels import ROOT, counted
-from sequester.methods.relax import TimeUpError, first_step, run_trial
+from sequester.methods.relax import TimeUpError, first_step, run_trial, working_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -98,11 +97,11 @@ def find_relaxations(
     relaxer: RelaxationSearch, paths: Sequence[RelaxationPath], *, seconds: float
 ) -> tuple[list[Relaxation], list[str]]:
     """Follow every path; each gets an equal part of the time that is left."""
-    stop = time.monotonic() + seconds
+    stop = working_time() + seconds
     relaxations: list[Relaxation] = []
     notes: list[str] = []
     for place, path in enumerate(paths):
-        now = time.monotonic()
+        now = working_time()
         deadline = now + max(stop - now, 0) / (len(paths) - place)
         found, note = relaxer.follow(path, deadline=deadline)
         relaxations += found

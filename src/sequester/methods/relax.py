@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sequester.engine import LocalEngine, silent
 from sequester.errors import InputError, UnattainableError
+from sequester.kernels import compile_times
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -143,6 +144,14 @@ def largest(low: int, high: int, holds: Callable[[int], bool]) -> int | None:
     return low
 
 
+def working_time() -> float:
+    """Return the seconds of a monotonic clock that stands still while kernels are compiled.
+
+    The first use on a machine must not find fewer settings than the second.
+    """
+    return time.monotonic() - sum(compile_times.measured().values())
+
+
 class TimeUpError(Exception):
     """A trial was given up, because its time is over."""
 
@@ -161,13 +170,13 @@ def run_trial(
     Raises
     ------
     TimeUpError
-        When the deadline, by the monotonic clock, has passed.
+        When the deadline, by `working_time`, has passed.
     """
     from sequester.release.randomness import Randomness  # noqa: PLC0415  (methods answer without numpy)
 
     def watch(fraction: float, phase: str) -> None:
         progress(fraction, phase)
-        if time.monotonic() > deadline:
+        if working_time() > deadline:
             raise TimeUpError
 
     watch(0.0, "reading")
@@ -185,10 +194,10 @@ def feasible_alternatives(
     seed: str,
     engine: Engine,
     progress: Progress,
-    seconds: float = SECONDS,
+    seconds: float | None = None,
 ) -> UnattainableError:
     """Return a refusal that names feasible settings, found by relaxing one thing at a time."""
-    stop = time.monotonic() + seconds
+    stop = working_time() + (SECONDS if seconds is None else seconds)
     paths = [each for each in method.relaxations(table) if each.steps]
     settings, untried = [], []
     achieved: dict[str, float] = {}
@@ -198,7 +207,7 @@ def feasible_alternatives(
         progress(0.9, "looking for feasible settings")
 
     for number, path in enumerate(paths):
-        now = time.monotonic()
+        now = working_time()
         deadline = now + max(stop - now, 0.0) / (len(paths) - number)
 
         def holds(place: int, path: RelaxationPath = path, deadline: float = deadline) -> bool:
