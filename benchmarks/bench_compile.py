@@ -124,7 +124,7 @@ def main() -> int:
     for name in asked.methods or (*METHODS, INSPECT):
         found = run(name)
         for command, answer in found.items():
-            if asked.attacks and command != "attack":
+            if not answer["counts"] or (asked.attacks and command != "attack"):
                 continue
             bar = ATTACKS_BAR if command in ("attack", "verify") else BARS.get(name, OTHER_BAR)
             what = f"{command} {name}, {sum(answer['counts'].values())} compilations"

@@ -54,7 +54,7 @@ CASES = [
     Case(
         "a kept column where none can be",
         2,
-        ("column 'ward' has the role keep",),
+        ("only the symbol", "'ward' from keep to drop"),
         {"clicks.csv": "user,n,page,ward\na,1,x,9\nb,1,x,9\n", **more('keep = ["ward"]')},
     ),
     Case("two roles", 2, ("column 'page'", "symbol", "drop"), more('drop = ["page"]')),

@@ -13,6 +13,7 @@ import pytest
 import sequester as sq
 from sequester.errors import InputError
 from sequester.privacy import LDiversity
+from sequester.release.folder import hash_file
 from sequester.verification.parquet import check_parquet
 from sequester.verification.verify import verify
 from sequester.workflow.stream.stream import stream
@@ -218,6 +219,14 @@ class TestParquet:
         assert check_parquet(path, frame)
 
 
+@pytest.mark.parametrize("name", ["k", "c", "p", "levels", "stars", "protect"])
+def test_a_claim_without_a_parameter_is_refused_although_the_parameter_has_a_default(copy, name):
+    folder = copy("halt")
+    edit_certificate(folder, lambda each: each["claim"]["parameters"].pop(name))
+    with pytest.raises(InputError, match=f"claim.parameters: {name} is missing"):
+        verify(folder)
+
+
 @pytest.fixture(scope="module")
 def snapshots(tmp_path_factory):
     folder = make_stream(tmp_path_factory.mktemp("stream"), days=2, then="generalize")
@@ -247,9 +256,7 @@ class TestStream:
         stem = next((folder / "out").glob("*.certificate.json")).name.removesuffix(".certificate.json")
         tree = folder / "out" / f"{stem}.hierarchies.sex.csv"
         tree.write_text(tree.read_text() + "Ann;*;1\n")
-        files = {
-            path.name: sq.verify.files.hash_file(path) for path in (folder / "out").glob(f"{stem}.hier*")
-        }
+        files = {path.name: hash_file(path) for path in (folder / "out").glob(f"{stem}.hier*")}
         self.edit(folder, lambda document: document["files"].update(files))
         assert "Ann" in verify(folder / "out").lines[0]
 

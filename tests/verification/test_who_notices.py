@@ -153,7 +153,7 @@ def promise_less(folder):
     def change(document):
         document["claim"]["model"] = "KCPPrivacy"
         document["claim"]["parameters"].pop("reading")
-        document["claim"]["parameters"]["p"] = 1
+        document["claim"]["parameters"].update(p=1, levels="same", stars="counted")
 
     edit_certificate(folder, change)
     certify(folder)

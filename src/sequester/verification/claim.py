@@ -106,9 +106,13 @@ def claimed_model(certificate: Certificate, known: PrivacyModel | None = None) -
     if problems:
         raise InputError(*(f"{CERTIFICATE}: claim.parameters: {problem}" for problem in problems))
     try:
-        return kind(**claim)
+        model = kind(**claim)
     except InputError as error:
         raise InputError(*(f"{CERTIFICATE}: claim.parameters: {line}" for line in error.lines)) from None
+    # A default is this version's, and need not be what was meant.
+    if missing := [name for name in model.claim() if name not in claim]:
+        raise InputError(*(f"{CERTIFICATE}: claim.parameters: {name} is missing" for name in missing))
+    return model
 
 
 def rebuild_table(
