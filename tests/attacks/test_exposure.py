@@ -261,7 +261,7 @@ def test_progress_rises_to_the_end():
     fractions = [fraction for fraction, _ in heard]
     assert fractions == sorted(fractions)
     assert fractions[-1] == pytest.approx(1.0)
-    assert "counting crowds (ordered, 2 of 3 items)" in dict(map(reversed, heard))
+    assert "counting candidate sets (ordered, 2 of 3 items)" in dict(map(reversed, heard))
 
 
 def test_pattern_documents_name_values_only_where_there_are_any():

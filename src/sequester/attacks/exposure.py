@@ -170,14 +170,14 @@ def expose(
     found: list[Exposure] = []
     for place, kind in enumerate(kinds):
         within = part(progress, place / len(kinds), (place + 1) / len(kinds))
-        within(0.0, f"counting crowds ({kind})")
+        within(0.0, f"counting candidate sets ({kind})")
         search = Search(SearchRows.of(items, kind), persons, known=known, bounds=BOUNDS, others=others)
         for size in range(1, known + 1):
             search.run(
                 size,
                 engine=engine,
                 progress=part(within, (size - 1) / known, size / known),
-                phase=f"counting crowds ({kind}, {size} of {known} items)",
+                phase=f"counting candidate sets ({kind}, {size} of {known} items)",
             )
             is_drawn = len(persons) < table.n_persons
             found.append(
@@ -338,5 +338,7 @@ def sequence_risk(
     bounds = range(1, table.n_persons + 2)
     search = Search(units, np.arange(table.n_persons), known=known, bounds=bounds)
     for size in range(1, known + 1):
-        search.run(size, engine=engine, progress=progress, phase=f"counting crowds ({size} of {known} items)")
+        search.run(
+            size, engine=engine, progress=progress, phase=f"counting candidate sets ({size} of {known} items)"
+        )
     return float((search.n_drawn / search.found.fewest).sum() / max(table.n_persons, 1))
