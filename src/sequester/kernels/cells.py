@@ -29,7 +29,7 @@ _TIGHT = 1 - 1e-12
 
 @njit
 def _place(cell: int, size: int) -> int:
-    """Give the place where the search for a cell begins."""
+    """Return the place where the search for a cell begins."""
     # Rows and columns have less than 31 bits, so that nothing overflows.
     row, column = cell >> COLUMN_BITS, cell & ((1 << COLUMN_BITS) - 1)
     mixed = (row * 0x9E3779B1) ^ (column * 0x85EBCA77)
@@ -38,7 +38,7 @@ def _place(cell: int, size: int) -> int:
 
 @njit
 def _find(table: Counts, numbers: Codes, cell: int) -> int:
-    """Give the number of a cell, or -1."""
+    """Return the number of a cell, or -1."""
     place = _place(cell, table.size)
     while table[place] != FREE:
         if table[place] == cell:

@@ -17,7 +17,7 @@ MOST = 2**62 - 1
 
 @njit
 def count_row(items: Codes, start: int, stop: int, pattern: Codes, ways: Counts) -> int:
-    """Give the number of embeddings of `pattern` in ``items[start:stop]``, or `MOST` where there are more.
+    """Return the number of embeddings of `pattern` in ``items[start:stop]``, or `MOST` where there are more.
 
     `ways` is room for ``pattern.size + 1`` numbers; afterwards ``ways[m]`` belongs to the first ``m`` items.
     """
@@ -34,7 +34,7 @@ def count_row(items: Codes, start: int, stop: int, pattern: Codes, ways: Counts)
 
 @njit
 def count_embeddings(items: Codes, offsets: Offsets, pattern: Codes) -> Counts:
-    """Give the number of embeddings of `pattern` in each row, or `MOST` where there are more."""
+    """Return the number of embeddings of `pattern` in each row, or `MOST` where there are more."""
     ways = np.empty(pattern.size + 1, np.int64)
     counts = np.empty(offsets.size - 1, np.int64)
     for row in range(offsets.size - 1):

@@ -101,7 +101,7 @@ class Scratch(NamedTuple):
 
 @njit
 def is_open(found: Found, target: int) -> bool:
-    """Tell whether another crowd could still change what is known about a target."""
+    """Return whether another candidate set could still change what is known about a target."""
     return bool(found.fewest[target] >= found.enough[target] or found.surest[target] < 1.0)
 
 

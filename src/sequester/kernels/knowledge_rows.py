@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @njit
 def list_sets(items: Codes, offsets: Offsets) -> tuple[Codes, Offsets]:
-    """Give the different items of each row, ascending."""
+    """Return the different items of each row, ascending."""
     sets = np.empty(items.size, np.int32)
     new_offsets = np.zeros(offsets.size, np.int64)
     n_kept = 0

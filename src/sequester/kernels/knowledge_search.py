@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @njit
 def _next_group(rows: Rows, place: int, stop: int) -> int:
-    """Give the place where the group after that of `place` begins."""
+    """Return the place where the group after that of `place` begins."""
     group = rows.groups[place]
     place += 1
     while place < stop and rows.groups[place] == group:
@@ -37,7 +37,7 @@ def _next_group(rows: Rows, place: int, stop: int) -> int:
 
 @njit
 def _holders(rows: Rows, item: int) -> tuple[Projection, int]:
-    """Give the rows that hold an item with something behind it, and their number."""
+    """Return the rows that hold an item with something behind it, and their number."""
     start, stop = rows.starts[item], rows.starts[item + 1]
     holders = np.empty(stop - start, np.int32)
     after = np.empty(stop - start, np.int64)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def lay_over(
     items: Codes, offsets: Offsets, path_items: Codes, path_offsets: Offsets, metres: Reals
 ) -> Reals:
-    """Give the least sum of metres from the items of each path to items of its row, matched in order.
+    """Return the least sum of metres from the items of each path to items of its row, matched in order.
 
     Several items of a path may be matched with one of the row. ``metres[a, b]`` is the way from ``a`` to
     ``b``; an empty row is 0 away from everything.

@@ -23,7 +23,7 @@ _COLUMN_BITS = 32
 
 @njit
 def metres_between(lat: float, lon: float, other_lat: float, other_lon: float) -> float:
-    """Give the length of the great circle between two places in degrees, in metres."""
+    """Return the length of the great circle between two places in degrees, in metres."""
     north, other_north = math.radians(lat), math.radians(other_lat)
     half_north = math.sin((other_north - north) / 2)
     half_east = math.sin(math.radians(other_lon - lon) / 2)

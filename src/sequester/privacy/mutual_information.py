@@ -251,7 +251,7 @@ if TYPE_CHECKING:
 
 
 def checked_patterns(name: str, patterns: object) -> tuple[tuple[str, ...], ...]:
-    """Give patterns as tuples of texts, each once, in order; anything else is refused."""
+    """Return patterns as tuples of texts, each once, in order; anything else is refused."""
     if isinstance(patterns, str) or not hasattr(patterns, "__iter__"):
         msg = f"{name} must be a list of lists of texts, got {patterns!r}"
         raise ParameterError(msg)
@@ -273,7 +273,7 @@ def checked_patterns(name: str, patterns: object) -> tuple[tuple[str, ...], ...]
 
 
 def checked_bounds(share: object, bits: object) -> tuple[float | None, float | None]:
-    """Give the share or the bits, one of them None; a half where neither is told."""
+    """Return the share or the bits, one of them None; a half where neither is told."""
     if share is not None and bits is not None:
         msg = "max_leakage_bits must not be given together with max_leakage: one of them is the bound"
         raise ParameterError(msg)

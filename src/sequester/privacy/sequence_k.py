@@ -64,7 +64,7 @@ class SequenceKAnonymity:
     strict: bool = True
     """Count supporters among the released records, and not only among the original ones."""
     trips: bool = False
-    """A released record is a trip, and a person may have several: whose they are only the house can tell."""
+    """A released record is a trip; several may be of one person, which only the publisher can tell."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", at_least("k", self.k, 2))  # A certificate may hold anything.

@@ -90,7 +90,7 @@ def secret_nodes(table: EventTable, quasi: str, protect: Mapping[str, Collection
 
 
 def views_of(column: int, tree: Hierarchy, cells: Codes, is_secret: Mask, *, mixed: bool) -> list[View]:
-    """Give the views of a quasi-identifier whose cells have the nodes `cells`, coarse first.
+    """Return the views of a quasi-identifier whose cells have the nodes `cells`, coarse first.
 
     A cell shows the node above it at the level. Where its branch is shorter, it is padded and shows itself,
     unless something in the column lies below it: then it is no value of that level. With `mixed` levels

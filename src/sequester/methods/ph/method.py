@@ -183,7 +183,7 @@ class PatternMethod(Method):
 
     @classmethod
     def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
-        """Give a pattern that shows the form, and as many supporters as somebody is to be hidden among."""
+        """Return a pattern that shows the form, and as many supporters as somebody is to be hidden among."""
         # Loaded here so that `sequester methods` need not wait for numpy.
         from sequester.methods.defaults import default_pattern  # noqa: PLC0415
 

@@ -160,7 +160,7 @@ def _join(
 
 @njit
 def common_node(low: int, high: int, parent: Codes, subtree_end: Codes) -> int:
-    """Give the lowest node at or above all nodes from `low` to `high`, which are numbered depth first."""
+    """Return the lowest node at or above all nodes from `low` to `high`, which are numbered depth first."""
     node = low
     while subtree_end[node] <= high:
         node = parent[node]
@@ -176,7 +176,7 @@ def add_up(rows: Counts, values: Codes, counts: Counts, sign: int) -> None:
 
 @njit
 def is_eligible(rows: Counts, values: Codes, counts: Counts, numerator: int, denominator: int) -> bool:
-    """Tell whether no value has more than 1/l of the rows and of what is in `counts` already."""
+    """Return whether no value has more than 1/l of the rows and of what is in `counts` already."""
     add_up(rows, values, counts, 1)
     level, size = 0, 0
     for count in counts:

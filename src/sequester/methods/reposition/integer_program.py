@@ -24,7 +24,7 @@ _PATIENCE = 600.0
 def best_arrangement(
     present: Counts, *, level: Fraction, mu: npt.NDArray[np.float64], betas: npt.NDArray[np.float64]
 ) -> Counts:
-    """Give how many records of each home, slot and value are published for the least loss.
+    """Return how many records of each home, slot and value are published for the least loss.
 
     ``present[home, value]`` counts the records that came. Records move to later slots only, and every slot is
     eligible. Among arrangements of the same loss one is taken that keeps timestamps in order.

@@ -241,7 +241,7 @@ def reasons_of(
 
 
 def smaller_levels(level: Fraction, *, whole: bool) -> list[float]:
-    """Give the levels below one, down to 2 where they must be whole, otherwise by tenths to above 1.
+    """Return the levels below one, down to 2 where they must be whole, otherwise by tenths to above 1.
 
     Examples
     --------
