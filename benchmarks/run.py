@@ -168,7 +168,8 @@ def page(results: dict[str, Any]) -> str:
         "Equality with a slow, obvious twin comes first: a fast wrong answer is worth nothing. Then how many",
         "times faster the same answer comes than from the twin or from a package that people would use",
         "instead, then time, peak memory, and the power of the size that time grows with: 1 is linear. A bar",
-        "is what the project set itself; a missed one is marked.",
+        "is what the project set itself; a missed one is marked. `docs/performance.json` has all figures; the",
+        "page leaves out those without a bar where others of their kind have one.",
         *side_by_side(results["benchmarks"].get(METHODS)),
         "",
         "## What people would use instead",
@@ -187,10 +188,17 @@ def page(results: dict[str, Any]) -> str:
         lines += ["", f"## {name.replace('_', ' ')}", "", f"{title(name)}. `benchmarks/bench_{name}.py`", ""]
         if one["broken"]:
             lines += ["It did not end as it should; the figures below are those it had said by then.", ""]
-        lines += ["| | what | figure | bar | |", "|---|---|---|---|---|"]
         figures = [Figure(**each) for each in one["figures"]]
+        equal = [each for each in figures if each.kind == "equality"]
+        if equal:
+            n_equal = sum(each.is_met for each in equal)
+            lines += [f"Equal answers: {n_equal} of {len(equal)} comparisons.", ""]
+        lines += ["| | what | figure | bar | |", "|---|---|---|---|---|"]
         for kind, heading in KINDS.items():
-            for place, figure in enumerate(each for each in figures if each.kind == kind):
+            of_kind = [each for each in figures if each.kind == kind and kind != "equality"]
+            # Where some figures have a bar, the others of their kind are steps towards them.
+            shown = [each for each in of_kind if each.bar is not None] or of_kind
+            for place, figure in enumerate(shown):
                 mark = "" if not figure.shown_bar else "met" if figure.is_met else "**missed**"
                 what = figure.what.replace("|", "\\|")
                 first = heading if place == 0 else ""
