@@ -1,6 +1,7 @@
 # The public names, once: `__init__.py` reads this file, and so do type checkers and editors.
 from sequester._version import __version__ as __version__
 from sequester.attacks.risk import Risk as Risk
+from sequester.data.persons import Persons as Persons
 from sequester.data.schema import Protect as Protect
 from sequester.data.schema import Quasi as Quasi
 from sequester.data.schema import Schema as Schema

@@ -12,7 +12,7 @@ from sequester import kernels
 from sequester.data.ordering import group_persons
 from sequester.data.text import Codebook, as_text, encode
 from sequester.errors import SchemaError
-from sequester.hierarchies.labels import quoted
+from sequester.hierarchies.labels import MISSING, quoted
 from sequester.ragged import gather_rows
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Sequences:
     person_offsets: Offsets
     """Person ``i`` has the events ``person_offsets[i]`` to ``person_offsets[i + 1]``."""
     columns: Mapping[str, Codes]
-    """The codes of every attribute, over the same events."""
+    """The codes of every attribute, over the same events; -1 where an event has nothing of it."""
     codebooks: Mapping[str, Codebook]
     """What the codes of an attribute mean."""
     owners: Codes | None = None
@@ -148,9 +148,15 @@ class Sequences:
         person_offsets: Offsets,
         texts: Mapping[str, pl.Series],
         labels: Mapping[str, list[str]] | None = None,
+        *,
+        gaps: str | None = MISSING,
     ) -> Sequences:
-        """Encode text columns whose events are grouped by person; `labels` where they are known."""
-        pairs = {column: encode(text, (labels or {}).get(column)) for column, text in texts.items()}
+        """Encode text columns whose events are grouped by person; `labels` where they are known.
+
+        A gap gets the label `gaps`, or is nothing where that is None.
+        """
+        known = labels or {}
+        pairs = {column: encode(text, known.get(column), gaps=gaps) for column, text in texts.items()}
         return cls(
             person_offsets,
             {column: codes for column, (codes, _) in pairs.items()},

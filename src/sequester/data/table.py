@@ -8,24 +8,32 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from sequester._repr import Card
 from sequester.data.intake import prepare
+from sequester.data.persons import (
+    LEFT_OUT,
+    Persons,
+    invalid_rows,
+    read_persons,
+    refuse_persons,
+    split_constant,
+)
+from sequester.data.problems import Problem
 from sequester.data.roles import with_protected_nodes
-from sequester.data.schema import ROW
+from sequester.data.schema import ROW, Schema
 from sequester.data.sequences import Sequences, events_of, take_owners
 from sequester.data.text import as_polars, as_text, distinct_labels
-from sequester.hierarchies.labels import counted, in_label_order
+from sequester.errors import SchemaError
+from sequester.hierarchies.labels import MISSING, counted, in_label_order, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import polars as pl
-
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.places import Regions
-    from sequester.data.problems import Problem, ReadSummary
-    from sequester.data.schema import Schema
+    from sequester.data.problems import ReadSummary
     from sequester.hierarchies.hierarchy import Hierarchy
 
 
@@ -42,6 +50,8 @@ class EventTable:
         One row per event: a polars or pandas frame, or anything with an Arrow stream.
     schema
         The role of every column.
+    persons
+        What is known of persons apart from their events; see `Persons`.
 
     Raises
     ------
@@ -97,10 +107,21 @@ class EventTable:
     """What became of the rows of the input: events, parts of one, or left out; of the whole input."""
     problems: tuple[Problem, ...] = field(default=())
     """Warnings and notes; errors have been raised."""
+    demographics: EventTable | None = field(default=None)
+    """The attributes of persons, one row for each of `persons`; None where there is no such table."""
+    begins_with_persons: bool = field(default=False)
+    """The first event of each person holds their attributes; see `histories`. A gap is nothing then."""
 
-    def __init__(self, frame: object, schema: Schema) -> None:
-        for name, value in prepare(as_polars(frame), schema).items():
+    def __init__(self, frame: object, schema: Schema, persons: Persons | None = None) -> None:
+        source, found = as_polars(frame), list[Problem]()
+        if persons is not None and persons.frame is None:
+            source, persons = split_constant(source, schema, persons, found)
+        for name, value in prepare(source, schema).items():
             object.__setattr__(self, name, value)
+        if persons is not None:
+            made = _with_persons(self, persons, source, found)
+            for each in fields(self):
+                object.__setattr__(self, each.name, getattr(made, each.name))
 
     @cached_property
     def protected_nodes(self) -> dict[str, frozenset[str]]:
@@ -153,9 +174,67 @@ class EventTable:
     def sequences(self) -> Sequences:
         """The codes of the symbol, or of all quasi-identifiers and sensitive columns."""
         coded = Sequences.encoded(
-            self.person_offsets, {name: self.frame[name] for name in self.labels}, self.labels
+            self.person_offsets,
+            {name: self.frame[name] for name in self.labels},
+            self.labels,
+            gaps=None if self.begins_with_persons else MISSING,
         )
         return replace(coded, owners=self.owners)
+
+    @cached_property
+    def histories(self) -> EventTable:
+        """The same table, in which every person begins with an event that holds their attributes alone.
+
+        So whatever counts what can be known of events counts what can be known of persons, too. Columns of
+        events hold nothing in that event, columns of persons nothing in the others: the code is -1, and a gap
+        of the frame is no missing value but nothing. It is the table itself where persons have no attributes.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> from sequester.data.persons import Persons
+        >>> from sequester.data.schema import Schema
+        >>> from sequester.hierarchies.hierarchy import Hierarchy
+        >>> flat = Hierarchy.flat()
+        >>> visits = pl.DataFrame({"PID": list("aab"), "n": [1, 2, 1], "ward": list("xyx")})
+        >>> persons = Persons(pl.DataFrame({"PID": list("cab"), "sex": list("fmf")}), quasi={"sex": flat})
+        >>> table = EventTable(visits, Schema("PID", "n", quasi={"ward": flat}), persons)
+        >>> table.persons.to_list(), table.demographics.frame["sex"].to_list()
+        (['a', 'b', 'c'], ['m', 'f', 'f'])
+        >>> table.histories.frame.select("PID", "sex", "ward").rows()[:4]
+        [('a', 'm', None), ('a', None, 'x'), ('a', None, 'y'), ('b', 'f', None)]
+        """
+        own = self.demographics
+        if own is None:
+            return self
+        offsets = self.person_offsets + np.arange(self.n_persons + 1)
+        order = np.empty(self.n_events + self.n_persons, np.int64)
+        is_first = np.zeros(len(order), np.bool_)
+        is_first[offsets[:-1]] = True
+        order[is_first] = np.arange(self.n_persons)
+        order[~is_first] = self.n_persons + np.arange(self.n_events)
+
+        def filled(table: EventTable) -> pl.DataFrame:
+            return table.frame.with_columns(table.frame[name].fill_null(MISSING) for name in table.labels)
+
+        first = filled(own).with_columns(self.persons.alias(self.schema.person))
+        given = {each.name: getattr(self.schema, each.name) for each in fields(Schema)}
+        given |= {name: getattr(own.schema, name) | given[name] for name in ("quasi", "sensitive")}
+        times = None
+        if self.times is not None:
+            times = pl.concat([self.times.clear(self.n_persons), self.times]).gather(order)
+        return self.replace(
+            schema=Schema(**given | {"keep": (*own.schema.keep, *self.schema.keep)}),
+            frame=pl.concat([first, filled(self)], how="diagonal")[order],
+            rows=np.concatenate([own.rows, self.rows])[order],
+            person_offsets=offsets,
+            times=times,
+            labels=own.labels | self.labels,
+            hierarchies=own.hierarchies | self.hierarchies,
+            protected=own.protected | self.protected,
+            demographics=None,
+            begins_with_persons=True,
+        )
 
     def joined(self) -> EventTable:
         """Return the same events with one sequence per person: their trips, one after the other.
@@ -230,7 +309,7 @@ class EventTable:
         if not keep_labels:
             codes = self.sequences.columns
             labels = {
-                name: [each[code] for code in np.unique(codes[name][events]).tolist()]
+                name: [each[code] for code in np.unique(codes[name][events]).tolist() if code >= 0]
                 for name, each in labels.items()
             }
         return self.replace(
@@ -241,6 +320,11 @@ class EventTable:
             times=None if self.times is None else self.times.gather(events),
             labels=labels,
             owners=take_owners(self.owners, numbers),
+            demographics=(
+                None
+                if self.demographics is None
+                else self.demographics.take(numbers, keep_labels=keep_labels)
+            ),
         )
 
     def sample(self, *, persons: int, events: int, seed: str) -> EventTable:
@@ -292,6 +376,54 @@ class EventTable:
         return _card(self).html()
 
 
+def _with_persons(
+    table: EventTable, persons: Persons, source: pl.DataFrame, problems: list[Problem]
+) -> EventTable:
+    """Return the table with the attributes of its persons, and with persons who have no events."""
+    schema = table.schema
+    if table.owners is not None:
+        msg = "persons: trips have no attributes of persons: leave out trip, or the table of persons"
+        raise SchemaError(msg)
+    frame, keys, rows = read_persons(persons, schema, source, problems)
+    try:
+        own = EventTable(frame, persons.among(schema))
+    except SchemaError as error:
+        raise SchemaError(*(f"persons: {line}" for line in error.lines)) from None
+    places = pl.DataFrame({"key": keys, "place": np.arange(len(keys))})
+    of_person = pl.DataFrame({"key": table.persons}).join(
+        places, on="key", how="left", maintain_order="left"
+    )["place"]
+    if of_person.null_count():
+        is_unknown = of_person.is_null().to_numpy()
+        lengths = np.diff(table.person_offsets)
+        what = f"column {quoted(schema.person)}: the person has no row in the table of persons"
+        of_events = np.repeat(is_unknown, lengths)
+        problem = invalid_rows(what, schema.person, of_events, table.rows, schema, LEFT_OUT)
+        problems.append(problem)
+        refuse_persons(problems)
+        reading = table.reading
+        table = table.take(~is_unknown).replace(
+            reading=replace(
+                reading,
+                dropped=reading.dropped + problem.count,
+                reasons={**reading.reasons, what: problem.count},
+                persons_left_out=reading.persons_left_out + int(is_unknown.sum()),
+                events=reading.events - problem.count,
+            )
+        )
+        of_person = of_person.drop_nulls()
+    has_events = np.zeros(len(keys), np.bool_)
+    has_events[of_person.to_numpy()] = True
+    order = np.concatenate([of_person.to_numpy(), np.flatnonzero(~has_events)]).astype(np.int64)
+    n_others = len(order) - table.n_persons
+    return table.replace(
+        persons=pl.concat([table.persons, keys.filter(~has_events).alias(table.persons.name)]),
+        person_offsets=np.append(table.person_offsets, np.full(n_others, table.n_events)),
+        demographics=own.take(order, keep_labels=True).replace(rows=rows[order]),
+        problems=(*table.problems, *problems, *own.problems),
+    )
+
+
 _SHOWN_ROWS = 5
 
 
@@ -334,6 +466,10 @@ def _facts(table: EventTable) -> Iterator[tuple[str, str]]:
         yield "keep", ", ".join(schema.keep)
     if schema.drop:
         yield "drop", ", ".join(schema.drop)
+    if table.demographics is not None:
+        yield from (
+            (f"persons' {role}", text) for role, text in _facts(table.demographics) if role != "person"
+        )
 
 
 def _labels(table: EventTable, column: str) -> str:

@@ -115,10 +115,17 @@ class Codebook:
         return len(self.labels)
 
 
-def encode(text: pl.Series, labels: list[str] | None = None) -> tuple[Codes, Codebook]:
+NOTHING = -1
+"""The code of a cell that holds nothing: no value, not even a missing one."""
+
+
+def encode(
+    text: pl.Series, labels: list[str] | None = None, *, gaps: str | None = MISSING
+) -> tuple[Codes, Codebook]:
     """Enumerate the labels of a text column in label order; a missing value gets the label ``(missing)``.
 
-    `labels` are the column's distinct labels in label order, where they are known already.
+    `labels` are the column's distinct labels in label order, where they are known already. Without a label
+    for `gaps`, a gap is `NOTHING`.
 
     Examples
     --------
@@ -127,10 +134,10 @@ def encode(text: pl.Series, labels: list[str] | None = None) -> tuple[Codes, Cod
     ([1, 0, 2, 1], ('9', '10', '(missing)'))
     """
     labels = distinct_labels(text) if labels is None else labels
-    if text.null_count():
-        text = text.fill_null(MISSING)
-    codes = text.cast(pl.Enum(labels)).to_physical().cast(pl.Int32).to_numpy()
-    return codes, Codebook(tuple(labels))
+    if gaps is not None and text.null_count():
+        text = text.fill_null(gaps)
+    codes = text.cast(pl.Enum(labels)).to_physical().cast(pl.Int32)
+    return codes.fill_null(NOTHING).to_numpy(), Codebook(tuple(labels))
 
 
 def as_polars(frame: object) -> pl.DataFrame:

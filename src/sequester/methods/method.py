@@ -43,6 +43,8 @@ class Method(ABC):
     """When to reach for it, in a sentence."""
     takes_trips: ClassVar[bool] = False
     """It counts persons also where a person has several sequences."""
+    takes_persons: ClassVar[bool] = False
+    """It knows what to do with attributes of persons beside their events."""
     serves: ClassVar[Suitability | None] = None
     """What it is good for; a method that does not say is never recommended."""
     trial_persons: ClassVar[int] = 5_000
@@ -233,6 +235,13 @@ class Method(ABC):
             raise ParameterError(msg)
         if table.owners is not None and not self.takes_trips:
             msg = f"{self.name} needs one sequence per person, and trip makes several: leave trip out"
+            raise SchemaError(msg)
+        if table.demographics is not None and not self.takes_persons:
+            names = ", ".join(table.demographics.schema.attributes)
+            msg = (
+                f"{self.name} cannot protect attributes of persons ({names}): leave out the table of "
+                "persons, or use halt or cblda, with what events have as quasi-identifiers"
+            )
             raise SchemaError(msg)
         self.refuse_twins(table)
         self.accept(table)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from sequester._validation import at_least, lists_of_text, share
+from sequester.data.schema import texts
 from sequester.data.table import EventTable
 from sequester.errors import InputError
 from sequester.hierarchies.labels import in_label_order
@@ -37,6 +38,8 @@ class Confidence:
     """Sensitive attribute to its protected values; empty: those of the table that is checked."""
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Sensitive attribute to its source columns, where it is not one column of its name."""
+    persons: Sequence[str] = ()
+    """Quasi-identifiers of persons: they are known as those of an event before all others."""
 
     def __post_init__(self) -> None:
         # A certificate may hold anything.
@@ -47,6 +50,7 @@ class Confidence:
             self, "protect", {name: tuple(in_label_order(labels)) for name, labels in protect.items()}
         )
         object.__setattr__(self, "columns", lists_of_text("columns", self.columns))
+        object.__setattr__(self, "persons", texts("persons", self.persons))
 
     @property
     def needs_original(self) -> bool:
@@ -54,19 +58,31 @@ class Confidence:
         return False
 
     def about(self, table: EventTable) -> Self:
-        """The promise with what it takes from a table: protected values, and columns they stand in."""
+        """The promise with what it takes from a table: protected values, columns, and persons' attributes."""
+        own, table = table.demographics, table.histories
         protect = self.protect or {name: tuple(labels) for name, labels in table.protected_nodes.items()}
         named = {
             name: each.columns
             for name, each in table.schema.sensitive.items()
             if name in protect and each.columns != (name,)
         }
-        return replace(self, protect=protect, columns={**named, **self.columns})
+        persons = self.persons or (() if own is None else tuple(own.schema.quasi))
+        return replace(self, protect=protect, columns={**named, **self.columns}, persons=persons)
 
     def claim_with(self, **parameters: object) -> dict[str, object]:
         """The parameters a recipient needs to check the promise, those of the model among them."""
         claim = {"k": self.k, "c": self.c, **parameters, "protect": dict(self.protect)}
-        return claim | ({"columns": dict(self.columns)} if self.columns else {})
+        claim |= {"columns": dict(self.columns)} if self.columns else {}
+        return claim | ({"persons": list(self.persons)} if self.persons else {})
+
+    @property
+    def persons_words(self) -> str:
+        """What the promise says of persons' attributes, in a sentence; empty where there are none."""
+        if not self.persons:
+            return ""
+        *most, last = self.persons
+        names = f"{', '.join(most)} and {last}" if most else last
+        return f" A person's {names} count as values of an event before all others."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,11 +125,11 @@ class Channel:
 
 
 def with_quasi_identifiers(released: EventTable | Sequences, model: str) -> EventTable:
-    """Return a table with a schema and quasi-identifiers; refuse any other."""
+    """Return the histories of a table with a schema and quasi-identifiers; refuse any other."""
     if not isinstance(released, EventTable):
         msg = f"{model} is about quasi-identifiers with hierarchies: it needs a table with a schema"
         raise InputError(msg)
     if released.schema.symbol is not None:
         msg = f"{model} is about quasi-identifiers, and the table has a symbol instead"
         raise InputError(msg)
-    return released
+    return released.histories

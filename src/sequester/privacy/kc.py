@@ -69,6 +69,9 @@ class KCPrivacy(Confidence):
     ``reading="any"`` a share of at most `c` of them has any protected value, in whatever event; with
     ``"each"`` every single protected value has a share of at most `c`.
 
+    A person's attributes are an event before all others that holds only these values: a class agrees in them,
+    too, and a protected value among them puts its person at risk.
+
     In a quasi-identifier that is sensitive, too, a protected value is seen as any other cell is: a class that
     shows it, or a node with nothing but protected leaves below it, is at risk as a whole. So classes show
     coarser nodes instead, and whatever is known of these fits whole classes.
@@ -168,11 +171,13 @@ class KCPrivacy(Confidence):
             "none"
         )
         if not any(self.protect.values()):
-            return f"{words}."
+            return f"{words}.{self.persons_words}"
         share = in_percent(self.c)
         if self.reading == "any":
-            return f"{words}; and at most {share} of those who are alike show one or more protected values."
-        return f"{words}; and no protected value is shown for more than {share} of those who are alike."
+            words += f"; and at most {share} of those who are alike show one or more protected values."
+        else:
+            words += f"; and no protected value is shown for more than {share} of those who are alike."
+        return f"{words}{self.persons_words}"
 
 
 def _cells(table: EventTable) -> Codes:
@@ -240,9 +245,13 @@ def _describe(
     """Describe a class by one of its persons; too few of them are worse than too many at risk."""
     sequences, quasi = table.sequences, table.schema.quasi
     low, high = table.person_offsets[person], table.person_offsets[person + 1]
-    labels = [sequences.codebooks[name].decode(sequences.columns[name][low:high]) for name in quasi]
+    codes = {name: sequences.columns[name][low:high].tolist() for name in quasi}
+    labels = [
+        {event: sequences.codebooks[name].labels[code] for event, code in enumerate(each) if code >= 0}
+        for name, each in codes.items()
+    ]
     events = tuple(
-        tuple((name, column[event]) for name, column in zip(quasi, labels, strict=True))
+        tuple((name, column[event]) for name, column in zip(quasi, labels, strict=True) if event in column)
         for event in range(high - low)
     )
     if size < k:

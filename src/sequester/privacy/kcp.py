@@ -40,6 +40,9 @@ class KCPPrivacy(Confidence):
     it is protected; it counts as a protected value itself, and `protect` names it. A release does not show
     which leaves there were: there, a node that is not named is an item.
 
+    A person's attributes are an event before all others that holds only these items: what is known may mix
+    them with items of events, at most `p` together. Nothing else is an item there, and nothing of it later.
+
     The root ``*`` says nothing and is no item. A suppressed cell does say something, in a column that shows
     values elsewhere: with ``stars="counted"`` it is an item of its own, beside items of any level.
 
@@ -171,4 +174,5 @@ class KCPPrivacy(Confidence):
         return (
             f"An adversary who knows {known} of a person's quasi-identifiers{aside}, {values}, matches at "
             f"least {self.k:,} persons in the release, or none{share}. A suppressed value (*) {stars}."
+            f"{self.persons_words}"
         )

@@ -50,7 +50,7 @@ def read_cells(
     and the cell is a member of it; see `secret_nodes`.
 
     A suppressed cell is knowledge only if `stars` count and the column shows anything else; otherwise its
-    cell is `HIDDEN`.
+    cell is `HIDDEN`. So is a cell that holds nothing: see `EventTable.histories`.
     """
     sequences, columns, secrets = table.sequences, [], []
     for quasi in table.schema.quasi:
@@ -61,7 +61,7 @@ def read_cells(
         node_of = table.hierarchies[quasi].nodes(labels)
         if not stars or (node_of == ROOT).all():
             node_of[node_of == ROOT] = HIDDEN
-        columns.append(node_of[sequences.columns[quasi]])
+        columns.append(np.append(node_of, np.int32(HIDDEN))[sequences.columns[quasi]])
         secrets.append(secret_nodes(table, quasi, protect))
     cells = np.stack(columns, axis=1) if columns else np.empty((table.n_events, 0), np.int32)
     return cells, secrets

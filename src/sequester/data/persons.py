@@ -1,0 +1,220 @@
+"""A table of persons beside their events: one row each, matched by the person's key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from sequester.data.problems import Problem
+from sequester.data.schema import ROW, Schema
+from sequester.data.text import as_polars, as_text
+from sequester.errors import SchemaError
+from sequester.hierarchies.labels import listed, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sequester._typing import Counts, Mask
+    from sequester.data.schema import Protect, Quasi, Sensitive
+    from sequester.hierarchies.builder import HierarchyBuilder
+    from sequester.hierarchies.hierarchy import Hierarchy
+
+FIRST_COUNTS = "; the first row of each person counts"
+"""How a problem ends whose rows were left out, and their persons were not."""
+LEFT_OUT = "; dropped"
+"""How a problem ends whose rows were left out."""
+_REMEDIES = {
+    FIRST_COUNTS: '; invalid = "drop" takes the first row of each person',
+    LEFT_OUT: '; invalid = "drop" leaves such rows out',
+}
+"""How the same problem ends where it is an error."""
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Persons:
+    """What is known of persons apart from their events, such as sex and birth year, and what it means.
+
+    A person's attributes are an event before all others that holds only these items. What an adversary knows
+    may mix them with items of events. In that event the columns of events hold nothing, and in all other
+    events the columns of persons hold nothing; nothing is no value, not even a missing or suppressed one, and
+    so it is not known.
+
+    Parameters
+    ----------
+    frame
+        One row per person; None: the columns are in the table of events, and never change within a person.
+    person
+        The column of person keys; by default it has the name that it has in the events.
+    quasi, sensitive, keep, drop
+        The roles of all other columns, as in `Schema`.
+
+    Examples
+    --------
+    >>> from sequester.hierarchies.hierarchy import Hierarchy
+    >>> frame = pl.DataFrame({"PID": [1, 2], "Sex": ["f", "m"], "name": ["Ann", "Bob"]})
+    >>> Persons(frame, quasi={"Sex": Hierarchy.flat()}, drop=["name"]).schema.attributes
+    ('Sex',)
+    """
+
+    frame: pl.DataFrame | None
+    """One row per person; None where the columns are in the table of events."""
+    person: str | None
+    """The column of person keys; None where it has the name that it has in the events."""
+    schema: Schema
+    """The roles of the other columns."""
+    rows: Counts | None = field(repr=False)
+    """The row of the input that each row comes from, counted from 1; None where they are those of `frame`."""
+
+    def __init__(
+        self,
+        frame: object = None,
+        *,
+        person: str | None = None,
+        quasi: Mapping[str, Hierarchy | HierarchyBuilder | Quasi] | None = None,
+        sensitive: Mapping[str, Sequence[str] | str | Mapping[str, Sequence[str]] | Protect | Sensitive]
+        | None = None,
+        keep: Sequence[str] = (),
+        drop: Sequence[str] = (),
+        rows: Counts | None = None,
+    ) -> None:
+        schema = Schema(person=ROW, quasi=quasi, sensitive=sensitive, keep=keep, drop=drop)
+        object.__setattr__(self, "frame", None if frame is None else as_polars(frame))
+        object.__setattr__(self, "person", person)
+        object.__setattr__(self, "schema", schema)
+        object.__setattr__(self, "rows", rows)
+
+    def among(self, events: Schema) -> Schema:
+        """Return the roles of the columns, the key among them, in a table read as the events are."""
+        given = {each.name: getattr(self.schema, each.name) for each in fields(Schema)}
+        given |= {"alike": events.alike, "released": events.released}
+        return Schema(**given | {"drop": (*self.schema.drop, self.person or events.person)})
+
+
+def refuse_persons(problems: Sequence[Problem]) -> None:
+    """Raise one error for all problems of a table of persons."""
+    lines = [f"persons: {problem}" for problem in problems if problem.severity == "error"]
+    if lines:
+        raise SchemaError(*lines)
+
+
+def split_constant(
+    source: pl.DataFrame, schema: Schema, persons: Persons, problems: list[Problem]
+) -> tuple[pl.DataFrame, Persons]:
+    """Part the columns of persons from a table of events, in which they may not change within a person.
+
+    Returns the events without them, and a table of persons with the first row of each.
+    """
+    own = persons.schema
+    columns = [*own.attributes, *own.keep, *own.drop]
+    missing = [column for column in columns if column not in source.columns]
+    refuse_persons(
+        [
+            Problem(f"column {quoted(name)} is an attribute of persons, and the table has no such column")
+            for name in missing
+        ]
+    )
+    if schema.person not in source.columns:
+        return source, persons
+    key = as_text(source[schema.person]).alias("key")
+    taken = pl.DataFrame({"key": key}).with_columns(as_text(source[name]) for name in columns)
+    firsts = np.flatnonzero((key.is_first_distinct() & key.is_not_null()).to_numpy())
+    _, place = np.unique(key.fill_null("").to_numpy(), return_inverse=True)
+    first_of = np.zeros(int(place.max(initial=0)) + 1, np.int64)
+    first_of[place[firsts]] = firsts
+    for column in (*own.attributes, *own.keep):
+        changed = taken[column].ne_missing(taken[column].gather(first_of[place])) & key.is_not_null()
+        if changed.any():
+            what = f"column {quoted(column)} is an attribute of persons, and changes within a person"
+            problems.append(invalid_rows(what, column, changed.to_numpy(), None, schema, FIRST_COUNTS))
+    refuse_persons(problems)
+    given = {name: getattr(own, name) for name in ("quasi", "sensitive", "keep", "drop")}
+    frame = source.select(schema.person, *columns)[firsts]
+    return source.drop(columns), Persons(frame, person=schema.person, rows=firsts + 1, **given)
+
+
+def read_persons(
+    persons: Persons, schema: Schema, events: pl.DataFrame, problems: list[Problem]
+) -> tuple[pl.DataFrame, pl.Series, Counts]:
+    """Return one row per person, their keys as text, and the row of the input that each is; or raise.
+
+    `events` is the table of events as it was given.
+    """
+    frame, name = persons.frame, persons.person or schema.person
+    if frame is None or schema.person == ROW:
+        msg = 'persons: the table is matched by person keys, and person is "row"'
+        raise SchemaError(msg)
+    if name not in frame.columns:
+        msg = f"persons: column {quoted(name)} is named as person, and the table has no such column"
+        raise SchemaError(msg)
+    released = {*persons.schema.attributes, *persons.schema.keep}
+    found = [
+        Problem(f"column {quoted(column)} is in the table of events, too: drop or rename one of them")
+        for column in events.columns
+        if column in released and column not in schema.drop
+    ]
+    found += _differing_kinds(events[schema.person], frame[name], name)
+    rows = np.arange(1, frame.height + 1) if persons.rows is None else persons.rows
+    key = as_text(frame[name])
+    is_gap = key.is_null().to_numpy()
+    if is_gap.any():
+        what = f"column {quoted(name)}: person is missing"
+        found.append(invalid_rows(what, name, is_gap, rows, schema, LEFT_OUT))
+    is_first = (key.is_first_distinct() & key.is_not_null()).to_numpy()
+    if not (is_first | is_gap).all():
+        found += _find_repeats(frame, key, persons.schema, schema, name)
+    refuse_persons(found)
+    problems += found
+    if is_first.all():
+        return frame, key, rows
+    return frame.filter(is_first), key.filter(is_first), rows[is_first]
+
+
+def invalid_rows(
+    what: str, column: str, where: Mask, rows: Counts | None, schema: Schema, outcome: str
+) -> Problem:
+    """Return the problem of rows that `invalid` decides about: an error, or a warning with its outcome."""
+    if schema.invalid == "drop":
+        return Problem.at(f"{what}{outcome}", column, where, rows, severity="warning")
+    return Problem.at(f"{what}{_REMEDIES[outcome]}", column, where, rows)
+
+
+def _differing_kinds(in_events: pl.Series, in_persons: pl.Series, name: str) -> list[Problem]:
+    """Find keys that are numbers in one table and text in the other."""
+    kinds = ["a number" if each.dtype.is_numeric() else "text" for each in (in_events, in_persons)]
+    if kinds[0] == kinds[1]:
+        return []
+    what = (
+        f"column {quoted(name)} is {kinds[1]}, and in the events the person is {kinds[0]}: '00501' and '501' "
+        "are not the same person, so write both as text or both as numbers"
+    )
+    return [Problem(what, name)]
+
+
+def _find_repeats(
+    frame: pl.DataFrame, key: pl.Series, own: Schema, schema: Schema, name: str
+) -> list[Problem]:
+    """Find persons with several rows, apart by whether these are alike."""
+    columns = [*own.attributes, *own.keep]
+    taken = pl.DataFrame({"key": key}).with_columns(as_text(frame[each]) for each in columns)
+    is_repeated = key.is_duplicated() & key.is_not_null()
+    is_alike = taken.is_duplicated()
+    counts = taken.group_by("key", maintain_order=True).agg(pl.struct(pl.all()).n_unique().alias("n"))
+    changing = counts.filter(pl.col("n") > 1)["key"]
+    changes = key.is_in(changing.implode()) & key.is_not_null()
+    problems = []
+    if changes.any():
+        moved = [
+            each
+            for each in columns
+            if (taken.filter(changes).group_by("key").agg(pl.col(each).n_unique())[each] > 1).any()
+        ]
+        what = f"column {quoted(name)}: a person has several rows, and {listed(moved)} changes between them"
+        problems.append(invalid_rows(what, name, changes.to_numpy(), None, schema, FIRST_COUNTS))
+    same = (is_repeated & is_alike & ~changes).to_numpy()
+    if same.any():
+        what = f"column {quoted(name)}: a person has several rows, which are alike"
+        problems.append(invalid_rows(what, name, same, None, schema, FIRST_COUNTS))
+    return problems
