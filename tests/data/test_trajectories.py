@@ -116,13 +116,21 @@ def test_bad_coordinates_are_refused_or_dropped_with_their_rows():
     )
 
 
-def test_jumps_and_points_out_of_order_follow_invalid():
+def test_jumps_follow_invalid_and_points_are_sorted_by_time():
     frame = points(("a", 0, 0, 0), ("a", 2, 0, 1), ("a", 1, 0, 0), ("a", 3, 40, 0), ("a", 4, 0, 2))
-    late = "column 'at': point stands behind a later one of its sequence (1 row: 3)"
     jump = "column 'at': point is reached only faster than max_speed = 50 m/s (1 row: 4)"
-    assert refused(frame, max_speed=50) == [late, jump]
+    assert refused(frame, max_speed=50) == [jump]
     made = table(frame, max_speed=50, invalid="drop")
     assert made.rows.tolist() == [1, 2, 5]
+    assert made.reading.dropped == 1
+
+
+@given(st.permutations(range(6)))
+def test_the_order_of_points_in_the_file_makes_no_difference(order):
+    frame = points(*(("ab"[minute % 2], minute, 0, minute // 2 % 2) for minute in range(6)))
+    by_person = dict(zip("ab", table(frame).sequences.to_rows(), strict=True))
+    shuffled = table(frame[list(order)])
+    assert dict(zip(shuffled.persons, shuffled.sequences.to_rows(), strict=True)) == by_person
 
 
 def test_a_trajectory_that_crosses_no_region_is_counted_and_left_out():

@@ -243,3 +243,15 @@ def test_the_same_table_is_the_same_file():
 @pytest.mark.parametrize("name", ["a;b", "a|b", "a\tb"])
 def test_a_lone_column_with_another_delimiter_in_it(name):
     assert read_csv(write_csv(pl.DataFrame({name: ["x;y"]})), "x.csv").to_dicts() == [{name: "x;y"}]
+
+
+def test_blanks_around_names_of_columns_are_left_out_with_a_line(tmp_path):
+    path = tmp_path / "padded.csv"
+    path.write_text(" who ,\twhat\na,b\n")
+    said = []
+    assert read_frame(path, warn=said.append).columns == ["who", "what"]
+    assert said == [f"{path}: blanks around names of columns are left out: 'who', 'what'"]
+    path.write_text("who, who\na,b\n")
+    said.clear()
+    assert read_frame(path, warn=said.append).columns == ["who", " who"]
+    assert said == []

@@ -126,14 +126,6 @@ def test_jumps_equal_definition(points):
     assert np.flatnonzero(marked).tolist() == oracle.jumps(spots, 17.0)
 
 
-@given(st.lists(st.integers(0, 4), max_size=8))
-def test_late_points_equal_definition(times):
-    order = sorted(range(len(times)), key=lambda i: (times[i], i))
-    keys = np.array([times[i] for i in order], np.int64)
-    marked = kernels.trajectories.mark_late(np.array(order, np.int64), keys, np.array([0, len(times)]))
-    assert sorted(order[i] for i in np.flatnonzero(marked)) == oracle.late(times)
-
-
 @given(st.lists(st.lists(st.sampled_from([None, 0, 1, 2]), max_size=6), max_size=4))
 def test_runs_collapse_over_what_is_outside(rows):
     symbols = np.array([-1 if each is None else each for row in rows for each in row], np.int32)

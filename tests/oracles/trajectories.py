@@ -30,11 +30,6 @@ def jumps(points, max_speed):
     return found
 
 
-def late(times):
-    """Places in the file whose time is before one that stands earlier in the file."""
-    return [i for i, at in enumerate(times) if any(before > at for before in times[:i])]
-
-
 def trips_by_gap(times, gap):
     """Lengths of trips: a new one begins where more than `gap` has passed."""
     lengths = [1] if times else []

@@ -176,3 +176,16 @@ def test_deeply_nested_toml_is_refused(tmp_path):
     (tmp_path / "release.toml").write_text("a = " + "[" * 100_000)
     with pytest.raises(InputError, match="is not TOML"):
         Config.load(tmp_path / "release.toml")
+
+
+def test_markers_names_and_mixed_protection_of_a_configuration(tmp_path):
+    (tmp_path / "visits.csv").write_text("pid,n,group,icd\na,1,?,250\nb,1,x,V51\n")
+    (tmp_path / "release.toml").write_text(
+        '[data]\npath = "visits.csv"\nperson = "pid"\norder = "n"\n'
+        'missing = { team = ["?"] }\nrename = { group = "team" }\n'
+        '[data.quasi.team]\nhierarchy = { kind = "flat" }\n'
+        '[data.sensitive.icd]\nprotect = { values = ["250"], prefix = ["V"] }\n'
+    )
+    table = Config.load(tmp_path / "release.toml").table()
+    assert table.frame["team"].to_list() == [None, "x"]
+    assert table.protected == {"icd": frozenset({"250", "V51"})}

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from sequester.data.problems import Problem
-from sequester.data.schema import ROW, Protect, Schema
+from sequester.data.schema import Protect, Schema
 from sequester.data.text import all_numbers, as_text, distinct_labels
 from sequester.errors import HierarchyError
 from sequester.hierarchies.hierarchy import Hierarchy
@@ -255,7 +255,7 @@ def settle_keys(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) ->
         **dict.fromkeys(schema.keep, "label"),
         **({} if schema.order is None else {schema.order: "place"}),
         **({schema.trip: "trip"} if isinstance(schema.trip, str) else {}),
-        **({} if schema.person == ROW else {schema.person: "person"}),
+        **({} if schema.person_column is None else {schema.person_column: "person"}),
     }
     rows = np.arange(1, frame.height + 1, dtype=np.int64)
     merged = []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,13 +22,21 @@ from sequester.data.ordering import (
 )
 from sequester.data.places import REGION, Gap
 from sequester.data.problems import Problem, ReadSummary
-from sequester.data.roles import bind, check_roles, find_protected, read_labels, refuse_patterns, roles_of
-from sequester.data.schema import ROW, Quasi, Schema, Symbol
-from sequester.data.text import as_text, distinct_labels, is_plain
+from sequester.data.roles import (
+    bind,
+    check_roles,
+    find_protected,
+    nearest_name,
+    read_labels,
+    refuse_patterns,
+    roles_of,
+)
+from sequester.data.schema import ALL, ROW, Quasi, Schema, Symbol
+from sequester.data.text import as_text, distinct_labels, find_markers, is_plain
 from sequester.data.times import clock_ahead, read_times
 from sequester.data.trajectories import (
     SortedEvents,
-    find_impossible,
+    find_jumps,
     into_regions,
     read_coordinates,
     split_by_column,
@@ -50,13 +60,17 @@ def prepare(source: pl.DataFrame, schema: Schema) -> dict[str, object]:
 
     All errors come in one report.
     """
-    refuse_patterns([*source.columns, *schema.derive, *schema.sensitive])
+    refuse_patterns([*source.columns, *schema.derive, *schema.sensitive, *schema.rename.values()])
+    source = _renamed(source, schema)
     problems = [*check_roles(schema, source.columns), *_check_types(source, schema)]
     # Series by series: as an expression, a column of the name * would mean others as well.
     plain = [column for column, dtype in source.schema.items() if is_plain(dtype)]
     frame = pl.DataFrame({column: source[column] for column in plain if column not in schema.drop}).rechunk()
     rows = np.arange(1, frame.height + 1, dtype=np.int64)
-    frame = settle_keys(frame, schema, problems)
+    frame = settle_keys(_with_gaps(frame, schema, problems), schema, problems)
+    if schema.rename or schema.missing:
+        # The table has them no more: its roles suit its own frame.
+        schema = replace(schema, rename={}, missing=())
     person, when = _read_person(frame, schema, problems), _read_when(frame, schema, problems)
     everybody = person
     ahead = _read_clock(frame, schema, when, problems)
@@ -85,7 +99,7 @@ def prepare(source: pl.DataFrame, schema: Schema) -> dict[str, object]:
     hierarchies = bind(frame, schema, labels, rows, problems)
 
     can_sort = person is not None and not person.null_count()
-    can_sort &= not when.null_count() if when is not None else schema.person == ROW
+    can_sort &= not when.null_count() if when is not None else schema.person in (ROW, ALL)
     if person is None or not can_sort:
         raise _refusal([*problems, *_repeats_among_valid(source, frame, schema, person, when)])
     grouping, order, key = _arrange(frame, schema, person, when)
@@ -118,7 +132,7 @@ def prepare(source: pl.DataFrame, schema: Schema) -> dict[str, object]:
             labels = {name: labels[name] for name in schema.attributes if name in labels}
             hierarchies[REGION] = tree
     frame, rows, persons = events.frame, events.rows, events.persons
-    if schema.person != ROW and frame[schema.person].dtype != pl.String:
+    if schema.person_column is not None and frame[schema.person].dtype != pl.String:
         owners = np.repeat(np.arange(len(persons)), np.diff(events.offsets))
         frame = frame.with_columns(persons.gather(owners).alias(schema.person))
     times = None if schema.time is None else events.when
@@ -144,6 +158,44 @@ def prepare(source: pl.DataFrame, schema: Schema) -> dict[str, object]:
         "reading": _reading(source.height, everybody, events, n_points, n_outside, problems),
         "problems": tuple(problems),
     }
+
+
+def _renamed(source: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+    """Return the table with the names that the schema gives its columns."""
+    lines = [
+        f"rename: the table has no column {quoted(old)}{nearest_name(old, source.columns)}"
+        for old in schema.rename
+        if old not in source.columns
+    ]
+    names = Counter(schema.rename.get(name, name) for name in source.columns)
+    twice = [name for name, count in names.items() if count > 1]
+    lines += [f"rename: {names[name]} columns would be called {quoted(name)}" for name in twice]
+    if lines:
+        raise SchemaError(*lines)
+    return source.rename(dict(schema.rename)) if schema.rename else source
+
+
+def _with_gaps(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) -> pl.DataFrame:
+    """Return the table without the cells that stand for a missing value; one that never occurs is named."""
+    named = schema.missing
+    by_column = named if isinstance(named, Mapping) else dict.fromkeys(frame.columns if named else (), named)
+    unseen = dict.fromkeys(each for markers in by_column.values() for each in markers if each)
+    emptied = []
+    for column, markers in by_column.items():
+        if column not in frame.columns:
+            continue
+        values, is_gap = frame[column], np.zeros(frame.height, np.bool_)
+        for marker, where in find_markers(values, markers):
+            unseen.pop(marker, None)
+            is_gap |= where
+            what = f"column {quoted(column)}: {quoted(marker)} is taken as missing"
+            problems.append(Problem.at(what, column, where, severity="note"))
+        if is_gap.any():
+            emptied.append(values.set(pl.Series(is_gap), None))
+    for marker in unseen:
+        what = f"missing names {quoted(marker)}, which does not occur in the data"
+        problems.append(Problem(what, severity="warning"))
+    return frame.with_columns(emptied)
 
 
 def _is_refused(problems: list[Problem]) -> bool:
@@ -178,6 +230,8 @@ def _read_person(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) -
     """Return the person key of each row; None where the column cannot be read."""
     if schema.person == ROW:
         return pl.int_range(1, frame.height + 1, eager=True).cast(pl.String)
+    if schema.person == ALL:
+        return pl.repeat(ALL, frame.height, eager=True)
     if schema.person not in frame.columns:
         return None
     person = frame[schema.person]
@@ -263,15 +317,12 @@ def _split(events: SortedEvents, schema: Schema, problems: list[Problem]) -> tup
     if isinstance(schema.trip, str):
         events = split_by_column(events, schema.trip)
     place = schema.place
-    if place is not None:
-        name = schema.order or " ".join(schema.time_columns)
-        found = find_impossible(events, place, timed=schema.time is not None)
-        for rule, where in found:
-            problems += _invalid(schema, name, rule, where, events.rows)
-        if found:
-            if schema.invalid == "refuse":
-                raise _refusal(problems)
-            events = events.without(np.logical_or.reduce([where for _, where in found]))
+    if place is not None and place.max_speed is not None and schema.time is not None:
+        rule, where = find_jumps(events, place, place.max_speed)
+        problems += _invalid(schema, " ".join(schema.time_columns), rule, where, events.rows)
+        if schema.invalid == "refuse" and where.any():
+            raise _refusal(problems)
+        events = events.without(where)
     if isinstance(schema.trip, Gap):
         events = split_by_gap(events, schema.trip)
     return events, n_before - len(events.rows)
@@ -323,11 +374,9 @@ def _reading(
 def _with_regions(schema: Schema, tree: Hierarchy) -> Schema:
     """Return the roles of the table that points became: regions are its symbol, or a quasi-identifier."""
     is_symbol = not (schema.quasi or schema.sensitive)
-    given = {each.name: getattr(schema, each.name) for each in fields(Schema)}
-    given |= {"place": None, "trip": None}
     if is_symbol:
-        return Schema(**given | {"symbol": Symbol(REGION, tree)})
-    return Schema(**given | {"quasi": {**schema.quasi, REGION: Quasi(tree)}})
+        return replace(schema, place=None, trip=None, symbol=Symbol(REGION, tree))
+    return replace(schema, place=None, trip=None, quasi={**schema.quasi, REGION: Quasi(tree)})
 
 
 def _and_place(schema: Schema) -> str:
@@ -354,9 +403,11 @@ def _arrange(
     frame: pl.DataFrame, schema: Schema, person: pl.Series, when: pl.Series | None
 ) -> tuple[Grouping, Counts | None, Keys | None]:
     """Group events by person and sort them: return persons, order of rows, and the key of each row."""
-    if schema.person == ROW or when is None:
+    if schema.person == ROW:
         return Grouping(person, np.arange(frame.height + 1, dtype=np.int64), None), None, None
     grouping = group_persons(person)
+    if when is None:
+        return grouping, grouping.order, None
     key = order_keys(when)
     keys = [key]
     if schema.tie is not None and schema.tie in frame.columns:

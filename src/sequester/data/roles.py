@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
 from sequester.data.places import REGION, Gap
 from sequester.data.problems import SHOWN_ROWS, Problem
-from sequester.data.schema import ROW, Derivation
+from sequester.data.schema import ALL, ROW, Derivation
 from sequester.data.text import distinct_labels
 from sequester.errors import HierarchyError, SchemaError
 from sequester.hierarchies.hierarchy import Hierarchy
@@ -16,7 +18,7 @@ from sequester.hierarchies.labels import MISSING, ROOT, listed, match_alike, quo
 from sequester.hierarchies.lint import ALIKE, lint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import polars as pl
 
@@ -49,8 +51,8 @@ def roles_of(schema: Schema) -> dict[str, list[str]]:
 
 
 def _named(schema: Schema) -> Iterator[tuple[str, str]]:
-    if schema.person != ROW:
-        yield schema.person, "person"
+    if schema.person_column is not None:
+        yield schema.person_column, "person"
     if schema.order is not None:
         yield schema.order, "order"
     yield from ((column, "time") for column in schema.time_columns)
@@ -87,8 +89,12 @@ def check_roles(schema: Schema, columns: Sequence[str]) -> list[Problem]:
     return [
         *_check_shape(schema),
         *(
-            Problem(f"column {column!r} is named as {named[0]}, and the table has no such column", column)
-            for column, named in roles.items()
+            Problem(
+                f"column {column!r} is named as {named[0]}, and the table has no such column"
+                f"{nearest_name(column, [each for each in columns if each not in roles] or columns)}",
+                column,
+            )
+            for column, named in (roles | _named_elsewhere(schema)).items()
             if column not in present
         ),
         *(
@@ -114,6 +120,24 @@ def check_roles(schema: Schema, columns: Sequence[str]) -> list[Problem]:
     ]
 
 
+def _named_elsewhere(schema: Schema) -> dict[str, list[str]]:
+    """Return the columns of the input that have markers of their own."""
+    return {name: ["missing"] for name in schema.missing} if isinstance(schema.missing, Mapping) else {}
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str:
+    """Return a question that names the column most like `name`; nothing where none is.
+
+    Examples
+    --------
+    >>> nearest_name("Desease", ["person", "disease"]), nearest_name("x", ["disease"])
+    ("; did you mean 'disease'?", '')
+    """
+    lowered = {each.casefold(): each for each in known}
+    close = difflib.get_close_matches(name.casefold(), lowered, n=1)
+    return f"; did you mean {lowered[close[0]]!r}?" if close else ""
+
+
 def refuse_patterns(columns: Sequence[str]) -> None:
     """Refuse names that polars takes for patterns wherever they stand.
 
@@ -135,7 +159,7 @@ def refuse_patterns(columns: Sequence[str]) -> None:
 def _check_shape(schema: Schema) -> Iterator[Problem]:
     if schema.order is not None and schema.time is not None:
         yield Problem("order and time are both given, and one of them is needed")
-    if schema.order is None and schema.time is None and schema.person != ROW:
+    if schema.order is None and schema.time is None and schema.person not in (ROW, ALL):
         yield Problem("order or time is needed: the column that says which event comes first")
     if schema.time_format is not None and schema.time is None:
         yield Problem("time_format is given without time")
@@ -151,9 +175,8 @@ def _check_names(schema: Schema) -> Iterator[Problem]:
     released = dict.fromkeys((*schema.attributes, *schema.sensitive, *schema.keep))
     for name in released:
         if name in RESERVED:
-            yield Problem(
-                f"column {name!r} would clash with the column of that name in a release: rename it", name
-            )
+            what = f"column {name!r} would clash with the column of that name in a release"
+            yield Problem(f'{what}: rename it, as in rename = {{ {name} = "{name}_" }}', name)
 
 
 def _check_places(schema: Schema, columns: Sequence[str]) -> Iterator[Problem]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 ROW = "row"
 """As `person`: every row is a person of its own."""
+ALL = "all"
+"""As `person`: all rows are of one person."""
 
 Derivation = Literal[
     "year",
@@ -131,7 +133,7 @@ class Schema:
     """
 
     person: str
-    """Who: the column of person keys, or ``"row"`` where each row is a person."""
+    """Who: the column of person keys, ``"row"`` where each row is a person, ``"all"`` where all are one."""
     order: str | None = None
     """When: numbers if all are numbers, otherwise text."""
     time: str | tuple[str, ...] | None = None
@@ -168,6 +170,10 @@ class Schema:
     ``"merge"`` takes them for one label, ``"keep"`` for several, and ``"refuse"`` for a mistake: no method
     takes the table. By default, only a person or a protected value with such a twin is refused.
     """
+    missing: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
+    """Cells that stand for a missing value, such as ``?``: everywhere, or column by column."""
+    rename: Mapping[str, str] = field(default_factory=dict)
+    """Column of the input to its name here and in the release; the roles have the new name."""
 
     def __init__(
         self,
@@ -190,6 +196,8 @@ class Schema:
         trip: str | Gap | None = None,
         place: Place | None = None,
         alike: Alike | None = None,
+        missing: Sequence[str] | Mapping[str, Sequence[str]] = (),
+        rename: Mapping[str, str] | None = None,
     ) -> None:
         _check_types(
             names={
@@ -199,7 +207,7 @@ class Schema:
                 "tie": tie,
                 "weight": weight,
             },
-            tables={"quasi": quasi, "sensitive": sensitive, "derive": derive},
+            tables={"quasi": quasi, "sensitive": sensitive, "derive": derive, "rename": rename},
             others={
                 "symbol": (symbol, (str, Symbol)),
                 "trip": (trip, (str, Gap)),
@@ -226,6 +234,10 @@ class Schema:
             "trip": trip,
             "place": place,
             "alike": alike,
+            "missing": {name: texts(f"missing.{name}", each) for name, each in missing.items()}
+            if isinstance(missing, Mapping)
+            else texts("missing", missing),
+            "rename": dict(rename or {}),
         }
         for name, value in complete.items():
             object.__setattr__(self, name, value)
@@ -242,6 +254,15 @@ class Schema:
         if isinstance(self.time, tuple) and len(self.time) != 2:
             msg = f"time must be one column or two (date, clock), got {len(self.time)}"
             raise ParameterError(msg)
+
+    @property
+    def person_column(self) -> str | None:
+        """The column of person keys; None where each row is a person, or all rows are one."""
+        return None if self.person in (ROW, ALL) else self.person
+
+    def input_name(self, column: str) -> str:
+        """Return what a column of the table is called in the input."""
+        return next((old for old, new in self.rename.items() if new == column), column)
 
     @property
     def time_columns(self) -> tuple[str, ...]:

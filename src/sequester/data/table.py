@@ -22,7 +22,7 @@ from sequester.data.persons import (
 )
 from sequester.data.problems import Problem
 from sequester.data.roles import with_protected_nodes
-from sequester.data.schema import ROW, Schema
+from sequester.data.schema import ALL, ROW, Schema
 from sequester.data.sequences import Sequences, events_of, take_owners
 from sequester.data.text import as_polars, as_text, distinct_labels
 from sequester.errors import SchemaError
@@ -75,9 +75,9 @@ class EventTable:
     [('local', 'news'), ('news',)]
     >>> table.rows.tolist()
     [3, 1, 2]
-    >>> EventTable(frame, Schema(person="user", order="n", symbol="place"))
+    >>> EventTable(frame, Schema(person="user", order="n", symbol="spot"))
     Traceback (most recent call last):
-    sequester.errors.SchemaError: column 'place' is named as symbol, and the table has no such column
+    sequester.errors.SchemaError: column 'spot' is named as symbol, and the table has no such column
     column 'page' has no role: give it one, or name it in drop
     """
 
@@ -446,7 +446,7 @@ def _card(table: EventTable) -> Card:
 
 def _facts(table: EventTable) -> Iterator[tuple[str, str]]:
     schema = table.schema
-    yield "person", "each row" if schema.person == ROW else schema.person
+    yield "person", {ROW: "each row", ALL: "all rows are one"}.get(schema.person, schema.person)
     if schema.order is not None:
         yield "order", schema.order
     if schema.time is not None:

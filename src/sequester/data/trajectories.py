@@ -121,20 +121,12 @@ def read_coordinates(frame: pl.DataFrame, place: Place) -> tuple[pl.DataFrame, l
     return pl.DataFrame(read), wrong
 
 
-def find_impossible(events: SortedEvents, place: Place, *, timed: bool) -> list[tuple[str, Mask]]:
-    """Mark the points that stand in the file behind later ones; among the rest, those that jump."""
-    key = cast("npt.NDArray[np.int64]", events.key)
-    is_late = kernels.trajectories.mark_late(events.rows, key, events.offsets)
-    found = [("point stands behind a later one of its sequence", is_late)]
-    if place.max_speed is not None and timed:
-        rest = events.without(is_late)
-        lat, lon = _degrees(rest.frame, place)
-        micros = cast("pl.Series", rest.when).to_physical().to_numpy()
-        jumps = kernels.trajectories.mark_jumps(lat, lon, micros, rest.offsets, float(place.max_speed))
-        marked = np.zeros(len(events.rows), np.bool_)
-        marked[np.flatnonzero(~is_late)[jumps]] = True
-        found.append((f"point is reached only faster than max_speed = {place.max_speed:g} m/s", marked))
-    return [(rule, where) for rule, where in found if where.any()]
+def find_jumps(events: SortedEvents, place: Place, max_speed: float) -> tuple[str, Mask]:
+    """Return the rule about points that could only be reached faster, and the points that break it."""
+    lat, lon = _degrees(events.frame, place)
+    micros = cast("pl.Series", events.when).to_physical().to_numpy()
+    jumps = kernels.trajectories.mark_jumps(lat, lon, micros, events.offsets, float(max_speed))
+    return f"point is reached only faster than max_speed = {max_speed:g} m/s", jumps
 
 
 def _degrees(frame: pl.DataFrame, place: Place) -> tuple[Reals, Reals]:

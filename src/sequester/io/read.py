@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sequester.data.text import as_polars
 from sequester.errors import InputError, issue_warning
+from sequester.hierarchies.labels import listed
 from sequester.io.contents import check_cells, check_path, read_contents
 from sequester.io.csv import read_csv
 from sequester.io.parquet import read_arrow, read_parquet, read_parquet_folder
@@ -72,6 +73,25 @@ def read_frame(
         return as_polars(source)
     path = Path(source)
     check_path(path)
+    return _trim_names(_read(path, format, delimiter, encoding, warn), str(path), warn)
+
+
+def _trim_names(frame: pl.DataFrame, name: str, warn: Warn) -> pl.DataFrame:
+    """Return the table without blanks around the names of columns, unless two would then have one name."""
+    padded = {column: column.strip() for column in frame.columns if column != column.strip()}
+    if not padded or len({padded.get(column, column) for column in frame.columns}) < frame.width:
+        return frame
+    warn(f"{name}: blanks around names of columns are left out: {listed(list(padded.values()))}")
+    return frame.rename(padded)
+
+
+def _read(
+    path: Path,
+    format: str | None,  # noqa: A002 - as above
+    delimiter: str | None,
+    encoding: str,
+    warn: Warn,
+) -> pl.DataFrame:
     if path.is_dir():
         if format not in (None, "parquet"):
             msg = f"{path}: is a folder, and only Parquet is read from folders"

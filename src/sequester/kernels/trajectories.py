@@ -32,23 +32,6 @@ def metres_between(lat: float, lon: float, other_lat: float, other_lon: float) -
 
 
 @njit
-def mark_late(rows: Counts, keys: Counts, offsets: Offsets) -> Mask:
-    """Mark each point that stands in the file behind a later one of its sequence.
-
-    Sequence ``s`` has the points ``offsets[s]`` to ``offsets[s + 1]``, by key; `rows` are places in the file.
-    """
-    is_late = np.zeros(rows.size, np.bool_)
-    for sequence in range(offsets.size - 1):
-        least = same = np.iinfo(np.int64).max
-        for i in range(offsets[sequence + 1] - 1, offsets[sequence] - 1, -1):
-            if i + 1 < offsets[sequence + 1] and keys[i] != keys[i + 1]:
-                least, same = min(least, same), np.iinfo(np.int64).max
-            is_late[i] = rows[i] > least
-            same = min(same, rows[i])
-    return is_late
-
-
-@njit
 def mark_jumps(lat: Reals, lon: Reals, micros: Counts, offsets: Offsets, max_speed: float) -> Mask:
     """Mark each point that cannot be reached at `max_speed`, in m/s, from the last one that can.
 

@@ -31,11 +31,10 @@ def tie_limits(table: EventTable) -> tuple[str, ...]:
     """Return the limit about ties, where two events of a person have the same time or order."""
     # Loaded here so that `sequester methods` need not wait for polars.
     from sequester.data.ordering import order_keys, repeats  # noqa: PLC0415
-    from sequester.data.schema import ROW  # noqa: PLC0415
 
     when = table.times
     if when is None and table.schema.order is not None:
         when = table.frame[table.schema.order]
-    if when is None or table.schema.person == ROW:
+    if when is None:
         return ()
     return (TIES,) if repeats(table.person_offsets, order_keys(when)).any() else ()

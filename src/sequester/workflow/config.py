@@ -244,6 +244,8 @@ def make_schema(
             trip=trip,
             place=place,
             weight=weight,
+            missing=data.missing,
+            rename=data.rename,
         ),
         ("data",),
         type(data).model_fields,
@@ -329,7 +331,7 @@ class _SchemaBuilder:
             if protect == "all":
                 return Sensitive(columns, "all")
             if isinstance(protect, ProtectSettings):
-                return Sensitive(columns, Protect((), tuple(protect.prefix), tuple(protect.range)))
+                return Sensitive(columns, Protect(**protect.model_dump()))
             return Sensitive(columns, Protect(tuple(protect)))
 
         return self.attempt(make, ("data", "sensitive", name), type(settings).model_fields)

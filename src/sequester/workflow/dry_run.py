@@ -12,7 +12,7 @@ import polars as pl
 
 from sequester.attacks.singling_out import SinglingOut
 from sequester.data.alike import merged_persons
-from sequester.data.schema import ROW
+from sequester.data.schema import ALL, ROW
 from sequester.data.table import EventTable
 from sequester.data.text import as_text
 from sequester.engine import part, silent
@@ -194,6 +194,8 @@ def _part_of(table: EventTable, frame: pl.DataFrame, schema: Schema, share: floa
     chosen = persons.gather(np.sort(np.random.default_rng(0).choice(len(persons), count, replace=False)))
     if schema.person == ROW:
         return EventTable(frame[chosen.cast(pl.Int64).to_numpy() - 1], schema)
-    keys = frame[schema.person]
+    if schema.person == ALL:
+        return table
+    keys = frame[schema.input_name(schema.person)]
     keys = merged_persons(keys) if schema.alike == "merge" else as_text(keys)
     return EventTable(frame.filter(keys.is_in(chosen)), schema)

@@ -256,8 +256,10 @@ class QuasiSettings(Table):
 
 
 class ProtectSettings(Table):
-    """Protected values by how they begin."""
+    """Protected values, one by one or by how they begin."""
 
+    values: list[str] = Field(default_factory=list)
+    """Values, letter by letter."""
     prefix: list[str] = Field(default_factory=list)
     """Every value that starts so."""
     range: list[str] = Field(default_factory=list)
@@ -270,7 +272,7 @@ class SensitiveSettings(Table):
     columns: list[str] | None = None
     """Columns that are one attribute with several values per event; default: the column of that name."""
     protect: list[str] | Literal["all"] | ProtectSettings
-    """The highly sensitive values: a list, "all", or a table with prefix and range."""
+    """The highly sensitive values: a list, "all", or a table of values, prefix and range."""
 
 
 class SymbolSettings(Table):
@@ -293,7 +295,7 @@ class DataSettings(Table):
     encoding: Name = "utf-8"
     """How text is written."""
     person: Annotated[str, Field(min_length=1)] | None = None
-    """The column of person keys, or "row" where each line is a person (spmf and seq imply it)."""
+    """The column of person keys; "row" where each line is a person, "all" where the file is one person."""
     order: str | None = None
     """The column that orders a person's events: as numbers if all are numbers, otherwise as text."""
     time: str | list[str] | None = None
@@ -312,6 +314,10 @@ class DataSettings(Table):
     """What happens to rows with a missing person, an unreadable time or a place that cannot be."""
     alike: Alike | None = None
     """Labels that differ only in case, blanks or Unicode form, or are equal numbers: refuse, merge, keep."""
+    missing: list[str] | dict[str, list[str]] = Field(default_factory=list)
+    """Cells that stand for a missing value, such as ["?", "NA"]; or a table of such lists, by column."""
+    rename: dict[str, str] = Field(default_factory=dict)
+    """Columns that get another name, as in { group = "team" }; everything else names them by the new one."""
     derive: dict[str, Derivation] = Field(default_factory=dict)
     """Quasi-identifiers made from time: new column to what it holds."""
     symbol: SymbolSettings | None = None

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +15,7 @@ import polars as pl
 from sequester.data.alike import canonical_labels
 from sequester.data.ordering import order_keys
 from sequester.data.roles import check_roles
-from sequester.data.schema import ROW, Schema
+from sequester.data.schema import ROW
 from sequester.data.table import EventTable
 from sequester.errors import InputError
 from sequester.hierarchies.labels import MISSING, match_alike, quoted
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sequester.data.problems import ReadSummary
+    from sequester.data.schema import Schema
     from sequester.errors import Warn
     from sequester.methods.reposition.method import SnapshotMethod
     from sequester.workflow.config import Config
@@ -159,7 +160,9 @@ class Inbox:
 
     def _refuse_columns(self, frame: pl.DataFrame) -> None:
         """A file without records still has the columns of the others."""
-        problems = check_roles(ordered(self.config.schema, frame.columns[0]), frame.columns)
+        schema = self.config.schema
+        columns = [schema.rename.get(column, column) for column in frame.columns]
+        problems = check_roles(ordered(schema, columns[0]), columns)
         lines = [problem.what for problem in problems if "no such column" in problem.what]
         if lines:
             raise InputError(*lines)
@@ -258,19 +261,7 @@ def ordered(schema: Schema, column: str = "time of the file") -> Schema:
     """Return the schema with the file's name, `column`, as its order where it has no order or time."""
     if schema.order is not None or schema.time is not None:
         return schema
-    return Schema(
-        person=schema.person,
-        order=column,
-        tie=schema.tie,
-        symbol=schema.symbol,
-        quasi=schema.quasi,
-        sensitive=schema.sensitive,
-        keep=schema.keep,
-        drop=schema.drop,
-        derive=schema.derive,
-        invalid=schema.invalid,
-        alike=schema.alike,
-    )
+    return replace(schema, order=column)
 
 
 def stem_of(name: str) -> str:
