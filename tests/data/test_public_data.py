@@ -118,7 +118,9 @@ def test_dirty_rows_are_named(shared_data):
 
 
 def test_every_table_is_read_or_refused_in_words(shared_data):
-    n_read = 0
+    n_read, said = 0, []
     for path in sorted(shared_data.rglob("*.csv.gz")):
-        n_read += read_frame(path).height > 0
+        n_read += read_frame(path, warn=said.append).height > 0
     assert n_read > 50
+    padded = {line.split("/")[-2] for line in said if "blanks around names of columns" in line}
+    assert padded == {"casas_hh101", "kasteren"}

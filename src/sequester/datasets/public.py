@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from sequester.datasets.draws import check_at_least
-from sequester.errors import InputError
+from sequester.errors import InputError, ignore_warning
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.io import read_frame
 from sequester.io.contents import check_path, read_contents
@@ -54,7 +54,7 @@ def _file(path: str, *, format: str | None = None, delimiter: str | None = None)
 
     def read(folder: Path) -> pl.DataFrame:
         found = _find(folder, path)
-        return read_frame(found, format=format, delimiter=delimiter).rename(str.strip)
+        return read_frame(found, format=format, delimiter=delimiter, warn=ignore_warning)
 
     return read
 

@@ -73,25 +73,6 @@ def read_frame(
         return as_polars(source)
     path = Path(source)
     check_path(path)
-    return _trim_names(_read(path, format, delimiter, encoding, warn), str(path), warn)
-
-
-def _trim_names(frame: pl.DataFrame, name: str, warn: Warn) -> pl.DataFrame:
-    """Return the table without blanks around the names of columns, unless two would then have one name."""
-    padded = {column: column.strip() for column in frame.columns if column != column.strip()}
-    if not padded or len({padded.get(column, column) for column in frame.columns}) < frame.width:
-        return frame
-    warn(f"{name}: blanks around names of columns are left out: {listed(list(padded.values()))}")
-    return frame.rename(padded)
-
-
-def _read(
-    path: Path,
-    format: str | None,  # noqa: A002 - as above
-    delimiter: str | None,
-    encoding: str,
-    warn: Warn,
-) -> pl.DataFrame:
     if path.is_dir():
         if format not in (None, "parquet"):
             msg = f"{path}: is a folder, and only Parquet is read from folders"
@@ -114,7 +95,17 @@ def _read(
         raise InputError(msg)
     if delimiter is None and path.name.lower().removesuffix(".gz").endswith(".tsv"):
         delimiter = "\t"
-    return check_cells(read_csv(contents, str(path), delimiter=delimiter, encoding=encoding), str(path))
+    frame = check_cells(read_csv(contents, str(path), delimiter=delimiter, encoding=encoding), str(path))
+    return _trim_names(frame, str(path), warn)
+
+
+def _trim_names(frame: pl.DataFrame, name: str, warn: Warn) -> pl.DataFrame:
+    """Return the table without blanks around the names of columns, unless two would then have one name."""
+    padded = {column: column.strip() for column in frame.columns if column != column.strip()}
+    if not padded or len({padded.get(column, column) for column in frame.columns}) < frame.width:
+        return frame
+    warn(f"{name}: blanks around names of columns are left out: {listed(list(padded.values()))}")
+    return frame.rename(padded)
 
 
 def looks_like_spmf(path: Path) -> bool:

@@ -90,14 +90,17 @@ def init(
     progress(0.0, "reading")
     if format is None and looks_like_spmf(data):
         format = "spmf"  # noqa: A001 - as above
-    frame = read_frame(data, format=format, delimiter=delimiter, encoding=encoding or "utf-8")
+    said: list[str] = []
+    frame = read_frame(
+        data, format=format, delimiter=delimiter, encoding=encoding or "utf-8", warn=said.append
+    )
     progress(0.5, "looking at the columns")
     try:
         draft = make_draft(frame, person=person)
     except InputError as error:
         raise InputError(*(f"{data}: {line}" for line in error.lines)) from None
     named = DataFile(_relative(data, out), format, delimiter, encoding)
-    return Proposed(data=named, out=out, frame=frame, draft=draft)
+    return Proposed(data=named, out=out, frame=frame, draft=replace(draft, doubts=(*said, *draft.doubts)))
 
 
 def _relative(data: Path, out: Path) -> str:
