@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from sequester.data.persons import Persons
 from sequester.data.schema import Schema, Symbol
 from sequester.data.table import EventTable
 from sequester.errors import ParameterError, SchemaError
@@ -68,12 +69,14 @@ def test_numbers_are_markers_by_value():
 
 
 def test_a_marker_that_does_not_occur_draws_a_warning():
-    lines = [str(each) for each in stays(missing=["?", "NULL"]).problems if each.severity == "warning"]
-    assert lines == ["missing names 'NULL', which does not occur in the data"]
+    made = stays(missing={"ward": ["?", "NULL"]})
+    lines = [str(each) for each in made.problems if each.severity == "warning" and each.column == "ward"]
+    assert lines == ["missing.ward: 'NULL' does not occur"]
+    assert not [each for each in stays(missing=["?", "NULL"]).problems if each.severity == "warning"]
 
 
 def test_markers_of_a_column_that_is_not_there_are_refused_with_the_nearest():
-    with pytest.raises(SchemaError, match=r"named as missing, .* no such column; did you mean 'weight'\?"):
+    with pytest.raises(SchemaError, match=r"missing: .* no column 'wieght'; did you mean 'weight'\?"):
         stays(missing={"wieght": ["?"]})
 
 
@@ -100,7 +103,7 @@ def test_names_that_cannot_be_given():
         EventTable(frame, Schema("pid", "n", symbol="ward", rename={"warde": "x", "n": "pid"}))
     assert caught.value.lines == (
         "rename: the table has no column 'warde'; did you mean 'ward'?",
-        "rename: 2 columns would be called 'pid'",
+        "rename: several columns would be called 'pid'",
     )
 
 
@@ -132,3 +135,13 @@ def test_values_prefixes_and_ranges_may_be_mixed():
     protect = {"values": ["250"], "prefix": ["V"], "range": ["634-639"]}
     table = EventTable(frame, Schema("pid", "n", sensitive={"icd": protect}))
     assert table.protected == {"icd": frozenset({"250", "V51", "635"})}
+
+
+def test_markers_hold_for_a_table_of_persons_too():
+    persons = pl.DataFrame({"pid": ["a", "b"], "sex": ["?", "f"]})
+    visits = pl.DataFrame({"pid": ["a", "b"], "n": 1, "ward": ["x", "?"]})
+    for missing in (["?"], {"sex": ["?"], "ward": ["?"]}):
+        schema = Schema("pid", "n", quasi={"ward": FLAT}, missing=missing)
+        table = EventTable(visits, schema, Persons(persons, quasi={"sex": FLAT}))
+        assert table.demographics.frame["sex"].to_list() == [None, "f"]
+        assert table.frame["ward"].to_list() == ["x", None]

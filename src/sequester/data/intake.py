@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -26,13 +24,12 @@ from sequester.data.roles import (
     bind,
     check_roles,
     find_protected,
-    nearest_name,
     read_labels,
     refuse_patterns,
     roles_of,
 )
 from sequester.data.schema import ALL, ROW, Quasi, Schema, Symbol
-from sequester.data.text import as_text, distinct_labels, find_markers, is_plain
+from sequester.data.text import as_text, distinct_labels, is_plain
 from sequester.data.times import clock_ahead, read_times
 from sequester.data.trajectories import (
     SortedEvents,
@@ -60,17 +57,13 @@ def prepare(source: pl.DataFrame, schema: Schema) -> dict[str, object]:
 
     All errors come in one report.
     """
-    refuse_patterns([*source.columns, *schema.derive, *schema.sensitive, *schema.rename.values()])
-    source = _renamed(source, schema)
+    refuse_patterns([*source.columns, *schema.derive, *schema.sensitive])
     problems = [*check_roles(schema, source.columns), *_check_types(source, schema)]
     # Series by series: as an expression, a column of the name * would mean others as well.
     plain = [column for column, dtype in source.schema.items() if is_plain(dtype)]
     frame = pl.DataFrame({column: source[column] for column in plain if column not in schema.drop}).rechunk()
     rows = np.arange(1, frame.height + 1, dtype=np.int64)
-    frame = settle_keys(_with_gaps(frame, schema, problems), schema, problems)
-    if schema.rename or schema.missing:
-        # The table has them no more: its roles suit its own frame.
-        schema = replace(schema, rename={}, missing=())
+    frame = settle_keys(frame, schema, problems)
     person, when = _read_person(frame, schema, problems), _read_when(frame, schema, problems)
     everybody = person
     ahead = _read_clock(frame, schema, when, problems)
@@ -158,44 +151,6 @@ def prepare(source: pl.DataFrame, schema: Schema) -> dict[str, object]:
         "reading": _reading(source.height, everybody, events, n_points, n_outside, problems),
         "problems": tuple(problems),
     }
-
-
-def _renamed(source: pl.DataFrame, schema: Schema) -> pl.DataFrame:
-    """Return the table with the names that the schema gives its columns."""
-    lines = [
-        f"rename: the table has no column {quoted(old)}{nearest_name(old, source.columns)}"
-        for old in schema.rename
-        if old not in source.columns
-    ]
-    names = Counter(schema.rename.get(name, name) for name in source.columns)
-    twice = [name for name, count in names.items() if count > 1]
-    lines += [f"rename: {names[name]} columns would be called {quoted(name)}" for name in twice]
-    if lines:
-        raise SchemaError(*lines)
-    return source.rename(dict(schema.rename)) if schema.rename else source
-
-
-def _with_gaps(frame: pl.DataFrame, schema: Schema, problems: list[Problem]) -> pl.DataFrame:
-    """Return the table without the cells that stand for a missing value; one that never occurs is named."""
-    named = schema.missing
-    by_column = named if isinstance(named, Mapping) else dict.fromkeys(frame.columns if named else (), named)
-    unseen = dict.fromkeys(each for markers in by_column.values() for each in markers if each)
-    emptied = []
-    for column, markers in by_column.items():
-        if column not in frame.columns:
-            continue
-        values, is_gap = frame[column], np.zeros(frame.height, np.bool_)
-        for marker, where in find_markers(values, markers):
-            unseen.pop(marker, None)
-            is_gap |= where
-            what = f"column {quoted(column)}: {quoted(marker)} is taken as missing"
-            problems.append(Problem.at(what, column, where, severity="note"))
-        if is_gap.any():
-            emptied.append(values.set(pl.Series(is_gap), None))
-    for marker in unseen:
-        what = f"missing names {quoted(marker)}, which does not occur in the data"
-        problems.append(Problem(what, severity="warning"))
-    return frame.with_columns(emptied)
 
 
 def _is_refused(problems: list[Problem]) -> bool:

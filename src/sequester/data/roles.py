@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
@@ -18,7 +17,7 @@ from sequester.hierarchies.labels import MISSING, ROOT, listed, match_alike, quo
 from sequester.hierarchies.lint import ALIKE, lint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import polars as pl
 
@@ -94,7 +93,7 @@ def check_roles(schema: Schema, columns: Sequence[str]) -> list[Problem]:
                 f"{nearest_name(column, [each for each in columns if each not in roles] or columns)}",
                 column,
             )
-            for column, named in (roles | _named_elsewhere(schema)).items()
+            for column, named in roles.items()
             if column not in present
         ),
         *(
@@ -118,11 +117,6 @@ def check_roles(schema: Schema, columns: Sequence[str]) -> list[Problem]:
         *_check_places(schema, columns),
         *_check_derived(schema, columns, roles),
     ]
-
-
-def _named_elsewhere(schema: Schema) -> dict[str, list[str]]:
-    """Return the columns of the input that have markers of their own."""
-    return {name: ["missing"] for name in schema.missing} if isinstance(schema.missing, Mapping) else {}
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from sequester._repr import Card
+from sequester.data.cells import settle_cells, without_markers
 from sequester.data.intake import prepare
 from sequester.data.persons import (
     LEFT_OUT,
@@ -29,7 +30,7 @@ from sequester.errors import SchemaError
 from sequester.hierarchies.labels import MISSING, counted, in_label_order, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.places import Regions
@@ -113,13 +114,17 @@ class EventTable:
     """The first event of each person holds their attributes; see `histories`. A gap is nothing then."""
 
     def __init__(self, frame: object, schema: Schema, persons: Persons | None = None) -> None:
-        source, found = as_polars(frame), list[Problem]()
+        found = list[Problem]()
+        others = () if persons is None or persons.frame is None else persons.frame.columns
+        markers = schema.missing
+        source, schema = settle_cells(as_polars(frame), schema, found, others)
         if persons is not None and persons.frame is None:
             source, persons = split_constant(source, schema, persons, found)
         for name, value in prepare(source, schema).items():
             object.__setattr__(self, name, value)
+        object.__setattr__(self, "problems", (*found, *self.problems))
         if persons is not None:
-            made = _with_persons(self, persons, source, found)
+            made = _with_persons(self, persons, source, markers)
             for each in fields(self):
                 object.__setattr__(self, each.name, getattr(made, each.name))
 
@@ -377,14 +382,19 @@ class EventTable:
 
 
 def _with_persons(
-    table: EventTable, persons: Persons, source: pl.DataFrame, problems: list[Problem]
+    table: EventTable,
+    persons: Persons,
+    source: pl.DataFrame,
+    markers: Sequence[str] | Mapping[str, Sequence[str]],
 ) -> EventTable:
     """Return the table with the attributes of its persons, and with persons who have no events."""
     schema = table.schema
     if table.owners is not None:
         msg = "persons: trips have no attributes of persons: leave out trip, or the table of persons"
         raise SchemaError(msg)
+    problems = list[Problem]()
     frame, keys, rows = read_persons(persons, schema, source, problems)
+    frame = without_markers(frame, markers, problems)
     try:
         own = EventTable(frame, persons.among(schema))
     except SchemaError as error:

@@ -15,9 +15,9 @@ from sequester.errors import SchemaError
 from sequester.hierarchies.labels import MISSING, in_label_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from sequester._typing import Codes, Mask
+    from sequester._typing import Codes
 
 
 _NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?$"
@@ -54,26 +54,6 @@ def _written(values: pl.Series) -> pl.Series:
     text = values.cast(pl.String)
     empty = text.str.len_bytes() == 0
     return text.set(empty, None) if empty.any() else text
-
-
-def find_markers(values: pl.Series, markers: Iterable[str]) -> Iterator[tuple[str, Mask]]:
-    """Return the markers that occur, each with its cells; blanks around a cell do not count, numbers do.
-
-    Examples
-    --------
-    >>> [(marker, where.tolist()) for marker, where in find_markers(pl.Series(["7", " ?", "NA"]), ["?", "-"])]
-    [('?', [False, True, False])]
-    >>> [marker for marker, _ in find_markers(pl.Series([1.5, 9999.0]), ["9999", "?"])]
-    ['9999']
-    """
-    is_numeric = values.dtype.is_numeric()
-    cells = values if is_numeric else values.cast(pl.String).str.strip_chars()
-    for marker in dict.fromkeys(markers):
-        if is_numeric and not is_number(pl.Series([marker])).item():
-            continue
-        where = (cells == (float(marker) if is_numeric else marker)).fill_null(value=False)
-        if where.any():
-            yield marker, where.to_numpy()
 
 
 def distinct_labels(text: pl.Series) -> list[str]:
