@@ -15,11 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sequester.attacks.risk import NOTHING, Risk, exact
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.hierarchies import Hierarchy
 from sequester.privacy.model import Verdict
 from sequester.report import external_page, internal_page
+from sequester.report.findings import Findings
 from sequester.report.page import internal_document
 from sequester.utility.score import Score
 
@@ -189,14 +191,70 @@ def test_the_inner_page_says_what_was_changed(make_release):
         "SECRET-PAGE",
         "MEANING-OF-THE-DISTANCE",
         "7.775",
-        "of 87,654 in the input",
-        "of 98,765 in the input",
+        "3 of 87,654 persons",
+        "5 of 98,765 events",
         "76,543",
         "cut",
         "dropped",
         "less is better, 0 or more",
     ):
         assert outline.has(words), words
+
+
+def test_the_first_screen_of_the_inner_page_has_what_a_board_asks_for(make_release):
+    risks = [
+        Risk(
+            0.0,
+            (0.0, 0.01),
+            0.001,
+            NOTHING,
+            raw=exact(0.043),
+            name="unique",
+            kind="event",
+            known=2,
+            bound=0.0,
+        ),
+        Risk(0.9, (0.8, 1.0), 0.001, NOTHING, raw=exact(0.95), name="unique", kind="released", known=3),
+        Risk(0.001, (0.0, 0.01), 0.001, NOTHING, raw=exact(0.05), name="marketer", known=2, bound=0.2),
+        Risk(0.17, (0.17, 1.0), 0.001, NOTHING, raw=exact(1.0), name="confidence_shown", known=2, bound=0.5),
+    ]
+    frame = pl.DataFrame(
+        {"person": list("pqrs"), "order": [1] * 4, "ZIP": ["56***"] * 3 + ["*"], "gender": ["*"] * 4}
+    )
+    quasi = {"ZIP": Hierarchy.mask([2]), "gender": Hierarchy.flat()}
+    original = EventTable(
+        pl.DataFrame(
+            {
+                "who": list("abcd"),
+                "n": [1] * 4,
+                "ZIP": ["56001", "56002", "56003", "70000"],
+                "gender": list("fmfm"),
+            }
+        ),
+        Schema(person="who", order="n", quasi=quasi),
+    )
+    tree = pl.DataFrame({"node": ["*", "56***"], "parent": ["", "*"], "leaves": [4, 3]})
+    release = make_release(
+        tables={"events": frame},
+        schema=Schema(person="person", order="order", quasi=quasi, released=True),
+        hierarchies={"ZIP": tree, "gender": tree.head(1)},
+    )
+    page = internal_page(release, original=original, findings=Findings(risks=tuple(risks)))
+    first, _, folded = page.partition('<details class="fold"')
+    outline = Outline(first)
+    for words in (
+        "Singling out: Can a person be singled out?",
+        "4.3% 0% 0%",
+        "5% 0.1% at most 20%",
+        "100% 17% at most 50%",
+        "gender gone: every value is *",
+        "ZIP coarser: 1 value instead of 4, * in 25%",
+        "0.12 information loss",
+        "Not covered A second release of the same people is not covered.",
+    ):
+        assert outline.has(words), words
+    # Nothing else stands outside of a fold.
+    assert "<section" not in folded
 
 
 def test_changes_are_counted_by_person_where_they_name_persons(make_release):
@@ -219,7 +277,7 @@ def test_the_outer_page_says_promise_verdict_check_limits_and_counts(make_releas
     for words in (
         "Every released record has at least 3 owners.",
         "✓ The promise holds.",
-        "k: promised 3, reached 4.",
+        "k: promised 3, reached 4",
         "sequester verify",
         "A second release of the same people is not covered.",
         "events.csv",
@@ -302,7 +360,7 @@ def test_records_without_persons(make_release):
 @PAGES
 def test_a_release_of_nobody_is_a_page_too(page, make_release):
     outline = Outline(page(make_release([], changes=pl.DataFrame({"what": []}, schema={"what": pl.String}))))
-    assert outline.has("Persons 0")
+    assert outline.has("Persons 0") or outline.has("0 of 87,654 persons")
 
 
 @PAGES

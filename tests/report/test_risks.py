@@ -1,21 +1,11 @@
-"""Risks on a page: the worst of each attack, whether the claim is kept, and curves over what is known."""
+"""Risks on a page: the worst of each attack, and whether the claim is kept."""
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
-from sequester.attacks.risk import NOTHING, Proportion, Risk
-from sequester.report.risks import (
-    GENERAL,
-    Curve,
-    draw_curve,
-    draw_span,
-    is_largest,
-    scale_for,
-    summarize_risks,
-)
+from sequester.attacks.risk import Proportion, Risk
+from sequester.report.risks import GENERAL, is_largest, main_risks, summarize_risks
 from sequester.report.text import ATTACKS, KNOWLEDGE, attack_means, attack_title
 
 
@@ -57,7 +47,6 @@ def test_the_worst_of_each_attack_is_shown_once_claimed_ones_first():
     ]
     assert (found.n_attacks, found.n_claimed, found.n_beaten) == (5, 3, 0)
     assert (found.targets, found.most_known) == (300, 3)
-    assert sum(len(kind.rows) for kind in found.kinds) == 5
 
 
 def test_an_adversary_who_beats_the_claim_comes_before_a_larger_risk_that_keeps_it():
@@ -81,46 +70,15 @@ def test_intervals_in_words(interval, words):
     assert is_largest(Proportion(0.2, interval)) == (words == "or more")
 
 
-def test_curves_are_drawn_for_each_kind_with_what_was_found_read_out():
-    risks = [
-        risk("marketer", kind, known, 0.01 * known, bound=0.2 if known < 3 else None, raw=0.1 * known)
-        for kind in ("event", "ordered")
-        for known in (3, 1, 2)
+def test_the_ten_risks_that_matter_begin_with_those_above_their_claim():
+    risks = [risk("marketer", "event", known, 0.01 * known, bound=0.2) for known in (1, 2, 3)] + [
+        risk("prosecutor", "event", 3, 1.0),
+        risk("unique", "event", 1, 0.3, bound=0.0),
     ]
-    found = summarize_risks(risks)
-    (curves,) = found.curves
-    assert curves.has_claim
-    assert [title for title, _, _ in curves.drawings] == ["In one event", "In order"]
-    drawing = str(curves.drawings[0][2])
-    label = re.search(r'aria-label="([^"]*)"', drawing)[1]
-    assert label.startswith(
-        f"{attack_title('marketer')}, in one event. 1 known: original 10%, release 1%, control 1%; 2 known"
-    )
-    assert "3 known: original 30%, release 3%" in label
-    heights = [float(y) for y in re.findall(r'cy="([0-9.]+)"', drawing)][:3]
-    # More is higher up, and equal steps are equally far apart.
-    assert heights[0] - heights[1] == pytest.approx(heights[1] - heights[2], abs=0.2)
-    assert heights[0] > heights[2]
-
-
-def test_the_axis_holds_every_point():
-    share = Proportion(0.22, (0.2, 0.25))
-    curve = Curve(
-        title="x", means="", known=(1,), raw=(share,), release=(NOTHING,), control=(NOTHING,), bound=(None,)
-    )
-    assert scale_for([curve]) == 0.3
-    assert scale_for([]) == 0.001
-    assert "<circle" in draw_curve(curve, end=0.3, label='"><script>')
-    assert "<script>" not in draw_curve(curve, end=0.3, label='"><script>')
-
-
-def test_one_line_from_the_original_to_the_release():
-    drawing = draw_span(
-        Proportion(1.0, (1.0, 1.0)), Proportion(0.0, (0.0, 0.1)), Proportion(0.5, (0.4, 0.6)), 0.25
-    )
-    places = [float(x) for x in re.findall(r'cx="([0-9.]+)"', drawing)]
-    assert places == [214.0, 6.0]
-    assert 'x1="58.0"' in drawing
+    found = main_risks(risks, 3)
+    assert [(each.name, each.known) for each in found] == [("unique", 1), ("marketer", 3), ("prosecutor", 3)]
+    beaten = [risk("unique", "event", known, 0.3, bound=0.0) for known in range(12)]
+    assert main_risks(beaten, 10) == beaten
 
 
 def test_every_attack_and_kind_of_the_package_has_a_definition():

@@ -10,6 +10,7 @@ from sequester._repr import Card
 from sequester.attacks.risk import percent
 from sequester.data.table import EventTable
 from sequester.hierarchies.labels import counted
+from sequester.release.about import About
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -99,6 +100,8 @@ class Release:
     """Released items that their person never had."""
     reading: ReadSummary | None = None
     """What became of the rows of the input before the method got them."""
+    about: About = field(default_factory=About)
+    """What the publisher says about the data."""
 
     @property
     def frame(self) -> pl.DataFrame:

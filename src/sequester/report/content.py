@@ -51,6 +51,8 @@ class ColumnMeaning:
     """What the values are."""
     n_values: int
     """Different values in the release."""
+    description: str = ""
+    """The steward's own words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +193,8 @@ def describe_columns(release: Release, rows: Released) -> list[ColumnMeaning]:
     for name in schema.keep:
         meanings[name] = "released as it was in the source"
     return [
-        ColumnMeaning(name, meanings.get(name, ""), rows.n_values(name)) for name in release.frame.columns
+        ColumnMeaning(name, meanings.get(name, ""), rows.n_values(name), release.about.columns.get(name, ""))
+        for name in release.frame.columns
     ]
 
 

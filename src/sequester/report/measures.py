@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from markupsafe import Markup
-
 from sequester.hierarchies.labels import ROOT, counted
-from sequester.report.plot import RULE, SERIES
 from sequester.report.text import capitalize_first, direction, number, shown
 
 if TYPE_CHECKING:
@@ -91,12 +88,6 @@ class MeasureRow:
     """What it says."""
     direction: str
     """Which way is better, and how far it can go."""
-    formula: str
-    """How it is computed, where that is said."""
-    reference: str
-    """Where it is from, where that is said."""
-    meter: Markup
-    """Where the number lies between the worst and the best; empty where there is no worst."""
 
 
 def group_measures(utility: Mapping[str, Score]) -> list[tuple[str, list[MeasureRow]]]:
@@ -142,27 +133,6 @@ def _measure(name: str, score: Score) -> MeasureRow:
         value=number(score.value),
         means=score.means,
         direction=direction(score),
-        formula=score.formula,
-        reference=score.reference,
-        meter=_meter(score),
-    )
-
-
-def _meter(score: Score) -> Markup:
-    """Draw a line from worst to best with the value on it; it stands beside the number in words."""
-    low, high = score.bounds
-    if high is None or high <= low:
-        return Markup("")
-    share = min(max((score.value - low) / (high - low), 0.0), 1.0)
-    good = 1 - share if score.goal == "minimize" else share
-    width, height, edge = 120, 18, 6
-    middle, x = height / 2, edge + (width - 2 * edge) * good
-    return Markup(  # noqa: S704  (nothing but numbers)
-        f'<svg aria-hidden="true" viewBox="0 0 {width} {height}" width="{width}" height="{height}">'
-        f'<line x1="{edge}" y1="{middle}" x2="{width - edge}" y2="{middle}" stroke="{RULE}" stroke-width="4" '
-        'stroke-linecap="round"/>'
-        f'<line x1="{edge}" y1="{middle}" x2="{x:.1f}" y2="{middle}" stroke="{SERIES[0]}" stroke-width="4" '
-        f'stroke-linecap="round"/><circle cx="{x:.1f}" cy="{middle}" r="5" fill="{SERIES[0]}"/></svg>'
     )
 
 

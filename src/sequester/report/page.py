@@ -29,8 +29,9 @@ from sequester.report.content import (
 from sequester.report.findings import NO_FINDINGS
 from sequester.report.map import maps
 from sequester.report.measures import generalization_levels, group_measures, level_text
-from sequester.report.plot import bars, meter
+from sequester.report.plot import bars
 from sequester.report.risks import summarize_risks
+from sequester.report.summary import ReleaseSummary
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -60,6 +61,7 @@ def external_page(release: Release) -> str:
         figures=released_figures(rows, release.unit),
         generalities=levels_by_attribute(release, rows, None),
         example=coarse_example(release, rows),
+        about_rows=release.about.rows(),
     )
 
 
@@ -95,9 +97,7 @@ def internal_page(
         n_lost_events=release.n_lost_events,
         n_invented_items=release.n_invented_items,
         n_moved_items=release.n_moved_items,
-        n_rows=None if release.reading is None else release.reading.rows,
-        n_left_out=0 if release.reading is None else release.reading.left_out,
-        unseen_share=release.unseen_share,
+        summary=ReleaseSummary.of(release, original=original, risks=findings.risks),
         journey=tuple(data_flow(release)),
     )
 
@@ -115,6 +115,7 @@ def _shared(release: Release, rows: Released) -> dict[str, object]:
         "method": release.method,
         "information_loss": None if loss is None else round(loss.value, 2),
         "information_loss_means": "" if loss is None else loss.means,
+        "about": release.about,
         "unit": release.unit,
         "n_persons": rows.n_persons,
         "n_events": rows.n_rows,
@@ -144,7 +145,6 @@ def _environment() -> jinja2.Environment:
         capital=text.capitalize_first,
         example=level_text,
         bars=bars,
-        meter=meter,
     )
     environment.globals.update(version=__version__)
     return environment
@@ -304,6 +304,7 @@ def internal_document(
         "utility": {name: _score(score) for name, score in release.utility.items()},
         "figures": [_figure(each) for each in (*changed.figures, *method_figures(release), *figures)],
         "timings": None if findings.timings is None else findings.timings.to_json(),
+        "summary": ReleaseSummary.of(release, original=original, risks=findings.risks).to_json(),
     }
     return json.dumps(_finite(plain_value(document)), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -38,35 +38,31 @@ _HEAD = re.compile(r'<svg [^>]*?width="(\d+)" height="(\d+)"[^>]*>')
 
 def bars(tally: Tally, *, title: str) -> Markup:
     """Draw one row of bars per label, the number at its end; `title` is what a screen reader says."""
-    svg = _render(tally)
+    return as_svg(_chart(tally), title=title)
+
+
+def as_svg(chart: Any, *, title: str, standalone: bool = False) -> Markup:
+    """Render a chart of Altair as SVG that grows and shrinks with its page and is read out as `title`."""
+    import vl_convert  # noqa: PLC0415  (takes most of a second to load)
+
+    svg = str(vl_convert.vegalite_to_svg(chart.to_dict()))
     head = _HEAD.match(svg)
     if head is None:
         msg = f"the plot {title!r} does not start as expected"
         raise ValueError(msg)
     width, height = head.groups()
+    space = ' xmlns="http://www.w3.org/2000/svg"' if standalone else ""
     opening = (
         f'<svg role="img" aria-label="{escape(title)}" viewBox="0 0 {width} {height}" '
-        f'width="{width}" height="{height}">'
+        f'width="{width}" height="{height}"{space}>'
     )
     # Labels come escaped from the renderer; the tests hold it to that.
     return Markup(opening + svg[head.end() :])  # noqa: S704
 
 
-def meter(share: float) -> Markup:
-    """Draw a share as a filled line; it stands beside the number in words, and need not be read out."""
-    width, height = 120, 10
-    filled = width * min(max(share, 0.0), 1.0)
-    return Markup(  # noqa: S704  (nothing but numbers)
-        f'<svg aria-hidden="true" viewBox="0 0 {width} {height}" width="{width}" height="{height}">'
-        f'<rect width="{width}" height="{height}" rx="3" fill="{RULE}"/>'
-        f'<rect width="{filled:.1f}" height="{height}" rx="3" fill="{SERIES[0]}"/></svg>'
-    )
-
-
-def _render(tally: Tally) -> str:
+def _chart(tally: Tally) -> Any:
     # Altair takes most of a second to load, and only pages need it.
     import altair as alt  # noqa: PLC0415
-    import vl_convert  # noqa: PLC0415
 
     names = list(tally.series)
     labels = short_labels(tally.labels)
@@ -89,7 +85,7 @@ def _render(tally: Tally) -> str:
     )
     color = alt.Color("series:N", scale=alt.Scale(domain=names, range=SERIES[: len(names)]), legend=None)
     first = alt.datum.series == names[0]
-    chart = alt.layer(
+    return alt.layer(
         counts.mark_bar(aria=False).encode(color=color),
         counts.mark_text(aria=False, baseline="middle", color=INK, align="left", dx=5, fontSize=11).encode(
             text="text:N"
@@ -107,7 +103,6 @@ def _render(tally: Tally) -> str:
         view=alt.ViewConfig(stroke=None),
         aria=False,
     )
-    return str(vl_convert.vegalite_to_svg(chart.to_dict()))
 
 
 def _brief(count: float) -> str:
