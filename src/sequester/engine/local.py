@@ -86,6 +86,11 @@ class LocalEngine:
     ) -> list[T]:
         """Run `task` on every shard; an error or an interrupt stops the shards that wait."""
         results: list[T] = []
+        if self.n_threads == 1 or len(shards) == 1:
+            for done, shard in enumerate(shards, start=1):
+                results.append(task(shard))
+                progress(done / len(shards), phase)
+            return results
         with ThreadPoolExecutor(max_workers=self.n_threads) as pool:
             futures = [pool.submit(task, shard) for shard in shards]
             try:
