@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
 from math import factorial
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ import numpy as np
 from sequester.methods.ph._kernels import SHORT, Orders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from sequester._typing import Codes
 
@@ -41,7 +42,7 @@ def orders_of(size: int, rng: np.random.Generator) -> tuple[Codes, Codes]:
         left = BUDGET - len(found)
         is_whole = _is_within(size, distance, left)
         if is_whole:
-            level = sorted(_all_orders(size, distance))
+            level = _all_orders(size, distance)
         else:
             level = sorted({_draw_order(size, distance, rng) for _ in range(left)})
         found += level
@@ -79,12 +80,14 @@ def _is_within(size: int, distance: int, budget: int) -> bool:
     return row[size - distance] <= min(budget, factorial(size))
 
 
-def _all_orders(size: int, distance: int) -> Iterator[tuple[int, ...]]:
-    """Yield every order that is `distance` swaps away: choose who is inserted, and behind whom."""
+@cache
+def _all_orders(size: int, distance: int) -> list[tuple[int, ...]]:
+    """Return every order that is `distance` swaps away, sorted: choose who is inserted, and behind whom."""
+    found = []
     for inserted in combinations(range(1, size), distance):
         behind = [0] * distance
         while True:
-            yield _made(size, inserted, behind)
+            found.append(_made(size, inserted, behind))
             at = 0
             while at < distance and behind[at] == inserted[at] - 1:
                 behind[at] = 0
@@ -92,6 +95,7 @@ def _all_orders(size: int, distance: int) -> Iterator[tuple[int, ...]]:
             if at == distance:
                 break
             behind[at] += 1
+    return sorted(found)
 
 
 def _draw_order(size: int, distance: int, rng: np.random.Generator) -> tuple[int, ...]:
