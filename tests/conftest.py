@@ -11,10 +11,17 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
+from markupsafe import Markup
+
+from sequester.report.page import template
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sequester.report.plot import Tally
+
+# Commands that tests start load a third faster from bytecode.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 PROFILE = os.environ.get("SEQUESTER_TEST_PROFILE", "quick")
 # A first call compiles a kernel, so a deadline per example would only measure the compiler.
 common = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
@@ -42,17 +49,17 @@ def shared_data() -> Path:
     return folder
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _compile_once(tmp_path_factory: pytest.TempPathFactory) -> None:
+def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile each kernel in one worker only; the others wait, and then find it on disk."""
-    if "PYTEST_XDIST_WORKER" not in os.environ or os.name != "posix":
+    # Not a fixture, which the examples in docstrings would not use.
+    if "PYTEST_XDIST_WORKER" not in os.environ or os.name != "posix" or session.config.cache is None:
         return
     import fcntl
 
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.dispatcher import Dispatcher
 
-    folder = tmp_path_factory.getbasetemp().parent
+    folder = session.config.cache.mkdir("compiling")
     compile_now, held = Dispatcher.compile, set()
 
     def compile_once(self: Dispatcher, signature: object) -> object:
@@ -70,6 +77,29 @@ def _compile_once(tmp_path_factory: pytest.TempPathFactory) -> None:
                 held.remove(name)
 
     Dispatcher.compile = compile_once
+
+
+@pytest.fixture(autouse=True)
+def _small_work(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out what takes longer than methods on small tables: many queries, threads, and drawing.
+
+    The thorough profile has all of it. Laws for methods and engines name their threads, pages of the docs run
+    as a reader runs them, and plots are drawn where they are tested.
+    """
+    if PROFILE == "thorough" or "docs" in request.path.parts:
+        return
+    monkeypatch.setattr("sequester.methods.evaluate.N_QUERIES", 20)
+    monkeypatch.setattr("sequester.utility.register.N_QUERIES", 20)
+    monkeypatch.setattr("sequester.methods.reposition.measures._PER_LENGTH", 5)
+    monkeypatch.setattr("sequester.engine.local.usable_cores", lambda: 1)
+    if "report" not in request.path.parts:
+        filters = template("page.html").environment.filters
+        monkeypatch.setitem(filters, "bars", _labels_of_bars)
+
+
+def _labels_of_bars(tally: Tally, *, title: str) -> Markup:
+    texts = Markup().join(Markup("<text>{}</text>").format(label) for label in tally.labels)
+    return Markup('<svg role="img" aria-label="{}">{}</svg>').format(title, texts)
 
 
 @pytest.fixture(autouse=True)

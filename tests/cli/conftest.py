@@ -50,6 +50,8 @@ def run(
 ) -> Callable[..., Ran]:
     """Run ``sequester ARGV`` in an empty folder."""
     monkeypatch.chdir(tmp_path)
+    # On a busy machine a command would show its progress, and no test looks for it.
+    monkeypatch.setattr("sequester.cli.terminal.PATIENCE", 3600.0)
 
     def run(*argv: object) -> Ran:
         capfd.readouterr()
