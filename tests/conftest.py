@@ -88,9 +88,10 @@ def _small_work(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     """
     if PROFILE == "thorough" or "docs" in request.path.parts:
         return
-    monkeypatch.setattr("sequester.methods.evaluate.N_QUERIES", 20)
-    monkeypatch.setattr("sequester.utility.register.N_QUERIES", 20)
-    monkeypatch.setattr("sequester.methods.reposition.measures._PER_LENGTH", 5)
+    if not request.node.get_closest_marker("all_queries"):
+        monkeypatch.setattr("sequester.methods.evaluate.N_QUERIES", 20)
+        monkeypatch.setattr("sequester.utility.register.N_QUERIES", 20)
+        monkeypatch.setattr("sequester.methods.reposition.measures._PER_LENGTH", 5)
     monkeypatch.setattr("sequester.engine.local.usable_cores", lambda: 1)
     if "report" not in request.path.parts:
         filters = template("page.html").environment.filters
