@@ -35,7 +35,7 @@ from sequester.engine.progress import NoCheckpoint
 from sequester.hierarchies import Hierarchy
 from sequester.methods.cblda.algorithm import BLOCK, Plan, solve
 from sequester.release.randomness import Randomness
-from sequester.utility import InformationLoss
+from sequester.utility import information_loss
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("SEQUESTER_DATA", ROOT.parent / "shared" / "data")) / "desynpuf"
@@ -123,7 +123,7 @@ def loss_of(table: EventTable, solution: object) -> float:
     from sequester.methods.cblda.publish import publish
 
     outcome = publish(table, solution, plan_of())  # type: ignore[arg-type]
-    return InformationLoss().score(outcome.sequences, original=table).value
+    return information_loss(outcome.sequences, original=table).value
 
 
 def one(folder: Path, n: int, exact: int | None, block: int) -> None:

@@ -31,9 +31,9 @@ from sequester.datasets.public import areas
 from sequester.hierarchies import Hierarchy
 from sequester.privacy import KCPPrivacy, MutualInformationPrivacy, SequenceKAnonymity
 from sequester.testing import symbol_table
-from sequester.utility import Transitions, ValueDivergence
-from sequester.utility.edits import ExpectedEdits
-from sequester.utility.generalization import LossMetric
+from sequester.utility import kl_values, transitions
+from sequester.utility.edits import expected_edits
+from sequester.utility.generalization import loss_metric
 from sequester.utility.register import applicable, measure_all
 from sequester.utility.score import ReleasePair
 
@@ -137,15 +137,15 @@ def oracle(n_cases: int = 200) -> bool:
         told = [(1, TREE, [list(row) for row in before], after)]
         original, released = symbol_table(before, hierarchy=tree), Sequences.from_rows(after)
         pair = {"released": released, "original": original}
-        scores = Transitions().score(**pair)
+        scores = transitions(**pair)
         distance, accuracy = definitions.transitions(told, tree.labels)
         costs = sum(definitions.edits(told, person) for person in range(len(before))) / len(before)
         for name, ours, theirs in (
-            ("loss_metric", LossMetric().score(**pair).value, definitions.loss_metric(told)),
-            ("kl_values", ValueDivergence().score(**pair).value, definitions.value_divergence(told)),
+            ("loss_metric", loss_metric(**pair).value, definitions.loss_metric(told)),
+            ("kl_values", kl_values(**pair).value, definitions.value_divergence(told)),
             ("transitions", scores["transition_distance"].value, distance),
             ("transitions", scores["next_event_accuracy"].value, accuracy),
-            ("edits", ExpectedEdits().score(**pair).value, costs),
+            ("edits", expected_edits(**pair).value, costs),
         ):
             same[name] &= abs(ours - float(theirs)) < 1e-9
     met = [note("equality", f"{name}, {n_cases} random tables", is_same) for name, is_same in same.items()]

@@ -12,7 +12,7 @@ from sequester.methods.ph.method import PH
 from sequester.methods.ph.orders import orders_of
 from sequester.mining.support import support as count
 from sequester.testing import symbol_table
-from sequester.utility import ItemsetSupports, SideEffects
+from sequester.utility.patterns import innocent_patterns, itemset_supports
 
 INSURANCE = ["abcdef", "abce", "acehb", "fgceab", "dfghb", "dhbfg", "fhgb", "cdfge", "dhfgb"]
 SENSITIVE = ("ace", "dfg", "dhb")
@@ -28,10 +28,12 @@ def insurance():
 
 
 def effects(released):
-    measure = SideEffects(sensitive=frozenset(map(tuple, SENSITIVE)), min_support=3)
-    data = symbol_table(released)
-    original = symbol_table(INSURANCE)
-    return measure.lost(data, original=original), measure.ghosts(data, original=original)
+    sensitive = frozenset(map(tuple, SENSITIVE))
+    now, then = (innocent_patterns(symbol_table(side), sensitive, 3) for side in (released, INSURANCE))
+    lost, ghosts = (
+        tuple(sorted(each, key=lambda pattern: (len(pattern), pattern))) for each in (then - now, now - then)
+    )
+    return lost, ghosts
 
 
 def rows_of(release):
@@ -59,9 +61,7 @@ def test_motivation_3_side_effects_and_lost_itemsets_of_the_printed_deletion():
     lost, ghosts = effects(PRINTED_SBSH)
     assert ["".join(each) for each in lost] == ["ac", "ae", "db", "dg", "dh"]
     assert ghosts == ()
-    scores = ItemsetSupports(min_support=3).score(
-        symbol_table(PRINTED_SBSH), original=symbol_table(INSURANCE)
-    )
+    scores = itemset_supports(symbol_table(PRINTED_SBSH), original=symbol_table(INSURANCE), min_support=3)
     assert scores["lost_itemsets"].value == 12
     assert scores["lost_itemsets"].bounds == (0, 48)  # 8 of them are single items
 

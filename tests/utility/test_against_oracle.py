@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -14,20 +15,20 @@ from sequester.data.sequences import Sequences
 from sequester.hierarchies import Hierarchy
 from sequester.testing import symbol_table
 from sequester.utility import (
-    CertaintyPenalty,
-    ClassificationMetric,
-    Discernibility,
-    ExpectedEdits,
-    ILoss,
-    LengthDistribution,
-    LossMetric,
-    LossPerGain,
-    Precision,
-    ReturnGaps,
-    Suppression,
-    TimeToEvent,
-    Transitions,
-    ValueDivergence,
+    classification_metric,
+    discernibility,
+    expected_edits,
+    iloss,
+    kl_values,
+    length_distance,
+    loss_metric,
+    loss_per_privacy_gain,
+    ncp,
+    precision,
+    return_distance,
+    suppression,
+    time_to_event_distance,
+    transitions,
 )
 from utility.cases import TREES, attributes, global_releases, releases, sequences, table
 
@@ -44,12 +45,12 @@ def sides(case):
 def test_losses_of_cells(case):
     original, released, told = sides(case)
     for measure, definition in (
-        (LossMetric(), oracle.loss_metric),
-        (CertaintyPenalty(), oracle.certainty_penalty),
-        (ILoss(), oracle.iloss),
-        (Precision(), oracle.precision),
+        (loss_metric, oracle.loss_metric),
+        (ncp, oracle.certainty_penalty),
+        (iloss, oracle.iloss),
+        (precision, oracle.precision),
     ):
-        score = measure.score(released, original=original)
+        score = measure(released, original=original)
         assert score.value == pytest.approx(float(definition(told)))
         assert score.bounds[0] <= score.value <= score.bounds[1] + 1e-9
 
@@ -63,13 +64,13 @@ def test_classes(case):
         [tuple(tuple(event[place] for place in kept) for event in person) for person in side]
         for side in (before, after)
     ]
-    score = Discernibility().score(released, original=original)
+    score = discernibility(released, original=original)
     assert score.value == pytest.approx(float(oracle.discernibility(histories[1], len(before))))
     assert score.bounds[0] <= score.value <= score.bounds[1]
     events = [(tuple(event[place] for place in kept), event[2]) for person in after for event in person]
-    metric = ClassificationMetric().score(released, original=original)
+    metric = classification_metric(released, original=original)
     assert metric.value == pytest.approx(float(oracle.classification(events, sum(map(len, before)))))
-    gain = LossPerGain(information_loss=0.5).score(released, original=original)
+    gain = loss_per_privacy_gain(released, original=original, information_loss=0.5)
     assert gain.value == pytest.approx(oracle.loss_per_gain(0.5, *histories))
 
 
@@ -78,18 +79,18 @@ def test_classes(case):
 def test_values_transitions_and_edits(case):
     before = case[0]
     original, released, told = sides(case)
-    divergence = ValueDivergence().score(released, original=original)
+    divergence = kl_values(released, original=original)
     assert divergence.value == pytest.approx(oracle.value_divergence(told), abs=1e-9)
     assert divergence.value >= 0
     order = [*depth_first(TREES["Q"]), *depth_first(TREES["R"])]
     distance, accuracy = oracle.transitions(told, order)
-    scores = Transitions().score(released, original=original)
+    scores = transitions(released, original=original)
     assert scores["transition_distance"].value == pytest.approx(float(distance), abs=1e-9)
     assert scores["next_event_accuracy"].value == pytest.approx(float(accuracy), abs=1e-9)
     costs = sum(oracle.edits(told, person) for person in range(len(before)))
-    edits = ExpectedEdits().score(released, original=original)
+    edits = expected_edits(released, original=original)
     assert edits.value == pytest.approx(float(costs / len(before)))
-    lengths = LengthDistribution().score(released, original=original)
+    lengths = length_distance(released, original=original)
     assert lengths.value == pytest.approx(float(oracle.transport(*[[*map(len, side)] for side in case[:2]])))
 
 
@@ -98,7 +99,7 @@ def test_suppression(case):
     before, after, _ = case
     original, released, _ = sides(case)
     shown = sum(event[:2] != ("*", "*") for person in after for event in person)
-    scores = Suppression().score(released, original=original)
+    scores = suppression(released, original=original)
     assert scores["suppressed_events"].value == pytest.approx(1 - shown / sum(map(len, before)))
     assert scores["suppressed_persons"].value == pytest.approx(sum(not each for each in after) / len(before))
 
@@ -111,7 +112,7 @@ def test_time_to_the_first_protected_value(case):
         [[(place, Fraction(event[2] == "yes")) for place, event in enumerate(person)] for person in side]
         for side in (before, after)
     ]
-    score = TimeToEvent().score(released, original=original)
+    score = time_to_event_distance(released, original=original)
     assert score.value == pytest.approx(float(oracle.curve_distance(*histories)))
 
 
@@ -139,7 +140,7 @@ def test_time_to_symbols_that_may_be_coarse(case):
             for side in (before, after)
         ]
         expected.append(oracle.curve_distance(*histories))
-    score = TimeToEvent().score(Sequences.from_rows(after), original=original)
+    score = time_to_event_distance(Sequences.from_rows(after), original=original)
     assert score.value == pytest.approx(float(sum(expected) / len(expected)))
 
 
@@ -153,15 +154,15 @@ def test_symbols_without_a_hierarchy(pairs):
     before, after = ([row for row, _ in pairs], [row for _, row in pairs])
     original, released = symbol_table(before), Sequences.from_rows(after)
     told = [(1, None, before, after)]
-    scores = Transitions().score(released, original=original)
+    scores = transitions(released, original=original)
     distance, accuracy = oracle.transitions(told, list("abcd"))
     assert scores["transition_distance"].value == pytest.approx(float(distance), abs=1e-9)
     assert scores["next_event_accuracy"].value == pytest.approx(float(accuracy), abs=1e-9)
-    divergence = ValueDivergence().score(released, original=original)
+    divergence = kl_values(released, original=original)
     assert divergence.value == pytest.approx(oracle.value_divergence(told), abs=1e-9)
-    gaps = ReturnGaps().score(released, original=original)
+    gaps = return_distance(released, original=original)
     assert gaps.value == pytest.approx(float(oracle.transport(oracle.returns(after), oracle.returns(before))))
-    edits = ExpectedEdits().score(released, original=original)
+    edits = expected_edits(released, original=original)
     assert edits.value == pytest.approx(
         float(sum(oracle.edits(told, p) for p in range(len(before))) / len(before))
     )
@@ -173,16 +174,14 @@ def test_coarser_is_never_better(case):
     before, fine, coarse = case
     original = table(before)
     for measure in (
-        LossMetric(),
-        CertaintyPenalty(),
-        ILoss(),
-        Precision(),
-        Discernibility(),
-        ClassificationMetric(),
+        loss_metric,
+        ncp,
+        iloss,
+        precision,
+        discernibility,
+        classification_metric,
     ):
-        first, second = (
-            measure.score(sequences(original, side), original=original) for side in (fine, coarse)
-        )
+        first, second = (measure(sequences(original, side), original=original) for side in (fine, coarse))
         if first.goal == "minimize":
             assert first.value <= second.value + 1e-12
         else:
@@ -196,19 +195,19 @@ def test_nothing_beats_the_original_itself(case):
     released = sequences(original, after)
     same = sequences(original, before)
     for measure, best in (
-        (LossMetric(), 0),
-        (CertaintyPenalty(), 0),
-        (ILoss(), 0),
-        (Precision(), 1),
-        (ValueDivergence(), 0),
-        (ExpectedEdits(), 0),
-        (LengthDistribution(), 0),
-        (TimeToEvent(), 0),
-        (LossPerGain(information_loss=0.0), 0),
+        (loss_metric, 0),
+        (ncp, 0),
+        (iloss, 0),
+        (precision, 1),
+        (kl_values, 0),
+        (expected_edits, 0),
+        (length_distance, 0),
+        (time_to_event_distance, 0),
+        (partial(loss_per_privacy_gain, information_loss=0.0), 0),
     ):
-        assert measure.score(same, original=original).value == pytest.approx(best, abs=1e-12)
-    scores = [Transitions().score(side, original=original) for side in (same, released)]
+        assert measure(same, original=original).value == pytest.approx(best, abs=1e-12)
+    scores = [transitions(side, original=original) for side in (same, released)]
     assert scores[0]["transition_distance"].value == pytest.approx(0, abs=1e-12)
     assert scores[0]["next_event_accuracy"].value >= scores[1]["next_event_accuracy"].value - 1e-12
-    gone = Suppression().score(same, original=original)
+    gone = suppression(same, original=original)
     assert gone["suppressed_events"].value == gone["suppressed_persons"].value == 0

@@ -14,14 +14,14 @@ from sequester.data.sequences import Sequences
 from sequester.errors import ParameterError
 from sequester.hierarchies import Hierarchy
 from sequester.testing import symbol_table
-from sequester.utility import SymbolLevels, SymbolRanks, TopPatterns
-from sequester.utility.distributions import rank_correlation
+from sequester.utility import TopPatterns, rank_correlation, symbol_levels
+from sequester.utility.distributions import spearman
 
 TREE = Hierarchy.from_tree({"A": ["a", "b"], "B": ["c", "d"]})
 
 
 def test_levels_of_places():
-    scores = SymbolLevels().score(
+    scores = symbol_levels(
         Sequences.from_rows([["a", "A", "*", "B"], ["*"]]),
         original=symbol_table(["abcd", "a"], hierarchy=TREE),
     )
@@ -31,7 +31,7 @@ def test_levels_of_places():
         "level_root": 0.4,
     }
     with pytest.raises(ParameterError, match="released must have the 2 events of original, there are 1"):
-        SymbolLevels().score(Sequences.from_rows(["a"]), original=symbol_table(["ab"], hierarchy=TREE))
+        symbol_levels(Sequences.from_rows(["a"]), original=symbol_table(["ab"], hierarchy=TREE))
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_levels_of_places():
     ],
 )
 def test_ranks_of_symbols(released, value):
-    score = SymbolRanks().score(
+    score = rank_correlation(
         Sequences.from_rows([released]), original=symbol_table(["aaabbc"], hierarchy=TREE)
     )
     assert score.value == pytest.approx(value, abs=1e-4)
@@ -51,11 +51,11 @@ def test_ranks_of_symbols(released, value):
 
 def test_ranks_where_all_are_equal_on_both_sides():
     same = symbol_table(["abcd"], hierarchy=TREE)
-    assert SymbolRanks().score(Sequences.from_rows(["abcd"]), original=same).value == 1
+    assert rank_correlation(Sequences.from_rows(["abcd"]), original=same).value == 1
 
 
 def test_rank_correlation_of_opposites():
-    assert rank_correlation(np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 1.0])) == -1
+    assert spearman(np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 1.0])) == -1
 
 
 @given(st.lists(st.text("abc", max_size=6), max_size=4), st.integers(1, 4))

@@ -12,14 +12,14 @@ from oracles import sequences as oracles
 from sequester.data.sequences import Sequences
 from sequester.data.text import Codebook
 from sequester.errors import ParameterError
-from sequester.utility import EditDistance, InventedItems, edits
+from sequester.utility import edit_distance, edits, invented_items
 from sequester.utility.edits import pair_sequences
 
 persons = st.lists(st.tuples(st.text("abc", max_size=6), st.text("abc", max_size=6)), max_size=8)
 
 
 def distance(released, original):
-    return EditDistance().score(Sequences.from_rows(released), original=Sequences.from_rows(original)).value
+    return edit_distance(Sequences.from_rows(released), original=Sequences.from_rows(original)).value
 
 
 @given(persons)
@@ -92,7 +92,7 @@ def test_other_persons_are_refused():
 
 def test_the_score_says_what_it_means():
     both = Sequences.from_rows(["ab"])
-    score = EditDistance().score(both, original=both)
+    score = edit_distance(both, original=both)
     assert (score.goal, score.bounds) == ("minimize", (0, None))
     assert "inserted, deleted or substituted" in score.means
 
@@ -101,7 +101,7 @@ owners = st.lists(st.tuples(st.text("abc", max_size=4), st.text("abc", max_size=
 
 
 def invented(released, original):
-    return InventedItems().score(Sequences.from_rows(released), original=Sequences.from_rows(original)).value
+    return invented_items(Sequences.from_rows(released), original=Sequences.from_rows(original)).value
 
 
 @given(owners)
@@ -134,7 +134,7 @@ def test_invented_items_of_edge_cases(released, original, expected):
 
 def test_the_score_of_invented_items_says_what_it_means():
     both = Sequences.from_rows(["ab", "a", "b"])
-    score = InventedItems().score(both, original=both)
+    score = invented_items(both, original=both)
     assert (score.goal, score.bounds) == ("minimize", (0, 3))
     assert "of the 3 persons" in score.means
 

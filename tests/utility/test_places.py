@@ -63,4 +63,4 @@ def test_displacement_of_too_many_symbols_is_refused(monkeypatch):
     regions = Regions({"a": box(0, 0, 1, 1), "b": box(0, 1, 1, 2)}, {"a": (), "b": ()})
     both = Sequences.from_rows(["ab"])
     with pytest.raises(ParameterError, match="displacement needs at most 1 symbols, there are 2"):
-        places.Displacement(regions).score(both, original=both)
+        places.displacement(both, original=both, regions=regions)

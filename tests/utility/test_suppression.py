@@ -12,7 +12,7 @@ from sequester.data.sequences import Sequences
 from sequester.errors import ParameterError
 from sequester.hierarchies import Hierarchy
 from sequester.testing import history_table, symbol_table
-from sequester.utility.suppression import Losses, Suppression, count_losses
+from sequester.utility.suppression import Losses, count_losses, suppression
 
 rows = st.text("abc", min_size=1, max_size=6)
 released_rows = st.text("abcx*", max_size=6)
@@ -66,7 +66,7 @@ def test_by_hand(before, after, lost, moved, invented):
 
 def test_the_measure_counts_a_sequence_that_was_moved():
     released = Sequences.from_rows(["ab", "ab"])
-    scores = Suppression().score(released, original=symbol_table(["ab", "xxxxxx"]))
+    scores = suppression(released, original=symbol_table(["ab", "xxxxxx"]))
     assert scores["suppressed_events"].value == pytest.approx(6 / 8)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -18,7 +19,7 @@ from sequester.data.text import Codebook
 from sequester.errors import ParameterError
 from sequester.hierarchies import Hierarchy
 from sequester.testing import symbol_table
-from sequester.utility import GapDistribution, ReturnGaps, TimeToEvent, Transitions
+from sequester.utility import gap_distance, return_distance, time_to_event_distance, transitions
 from sequester.utility.distributions import wasserstein_distance
 from sequester.utility.times import Clock, clock_of
 
@@ -50,11 +51,10 @@ def test_gaps_are_read_from_the_time_itself():
     original = visits(quasi={"day": DATES})
     clock = clock_of(original)
     assert (clock.name, clock.unit, clock.counts_gaps) == ("day", "days", False)
-    measure = GapDistribution()
-    assert measure.score(original, original=original).value == 0
+    assert gap_distance(original, original=original).value == 0
     coarse = released(original, {"day": ["2010-01", "2010-01", "2010-01", "2010-02-01", "2010-02-02"]})
     # Gaps of 1, 2 and 28 days, then 0, 0 and 1.
-    assert measure.score(coarse, original=original).value == pytest.approx((1 + 2 + 27) / 3)
+    assert gap_distance(coarse, original=original).value == pytest.approx((1 + 2 + 27) / 3)
 
 
 def test_gaps_are_read_from_days_since_the_event_before():
@@ -85,7 +85,7 @@ def test_nothing_tells_time(more):
     original = visits(**more)
     assert clock_of(original) is None
     with pytest.raises(ParameterError, match="gaps need a quasi-identifier that tells time"):
-        GapDistribution().score(original, original=original)
+        gap_distance(original, original=original)
 
 
 def test_orders_that_are_no_numbers_tell_no_time():
@@ -112,23 +112,23 @@ def test_curves_run_over_days_where_these_are_told(quasi, derive):
     """One of two persons falls ill 30 days after the first event; the other left after a day."""
     original = visits(quasi=quasi, derive=derive)
     healthy = released(original, {"ill": ["no"] * 5})
-    score = TimeToEvent().score(healthy, original=original)
+    score = time_to_event_distance(healthy, original=original)
     # Before day 30 nobody, then the only one who is still there.
     assert score.value == 1
     assert "days since the first event" in score.means
     at_once = released(original, {"ill": ["yes", "no", "no", "no", "no"]})
-    assert TimeToEvent().score(at_once, original=original).value == pytest.approx(0.5)
+    assert time_to_event_distance(at_once, original=original).value == pytest.approx(0.5)
 
 
 def test_without_a_clock_time_is_the_number_of_the_event():
     original = visits(quasi={"year": Hierarchy.flat()}, derive={"year": "year"})
-    assert "counted in events" in TimeToEvent().score(original, original=original).means
+    assert "counted in events" in time_to_event_distance(original, original=original).means
 
 
 def test_nobody_waits_where_nobody_is():
     empty = symbol_table([])
-    assert TimeToEvent().score(empty, original=empty).value == 0
-    gone = TimeToEvent().score(Sequences.from_rows(["", ""]), original=symbol_table(["a", "b"]))
+    assert time_to_event_distance(empty, original=empty).value == 0
+    gone = time_to_event_distance(Sequences.from_rows(["", ""]), original=symbol_table(["a", "b"]))
     assert gone.value == pytest.approx(0.5)
 
 
@@ -140,15 +140,15 @@ def test_transport_is_the_area_between_distributions(left, right):
 
 
 def test_sides_without_returns_have_nothing_to_move():
-    assert ReturnGaps().score(Sequences.from_rows(["abc"]), original=Sequences.from_rows(["aa"])).value == 0
+    assert return_distance(Sequences.from_rows(["abc"]), original=Sequences.from_rows(["aa"])).value == 0
 
 
 def test_rare_values_are_left_aside_where_there_are_too_many():
     tree = Hierarchy.from_tree({"A": ["a", "b"], "B": ["c", "d"]})
     original = symbol_table(["ababab", "cd"], hierarchy=tree)
     coarse = Sequences.from_rows([["A"] * 6, ["B", "B"]])
-    whole = Transitions().score(coarse, original=original)
-    part = Transitions(most_looks=2 * len(tree)).score(coarse, original=original)
+    whole = transitions(coarse, original=original)
+    part = transitions(coarse, original=original, most_looks=2 * len(tree))
     assert "rarest" not in whole["transition_distance"].means
     assert "the 1 rarest values are left aside" in part["transition_distance"].means
     assert part["transition_distance"].value == 0.5  # a and b are half right each
@@ -157,20 +157,20 @@ def test_rare_values_are_left_aside_where_there_are_too_many():
 @pytest.mark.parametrize(
     ("measure", "message"),
     [
-        (lambda: Transitions(most_looks=0), "most_looks must be at least 1, got 0"),
-        (lambda: TimeToEvent(most_items=0), "most_items must be at least 1, got 0"),
+        (partial(transitions, most_looks=0), "most_looks must be at least 1, got 0"),
+        (partial(time_to_event_distance, most_items=0), "most_items must be at least 1, got 0"),
     ],
 )
 def test_parameters_are_at_least_one(measure, message):
     with pytest.raises(ParameterError, match=message):
-        measure()
+        measure(symbol_table(["a"]), original=symbol_table(["a"]))
 
 
 def test_nothing_follows_anything():
     original = symbol_table(["a", "b"])
-    scores = Transitions().score(original, original=original)
+    scores = transitions(original, original=original)
     assert scores["transition_distance"].value == 0
     assert scores["next_event_accuracy"].value == 1
-    gone = Transitions().score(Sequences.from_rows(["", ""]), original=symbol_table(["ab", "ba"]))
+    gone = transitions(Sequences.from_rows(["", ""]), original=symbol_table(["ab", "ba"]))
     assert gone["transition_distance"].value == 1
     assert gone["next_event_accuracy"].value == 0

@@ -9,7 +9,7 @@ import numpy as np
 from sequester.data.sequences import Sequences
 from sequester.engine import part
 from sequester.privacy.model import RecordModel
-from sequester.utility import InformationLoss, QueryError, Score
+from sequester.utility import QueryError, Score, information_loss
 from sequester.utility.generalization import weights_of, weights_text
 from sequester.utility.queries import draw_queries
 from sequester.utility.register import measure_all
@@ -73,13 +73,11 @@ def measure_cells(
     counts = {(name, what): count for name, what, count in changed}
     released = int(np.count_nonzero(np.diff(outcome.sequences.person_offsets)))
     scores = {
-        "information_loss": InformationLoss().score(outcome.sequences, original=table),
+        "information_loss": information_loss(outcome.sequences, original=table),
         "generalized_cells": _share("generalized", counts, table, "show a coarser value than they had"),
         "suppressed_cells": _share("suppressed", counts, table, suppressed),
         "dropped_persons": Score(
             value=(table.n_persons - released) / max(table.n_persons, 1),
-            goal="minimize",
-            bounds=(0, 1),
             means="Share of the persons of whom nothing is released; 0 is none.",
             formula="persons without a released event / persons",
             reference=REFERENCE,
@@ -99,8 +97,6 @@ def _share(what: str, counts: Mapping[tuple[str, str], int], table: EventTable, 
     total = sum(weight * counts.get((name, what), 0) for name, weight in weights.items())
     return Score(
         value=total / scale if scale else 0.0,
-        goal="minimize",
-        bounds=(0, 1),
         means=f"Share of the cells of quasi-identifiers that {which}; 0 is none{weights_text(weights)}.",
         formula="Σ over such cells of w_A / (n · Σ w_A)",
         reference=REFERENCE,

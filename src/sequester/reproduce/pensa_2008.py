@@ -23,7 +23,7 @@ from sequester.methods.p2ka.algorithm import Reconstructor
 from sequester.methods.p2ka.publish import reconstructed
 from sequester.mining.support import supports_of_codes
 from sequester.reproduce.plan import DataSet, ExperimentPlan, grid
-from sequester.utility.patterns import PatternSimilarity
+from sequester.utility.patterns import pattern_similarity
 from sequester.workflow.job import table_digest
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def similarities(dataset: DataSet, threshold: float | None, k: int, method: str,
         "short_records": n_records,
     }
     try:
-        scores = PatternSimilarity(min_support=k, max_patterns=most_patterns).score(released, original=table)
+        scores = pattern_similarity(released, original=table, min_support=k, max_patterns=most_patterns)
     except ParameterError:  # too many patterns
         return [{"measure": "SIM1", "value": None, **shared}, {"measure": "SIM2", "value": None, **shared}]
     return [{"measure": name.upper(), "value": scores[name].value, **shared} for name in ("sim1", "sim2")]

@@ -26,7 +26,7 @@ from sequester.methods.cblda.method import CBLDA, CBLDABaseline
 from sequester.methods.halt.method import HALT, GloGen
 from sequester.release.randomness import Randomness
 from sequester.reproduce.plan import Cell, ExperimentPlan
-from sequester.utility import InformationLoss, QueryError
+from sequester.utility import QueryError, information_loss
 from sequester.utility.queries import draw_queries
 from sequester.workflow.job import table_digest
 
@@ -243,7 +243,7 @@ def measure(one: HistorySet, method: Method) -> Rows:
     kept = int(np.count_nonzero(np.diff(released.person_offsets)))
     return [
         {
-            "information_loss": InformationLoss().score(released, original=table).value,
+            "information_loss": information_loss(released, original=table).value,
             "relative_error": asked["query_error"].value,
             "bias": asked["query_bias"].value,
             "dropped": 1 - kept / table.n_persons,

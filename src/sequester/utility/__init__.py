@@ -1,42 +1,50 @@
 """Utility of a release: measures by family, and one register of them."""
 
-from sequester.utility.distributions import LengthDistribution, SymbolLevels, SymbolRanks, ValueDivergence
-from sequester.utility.edits import EditDistance, ExpectedEdits, InventedItems, Transitions
-from sequester.utility.equivalence_classes import ClassificationMetric, Discernibility, LossPerGain
-from sequester.utility.generalization import CertaintyPenalty, ILoss, InformationLoss, LossMetric, Precision
-from sequester.utility.patterns import ItemsetSupports, PatternSimilarity, SideEffects, TopPatterns
+from sequester.utility.distributions import kl_values, length_distance, rank_correlation, symbol_levels
+from sequester.utility.edits import edit_distance, expected_edits, invented_items
+from sequester.utility.equivalence_classes import (
+    classification_metric,
+    discernibility,
+    loss_per_privacy_gain,
+)
+from sequester.utility.generalization import iloss, information_loss, loss_metric, ncp, precision
+from sequester.utility.patterns import TopPatterns, itemset_supports, pattern_similarity, side_effects
+from sequester.utility.places import displacement, mobility
 from sequester.utility.queries import Query, QueryError, draw_queries
 from sequester.utility.score import Score
-from sequester.utility.suppression import Suppression
-from sequester.utility.times import GapDistribution, ReturnGaps, TimeToEvent
+from sequester.utility.suppression import suppression
+from sequester.utility.times import gap_distance, return_distance, time_to_event_distance
+from sequester.utility.transitions import transitions
 
 __all__ = [
-    "CertaintyPenalty",
-    "ClassificationMetric",
-    "Discernibility",
-    "EditDistance",
-    "ExpectedEdits",
-    "GapDistribution",
-    "ILoss",
-    "InformationLoss",
-    "InventedItems",
-    "ItemsetSupports",
-    "LengthDistribution",
-    "LossMetric",
-    "LossPerGain",
-    "PatternSimilarity",
-    "Precision",
     "Query",
     "QueryError",
-    "ReturnGaps",
     "Score",
-    "SideEffects",
-    "Suppression",
-    "SymbolLevels",
-    "SymbolRanks",
-    "TimeToEvent",
     "TopPatterns",
-    "Transitions",
-    "ValueDivergence",
+    "classification_metric",
+    "discernibility",
+    "displacement",
     "draw_queries",
+    "edit_distance",
+    "expected_edits",
+    "gap_distance",
+    "iloss",
+    "information_loss",
+    "invented_items",
+    "itemset_supports",
+    "kl_values",
+    "length_distance",
+    "loss_metric",
+    "loss_per_privacy_gain",
+    "mobility",
+    "ncp",
+    "pattern_similarity",
+    "precision",
+    "rank_correlation",
+    "return_distance",
+    "side_effects",
+    "suppression",
+    "symbol_levels",
+    "time_to_event_distance",
+    "transitions",
 ]

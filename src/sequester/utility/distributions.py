@@ -138,9 +138,8 @@ def _plain_tree(book: Codebook) -> Hierarchy:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValueDivergence:
-    """The Kullback-Leibler divergence, in bits, of the values in the release from those in the original.
+def kl_values(released: EventTable | Sequences, *, original: EventTable) -> Score:
+    """Return the Kullback-Leibler divergence, in bits, of the values in the release from the original.
 
     Events are counted per value, one is added to each count, and counts are divided by their sum. A released
     node counts in equal parts for the leaves below it; leaves that have no name are one value together.
@@ -153,29 +152,25 @@ class ValueDivergence:
     >>> food = Hierarchy.from_tree({"Snack": ["c", "d"], "m": {}})
     >>> original = symbol_table(["cccd"], hierarchy=food)  # 4, 2 and 1 of 7; released 3, 3 and 1
     >>> released = Sequences.from_rows([["Snack"] * 4])
-    >>> round(ValueDivergence().score(released, original=original).value, 4)
+    >>> round(kl_values(released, original=original).value, 4)
     0.07
 
     References
     ----------
     Kullback, Leibler (1951); for items, Gwadera, Gkoulalas-Divanis, Loukides (2013).
     """
-
-    def score(self, released: EventTable | Sequences, *, original: EventTable) -> Score:
-        """Average the divergences of all attributes by their weights."""
-        attributes = attributes_of(released, original)
-        return Score(
-            value=weighted_mean(attributes, _divergence),
-            goal="minimize",
-            bounds=(0, None),
-            means="Kullback-Leibler divergence, in bits, of how often each value of "
-            f"{', '.join(each.name for each in attributes)} occurs in the release, as a recipient would "
-            "estimate it, from how often it occurs in the original; 0 is the same shares"
-            f"{weights_text({each.name: each.weight for each in attributes})}.",
-            formula="Σ over attributes of w_A · Σ over values of p log2(p / q) / Σ w_A; "
-            "p, q = (events + 1) / their sum",
-            reference="Kullback, Leibler (1951); for items, Gwadera, Gkoulalas-Divanis, Loukides (2013)",
-        )
+    attributes = attributes_of(released, original)
+    return Score(
+        value=weighted_mean(attributes, _divergence),
+        bounds=(0, None),
+        means="Kullback-Leibler divergence, in bits, of how often each value of "
+        f"{', '.join(each.name for each in attributes)} occurs in the release, as a recipient would "
+        "estimate it, from how often it occurs in the original; 0 is the same shares"
+        f"{weights_text({each.name: each.weight for each in attributes})}.",
+        formula="Σ over attributes of w_A · Σ over values of p log2(p / q) / Σ w_A; "
+        "p, q = (events + 1) / their sum",
+        reference="Kullback, Leibler (1951); for items, Gwadera, Gkoulalas-Divanis, Loukides (2013)",
+    )
 
 
 def _divergence(attribute: Attribute) -> float:
@@ -188,9 +183,8 @@ def _divergence(attribute: Attribute) -> float:
     return max(float((p * np.log2(p / q)).sum()), 0.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LengthDistribution:
-    """By how many events the numbers of events per person have to be changed, on average, to be as before.
+def length_distance(released: EventTable | Sequences, *, original: EventTable | Sequences) -> Score:
+    """Return by how many events the numbers of events per person lie apart from the original, on average.
 
     Who has which number does not matter. A person who is not released has 0 events.
 
@@ -198,32 +192,26 @@ class LengthDistribution:
     --------
     >>> from sequester.data.sequences import Sequences
     >>> original, released = Sequences.from_rows(["abc", "a"]), Sequences.from_rows(["a", "ab"])
-    >>> LengthDistribution().score(released, original=original).value  # 1 and 3, then 1 and 2
+    >>> length_distance(released, original=original).value  # 1 and 3, then 1 and 2
     0.5
     """
-
-    def score(self, released: EventTable | Sequences, *, original: EventTable | Sequences) -> Score:
-        """Compare the numbers of events of all persons."""
-        after, before = (
-            np.diff(sequences_of(side).person_offsets).astype(np.float64) for side in (released, original)
-        )
-        units = units_of(original)
-        return Score(
-            value=wasserstein_distance(after, before),
-            goal="minimize",
-            bounds=(0, None),
-            means=f"By how many events the lengths of all {units.many} lie apart from those of the original, "
-            f"on average, whoever has which; 0 is the same lengths, and a {units.one} that is not released "
-            "has none.",
-            formula="∫ |F(x) - F'(x)| dx; F, F' = shares of all persons with at most x events, "
-            "before and after",
-            reference="Vallender (1974), the first Wasserstein distance",
-        )
+    after, before = (
+        np.diff(sequences_of(side).person_offsets).astype(np.float64) for side in (released, original)
+    )
+    units = units_of(original)
+    return Score(
+        value=wasserstein_distance(after, before),
+        bounds=(0, None),
+        means=f"By how many events the lengths of all {units.many} lie apart from those of the original, "
+        "on average, regardless of who has which; 0 is the same lengths, and a "
+        f"{units.one} that is not released has none.",
+        formula="∫ |F(x) - F'(x)| dx; F, F' = shares of all persons with at most x events, before and after",
+        reference="Vallender (1974), the first Wasserstein distance",
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SymbolLevels:
-    """The share of all events at each level: 0 as it was, one more for each step up, the root last.
+def symbol_levels(released: EventTable | Sequences, *, original: EventTable) -> dict[str, Score]:
+    """Return the share of events at each level: 0 as it was, one more for each step up, the root last.
 
     Examples
     --------
@@ -232,42 +220,37 @@ class SymbolLevels:
     >>> from sequester.testing import symbol_table
     >>> food = Hierarchy.from_tree({"Snack": ["c", "d"], "m": {}})
     >>> released = Sequences.from_rows([["Snack", "d", "*", "m"]])
-    >>> scores = SymbolLevels().score(released, original=symbol_table(["cdcm"], hierarchy=food))
+    >>> scores = symbol_levels(released, original=symbol_table(["cdcm"], hierarchy=food))
     >>> {name: score.value for name, score in scores.items()}
     {'level_0': 0.5, 'level_1': 0.25, 'level_root': 0.25}
     """
-
-    def score(self, released: EventTable | Sequences, *, original: EventTable) -> dict[str, Score]:
-        """Compare place by place; both sides have the same events in the same order."""
-        after, before = sequences_of(released), original.sequences
-        column = before.symbol
-        if after.n_events != before.n_events:
-            msg = f"released must have the {before.n_events} events of original, there are {after.n_events}"
-            raise ParameterError(msg)
-        tree = original.hierarchies[column]
-        from_depths = tree.depth[tree.nodes(before.codebooks[column].labels)][before.columns[column]]
-        to_depths = tree.depth[tree.nodes(after.codebooks[after.symbol].labels)][after.columns[after.symbol]]
-        steps = np.where(to_depths == 0, tree.height, from_depths - to_depths)
-        counts = np.bincount(steps, minlength=tree.height + 1)
-        total = max(after.n_events, 1)
-        names = [f"level_{level}" for level in range(tree.height)] + ["level_root"]
-        words = ["as they were", *(f"{level} up" for level in range(1, tree.height)), "as the root"]
-        return {
-            name: Score(
-                value=float(count) / total,
-                goal="maximize" if not level else "minimize",
-                bounds=(0, 1),
-                means=f"Share of the events whose symbol is released {said}.",
-                formula="events whose symbol is released so many steps up / events; root: released as *",
-                reference="Bonomi, Fan, Jin (2016), generalization along a taxonomy",
-            )
-            for level, (name, said, count) in enumerate(zip(names, words, counts, strict=True))
-        }
+    after, before = sequences_of(released), original.sequences
+    column = before.symbol
+    if after.n_events != before.n_events:
+        msg = f"released must have the {before.n_events} events of original, there are {after.n_events}"
+        raise ParameterError(msg)
+    tree = original.hierarchies[column]
+    from_depths = tree.depth[tree.nodes(before.codebooks[column].labels)][before.columns[column]]
+    to_depths = tree.depth[tree.nodes(after.codebooks[after.symbol].labels)][after.columns[after.symbol]]
+    steps = np.where(to_depths == 0, tree.height, from_depths - to_depths)
+    counts = np.bincount(steps, minlength=tree.height + 1)
+    total = max(after.n_events, 1)
+    names = [f"level_{level}" for level in range(tree.height)] + ["level_root"]
+    words = ["as they were", *(f"{level} up" for level in range(1, tree.height)), "as the root"]
+    return {
+        name: Score(
+            value=float(count) / total,
+            goal="maximize" if not level else "minimize",
+            means=f"Share of the events whose symbol is released {said}.",
+            formula="events whose symbol is released so many steps up / events; root: released as *",
+            reference="Bonomi, Fan, Jin (2016), generalization along a taxonomy",
+        )
+        for level, (name, said, count) in enumerate(zip(names, words, counts, strict=True))
+    }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SymbolRanks:
-    """The rank correlation (Spearman) of how often each symbol occurs, before and after.
+def rank_correlation(released: EventTable | Sequences, *, original: EventTable) -> Score:
+    """Return the rank correlation (Spearman) of how often each symbol occurs, before and after.
 
     A recipient counts a released node in equal parts for the leaves that it stands for. Where either side
     has all symbols equally often there is nothing to order: 1 if that is so on both sides, otherwise 0.
@@ -280,40 +263,27 @@ class SymbolRanks:
     >>> food = Hierarchy.from_tree({"Snack": ["c", "d"], "Dairy": ["m", "n"]})
     >>> original = symbol_table(["ccccddm"], hierarchy=food)
     >>> released = Sequences.from_rows([["Snack"] * 6 + ["m"]])
-    >>> round(SymbolRanks().score(released, original=original).value, 3)
+    >>> round(rank_correlation(released, original=original).value, 3)
     0.949
     """
-
-    def score(self, released: EventTable | Sequences, *, original: EventTable) -> Score:
-        """Count symbols on both sides and compare their order."""
-        after, before = sequences_of(released), original.sequences
-        tree = original.hierarchies[before.symbol]
-        leaves = tree.leaf_nodes
-        counts = [np.zeros(len(tree)), np.zeros(len(tree))]
-        for side, place in ((before, counts[0]), (after, counts[1])):
-            codes = np.bincount(side.columns[side.symbol], minlength=len(side.codebooks[side.symbol]))
-            place[tree.nodes(side.codebooks[side.symbol].labels)] = codes
-        # From the root down each node hands its share to everything below it.
-        each = counts[1] / tree.leaves
-        for node in range(1, len(tree)):
-            each[node] += each[tree.parent[node]]
-        return Score(
-            value=rank_correlation(counts[0][leaves], each[leaves]),
-            goal="maximize",
-            bounds=(-1, 1),
-            means="Rank correlation of how often each symbol occurs in the original and, as a recipient "
-            "would estimate it, in the release; 1 is the same order.",
-            formula="correlation of the ranks of symbols by expected number of events, before and after",
-            reference="Spearman (1904)",
-        )
+    (symbol,) = attributes_of(released, original)
+    return Score(
+        value=spearman(symbol.expect(symbol.before), symbol.expect(symbol.after)),
+        goal="maximize",
+        bounds=(-1, 1),
+        means="Rank correlation of how often each symbol occurs in the original and, as a recipient "
+        "would estimate it, in the release; 1 is the same order.",
+        formula="correlation of the ranks of symbols by expected number of events, before and after",
+        reference="Spearman (1904)",
+    )
 
 
-def rank_correlation(left: Numbers, right: Numbers) -> float:
+def spearman(left: Numbers, right: Numbers) -> float:
     """Return Spearman's correlation, equal numbers sharing their mean rank.
 
     Examples
     --------
-    >>> rank_correlation(np.array([3.0, 1.0, 2.0]), np.array([30.0, 10.0, 20.0]))
+    >>> spearman(np.array([3.0, 1.0, 2.0]), np.array([30.0, 10.0, 20.0]))
     1.0
     """
     ranks = [_mean_ranks(side) for side in (left, right)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -68,9 +67,8 @@ def _columns(sequences: Sequences, names: Sequence[str]) -> list[Codes]:
     return [sequences.columns[name if name in sequences.columns else sequences.symbol] for name in names]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Discernibility:
-    """The mean number of persons who are released alike; who is not released is alike to everybody.
+def discernibility(released: EventTable | Sequences, *, original: EventTable) -> Score:
+    """Return how many persons are released alike, on average; one who is not released is alike to all.
 
     Two persons are alike if their released histories are equal in every quasi-identifier that has a weight,
     or in their symbols.
@@ -80,10 +78,10 @@ class Discernibility:
     >>> from sequester.data.sequences import Sequences
     >>> from sequester.testing import symbol_table
     >>> original = symbol_table(["ab", "ab", "b", "c"])
-    >>> Discernibility().score(original, original=original).value  # (2 + 2 + 1 + 1) / 4
+    >>> discernibility(original, original=original).value  # (2 + 2 + 1 + 1) / 4
     1.5
     >>> released = Sequences.from_rows(["ab", "ab", "b", ""])
-    >>> Discernibility().score(released, original=original).value  # (2 + 2 + 1 + 4) / 4
+    >>> discernibility(released, original=original).value  # (2 + 2 + 1 + 4) / 4
     2.25
 
     References
@@ -91,28 +89,23 @@ class Discernibility:
     Bayardo, Agrawal (2005); Sehatkar (2014), section 2.3. The record is a person's history, and the sum is
     divided by the persons.
     """
-
-    def score(self, released: EventTable | Sequences, *, original: EventTable) -> Score:
-        """Fold equal histories and average the sizes of classes over persons."""
-        units = units_of(original)
-        sizes = class_sizes(released, distinguishing_attributes(original))
-        n = sequences_of(original).n_persons
-        total = int((sizes * sizes).sum()) + (n - int(sizes.sum())) * n
-        return Score(
-            value=total / n if n else 1.0,
-            goal="minimize",
-            bounds=(1, max(n, 1)),
-            means=f"How many {units.many} are released alike, on average over {units.many}; 1 says that all "
-            f"differ, and one that is not released counts as alike to all {n:,}.",
-            formula="DM = (Σ over classes E of |E|² + |suppressed| · n) / n; "
-            "E = persons with the same released history",
-            reference="Bayardo, Agrawal (2005); Sehatkar (2014), section 2.3",
-        )
+    units = units_of(original)
+    sizes = class_sizes(released, distinguishing_attributes(original))
+    n = sequences_of(original).n_persons
+    total = int((sizes * sizes).sum()) + (n - int(sizes.sum())) * n
+    return Score(
+        value=total / n if n else 1.0,
+        bounds=(1, max(n, 1)),
+        means=f"How many {units.many} are released alike, on average over {units.many}; 1 says that all "
+        f"differ, and one that is not released counts as alike to all {n:,}.",
+        formula="DM = (Σ over classes E of |E|² + |suppressed| · n) / n; "
+        "E = persons with the same released history",
+        reference="Bayardo, Agrawal (2005); Sehatkar (2014), section 2.3",
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClassificationMetric:
-    """The share of events that are not released, or whose sensitive value is not that of most alike events.
+def classification_metric(released: EventTable | Sequences, *, original: EventTable) -> Score:
+    """Return the share of events that are absent, or whose sensitive value is not that of most alike events.
 
     Events are alike if they are equal in every quasi-identifier that has a weight. Several sensitive columns
     are averaged.
@@ -127,39 +120,34 @@ class ClassificationMetric:
     >>> frame = pl.DataFrame({"who": list("abcd"), "n": 1, "age": list("1128"), "ill": list("yynn")})
     >>> roles = {"person": "who", "order": "n", "quasi": {"age": age}, "sensitive": {"ill": ["y"]}}
     >>> original = EventTable(frame, Schema(**roles))
-    >>> ClassificationMetric().score(original, original=original).value
+    >>> classification_metric(original, original=original).value
     0.0
     >>> coarser = frame.with_columns(age=pl.Series(["young", "young", "young", "8"]))
     >>> released = EventTable(coarser, Schema(**roles, released=True))
-    >>> ClassificationMetric().score(released, original=original).value  # the third is not like most young
+    >>> classification_metric(released, original=original).value  # the third is not like most young
     0.25
 
     References
     ----------
     Iyengar (2002); Sehatkar (2014), Eq. 2.6 and 2.7. The record is an event, its class the sensitive value.
     """
-
-    def score(self, released: EventTable | Sequences, *, original: EventTable) -> Score:
-        """Count in every class of alike events those of its most frequent value."""
-        columns = original.schema.sensitive_columns
-        if not columns:
-            msg = "the classification metric needs a sensitive attribute, and there is none"
-            raise ParameterError(msg)
-        sequences = sequences_of(released)
-        classes = cell_classes(sequences, distinguishing_attributes(original))
-        right = sum(_majority(classes, sequences.columns[column]) for column in columns) / len(columns)
-        n = original.n_events
-        return Score(
-            value=1 - right / n if n else 0.0,
-            goal="minimize",
-            bounds=(0, 1),
-            means=f"The share of events that are not released, or whose {' and '.join(columns)} is not the "
-            "most frequent among released events with the same quasi-identifiers: what a classifier that "
-            "learned all of them would get wrong.",
-            formula="CM = Σ over events of penalty / n; "
-            "penalty 1 if absent or not of its class's majority, else 0",
-            reference="Iyengar (2002); Sehatkar (2014), Eq. 2.6 and 2.7",
-        )
+    columns = original.schema.sensitive_columns
+    if not columns:
+        msg = "the classification metric needs a sensitive attribute, and there is none"
+        raise ParameterError(msg)
+    sequences = sequences_of(released)
+    classes = cell_classes(sequences, distinguishing_attributes(original))
+    right = sum(_majority(classes, sequences.columns[column]) for column in columns) / len(columns)
+    n = original.n_events
+    return Score(
+        value=1 - right / n if n else 0.0,
+        means=f"The share of events that are not released, or whose {' and '.join(columns)} is not the "
+        "most frequent among released events with the same quasi-identifiers: what a classifier that "
+        "learned all of them would get wrong.",
+        formula="CM = Σ over events of penalty / n; "
+        "penalty 1 if absent or not of its class's majority, else 0",
+        reference="Iyengar (2002); Sehatkar (2014), Eq. 2.6 and 2.7",
+    )
 
 
 def _majority(classes: np.ndarray, values: np.ndarray) -> int:
@@ -170,9 +158,10 @@ def _majority(classes: np.ndarray, values: np.ndarray) -> int:
     return int(most.sum())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LossPerGain:
-    """The information loss over one more than the privacy gained.
+def loss_per_privacy_gain(
+    released: EventTable | Sequences, *, original: EventTable, information_loss: float
+) -> Score:
+    """Return the information loss over one more than the privacy gained.
 
     Privacy is the size of the smallest class of persons whose histories are alike; a release that leaves it
     as it was, or makes it smaller, gains none.
@@ -183,35 +172,25 @@ class LossPerGain:
     >>> from sequester.testing import symbol_table
     >>> original = symbol_table(["ab", "ab", "ac", "b"])
     >>> released = Sequences.from_rows(["ab", "ab", "ab", ""])
-    >>> LossPerGain(information_loss=0.75).score(released, original=original).value  # classes of 1, then of 3
+    >>> loss_per_privacy_gain(released, original=original, information_loss=0.75).value  # 1, then 3
     0.25
 
     References
     ----------
     Fung, Wang, Yu (2005); Sehatkar (2014), Eq. 2.8, with the smallest class for the anonymity.
     """
-
-    information_loss: float
-    """What the release lost, from 0 to 1."""
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.information_loss <= 1:
-            msg = f"information_loss must be from 0 to 1, got {self.information_loss}"
-            raise ParameterError(msg)
-
-    def score(self, released: EventTable | Sequences, *, original: EventTable) -> Score:
-        """Find the smallest classes of both sides."""
-        units = units_of(original)
-        names = distinguishing_attributes(original)
-        before, after = (int(class_sizes(side, names).min(initial=2**62)) for side in (original, released))
-        gain = max(after - before, 0) if max(before, after) < 2**62 else 0
-        return Score(
-            value=self.information_loss / (gain + 1),
-            goal="minimize",
-            bounds=(0, 1),
-            means=f"The information loss over one more than the privacy gained, which is by how many "
-            f"{units.many} the smallest group of those who are released alike has grown; 0 is no loss.",
-            formula="ILPG = IL / (PG + 1); PG = max(0, smallest class of the release - smallest "
-            "class of the original)",
-            reference="Fung, Wang, Yu (2005); Sehatkar (2014), Eq. 2.8",
-        )
+    if not 0 <= information_loss <= 1:
+        msg = f"information_loss must be from 0 to 1, got {information_loss}"
+        raise ParameterError(msg)
+    units = units_of(original)
+    names = distinguishing_attributes(original)
+    before, after = (int(class_sizes(side, names).min(initial=2**62)) for side in (original, released))
+    gain = max(after - before, 0) if max(before, after) < 2**62 else 0
+    return Score(
+        value=information_loss / (gain + 1),
+        means=f"The information loss over one more than the privacy gained, which is by how many "
+        f"{units.many} the smallest group of those who are released alike has grown; 0 is no loss.",
+        formula="ILPG = IL / (PG + 1); PG = max(0, smallest class of the release - smallest "
+        "class of the original)",
+        reference="Fung, Wang, Yu (2005); Sehatkar (2014), Eq. 2.8",
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -91,9 +90,8 @@ def weights_text(weights: Mapping[str, float]) -> str:
     return f", weighed by {', '.join(f'{name} {weight:g}' for name, weight in weights.items())}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InformationLoss:
-    """The mean over all cells of quasi-identifiers of what each lost: 0 is nothing, 1 is everything.
+def information_loss(released: EventTable | Sequences, *, original: EventTable) -> Score:
+    """Return what the cells of quasi-identifiers lost on average: 0 is nothing, 1 is everything.
 
     A released label loses the share of the tree's leaves that it stands for; a leaf loses nothing, ``*``
     loses everything. So does each cell of an event that is not released. Quasi-identifiers count by their
@@ -112,7 +110,7 @@ class InformationLoss:
     ...     frame.with_columns(stay=pl.Series(["short", "*", "2"])),
     ...     Schema(person="who", order="n", quasi={"stay": stay}, released=True),
     ... )
-    >>> InformationLoss().score(released, original=original).value  # (3/4 + 1 + 0) / 3
+    >>> information_loss(released, original=original).value  # (3/4 + 1 + 0) / 3
     0.5833333333333334
 
     References
@@ -120,26 +118,19 @@ class InformationLoss:
     Sehatkar (2014), Eq. 4.1 to 4.8, with the number of events for the size of D: only then the loss of a
     table that shows nothing is 1. A suppressed cell loses what generalization has left of it, 1 in all.
     """
-
-    def score(self, released: EventTable | Sequences, *, original: EventTable) -> Score:
-        """Add up the losses of all cells; who and in which order does not matter."""
-        weights = weights_of(original)
-        return Score(
-            value=mean_cost(released, original, lambda tree: tree.loss),
-            goal="minimize",
-            bounds=(0, 1),
-            means=f"How much the values of {names_text(weights)} lost on average: the share of all leaves of "
-            "its hierarchy that a released value stands for, 0 for a value as it was, 1 for one that is not "
-            f"shown{weights_text(weights)}.",
-            formula="Σ over cells of w_A · loss(v) / (n · Σ w_A); "
-            "loss(v) = leaves(v) / leaves(A), 0 for a leaf",
-            reference="Sehatkar (2014), Eq. 4.1 to 4.8",
-        )
+    weights = weights_of(original)
+    return Score(
+        value=mean_cost(released, original, lambda tree: tree.loss),
+        means=f"How much the values of {names_text(weights)} lost on average: the share of all leaves of "
+        "its hierarchy that a released value stands for, 0 for a value as it was, 1 for one that is not "
+        f"shown{weights_text(weights)}.",
+        formula="Σ over cells of w_A · loss(v) / (n · Σ w_A); loss(v) = leaves(v) / leaves(A), 0 for a leaf",
+        reference="Sehatkar (2014), Eq. 4.1 to 4.8",
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CertaintyPenalty:
-    """The sum over all cells of the share of the domain that the released value stands for.
+def ncp(released: EventTable | Sequences, *, original: EventTable) -> Score:
+    """Return the normalized certainty penalty: the shares of the domains that released values cover, summed.
 
     A leaf has nothing below it, and no penalty. Divided by the events and the weights it is the information
     loss.
@@ -152,7 +143,7 @@ class CertaintyPenalty:
     >>> food = Hierarchy.from_tree({"Snack": ["c", "d"], "Dairy": ["m", "n"]})
     >>> original = symbol_table(["cdm"], hierarchy=food)
     >>> released = Sequences.from_rows([["Snack", "d", "*"]])
-    >>> CertaintyPenalty().score(released, original=original).value  # 2/4 + 0 + 1
+    >>> ncp(released, original=original).value  # 2/4 + 0 + 1
     1.5
 
     References
@@ -160,25 +151,20 @@ class CertaintyPenalty:
     Xu, Wang, Pei, Wang, Shi, Fu (2006); Sehatkar (2014), Eq. 2.1 and 2.2. An event that is not released has
     the penalty of an event of nothing but ``*``.
     """
-
-    def score(self, released: EventTable | Sequences, *, original: EventTable) -> Score:
-        """Add up the penalties of all cells; who has them does not matter."""
-        weights = weights_of(original)
-        return Score(
-            value=total_cost(released, original, lambda tree: tree.loss),
-            goal="minimize",
-            bounds=(0, original.n_events * sum(weights.values())),
-            means=f"The shares of the domains of {names_text(weights)} that released values stand for, added "
-            f"up over all {original.n_events:,} events; 0 says that every value is as it was"
-            f"{weights_text(weights)}.",
-            formula="NCP = Σ over cells of w_A · size(v) / leaves(A); size(v) = leaves(v), 0 for a leaf",
-            reference="Xu, Wang, Pei, Wang, Shi, Fu (2006); Sehatkar (2014), Eq. 2.1 and 2.2",
-        )
+    weights = weights_of(original)
+    return Score(
+        value=total_cost(released, original, lambda tree: tree.loss),
+        bounds=(0, original.n_events * sum(weights.values())),
+        means=f"The shares of the domains of {names_text(weights)} that released values stand for, added "
+        f"up over all {original.n_events:,} events; 0 says that every value is as it was"
+        f"{weights_text(weights)}.",
+        formula="NCP = Σ over cells of w_A · size(v) / leaves(A); size(v) = leaves(v), 0 for a leaf",
+        reference="Xu, Wang, Pei, Wang, Shi, Fu (2006); Sehatkar (2014), Eq. 2.1 and 2.2",
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LossMetric:
-    """The mean over all cells of the share of the other values that the released one may be as well.
+def loss_metric(released: EventTable | Sequences, *, original: EventTable) -> Score:
+    """Return the share of the other values that a released one may be as well, on average over all cells.
 
     A cell of an event that is not released may be any value. An attribute of one value has nothing to lose.
 
@@ -190,36 +176,30 @@ class LossMetric:
     >>> food = Hierarchy.from_tree({"Snack": ["c", "d"], "m": {}})
     >>> original = symbol_table(["cdm"], hierarchy=food)
     >>> released = Sequences.from_rows([["Snack", "d", "*"]])
-    >>> LossMetric().score(released, original=original).value  # (1/2 + 0 + 1) / 3
+    >>> loss_metric(released, original=original).value  # (1/2 + 0 + 1) / 3
     0.5
 
     References
     ----------
     Iyengar (2002); Sehatkar (2014), section 2.3. Ranges of numbers count by the leaves below them, too.
     """
-
-    def score(self, released: EventTable | Sequences, *, original: EventTable) -> Score:
-        """Add up the losses of all cells; who has them does not matter."""
-        weights = weights_of(original)
-        return Score(
-            value=mean_cost(released, original, _losses),
-            goal="minimize",
-            bounds=(0, 1),
-            means=f"The share of the other values of {names_text(weights)} that a released value may stand "
-            f"for as well, on average; 0 is a value as it was, 1 one that is not shown"
-            f"{weights_text(weights)}.",
-            formula="LM = Σ over cells of w_A · (leaves(v) - 1) / (leaves(A) - 1) / (n · Σ w_A)",
-            reference="Iyengar (2002); Sehatkar (2014), section 2.3",
-        )
+    weights = weights_of(original)
+    return Score(
+        value=mean_cost(released, original, _losses),
+        means=f"The share of the other values of {names_text(weights)} that a released value may stand "
+        f"for as well, on average; 0 is a value as it was, 1 one that is not shown"
+        f"{weights_text(weights)}.",
+        formula="LM = Σ over cells of w_A · (leaves(v) - 1) / (leaves(A) - 1) / (n · Σ w_A)",
+        reference="Iyengar (2002); Sehatkar (2014), section 2.3",
+    )
 
 
 def _losses(tree: Hierarchy) -> npt.NDArray[np.float64]:
     return (tree.leaves - 1) / max(int(tree.leaves[0]) - 1, 1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ILoss:
-    """The mean over events of the weighed losses of its values, each its further leaves over all leaves.
+def iloss(released: EventTable | Sequences, *, original: EventTable) -> Score:
+    """Return the loss per event: for each value, its further leaves over all leaves, weighed and summed.
 
     Examples
     --------
@@ -229,7 +209,7 @@ class ILoss:
     >>> food = Hierarchy.from_tree({"Snack": ["c", "d"], "Dairy": ["m", "n"]})
     >>> original = symbol_table(["cd"], hierarchy=food)
     >>> released = Sequences.from_rows([["Snack", "*"]])
-    >>> ILoss().score(released, original=original).value  # (1/4 + 3/4) / 2
+    >>> iloss(released, original=original).value  # (1/4 + 3/4) / 2
     0.5
 
     References
@@ -237,32 +217,25 @@ class ILoss:
     Xiao, Tao (2006); Sehatkar (2014), Eq. 2.3 to 2.5. An event that is not released counts as one of nothing
     but ``*``, so that leaving events out never makes the loss smaller.
     """
-
-    def score(self, released: EventTable | Sequences, *, original: EventTable) -> Score:
-        """Add up the losses of all cells; who has them does not matter."""
-        weights = weights_of(original)
-        bases = [
-            weight * (1 - 1 / int(original.hierarchies[name].leaves[0])) for name, weight in weights.items()
-        ]
-        return Score(
-            value=total_cost(released, original, _uncertainty) / max(original.n_events, 1),
-            goal="minimize",
-            bounds=(0, sum(bases)),
-            means=f"What an event lost on average: over {names_text(weights)}, the further leaves that a "
-            f"released value covers as a share of all leaves, added up; 0 is an event as it was"
-            f"{weights_text(weights)}.",
-            formula="ILoss = Σ over events Σ over attributes of w_A · (coverage(v) - 1) / base(A) / n",
-            reference="Xiao, Tao (2006); Sehatkar (2014), Eq. 2.3 to 2.5",
-        )
+    weights = weights_of(original)
+    bases = [weight * (1 - 1 / int(original.hierarchies[name].leaves[0])) for name, weight in weights.items()]
+    return Score(
+        value=total_cost(released, original, _uncertainty) / max(original.n_events, 1),
+        bounds=(0, sum(bases)),
+        means=f"What an event lost on average: over {names_text(weights)}, the further leaves that a "
+        f"released value covers as a share of all leaves, added up; 0 is an event as it was"
+        f"{weights_text(weights)}.",
+        formula="ILoss = Σ over events Σ over attributes of w_A · (coverage(v) - 1) / base(A) / n",
+        reference="Xiao, Tao (2006); Sehatkar (2014), Eq. 2.3 to 2.5",
+    )
 
 
 def _uncertainty(tree: Hierarchy) -> npt.NDArray[np.float64]:
     return (tree.leaves - 1) / int(tree.leaves[0])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Precision:
-    """One less the mean over all cells of how far up its hierarchy the released value stands.
+def precision(released: EventTable | Sequences, *, original: EventTable) -> Score:
+    """Return one less the mean over all cells of how far up its hierarchy the released value stands.
 
     Levels are counted from the root, so that in a tree of unequal branches a leaf is at level 0 wherever it
     is. A cell of an event that is not released stands at the root.
@@ -275,23 +248,19 @@ class Precision:
     >>> food = Hierarchy.from_tree({"Snack": ["c", "d"], "m": {}})
     >>> original = symbol_table(["cdmm"], hierarchy=food)
     >>> released = Sequences.from_rows([["Snack", "d", "*", "m"]])
-    >>> Precision().score(released, original=original).value  # 1 - (1/2 + 0 + 1 + 0) / 4
+    >>> precision(released, original=original).value  # 1 - (1/2 + 0 + 1 + 0) / 4
     0.625
 
     References
     ----------
     Sweeney (2002); Sehatkar (2014), section 2.3.
     """
-
-    def score(self, released: EventTable | Sequences, *, original: EventTable) -> Score:
-        """Average the levels of all cells; who has them does not matter."""
-        weights = weights_of(original)
-        return Score(
-            value=1 - mean_cost(released, original, lambda tree: tree.cost("linear")),
-            goal="maximize",
-            bounds=(0, 1),
-            means=f"How far down their hierarchies the values of {names_text(weights)} still stand, on "
-            f"average; 1 is a value as it was, 0 one that is not shown{weights_text(weights)}.",
-            formula="Prec = 1 - Σ over cells of w_A · level(v) / height(A) / (n · Σ w_A); level 0 is a leaf",
-            reference="Sweeney (2002); Sehatkar (2014), section 2.3",
-        )
+    weights = weights_of(original)
+    return Score(
+        value=1 - mean_cost(released, original, lambda tree: tree.cost("linear")),
+        goal="maximize",
+        means=f"How far down their hierarchies the values of {names_text(weights)} still stand, on "
+        f"average; 1 is a value as it was, 0 one that is not shown{weights_text(weights)}.",
+        formula="Prec = 1 - Σ over cells of w_A · level(v) / height(A) / (n · Σ w_A); level 0 is a leaf",
+        reference="Sweeney (2002); Sehatkar (2014), section 2.3",
+    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sequester._validation import at_least
 from sequester.data.text import Codebook
 from sequester.errors import ParameterError
 from sequester.mining.frequent import MAX_PATTERNS, Patterns, frequent, frequent_itemsets
@@ -15,6 +16,8 @@ from sequester.ragged import offsets_of, owners_of
 from sequester.utility.score import Score
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from sequester._typing import Codes, Counts, Offsets
     from sequester.data.sequences import Distinct, Sequences
     from sequester.data.table import EventTable
@@ -31,12 +34,31 @@ def _mine(
     data: EventTable | Sequences, *, min_support: int, max_length: int | None, max_patterns: int
 ) -> Patterns:
     """Return the frequent patterns; few short ones without the miner, which takes seconds to compile."""
+    _check(min_support=min_support, max_length=max_length, max_patterns=max_patterns)
     sequences = sequences_of(data)
     book, rows = sequences.codebooks[sequences.symbol], sequences.distinct(sequences.symbol)
     found = mine_by_length(rows, book, min_support, max_length, max_patterns, are_sets=False)
     if found is not None:
         return found
     return frequent(data, min_support=min_support, max_length=max_length, max_patterns=max_patterns)
+
+
+def _check(**given: int | None) -> None:
+    for name, value in given.items():
+        if value is not None:
+            at_least(name, value, 1)
+
+
+def as_long_as_few(
+    scores: Callable[[int | None], dict[str, Score]], lengths: Iterable[int | None]
+) -> dict[str, Score]:
+    """Return the scores of the first of the lengths at which patterns are not too many; none if all are."""
+    for length in lengths:
+        try:
+            return scores(length)
+        except ParameterError:  # more patterns than anybody would look at; shorter ones are fewer
+            continue
+    return {}
 
 
 def mine_by_length(
@@ -103,9 +125,15 @@ def _extended(level: Codes) -> Codes | None:
     return joined.reshape(-1, length + 1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PatternSimilarity:
-    """SIM1 compares the frequencies of the patterns that are frequent in the release, SIM2 their number.
+def pattern_similarity(
+    released: EventTable | Sequences,
+    *,
+    original: EventTable | Sequences,
+    min_support: int,
+    max_length: int | None = None,
+    max_patterns: int = MAX_PATTERNS,
+) -> dict[str, Score]:
+    """Return SIM1 and SIM2: how alike frequent patterns of both sides are in frequency, and in number.
 
     With S' and S the patterns of at least `min_support` persons in the release and in the original, and
     relative frequencies f' and f (persons who contain the pattern, over all persons with an event; a person
@@ -114,14 +142,15 @@ class PatternSimilarity:
     - SIM1 is the mean over S' of min(f', f) / max(f', f);
     - SIM2 is min(number of S', number of S) / max(the same).
 
-    Both are 1 where S' and S are empty, and both are 0 where only S' is.
+    Both are 1 where S' and S are empty, and both are 0 where only S' is. Patterns have at most
+    `max_length` items; more than `max_patterns` on either side are refused.
 
     Examples
     --------
     >>> from sequester.data.sequences import Sequences
     >>> original = Sequences.from_rows(["ab", "ab", "ab", "b"])
     >>> released = Sequences.from_rows(["ab", "ab", "", ""])
-    >>> scores = PatternSimilarity(min_support=2).score(released, original=original)
+    >>> scores = pattern_similarity(released, original=original, min_support=2)
     >>> {name: round(score.value, 3) for name, score in scores.items()}
     {'sim1': 0.833, 'sim2': 1.0}
 
@@ -131,69 +160,43 @@ class PatternSimilarity:
     frequencies and is silent on empty collections. It counts trajectories, and k of them for k persons; here
     k are persons, so persons are counted throughout.
     """
-
-    min_support: int
-    """Persons that make a pattern frequent, in the release as in the original."""
-    max_length: int | None = None
-    """Longest pattern to compare; without it all are."""
-    max_patterns: int = MAX_PATTERNS
-    """More patterns than this on either side are refused."""
-
-    def __post_init__(self) -> None:
-        for name in ("min_support", "max_length", "max_patterns"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                msg = f"{name} must be at least 1, got {value}"
-                raise ParameterError(msg)
-
-    def score(
-        self, released: EventTable | Sequences, *, original: EventTable | Sequences
-    ) -> dict[str, Score]:
-        """Mine both sides and compare: ``sim1`` and ``sim2``."""
-        after, before = sequences_of(released), sequences_of(original)
-        mined, known = (
-            _mine(
-                side,
-                min_support=self.min_support,
-                max_length=self.max_length,
-                max_patterns=self.max_patterns,
-            )
-            for side in (after, before)
+    after, before = sequences_of(released), sequences_of(original)
+    mined, known = (
+        _mine(side, min_support=min_support, max_length=max_length, max_patterns=max_patterns)
+        for side in (after, before)
+    )
+    size = "of any length" if max_length is None else f"of at most {max_length} items"
+    once = "" if before.owners is None else ", each once however many trips they have,"
+    kind = f"patterns {size} that at least {min_support} persons{once} contain"
+    if len(mined):
+        column = before.symbol
+        counts = supports_of_codes(
+            mined.codes, mined.offsets, mined.codebook, before.distinct(column), before.codebooks[column]
         )
-        size = "of any length" if self.max_length is None else f"of at most {self.max_length} items"
-        once = "" if before.owners is None else ", each once however many trips they have,"
-        kind = f"patterns {size} that at least {self.min_support} persons{once} contain"
-        if len(mined):
-            column = before.symbol
-            counts = supports_of_codes(
-                mined.codes, mined.offsets, mined.codebook, before.distinct(column), before.codebooks[column]
-            )
-            # Both frequencies over one denominator; without an original record every f is 0.
-            left, right = mined.supports * max(_n_records(before), 1), counts * _n_records(after)
-            sim1 = float(np.mean(np.minimum(left, right) / np.maximum(left, right)))
-        else:
-            sim1 = 0.0 if len(known) else 1.0
-        larger = max(len(mined), len(known))
-        return {
-            "sim1": Score(
-                value=sim1,
-                goal="maximize",
-                bounds=(0, 1),
-                means=f"How alike the relative frequencies in release and original are, on average over the "
-                f"{kind} in the release; 1 is equal.",
-                formula="SIM1 = mean over s in S' of min(f'(s), f(s)) / max(f'(s), f(s))",
-                reference=PENSA_2008,
-            ),
-            "sim2": Score(
-                value=min(len(mined), len(known)) / larger if larger else 1.0,
-                goal="maximize",
-                bounds=(0, 1),
-                means=f"How alike the numbers of {kind} in release and original are, the smaller over the "
-                "larger; 1 is equally many.",
-                formula="SIM2 = min(|S'|, |S|) / max(|S'|, |S|)",
-                reference=PENSA_2008,
-            ),
-        }
+        # Both frequencies over one denominator; without an original record every f is 0.
+        left, right = mined.supports * max(_n_records(before), 1), counts * _n_records(after)
+        sim1 = float(np.mean(np.minimum(left, right) / np.maximum(left, right)))
+    else:
+        sim1 = 0.0 if len(known) else 1.0
+    larger = max(len(mined), len(known))
+    return {
+        "sim1": Score(
+            value=sim1,
+            goal="maximize",
+            means=f"How alike the relative frequencies in release and original are, on average over the "
+            f"{kind} in the release; 1 is equal.",
+            formula="SIM1 = mean over s in S' of min(f'(s), f(s)) / max(f'(s), f(s))",
+            reference=PENSA_2008,
+        ),
+        "sim2": Score(
+            value=min(len(mined), len(known)) / larger if larger else 1.0,
+            goal="maximize",
+            means=f"How alike the numbers of {kind} in release and original are, the smaller over the "
+            "larger; 1 is equally many.",
+            formula="SIM2 = min(|S'|, |S|) / max(|S'|, |S|)",
+            reference=PENSA_2008,
+        ),
+    }
 
 
 def _n_records(sequences: Sequences) -> int:
@@ -233,10 +236,8 @@ class TopPatterns:
     """Steps between the two places, at most."""
 
     def __post_init__(self) -> None:
-        for name in ("most", "window"):
-            if getattr(self, name) < 1:
-                msg = f"{name} must be at least 1, got {getattr(self, name)}"
-                raise ParameterError(msg)
+        at_least("most", self.most, 1)
+        at_least("window", self.window, 1)
 
     def top(self, data: EventTable | Sequences) -> list[tuple[tuple[str, str], int]]:
         """List the most frequent pairs with their counts; among equals the first in label order."""
@@ -265,7 +266,6 @@ class TopPatterns:
         return Score(
             value=sum(pattern in after for pattern in before) / len(before) if before else 1.0,
             goal="maximize",
-            bounds=(0, 1),
             means=f"Share of the {self.most} most frequent ordered pairs of symbols within {self.window} "
             f"steps in the original that are among the {self.most} of the release.",
             formula="|top n pairs before ∩ top n pairs after| / |top n pairs before|",
@@ -278,84 +278,78 @@ Pattern = tuple[str, ...]
 GWADERA_2013 = "Gwadera, Gkoulalas-Divanis, Loukides (2013), Background 4/4"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SideEffects:
-    """Frequent patterns that are lost, and ghosts: patterns that are frequent in the release alone.
+def side_effects(
+    released: EventTable | Sequences,
+    *,
+    original: EventTable | Sequences,
+    sensitive: frozenset[Pattern],
+    min_support: int,
+    max_length: int | None = None,
+    max_patterns: int = MAX_PATTERNS,
+) -> dict[str, Score]:
+    """Return ``lost_patterns`` and ``ghost_patterns``: frequent before alone, and after alone.
 
-    A pattern that contains a sensitive one has to go with it, and counts as neither.
+    A pattern that contains a sensitive one has to go with it, and counts as neither. Patterns have at most
+    `max_length` items; more than `max_patterns` on either side are refused.
 
     Examples
     --------
     >>> from sequester.data.sequences import Sequences
     >>> original = Sequences.from_rows(["abc", "abc", "ab"])
     >>> released = Sequences.from_rows(["bac", "bac", "ab"])
-    >>> effects = SideEffects(sensitive=frozenset({("a", "b")}), min_support=2)
-    >>> effects.ghosts(released, original=original)
-    (('b', 'a'), ('b', 'a', 'c'))
-    >>> {name: score.value for name, score in effects.score(released, original=original).items()}
+    >>> hidden = frozenset({("a", "b")})
+    >>> scores = side_effects(released, original=original, sensitive=hidden, min_support=2)
+    >>> {name: score.value for name, score in scores.items()}
     {'lost_patterns': 0.0, 'ghost_patterns': 2.0}
 
     References
     ----------
     Gwadera, Gkoulalas-Divanis, Loukides (2013), Background 4/4, (II).
     """
+    before, after = (
+        innocent_patterns(side, sensitive, min_support, max_length, max_patterns)
+        for side in (original, released)
+    )
+    up_to = "" if max_length is None else f" and at most {max_length} items"
+    what = f"patterns of at least {min_support} persons{up_to}"
+    return {
+        "lost_patterns": Score(
+            value=float(len(before - after)),
+            bounds=(0, len(before)),
+            means=f"How many of the {len(before)} {what} can no longer be found, those that had to be "
+            "hidden left aside.",
+            formula="|S - S'|; S, S' = frequent patterns without a sensitive one, before and after",
+            reference=GWADERA_2013,
+        ),
+        "ghost_patterns": Score(
+            value=float(len(after - before)),
+            bounds=(0, None),
+            means=f"How many {what} are found that were not so frequent before.",
+            formula="|S' - S|; S, S' as for lost patterns",
+            reference=GWADERA_2013,
+        ),
+    }
 
-    sensitive: frozenset[Pattern]
-    """Patterns that are hidden on purpose."""
-    min_support: int
-    """Persons that make a pattern frequent."""
-    max_length: int | None = None
-    """Longest pattern that counts."""
-    max_patterns: int = MAX_PATTERNS
-    """More patterns than this on either side are refused."""
 
-    def score(
-        self, released: EventTable | Sequences, *, original: EventTable | Sequences
-    ) -> dict[str, Score]:
-        """Count ``lost_patterns`` and ``ghost_patterns``."""
-        before, after = self._mine(original), self._mine(released)
-        n_shared = len(before & after)
-        up_to = "" if self.max_length is None else f" and at most {self.max_length} items"
-        what = f"patterns of at least {self.min_support} persons{up_to}"
-        return {
-            "lost_patterns": Score(
-                value=float(len(before) - n_shared),
-                goal="minimize",
-                bounds=(0, len(before)),
-                means=f"How many of the {len(before)} {what} can no longer be found, those that had to be "
-                "hidden left aside.",
-                formula="|S - S'|; S, S' = frequent patterns without a sensitive one, before and after",
-                reference=GWADERA_2013,
-            ),
-            "ghost_patterns": Score(
-                value=float(len(after) - n_shared),
-                goal="minimize",
-                bounds=(0, None),
-                means=f"How many {what} are found that were not so frequent before.",
-                formula="|S' - S|; S, S' as for lost patterns",
-                reference=GWADERA_2013,
-            ),
-        }
+def innocent_patterns(
+    data: EventTable | Sequences,
+    sensitive: frozenset[Pattern],
+    min_support: int,
+    max_length: int | None = None,
+    max_patterns: int = MAX_PATTERNS,
+) -> set[Pattern]:
+    """Return the frequent patterns that contain no sensitive one.
 
-    def lost(
-        self, released: EventTable | Sequences, *, original: EventTable | Sequences
-    ) -> tuple[Pattern, ...]:
-        """List the lost patterns, shortest first, then in label order."""
-        return _listed(self._mine(original) - self._mine(released))
-
-    def ghosts(
-        self, released: EventTable | Sequences, *, original: EventTable | Sequences
-    ) -> tuple[Pattern, ...]:
-        """List the ghosts, shortest first, then in label order."""
-        return _listed(self._mine(released) - self._mine(original))
-
-    def _mine(self, data: EventTable | Sequences) -> set[Pattern]:
-        """Mine what is frequent and contains no sensitive pattern."""
-        found = _mine(
-            data, min_support=self.min_support, max_length=self.max_length, max_patterns=self.max_patterns
-        )
-        owed = _contain_any(found, self.sensitive)
-        return {labels for labels, is_owed in zip(found.labels, owed, strict=True) if not is_owed}
+    Examples
+    --------
+    >>> from sequester.data.sequences import Sequences
+    >>> released = Sequences.from_rows(["bac", "bac", "ab"])
+    >>> sorted(innocent_patterns(released, frozenset({("a", "b")}), 2))
+    [('a',), ('a', 'c'), ('b',), ('b', 'a'), ('b', 'a', 'c'), ('b', 'c'), ('c',)]
+    """
+    found = _mine(data, min_support=min_support, max_length=max_length, max_patterns=max_patterns)
+    owed = _contain_any(found, sensitive)
+    return {labels for labels, is_owed in zip(found.labels, owed, strict=True) if not is_owed}
 
 
 def _contain_any(patterns: Patterns, sensitive: frozenset[Pattern]) -> list[bool]:
@@ -370,19 +364,21 @@ def _contain_any(patterns: Patterns, sensitive: frozenset[Pattern]) -> list[bool
     return owed
 
 
-def _listed(patterns: set[Pattern]) -> tuple[Pattern, ...]:
-    return tuple(sorted(patterns, key=lambda each: (len(each), each)))
-
-
 _KL = (
     "Kullback-Leibler divergence, in bits, of the supports in the release from those in the original, one "
     "added to each"
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemsetSupports:
-    """Frequent itemsets that are lost, and how far the supports of items and itemsets moved.
+def itemset_supports(
+    released: EventTable | Sequences,
+    *,
+    original: EventTable | Sequences,
+    min_support: int,
+    max_length: int | None = None,
+    max_patterns: int = MAX_PATTERNS,
+) -> dict[str, Score]:
+    """Return how many frequent itemsets are lost, and how far the supports of items and itemsets moved.
 
     The supports of all items, and those of the itemsets that are frequent in the original, are two
     distributions each, before and after: each support plus one, over their sum.
@@ -392,7 +388,7 @@ class ItemsetSupports:
     >>> from sequester.data.sequences import Sequences
     >>> original = Sequences.from_rows(["ab", "ba", "b"])
     >>> released = Sequences.from_rows(["ab", "b", "b"])
-    >>> scores = ItemsetSupports(min_support=2).score(released, original=original)
+    >>> scores = itemset_supports(released, original=original, min_support=2)
     >>> {name: round(score.value, 4) for name, score in scores.items()}
     {'lost_itemsets': 2.0, 'kl_items': 0.0283, 'kl_itemsets': 0.029}
 
@@ -400,58 +396,34 @@ class ItemsetSupports:
     ----------
     Gwadera, Gkoulalas-Divanis, Loukides (2013), Motivation 3/3 and Experimental evaluation 1/3.
     """
-
-    min_support: int
-    """Persons that make an itemset frequent."""
-    max_length: int | None = None
-    """Largest itemset that counts; without it all do."""
-    max_itemsets: int = MAX_PATTERNS
-    """More itemsets than this are refused."""
-
-    def __post_init__(self) -> None:
-        for name in ("min_support", "max_length", "max_itemsets"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                msg = f"{name} must be at least 1, got {value}"
-                raise ParameterError(msg)
-
-    def score(
-        self, released: EventTable | Sequences, *, original: EventTable | Sequences
-    ) -> dict[str, Score]:
-        """Count ``lost_itemsets``, and measure ``kl_items`` and ``kl_itemsets``."""
-        source = sequences_of(original)
-        book = source.codebooks[source.symbol]
-        single = np.arange(len(book), dtype=np.int32), np.arange(len(book) + 1, dtype=np.int64)
-        # Both sides by one count: a person with several trips counts once.
-        before, after = (_count(side, *single, book) for side in (original, released))
-        sets = as_sets(source.distinct(source.symbol), len(book))
-        found = mine_by_length(
-            sets, book, self.min_support, self.max_length, self.max_itemsets, are_sets=True
+    _check(min_support=min_support, max_length=max_length, max_patterns=max_patterns)
+    source = sequences_of(original)
+    book = source.codebooks[source.symbol]
+    single = np.arange(len(book), dtype=np.int32), np.arange(len(book) + 1, dtype=np.int64)
+    # Both sides by one count: a person with several trips counts once.
+    before, after = (_count(side, *single, book) for side in (original, released))
+    sets = as_sets(source.distinct(source.symbol), len(book))
+    found = mine_by_length(sets, book, min_support, max_length, max_patterns, are_sets=True)
+    if found is None:
+        found = frequent_itemsets(
+            original, min_support=min_support, max_length=max_length, max_patterns=max_patterns
         )
-        if found is None:
-            found = frequent_itemsets(
-                original,
-                min_support=self.min_support,
-                max_length=self.max_length,
-                max_patterns=self.max_itemsets,
-            )
-        now = _count(released, found.codes, found.offsets, book)
-        up_to = "" if self.max_length is None else f" and at most {self.max_length} items"
-        return {
-            "lost_itemsets": Score(
-                value=float((now < self.min_support).sum()),
-                goal="minimize",
-                bounds=(0, len(found)),
-                means=f"How many of the {len(found)} itemsets of at least {self.min_support} persons{up_to}, "
-                "order ignored, can no longer be found.",
-                formula="number of itemsets with support at least min_support before and below it after",
-                reference="Gwadera, Gkoulalas-Divanis, Loukides (2013), Motivation 3/3",
-            ),
-            "kl_items": _divergence(before, after, f"{_KL}, over the {len(book)} items."),
-            "kl_itemsets": _divergence(
-                found.supports, now, f"{_KL}, over the {len(found)} frequent itemsets{up_to}."
-            ),
-        }
+    now = _count(released, found.codes, found.offsets, book)
+    up_to = "" if max_length is None else f" and at most {max_length} items"
+    return {
+        "lost_itemsets": Score(
+            value=float((now < min_support).sum()),
+            bounds=(0, len(found)),
+            means=f"How many of the {len(found)} itemsets of at least {min_support} persons{up_to}, "
+            "order ignored, can no longer be found.",
+            formula="number of itemsets with support at least min_support before and below it after",
+            reference="Gwadera, Gkoulalas-Divanis, Loukides (2013), Motivation 3/3",
+        ),
+        "kl_items": _divergence(before, after, f"{_KL}, over the {len(book)} items."),
+        "kl_itemsets": _divergence(
+            found.supports, now, f"{_KL}, over the {len(found)} frequent itemsets{up_to}."
+        ),
+    }
 
 
 def _count(data: EventTable | Sequences, codes: Codes, offsets: Offsets, book: Codebook) -> Counts:
@@ -479,7 +451,6 @@ def _divergence(before: Counts, after: Counts, means: str) -> Score:
     value = max(float((p * np.log2(p / q)).sum()), 0.0) if len(before) else 0.0
     return Score(
         value=value,
-        goal="minimize",
         bounds=(0, None),
         means=means,
         formula="Σ of p log2(p / q); p, q = (support + 1) / their sum, before and after",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from sequester import kernels
+from sequester._validation import one_of
 from sequester.data.text import Codebook
 from sequester.errors import ParameterError
 from sequester.mining.support import sequences_of
@@ -49,8 +49,6 @@ def mobility(
     return {
         "od_error": Score(
             value=_spread(*_paired(_ends(*after, len(both)), _ends(*before, len(both)))),
-            goal="minimize",
-            bounds=(0, 1),
             means="Origin-destination matrix: the share of trips that would have to change their first or "
             "last region, each matrix as shares of its trips; 0 is the same matrix.",
             formula="½ Σ over pairs of regions of |share of trips from o to d, before - after|",
@@ -58,7 +56,6 @@ def mobility(
         ),
         "visit_error": Score(
             value=float(np.abs(visits_after - visits_before).sum() / max(visits_before.sum(), 1)),
-            goal="minimize",
             bounds=(0, None),
             means="Visits per region: absolute differences added up over regions, as a share of all original "
             "visits; 0 is none.",
@@ -67,7 +64,6 @@ def mobility(
         ),
         "trip_length_error": Score(
             value=abs(_mean_length(after[1]) - _mean_length(before[1])),
-            goal="minimize",
             bounds=(0, None),
             means="Regions per trip, on average: the difference between the trips that are released and all "
             "original ones; 0 is none.",
@@ -77,7 +73,6 @@ def mobility(
         "hotspot_overlap": Score(
             value=_overlap(visits_after, visits_before, hotspots),
             goal="maximize",
-            bounds=(0, 1),
             means=f"Share of the {hotspots} most visited regions of the original that are among the "
             f"{hotspots} most visited of the release; 1 is all.",
             formula="|top n of the original ∩ top n of the release| / |top n of the original|",
@@ -137,9 +132,14 @@ _MEANS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Displacement:
-    """Metres from a visited region to one that is released of its person, in the same order, on average.
+def displacement(
+    released: EventTable | Sequences,
+    *,
+    original: EventTable | Sequences,
+    regions: Regions,
+    side: Side = "original",
+) -> Score:
+    """Return the metres from a visited region to one that is released of its person, in order, on average.
 
     Every visit of one side is matched with one of the other, later ones with the same or later ones, so that
     the sum of distances between the middles of regions is least. From the original to the release it says how
@@ -153,44 +153,32 @@ class Displacement:
     >>> from sequester.data.sequences import Sequences
     >>> regions = Regions({"a": box(0, 0, 0.01, 0.01), "b": box(0, 0.01, 0.01, 0.02)}, {"a": (), "b": ()})
     >>> original = Sequences.from_rows(["ab", "a"])
-    >>> round(Displacement(regions).score(original, original=original).value)
+    >>> round(displacement(original, original=original, regions=regions).value)
     0
-    >>> round(Displacement(regions).score(Sequences.from_rows(["a", "ab"]), original=original).value)
+    >>> moved = Sequences.from_rows(["a", "ab"])
+    >>> round(displacement(moved, original=original, regions=regions).value)
     371
-    >>> back = Displacement(regions, "released")
-    >>> round(back.score(Sequences.from_rows(["ab", "ab"]), original=original).value)
+    >>> more = Sequences.from_rows(["ab", "ab"])
+    >>> round(displacement(more, original=original, regions=regions, side="released").value)
     278
     """
-
-    regions: Regions
-    """What the symbols stand for."""
-    side: Side = "original"
-    """Whose visits are followed to the other side."""
-
-    def __post_init__(self) -> None:
-        if self.side not in get_args(Side):
-            msg = f"side must be one of {', '.join(get_args(Side))}, got {self.side!r}"
-            raise ParameterError(msg)
-
-    def score(self, released: EventTable | Sequences, *, original: EventTable | Sequences) -> Score:
-        """Compare person by person, or trip by trip, equal pairs once."""
-        pairs = pair_sequences(released, original)
-        if pairs.n_symbols > MOST_SYMBOLS:
-            msg = f"displacement needs at most {MOST_SYMBOLS:,} symbols, there are {pairs.n_symbols:,}"
-            raise ParameterError(msg)
-        books = [each.codebooks[each.symbol].labels for each in map(sequences_of, (released, original))]
-        metres = self.regions.metres(Codebook.of(label for book in books for label in book).labels)
-        before = gather_rows(pairs.before.items, pairs.before.offsets, pairs.before_rows)
-        after = gather_rows(pairs.after.items, pairs.after.offsets, pairs.after_rows)
-        here, there = (before, after) if self.side == "original" else (after, before)
-        sums = kernels.near_paths.lay_over(*there, *here, metres)
-        is_both = (np.diff(here[1]) > 0) & (np.diff(there[1]) > 0)
-        n_visits = int((np.diff(here[1]) * is_both) @ pairs.weights)
-        return Score(
-            value=float(sums @ pairs.weights) / max(n_visits, 1),
-            goal="minimize",
-            bounds=(0, None),
-            means=_MEANS[self.side],
-            formula="least Σ over visits of metres(visit, visit of the other side), in order, / visits",
-            reference="Sakoe, Chiba (1978), with every visit of one side matched",
-        )
+    one_of("side", side, get_args(Side))
+    pairs = pair_sequences(released, original)
+    if pairs.n_symbols > MOST_SYMBOLS:
+        msg = f"displacement needs at most {MOST_SYMBOLS:,} symbols, there are {pairs.n_symbols:,}"
+        raise ParameterError(msg)
+    books = [each.codebooks[each.symbol].labels for each in map(sequences_of, (released, original))]
+    metres = regions.metres(Codebook.of(label for book in books for label in book).labels)
+    before = gather_rows(pairs.before.items, pairs.before.offsets, pairs.before_rows)
+    after = gather_rows(pairs.after.items, pairs.after.offsets, pairs.after_rows)
+    here, there = (before, after) if side == "original" else (after, before)
+    sums = kernels.near_paths.lay_over(*there, *here, metres)
+    is_both = (np.diff(here[1]) > 0) & (np.diff(there[1]) > 0)
+    n_visits = int((np.diff(here[1]) * is_both) @ pairs.weights)
+    return Score(
+        value=float(sums @ pairs.weights) / max(n_visits, 1),
+        bounds=(0, None),
+        means=_MEANS[side],
+        formula="least Σ over visits of metres(visit, visit of the other side), in order, / visits",
+        reference="Sakoe, Chiba (1978), with every visit of one side matched",
+    )

@@ -151,7 +151,6 @@ class QueryError:
         return {
             "query_error": Score(
                 value=float(np.abs(errors).mean()),
-                goal="minimize",
                 bounds=(0, None),
                 means=f"How far {kind} that are estimated from the release lie from the true ones, as a "
                 "share of the true ones, on average; 0 is exact.",
@@ -160,7 +159,6 @@ class QueryError:
             ),
             "query_error_spread": Score(
                 value=float(np.abs(errors).std()),
-                goal="minimize",
                 bounds=(0, None),
                 means=f"The standard deviation of that error over the {kind}.",
                 formula="standard deviation over queries of |estimate - count| / max(count, 1)",
@@ -168,7 +166,6 @@ class QueryError:
             ),
             "query_bias": Score(
                 value=float(errors.mean()),
-                goal="minimize",
                 bounds=(-1, None),
                 means=f"By how much {kind} are estimated too high on average, as a share of the true ones; "
                 "below 0 they are estimated too low, as suppressed events make them.",

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from sequester.engine import silent
-from sequester.errors import ParameterError
-from sequester.utility.distributions import LengthDistribution, ValueDivergence
-from sequester.utility.edits import EditDistance, ExpectedEdits, InventedItems, Transitions, edit_work
-from sequester.utility.equivalence_classes import ClassificationMetric, Discernibility, LossPerGain
-from sequester.utility.generalization import CertaintyPenalty, ILoss, LossMetric, Precision
-from sequester.utility.patterns import ItemsetSupports, PatternSimilarity, SideEffects
+from sequester.utility.distributions import kl_values, length_distance
+from sequester.utility.edits import edit_distance, edit_work, expected_edits, invented_items
+from sequester.utility.equivalence_classes import (
+    classification_metric,
+    discernibility,
+    loss_per_privacy_gain,
+)
+from sequester.utility.generalization import iloss, loss_metric, ncp, precision
+from sequester.utility.patterns import as_long_as_few, itemset_supports, pattern_similarity, side_effects
 from sequester.utility.queries import QueryError, draw_queries
 from sequester.utility.score import Measure, ReleasePair
-from sequester.utility.suppression import Suppression
-from sequester.utility.times import GapDistribution, ReturnGaps, TimeToEvent, clock_of
+from sequester.utility.suppression import suppression
+from sequester.utility.times import clock_of, gap_distance, return_distance, time_to_event_distance
+from sequester.utility.transitions import transitions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from sequester.data.sequences import Sequences
-    from sequester.data.table import EventTable
     from sequester.engine import Progress
-    from sequester.utility.score import Score
+    from sequester.utility.score import Run, Score
 
 
 MOST_EVENTS = 1_000_000
@@ -30,37 +33,27 @@ MOST_EVENTS = 1_000_000
 MOST_EVENTS_MINED = 100_000
 """The same for measures that mine patterns."""
 MOST_EVENTS_ASKED = 20_000
-"""The same for measures that ask queries or lay histories side by side."""
+"""The same for measures that ask queries or compare histories pairwise."""
 MOST_EDITS = 40_000_000
-"""Pairs of events of one person laid side by side; where there are more, fewer persons have to do."""
+"""Pairs of events of one person that are compared; where there are more, fewer persons have to do."""
 N_QUERIES = 100
 """Queries that are asked where the method has asked none."""
 MIN_SUPPORT = 0.005
 """Patterns of fewer persons than this share are not compared, nor are those of fewer than k."""
-MAX_LENGTH = 3
-"""Longer patterns are not compared."""
+LENGTHS = (3, 2, 1)
+"""Lengths up to which patterns are compared: the first at which they are not too many."""
 MAX_PATTERNS = 20_000
 """Where more patterns than this are frequent, only shorter ones are compared."""
 
 
-class _OneScore(Protocol):
-    """A measure that takes nothing but both sides, and gives one score."""
-
-    def score(self, released: EventTable | Sequences, *, original: EventTable) -> Score: ...
-
-
-def _alone(name: str, measure: _OneScore) -> Callable[[ReleasePair], Mapping[str, Score]]:
-    return lambda pair: {name: measure.score(pair.released, original=pair.original)}
-
-
 def _suppression(pair: ReleasePair) -> Mapping[str, Score]:
-    scores = Suppression(n_lost_events=pair.n_lost_events).score(pair.released, original=pair.original)
+    scores = suppression(pair.released, original=pair.original, n_lost_events=pair.n_lost_events)
     return scores if pair.has_persons else {"suppressed_events": scores["suppressed_events"]}
 
 
-def _loss_per_gain(pair: ReleasePair) -> Mapping[str, Score]:
-    measure = LossPerGain(information_loss=min(pair.information_loss or 0.0, 1.0))
-    return {"loss_per_privacy_gain": measure.score(pair.released, original=pair.original)}
+def _loss_per_gain(pair: ReleasePair) -> Score:
+    loss = min(pair.information_loss or 0.0, 1.0)
+    return loss_per_privacy_gain(pair.released, original=pair.original, information_loss=loss)
 
 
 def _edits(pair: ReleasePair) -> Mapping[str, Score]:
@@ -69,9 +62,9 @@ def _edits(pair: ReleasePair) -> Mapping[str, Score]:
         if view.original.n_persons < 2:
             return {}
         view = view.sampled(view.original.n_events // 2)
-    measure = EditDistance() if view.has_plain_symbols else ExpectedEdits()
-    score = measure.score(view.released, original=view.original)
-    return {"edit_distance": score if view is pair else view.told(score)}
+    measure = edit_distance if view.has_plain_symbols else expected_edits
+    score = measure(view.released, original=view.original)
+    return {"edit_distance": score if view is pair else view.with_note(score)}
 
 
 def _queries(pair: ReleasePair) -> Mapping[str, Score]:
@@ -79,204 +72,164 @@ def _queries(pair: ReleasePair) -> Mapping[str, Score]:
     return asked.scores(pair.released, original=pair.original)
 
 
-def _least_support(pair: ReleasePair) -> int:
-    return max(int(getattr(pair.model, "k", 2)), int(MIN_SUPPORT * pair.original.n_owners), 2)
-
-
-def _as_long_as_few(scores: Callable[[int], Mapping[str, Score]]) -> Mapping[str, Score]:
-    """Compare patterns that are as long as they may be without being too many."""
-    for length in range(MAX_LENGTH, 0, -1):
-        try:
-            return scores(length)
-        except ParameterError:  # more patterns than anybody would look at; shorter ones are fewer
-            continue
-    return {}
-
-
-def _similarity(pair: ReleasePair) -> Mapping[str, Score]:
-    support = _least_support(pair)
-    return _as_long_as_few(
-        lambda length: PatternSimilarity(
-            min_support=support, max_length=length, max_patterns=MAX_PATTERNS
-        ).score(pair.released, original=pair.original)
+def _patterns(
+    measure: Callable[..., dict[str, Score]], pair: ReleasePair, **given: object
+) -> Mapping[str, Score]:
+    """Run a measure of frequent patterns, with the longest ones that are not too many."""
+    support = max(int(getattr(pair.model, "k", 2)), int(MIN_SUPPORT * pair.original.n_owners), 2)
+    return as_long_as_few(
+        lambda length: measure(
+            pair.released,
+            original=pair.original,
+            min_support=support,
+            max_length=length,
+            max_patterns=MAX_PATTERNS,
+            **given,
+        ),
+        LENGTHS,
     )
 
 
 def _side_effects(pair: ReleasePair) -> Mapping[str, Score]:
-    support = _least_support(pair)
-    sensitive = frozenset(getattr(pair.model, "sensitive", ()))
-    return _as_long_as_few(
-        lambda length: SideEffects(
-            sensitive=sensitive, min_support=support, max_length=length, max_patterns=MAX_PATTERNS
-        ).score(pair.released, original=pair.original)
-    )
+    return _patterns(side_effects, pair, sensitive=frozenset(getattr(pair.model, "sensitive", ())))
 
 
-def _itemsets(pair: ReleasePair) -> Mapping[str, Score]:
-    support = _least_support(pair)
-    return _as_long_as_few(
-        lambda length: ItemsetSupports(
-            min_support=support, max_length=length, max_itemsets=MAX_PATTERNS
-        ).score(pair.released, original=pair.original)
-    )
+def _plain(measure: Callable[..., Score | Mapping[str, Score]]) -> Run:
+    """Return a measure that needs only both sides."""
+    return lambda pair: measure(pair.released, original=pair.original)
 
 
 COARSER = "values become coarser: quasi-identifiers, or symbols under a taxonomy"
 HISTORIES = "persons keep their histories"
 SYMBOLS = "events are one symbol each, released as such or not at all"
+_CELLS, _ALIKE, _LENGTHS = (
+    "measuring what cells lost",
+    "counting who is released alike",
+    "comparing lengths and gaps",
+)
+
+
+def _has_histories(pair: ReleasePair) -> bool:
+    return pair.has_persons and pair.has_attributes
+
+
+def _is_coarser(pair: ReleasePair) -> bool:
+    return pair.makes_coarser
+
+
+def _is_plain(pair: ReleasePair) -> bool:
+    return pair.has_plain_symbols
+
 
 MEASURES = (
+    Measure("loss_metric", _plain(loss_metric), _CELLS, COARSER, _is_coarser),
+    Measure("ncp", _plain(ncp), _CELLS, COARSER, _is_coarser),
+    Measure("iloss", _plain(iloss), _CELLS, COARSER, _is_coarser),
+    Measure("precision", _plain(precision), _CELLS, COARSER, _is_coarser),
     Measure(
-        names=("loss_metric",),
-        phase="measuring what cells lost",
-        when=COARSER,
-        applies=lambda pair: pair.makes_coarser,
-        run=_alone("loss_metric", LossMetric()),
+        "suppressed_events suppressed_persons",
+        _suppression,
+        "counting what is missing",
+        "always; persons where they keep their histories",
+        lambda _: True,
+    ),
+    Measure("discernibility", _plain(discernibility), _ALIKE, HISTORIES, _has_histories),
+    Measure(
+        "classification_metric",
+        _plain(classification_metric),
+        "guessing sensitive values",
+        "there are sensitive attributes, released with their events",
+        lambda pair: pair.shows_sensitive and pair.has_attributes,
+        MOST_EVENTS,
     ),
     Measure(
-        names=("ncp",),
-        phase="measuring what cells lost",
-        when=COARSER,
-        applies=lambda pair: pair.makes_coarser,
-        run=_alone("ncp", CertaintyPenalty()),
+        "loss_per_privacy_gain",
+        _loss_per_gain,
+        _ALIKE,
+        f"{HISTORIES}, and the method has an information loss",
+        lambda pair: _has_histories(pair) and pair.information_loss is not None,
     ),
     Measure(
-        names=("iloss",),
-        phase="measuring what cells lost",
-        when=COARSER,
-        applies=lambda pair: pair.makes_coarser,
-        run=_alone("iloss", ILoss()),
+        "query_error query_error_spread query_bias",
+        _queries,
+        "asking how many persons have what",
+        HISTORIES,
+        lambda pair: _has_histories(pair) and pair.original.n_persons > 0,
+        MOST_EVENTS_ASKED,
     ),
     Measure(
-        names=("precision",),
-        phase="measuring what cells lost",
-        when=COARSER,
-        applies=lambda pair: pair.makes_coarser,
-        run=_alone("precision", Precision()),
+        "sim1 sim2",
+        lambda pair: _patterns(pattern_similarity, pair),
+        "comparing frequent patterns",
+        SYMBOLS,
+        _is_plain,
+        MOST_EVENTS_MINED,
     ),
     Measure(
-        names=("suppressed_events", "suppressed_persons"),
-        phase="counting what is missing",
-        when="always; persons where they keep their histories",
-        applies=lambda _: True,
-        run=_suppression,
+        "lost_patterns ghost_patterns",
+        _side_effects,
+        "comparing frequent patterns",
+        SYMBOLS,
+        _is_plain,
+        MOST_EVENTS_MINED,
     ),
     Measure(
-        names=("discernibility",),
-        phase="counting who is released alike",
-        when=HISTORIES,
-        applies=lambda pair: pair.has_persons and pair.has_attributes,
-        run=_alone("discernibility", Discernibility()),
+        "lost_itemsets kl_items kl_itemsets",
+        lambda pair: _patterns(itemset_supports, pair),
+        "comparing itemsets",
+        SYMBOLS,
+        _is_plain,
+        MOST_EVENTS_MINED,
     ),
     Measure(
-        names=("classification_metric",),
-        phase="guessing sensitive values",
-        when="there are sensitive attributes, released with their events",
-        applies=lambda pair: pair.shows_sensitive and pair.has_attributes,
-        run=_alone("classification_metric", ClassificationMetric()),
-        most_events=MOST_EVENTS,
+        "kl_values",
+        _plain(kl_values),
+        "comparing how often values occur",
+        "there is a symbol, or a quasi-identifier with a weight",
+        lambda pair: pair.has_attributes,
+        MOST_EVENTS,
     ),
     Measure(
-        names=("loss_per_privacy_gain",),
-        phase="counting who is released alike",
-        when=f"{HISTORIES}, and the method has an information loss",
-        applies=lambda pair: pair.has_persons and pair.has_attributes and pair.information_loss is not None,
-        run=_loss_per_gain,
+        "transition_distance next_event_accuracy",
+        _plain(transitions),
+        "learning what follows what",
+        HISTORIES,
+        _has_histories,
+        MOST_EVENTS,
+    ),
+    Measure("length_distance", _plain(length_distance), _LENGTHS, HISTORIES, lambda pair: pair.has_persons),
+    Measure(
+        "gap_distance",
+        _plain(gap_distance),
+        _LENGTHS,
+        "a quasi-identifier tells time: the time or order itself, or days since an event",
+        lambda pair: pair.has_persons and clock_of(pair.original) is not None,
+        MOST_EVENTS,
+    ),
+    Measure("return_distance", _plain(return_distance), _LENGTHS, SYMBOLS, _is_plain, MOST_EVENTS),
+    Measure(
+        "edit_distance",
+        _edits,
+        "counting edits",
+        f"{HISTORIES}, and they are not too long to be compared pairwise",
+        _has_histories,
+        MOST_EVENTS_ASKED,
     ),
     Measure(
-        names=("query_error", "query_error_spread", "query_bias"),
-        phase="asking how many persons have what",
-        when=HISTORIES,
-        applies=lambda pair: pair.has_persons and pair.has_attributes and pair.original.n_persons > 0,
-        run=_queries,
-        most_events=MOST_EVENTS_ASKED,
+        "invented_items",
+        _plain(invented_items),
+        "looking for items that nobody had",
+        SYMBOLS,
+        _is_plain,
+        MOST_EVENTS_MINED,
     ),
     Measure(
-        names=("sim1", "sim2"),
-        phase="comparing frequent patterns",
-        when=SYMBOLS,
-        applies=lambda pair: pair.has_plain_symbols,
-        run=_similarity,
-        most_events=MOST_EVENTS_MINED,
-    ),
-    Measure(
-        names=("lost_patterns", "ghost_patterns"),
-        phase="comparing frequent patterns",
-        when=SYMBOLS,
-        applies=lambda pair: pair.has_plain_symbols,
-        run=_side_effects,
-        most_events=MOST_EVENTS_MINED,
-    ),
-    Measure(
-        names=("lost_itemsets", "kl_items", "kl_itemsets"),
-        phase="comparing itemsets",
-        when=SYMBOLS,
-        applies=lambda pair: pair.has_plain_symbols,
-        run=_itemsets,
-        most_events=MOST_EVENTS_MINED,
-    ),
-    Measure(
-        names=("kl_values",),
-        phase="comparing how often values occur",
-        when="there is a symbol, or a quasi-identifier with a weight",
-        applies=lambda pair: pair.has_attributes,
-        run=_alone("kl_values", ValueDivergence()),
-        most_events=MOST_EVENTS,
-    ),
-    Measure(
-        names=("transition_distance", "next_event_accuracy"),
-        phase="learning what follows what",
-        when=HISTORIES,
-        applies=lambda pair: pair.has_persons and pair.has_attributes,
-        run=lambda pair: Transitions().score(pair.released, original=pair.original),
-        most_events=MOST_EVENTS,
-    ),
-    Measure(
-        names=("length_distance",),
-        phase="comparing lengths and gaps",
-        when=HISTORIES,
-        applies=lambda pair: pair.has_persons,
-        run=_alone("length_distance", LengthDistribution()),
-    ),
-    Measure(
-        names=("gap_distance",),
-        phase="comparing lengths and gaps",
-        when="a quasi-identifier tells time: the time or order itself, or days since an event",
-        applies=lambda pair: pair.has_persons and clock_of(pair.original) is not None,
-        run=_alone("gap_distance", GapDistribution()),
-        most_events=MOST_EVENTS,
-    ),
-    Measure(
-        names=("return_distance",),
-        phase="comparing lengths and gaps",
-        when=SYMBOLS,
-        applies=lambda pair: pair.has_plain_symbols,
-        run=_alone("return_distance", ReturnGaps()),
-        most_events=MOST_EVENTS,
-    ),
-    Measure(
-        names=("edit_distance",),
-        phase="counting edits",
-        when=f"{HISTORIES}, and they are not too long to be laid side by side",
-        applies=lambda pair: pair.has_persons and pair.has_attributes,
-        run=_edits,
-        most_events=MOST_EVENTS_ASKED,
-    ),
-    Measure(
-        names=("invented_items",),
-        phase="looking for items that nobody had",
-        when=SYMBOLS,
-        applies=lambda pair: pair.has_plain_symbols,
-        run=_alone("invented_items", InventedItems()),
-        most_events=MOST_EVENTS_MINED,
-    ),
-    Measure(
-        names=("time_to_event_distance",),
-        phase="drawing how soon things happen",
-        when=f"{HISTORIES}, and events are symbols or have sensitive values",
-        applies=lambda pair: pair.has_persons and (pair.has_symbols or pair.shows_sensitive),
-        run=_alone("time_to_event_distance", TimeToEvent()),
-        most_events=MOST_EVENTS,
+        "time_to_event_distance",
+        _plain(time_to_event_distance),
+        "drawing how soon things happen",
+        f"{HISTORIES}, and events are symbols or have sensitive values",
+        lambda pair: pair.has_persons and (pair.has_symbols or pair.shows_sensitive),
+        MOST_EVENTS,
     ),
 )
 """All of them, in the order in which a release shows them."""
@@ -315,8 +268,9 @@ def measure_all(
         if each.most_events not in views:
             views[each.most_events] = pair.sampled(each.most_events or pair.original.n_events)
         view = views[each.most_events]
-        for name, score in each.run(view).items():
+        scores = each.run(view)
+        for name, score in (scores if isinstance(scores, Mapping) else {each.names[0]: scores}).items():
             if name not in known:
-                found[name] = score if view is pair else view.told(score)
+                found[name] = score if view is pair else view.with_note(score)
     progress(1.0, "measured")
     return found

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from sequester.errors import ParameterError
 from sequester.mining.support import sequences_of
-from sequester.privacy.mutual_information import MutualInformationPrivacy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.privacy.model import PrivacyModel
@@ -20,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """One number about what a release is still good for, with its direction and range."""
+    """One number about what a release is still good for: a share of which less is better, unless told."""
 
     value: float
     """The number."""
-    goal: Literal["minimize", "maximize"]
+    goal: Literal["minimize", "maximize"] = "minimize"
     """Which way is better."""
-    bounds: tuple[float, float | None]
+    bounds: tuple[float, float | None] = (0, 1)
     """Smallest and largest possible value; None where there is no largest."""
     means: str
     """What the number says, in one sentence, with its parameters."""
@@ -55,6 +54,16 @@ def units_of(data: EventTable | Sequences) -> Units:
     'persons'
     """
     return Units("person", "persons") if sequences_of(data).owners is None else Units("trip", "trips")
+
+
+def require_same_persons(released: Sequences, original: Sequences) -> None:
+    """Refuse two sides that do not have the same number of persons, who stand in the same order on both."""
+    if released.n_persons != original.n_persons:
+        msg = (
+            "released and original must have the same persons, "
+            f"there are {released.n_persons} and {original.n_persons}"
+        )
+        raise ParameterError(msg)
 
 
 SAMPLED = "Measured on a random sample of"
@@ -92,7 +101,7 @@ class ReleasePair:
     def makes_coarser(self) -> bool:
         """Values become coarser along trees: those of quasi-identifiers, or symbols with a taxonomy."""
         if self.has_symbols:
-            return isinstance(self.model, MutualInformationPrivacy)
+            return self.model.needs_hierarchies
         return self.has_attributes
 
     @property
@@ -113,7 +122,7 @@ class ReleasePair:
         released, original = sample_persons(self.released, self.original, most_events=most_events)
         return self if original is self.original else replace(self, released=released, original=original)
 
-    def told(self, score: Score) -> Score:
+    def with_note(self, score: Score) -> Score:
         """Return the score with a note that these persons are a sample, unless it has one."""
         if SAMPLED in score.means:
             return score
@@ -121,22 +130,31 @@ class ReleasePair:
         return replace(score, means=f"{score.means} {said}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+Run = Callable[[ReleasePair], Score | Mapping[str, Score]]
+"""Finds one score, or several by name."""
+
+
+@dataclass(frozen=True, slots=True)
 class Measure:
     """One or several scores, when they apply, and how they are found."""
 
-    names: tuple[str, ...]
-    """The scores, as a release has them."""
+    called: str
+    """The scores, as a release has them, with a blank between them."""
+    run: Run
+    """Finds them."""
     phase: str
     """What is being done while they are found."""
     when: str
     """When they apply, in words."""
     applies: Callable[[ReleasePair], bool]
     """Whether they apply."""
-    run: Callable[[ReleasePair], Mapping[str, Score]]
-    """Finds them."""
     most_events: int | None = None
     """Where there are more events, a sample of persons has to do; without it everybody is looked at."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The scores, as a release has them."""
+        return tuple(self.called.split())
 
 
 def sample_persons(

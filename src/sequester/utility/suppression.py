@@ -10,11 +10,10 @@ import numpy as np
 from sequester.data.sequences import SYMBOL, Sequences
 from sequester.data.text import Codebook
 from sequester.engine.local import usable_cores
-from sequester.errors import ParameterError
 from sequester.hierarchies.labels import ROOT
 from sequester.mining.support import sequences_of
 from sequester.utility.edits import number_items, pair_sequences, written
-from sequester.utility.score import Score, units_of
+from sequester.utility.score import Score, require_same_persons, units_of
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
@@ -25,54 +24,44 @@ if TYPE_CHECKING:
 SEHATKAR_2014 = "Sehatkar (2014), section 2.2, suppression"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suppression:
-    """The shares of events and of persons that a recipient does not see.
+def suppression(
+    released: EventTable | Sequences, *, original: EventTable, n_lost_events: int | None = None
+) -> dict[str, Score]:
+    """Return ``suppressed_events`` and ``suppressed_persons``: the shares that a recipient does not see.
 
     An event is lost if it is absent, deleted, or nothing but ``*``; where a person has got another sequence,
     if it is not in a longest common subsequence of both. Persons stand in the same order on both sides.
+    `n_lost_events` are the lost events, where they have been counted before.
 
     Examples
     --------
     >>> from sequester.data.sequences import Sequences
     >>> from sequester.testing import symbol_table
     >>> released = Sequences.from_rows([["a", "*"], [], ["b"], ["b"]])
-    >>> scores = Suppression().score(released, original=symbol_table(["ab", "aa", "b", "b"]))
+    >>> scores = suppression(released, original=symbol_table(["ab", "aa", "b", "b"]))
     >>> {name: score.value for name, score in scores.items()}
     {'suppressed_events': 0.5, 'suppressed_persons': 0.25}
     """
-
-    n_lost_events: int | None = None
-    """Lost events where they have been counted before."""
-
-    def score(self, released: EventTable | Sequences, *, original: EventTable) -> dict[str, Score]:
-        """Count what is missing: ``suppressed_events`` and ``suppressed_persons``."""
-        sequences, units = sequences_of(released), units_of(original)
-        released_persons = int(np.count_nonzero(np.diff(sequences.person_offsets)))
-        n_lost = self.n_lost_events
-        if n_lost is None:
-            n_lost = count_losses(sequences, original).lost
-        return {
-            "suppressed_events": Score(
-                value=n_lost / max(original.n_events, 1),
-                goal="minimize",
-                bounds=(0, 1),
-                means=f"Share of the {original.n_events:,} events that the release no longer shows: absent, "
-                "deleted, nothing but *, or not in the record that the person has got instead; 0 is none.",
-                formula="lost events / n; lost = absent, deleted, nothing but *, or not in the "
-                "person's new record",
-                reference=SEHATKAR_2014,
-            ),
-            "suppressed_persons": Score(
-                value=1 - released_persons / original.n_persons if original.n_persons else 0.0,
-                goal="minimize",
-                bounds=(0, 1),
-                means=f"Share of the {original.n_persons:,} {units.many} of which nothing is released; 0 is "
-                "none.",
-                formula="persons without a released event / persons",
-                reference=SEHATKAR_2014,
-            ),
-        }
+    sequences, units = sequences_of(released), units_of(original)
+    released_persons = int(np.count_nonzero(np.diff(sequences.person_offsets)))
+    n_lost = count_losses(sequences, original).lost if n_lost_events is None else n_lost_events
+    return {
+        "suppressed_events": Score(
+            value=n_lost / max(original.n_events, 1),
+            means=f"Share of the {original.n_events:,} events that the release no longer shows: absent, "
+            "deleted, nothing but *, or not in the record that the person has got instead; 0 is none.",
+            formula="lost events / n; lost = absent, deleted, nothing but *, or not in the "
+            "person's new record",
+            reference=SEHATKAR_2014,
+        ),
+        "suppressed_persons": Score(
+            value=1 - released_persons / original.n_persons if original.n_persons else 0.0,
+            means=f"Share of the {original.n_persons:,} {units.many} of which nothing is released; 0 is "
+            "none.",
+            formula="persons without a released event / persons",
+            reference=SEHATKAR_2014,
+        ),
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,12 +102,7 @@ def count_losses(released: Sequences, original: EventTable, *, permuted: bool = 
     """
     if original.symbol is None:
         return Losses(lost=max(original.n_events - _n_shown(released, original), 0))
-    if released.n_persons != original.n_persons:
-        msg = (
-            "released and original must have the same persons, "
-            f"there are {released.n_persons} and {original.n_persons}"
-        )
-        raise ParameterError(msg)
+    require_same_persons(released, original.sequences)
     source = original.sequences
     book = Codebook.of((*released.codebooks[released.symbol].labels, *source.codebooks[source.symbol].labels))
     before, after = _Side.of(source, book), _Side.of(released, book)

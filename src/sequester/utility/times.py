@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sequester._validation import at_least
 from sequester.errors import ParameterError
 from sequester.mining.support import sequences_of
 from sequester.ragged import owners_of
@@ -110,9 +111,8 @@ def _number(label: str) -> float:
         return np.nan
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GapDistribution:
-    """By how much the times between a person's events have to be changed, on average, to be as before.
+def gap_distance(released: EventTable | Sequences, *, original: EventTable) -> Score:
+    """Return by how much the times between a person's events lie apart from the original, on average.
 
     Times are read from the quasi-identifier that tells them: the time or order itself, or days since the
     first or the previous event. A coarse value is read as the mean of the leaves below it.
@@ -130,34 +130,29 @@ class GapDistribution:
     ...     pl.DataFrame({"person": ["p", "p"], "order": [1, 2], "n": ["early", "9"]}),
     ...     Schema(person="person", order="order", quasi={"n": tree}, released=True),
     ... )
-    >>> GapDistribution().score(released, original=original).value  # 8 before, 7 after
+    >>> gap_distance(released, original=original).value  # 8 before, 7 after
     1.0
     """
-
-    def score(self, released: EventTable | Sequences, *, original: EventTable) -> Score:
-        """Compare the gaps of all persons."""
-        clock = clock_of(original)
-        if clock is None:
-            msg = "gaps need a quasi-identifier that tells time, and there is none"
-            raise ParameterError(msg)
-        sequences = sequences_of(released)
-        (told,) = (each for each in attributes_of(sequences, original) if each.name == clock.name)
-        after = clock.gaps(told.after, sequences.person_offsets)
-        before = clock.gaps(told.before, original.person_offsets)
-        return Score(
-            value=wasserstein_distance(after, before),
-            goal="minimize",
-            bounds=(0, None),
-            means=f"By how many {clock.unit} the gaps between neighbouring events, read from {clock.name}, "
-            "lie apart from those of the original, on average, whoever has which; 0 is the same gaps.",
-            formula="∫ |F(x) - F'(x)| dx; F, F' = shares of gaps between neighbours of at most x",
-            reference="Vallender (1974), the first Wasserstein distance",
-        )
+    clock = clock_of(original)
+    if clock is None:
+        msg = "gaps need a quasi-identifier that tells time, and there is none"
+        raise ParameterError(msg)
+    sequences = sequences_of(released)
+    (told,) = (each for each in attributes_of(sequences, original) if each.name == clock.name)
+    after = clock.gaps(told.after, sequences.person_offsets)
+    before = clock.gaps(told.before, original.person_offsets)
+    return Score(
+        value=wasserstein_distance(after, before),
+        bounds=(0, None),
+        means=f"By how many {clock.unit} the gaps between neighbouring events, read from {clock.name}, "
+        "lie apart from those of the original, on average, regardless of who has which; 0 is the same gaps.",
+        formula="∫ |F(x) - F'(x)| dx; F, F' = shares of gaps between neighbours of at most x",
+        reference="Vallender (1974), the first Wasserstein distance",
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReturnGaps:
-    """By how many steps the gaps between an item and its next occurrence are changed, on average.
+def return_distance(released: EventTable | Sequences, *, original: EventTable | Sequences) -> Score:
+    """Return by how many steps the gaps between an item and its next occurrence lie apart, on average.
 
     A release of symbols tells no times, so gaps are counted in events. Where one side has no returns at all
     the distance is 0.
@@ -166,22 +161,18 @@ class ReturnGaps:
     --------
     >>> from sequester.data.sequences import Sequences
     >>> original, released = Sequences.from_rows(["abcab"]), Sequences.from_rows(["aabbc"])
-    >>> ReturnGaps().score(released, original=original).value  # after 3 steps, then after 1
+    >>> return_distance(released, original=original).value  # after 3 steps, then after 1
     2.0
     """
-
-    def score(self, released: EventTable | Sequences, *, original: EventTable | Sequences) -> Score:
-        """Compare the gaps of all items of all persons."""
-        units = units_of(original)
-        return Score(
-            value=wasserstein_distance(_returns(sequences_of(released)), _returns(sequences_of(original))),
-            goal="minimize",
-            bounds=(0, None),
-            means=f"By how many steps the gaps after which a {units.one} comes back to an item lie apart "
-            "from those of the original, on average, whoever has which; 0 is the same gaps.",
-            formula="∫ |F(x) - F'(x)| dx; F, F' = shares of returns after at most x steps, before and after",
-            reference="Vallender (1974), the first Wasserstein distance",
-        )
+    units = units_of(original)
+    return Score(
+        value=wasserstein_distance(_returns(sequences_of(released)), _returns(sequences_of(original))),
+        bounds=(0, None),
+        means=f"By how many steps the gaps after which a {units.one} comes back to an item lie apart "
+        "from those of the original, on average, regardless of who has which; 0 is the same gaps.",
+        formula="∫ |F(x) - F'(x)| dx; F, F' = shares of returns after at most x steps, before and after",
+        reference="Vallender (1974), the first Wasserstein distance",
+    )
 
 
 def _returns(sequences: Sequences) -> npt.NDArray[np.float64]:
@@ -201,15 +192,16 @@ N_TIMES = 200
 """Points of time at which curves are compared where time is counted in days."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimeToEvent:
-    """The largest difference between the survival curves of original and release, averaged over outcomes.
+def time_to_event_distance(
+    released: EventTable | Sequences, *, original: EventTable, most_items: int = MOST_ITEMS
+) -> Score:
+    """Return the largest difference between the survival curves of both sides, averaged over outcomes.
 
     The curve of an outcome says which share still waits for it after some time (Kaplan-Meier); persons whose
     events end without it leave the count. Outcomes are, per sensitive attribute, its protected values taken
-    together; of symbols, the most frequent ones. Time is read from a quasi-identifier that tells it, since
-    the person's first event, and is otherwise the number of the event. A released node is an outcome with
-    the probability that one of its leaves is.
+    together; of symbols, the `most_items` most frequent ones. Time is read from a quasi-identifier that
+    tells it, since the person's first event, and is otherwise the number of the event. A released node is an
+    outcome with the probability that one of its leaves is.
 
     Examples
     --------
@@ -217,67 +209,56 @@ class TimeToEvent:
     >>> from sequester.testing import symbol_table
     >>> original = symbol_table(["ab", "bb", "ab", "bb"])
     >>> released = Sequences.from_rows(["ab", "bb", "bb", "bb"])
-    >>> TimeToEvent().score(released, original=original).value  # first a: 2 of 4, then 1; first b: 2, then 3
+    >>> time_to_event_distance(released, original=original).value  # first a: 2 of 4, then 1; b: 2, then 3
     0.25
     """
+    at_least("most_items", most_items, 1)
+    after = sequences_of(released)
+    clock = clock_of(original)
+    times = _times(after, original, clock)
+    offsets = after.person_offsets, original.person_offsets
+    n_times = int(max(each.max(initial=0) for each in times)) + 1
+    apart, names = [], []
+    for name, chances in _outcomes(after, original, most_items):
+        curves = [_curve(*each, n_times) for each in zip(chances, times, offsets, strict=True)]
+        apart.append(float(np.abs(curves[0] - curves[1]).max(initial=0.0)))
+        names.append(name)
+    units = units_of(original)
+    unit = "events" if clock is None else f"{clock.unit} since the first event, read from {clock.name}"
+    return Score(
+        value=float(np.mean(apart)) if apart else 0.0,
+        means=f"The largest difference, at any time, between the shares of {units.many} that still wait "
+        f"for their first {_said(names, original)} in the original and, as a recipient would estimate "
+        f"it, in the release, on average; time is counted in {unit}; 0 is the same curves.",
+        formula=(
+            "mean over outcomes of max over t of |S(t) - S'(t)|; "
+            "S(t) = Π over u ≤ t of 1 - first(u) / waiting(u)"
+        ),
+        reference="Kaplan, Meier (1958); the largest difference of two curves as Kolmogorov and "
+        "Smirnov take it",
+    )
 
-    most_items: int = MOST_ITEMS
-    """Symbols whose curves are compared."""
 
-    def __post_init__(self) -> None:
-        if self.most_items < 1:
-            msg = f"most_items must be at least 1, got {self.most_items}"
-            raise ParameterError(msg)
-
-    def score(self, released: EventTable | Sequences, *, original: EventTable) -> Score:
-        """Draw the curves of every outcome on both sides and compare."""
-        after = sequences_of(released)
-        clock = clock_of(original)
-        times = _times(after, original, clock)
-        offsets = after.person_offsets, original.person_offsets
-        n_times = int(max(each.max(initial=0) for each in times)) + 1
-        apart, names = [], []
-        for name, chances in self._outcomes(after, original):
-            curves = [_curve(*each, n_times) for each in zip(chances, times, offsets, strict=True)]
-            apart.append(float(np.abs(curves[0] - curves[1]).max(initial=0.0)))
-            names.append(name)
-        units = units_of(original)
-        unit = "events" if clock is None else f"{clock.unit} since the first event, read from {clock.name}"
-        return Score(
-            value=float(np.mean(apart)) if apart else 0.0,
-            goal="minimize",
-            bounds=(0, 1),
-            means=f"The largest difference, at any time, between the shares of {units.many} that still wait "
-            f"for their first {_said(names, original)} in the original and, as a recipient would estimate "
-            f"it, in the release, on average; time is counted in {unit}; 0 is the same curves.",
-            formula=(
-                "mean over outcomes of max over t of |S(t) - S'(t)|; "
-                "S(t) = Π over u ≤ t of 1 - first(u) / waiting(u)"
-            ),
-            reference="Kaplan, Meier (1958); the largest difference of two curves as Kolmogorov and "
-            "Smirnov take it",
-        )
-
-    def _outcomes(
-        self, after: Sequences, original: EventTable
-    ) -> Iterator[tuple[str, tuple[Amounts, Amounts]]]:
-        """Return each outcome and how likely every event of the release and of the original is one."""
-        source = original.sequences
-        if original.symbol is None:
-            for name, each in original.schema.sensitive.items():
-                protected = original.protected[name]
-                chances = tuple(_any_of(side, each.columns, protected) for side in (after, source))
-                yield name, (chances[0], chances[1])
-            return
-        (symbol,) = attributes_of(after, original)
-        tree = symbol.tree
-        counts = np.bincount(symbol.before, minlength=len(tree))
-        for leaf in np.argsort(-counts, kind="stable")[: self.most_items]:
-            if not counts[leaf]:
-                break
-            stands_for = (np.arange(len(tree)) <= leaf) & (leaf < tree.subtree_end)
-            shares = np.where(stands_for, 1 / tree.leaves, 0.0)
-            yield tree.labels[leaf], (shares[symbol.after], shares[symbol.before])
+def _outcomes(
+    after: Sequences, original: EventTable, most_items: int
+) -> Iterator[tuple[str, tuple[Amounts, Amounts]]]:
+    """Return each outcome and how likely every event of the release and of the original is one."""
+    source = original.sequences
+    if original.symbol is None:
+        for name, each in original.schema.sensitive.items():
+            protected = original.protected[name]
+            chances = tuple(_any_of(side, each.columns, protected) for side in (after, source))
+            yield name, (chances[0], chances[1])
+        return
+    (symbol,) = attributes_of(after, original)
+    tree = symbol.tree
+    counts = np.bincount(symbol.before, minlength=len(tree))
+    for leaf in np.argsort(-counts, kind="stable")[:most_items]:
+        if not counts[leaf]:
+            break
+        stands_for = (np.arange(len(tree)) <= leaf) & (leaf < tree.subtree_end)
+        shares = np.where(stands_for, 1 / tree.leaves, 0.0)
+        yield tree.labels[leaf], (shares[symbol.after], shares[symbol.before])
 
 
 def _any_of(sequences: Sequences, columns: tuple[str, ...], protected: frozenset[str]) -> Amounts:

@@ -25,7 +25,7 @@ from sequester.methods.p2ka.nearness import Near
 from sequester.mining.support import support, supports
 from sequester.privacy.sequence_k import SequenceKAnonymity
 from sequester.release.files import REGIONS
-from sequester.utility.places import Displacement
+from sequester.utility.places import displacement
 from sequester.verification.contents import check_regions
 
 SEED = "a sentence nobody guesses"
@@ -239,10 +239,10 @@ def test_displacement_equals_definition(released, original):
         len(before) * oracle.displacement(before, after, distance)
         for before, after in zip(original, released, strict=True)
     )
-    score = Displacement(LINE).score(Sequences.from_rows(released), original=Sequences.from_rows(original))
+    score = displacement(Sequences.from_rows(released), original=Sequences.from_rows(original), regions=LINE)
     assert score.value == pytest.approx(total / sum(map(len, original)))
-    back = Displacement(LINE, "released").score(
-        Sequences.from_rows(released), original=Sequences.from_rows(original)
+    back = displacement(
+        Sequences.from_rows(released), original=Sequences.from_rows(original), regions=LINE, side="released"
     )
     total = sum(
         len(after) * oracle.displacement(after, before, distance)
@@ -253,12 +253,12 @@ def test_displacement_equals_definition(released, original):
 
 def test_a_visit_that_was_made_up_shows_from_the_release_only():
     original, released = Sequences.from_rows(["ab"]), Sequences.from_rows(["abd"])
-    assert Displacement(LINE).score(released, original=original).value == 0
-    assert Displacement(LINE, "released").score(released, original=original).value == pytest.approx(
+    assert displacement(released, original=original, regions=LINE).value == 0
+    assert displacement(released, original=original, regions=LINE, side="released").value == pytest.approx(
         LINE.metres("bd")[0, 1] / 3
     )
-    with pytest.raises(ParameterError, match="side must be one of original, released, got 'both'"):
-        Displacement(LINE, "both")
+    with pytest.raises(ParameterError, match=r"side must be .*, got 'both'"):
+        displacement(released, original=original, regions=LINE, side="both")
 
 
 @pytest.mark.filterwarnings("ignore::sequester.errors.SequesterWarning")
@@ -316,7 +316,6 @@ def test_nearness_needs_regions_and_sense(city):
 @given(rows_of_four)
 def test_without_a_release_there_is_nothing_to_compare(rows):
     assume(len(set(rows)) == len(rows))
-    score = Displacement(LINE).score(
-        Sequences.from_rows([""] * len(rows)), original=Sequences.from_rows(rows)
-    )
+    nothing = Sequences.from_rows([""] * len(rows))
+    score = displacement(nothing, original=Sequences.from_rows(rows), regions=LINE)
     assert score.value == 0

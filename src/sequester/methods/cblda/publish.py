@@ -249,7 +249,6 @@ def measure(outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[
     weights = sum(each.weight for each in table.schema.quasi.values())
     per_person = Score(
         value=scores["information_loss"].value * weights * table.n_events / max(table.n_persons, 1),
-        goal="minimize",
         bounds=(0, None),
         means="The losses of all values of quasi-identifiers, added up for each person, on average; an "
         "event or a person who is not released loses everything.",

@@ -19,7 +19,7 @@ from sequester.methods.mutual_information.costs import losses, per_person
 from sequester.privacy.mutual_information import SLACK
 from sequester.release.outcome import Outcome, Plot, Reason, count_affected
 from sequester.release.release import ORDER, PERSON
-from sequester.utility.distributions import SymbolLevels, SymbolRanks
+from sequester.utility.distributions import rank_correlation, symbol_levels
 from sequester.utility.patterns import TopPatterns
 from sequester.utility.score import Score
 
@@ -233,8 +233,6 @@ def measure(
     scores = {
         "information_loss": Score(
             value=_mean(plain),
-            goal="minimize",
-            bounds=(0, 1),
             means="How much the symbols lost on average: the share of all leaves of the taxonomy that a "
             "released symbol stands for, 0 for one as it was.",
             formula="Σ over events of loss(v) / events; loss(v) = leaves(v) / leaves, 0 for a leaf",
@@ -242,7 +240,6 @@ def measure(
         ),
         "loss_per_symbol": Score(
             value=_mean(chosen, weights),
-            goal="minimize",
             bounds=(0, None),
             means=f"Utility loss per symbol by the cost {_named(method)}{_weighed(method)}.",
             formula="Σ over events of weight · cost(symbol, released) / Σ of weights",
@@ -258,9 +255,9 @@ def measure(
     progress(0.3, "measuring what leaks")
     scores |= _leakage(method, released, table)
     progress(0.6, "comparing symbols and patterns")
-    scores["rank_correlation"] = SymbolRanks().score(released, original=table)
+    scores["rank_correlation"] = rank_correlation(released, original=table)
     scores["top_patterns"] = TopPatterns(window=method.window).score(released, original=table)
-    scores |= SymbolLevels().score(released, original=table)
+    scores |= symbol_levels(released, original=table)
     progress(1.0, "measured")
     return scores
 
@@ -281,8 +278,6 @@ def _leakage(method: MutualInformationMethod, released: Sequences, table: EventT
     posterior = float(found.posterior.max(initial=0.0))
     scores["largest_posterior"] = Score(
         value=posterior,
-        goal="minimize",
-        bounds=(0, 1),
         means="The surest guess anywhere: the largest share of one secret pattern among the index tuples "
         "that are released alike.",
         formula="max over patterns p of occurrences of p / index tuples released as h(p)",
@@ -297,7 +292,6 @@ def _spread(name: str, values: Numbers, what: str, reference: str) -> dict[str, 
     return {
         f"{name}_{word}": Score(
             value=float(point),
-            goal="minimize",
             bounds=(0, None),
             means=f"The {word} {what}.",
             formula=f"{word} over the persons whom it concerns",

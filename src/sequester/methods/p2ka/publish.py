@@ -11,7 +11,6 @@ import polars as pl
 from sequester.data.schema import Schema
 from sequester.data.sequences import Sequences
 from sequester.engine import LocalEngine
-from sequester.errors import ParameterError
 from sequester.hierarchies.labels import counted
 from sequester.methods.limits import tie_limits
 from sequester.methods.p2ka import _kernels
@@ -19,8 +18,9 @@ from sequester.methods.p2ka.algorithm import ROOT, PrefixTree, Reconstructor
 from sequester.ragged import gather_rows
 from sequester.release.outcome import Outcome, Reason, count_affected
 from sequester.release.release import ORDER, PERSON
-from sequester.utility import EditDistance, InventedItems, PatternSimilarity, Score
-from sequester.utility.places import MOST_SYMBOLS, Displacement, mobility
+from sequester.utility import Score, edit_distance, invented_items
+from sequester.utility.patterns import as_long_as_few, pattern_similarity
+from sequester.utility.places import MOST_SYMBOLS, displacement, mobility
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
@@ -226,8 +226,8 @@ def measure(outcome: Outcome, table: EventTable, *, k: int, progress: Progress) 
     progress(0.0, "measuring the changes")
     scores = _shares(outcome, table)
     progress(0.2, "measuring edit distances")
-    scores["edit_distance"] = EditDistance().score(outcome.sequences, original=table)
-    scores["invented_items"] = InventedItems().score(outcome.sequences, original=table)
+    scores["edit_distance"] = edit_distance(outcome.sequences, original=table)
+    scores["invented_items"] = invented_items(outcome.sequences, original=table)
     if table.regions is not None:
         progress(0.4, "measuring what is left of the traffic")
         scores |= mobility(outcome.sequences, original=table)
@@ -235,15 +235,16 @@ def measure(outcome: Outcome, table: EventTable, *, k: int, progress: Progress) 
             scores |= _displacements(table.regions, outcome.sequences, table)
     progress(0.5, "comparing frequent patterns")
     min_support = max(k, int(MIN_SUPPORT * table.n_owners))
-    for max_length in range(MAX_LENGTH, 0, -1):
-        similarity = PatternSimilarity(
-            min_support=min_support, max_length=max_length, max_patterns=MAX_PATTERNS
-        )
-        try:
-            scores |= similarity.score(outcome.sequences, original=table)
-        except ParameterError:  # more patterns than anybody would look at; shorter ones are fewer
-            continue
-        break
+    scores |= as_long_as_few(
+        lambda length: pattern_similarity(
+            outcome.sequences,
+            original=table,
+            min_support=min_support,
+            max_length=length,
+            max_patterns=MAX_PATTERNS,
+        ),
+        range(MAX_LENGTH, 0, -1),
+    )
     progress(1.0, "measured")
     return scores
 
@@ -268,8 +269,8 @@ def displacement_without(table: EventTable, *, k: int, strict: bool) -> dict[str
 def _displacements(regions: Regions, released: Sequences, table: EventTable) -> dict[str, Score]:
     """Measure visits both ways: those that were moved, and those that were made up."""
     return {
-        "displacement": Displacement(regions).score(released, original=table),
-        "displacement_of_released": Displacement(regions, "released").score(released, original=table),
+        "displacement": displacement(released, original=table, regions=regions),
+        "displacement_of_released": displacement(released, original=table, regions=regions, side="released"),
     }
 
 
@@ -308,8 +309,6 @@ def _shares(outcome: Outcome, table: EventTable) -> dict[str, Score]:
 def _share(value: float, of: str, formula: str = "such sequences / all sequences") -> Score:
     return Score(
         value=value,
-        goal="minimize",
-        bounds=(0, 1),
         means=f"Share of the {of}; 0 is none.",
         formula=formula,
         reference="Pensa, Monreale, Pinelli, Pedreschi (2008), section 4",

@@ -9,13 +9,13 @@ import polars as pl
 
 from sequester.data.schema import Schema
 from sequester.data.sequences import Sequences
-from sequester.errors import ParameterError
 from sequester.methods.limits import tie_limits
 from sequester.methods.ph import _swap_kernels
 from sequester.ragged import gather_rows, offsets_of, owners_of, places_of
 from sequester.release.outcome import Outcome
 from sequester.release.release import ORDER, PERSON
-from sequester.utility import ItemsetSupports, Score, SideEffects
+from sequester.utility import Score
+from sequester.utility.patterns import as_long_as_few, itemset_supports, side_effects
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
@@ -94,16 +94,24 @@ def measure(
     progress(0.0, "measuring the changes")
     scores = _changed(outcome, table)
     progress(0.2, "comparing frequent patterns")
-    effects = SideEffects(sensitive=frozenset(sensitive), min_support=min_support, max_length=max_length)
-    scores |= effects.score(outcome.sequences, original=table)
+    scores |= side_effects(
+        outcome.sequences,
+        original=table,
+        sensitive=frozenset(sensitive),
+        min_support=min_support,
+        max_length=max_length,
+    )
     progress(0.7, "comparing itemsets")
-    for size in (None, *range(max_length, 0, -1)):
-        itemsets = ItemsetSupports(min_support=min_support, max_length=size, max_itemsets=MAX_ITEMSETS)
-        try:
-            scores |= itemsets.score(outcome.sequences, original=table)
-        except ParameterError:  # more itemsets than anybody would look at; smaller ones are fewer
-            continue
-        break
+    scores |= as_long_as_few(
+        lambda size: itemset_supports(
+            outcome.sequences,
+            original=table,
+            min_support=min_support,
+            max_length=size,
+            max_patterns=MAX_ITEMSETS,
+        ),
+        (None, *range(max_length, 0, -1)),
+    )
     progress(1.0, "measured")
     return scores
 
@@ -116,15 +124,12 @@ def _changed(outcome: Outcome, table: EventTable) -> dict[str, Score]:
     return {
         "information_loss": Score(
             value=changes.height / max(table.n_events, 1),
-            goal="minimize",
-            bounds=(0, 1),
             means="Share of the events that the release does not show in their place; 0 is none.",
             formula="events whose place has another item, or none / events",
             reference=REFERENCE,
         ),
         "cayley_distance": Score(
             value=float(count_swaps(changes, table)),
-            goal="minimize",
             bounds=(0, None),
             means="How many swaps of two items of a person make the released order, all persons together; "
             "deleted items are swapped as if they were still there.",
@@ -133,7 +138,6 @@ def _changed(outcome: Outcome, table: EventTable) -> dict[str, Score]:
         ),
         "deletions": Score(
             value=float(n_deleted),
-            goal="minimize",
             bounds=(0, table.n_events),
             means=f"How many of the {table.n_events} events were deleted.",
             formula="number of deleted events",
@@ -141,8 +145,6 @@ def _changed(outcome: Outcome, table: EventTable) -> dict[str, Score]:
         ),
         "touched_sequences": Score(
             value=n_touched / max(table.n_persons, 1),
-            goal="minimize",
-            bounds=(0, 1),
             means="Share of the persons whose sequence was changed; 0 is none.",
             formula="persons whose sequence is not as it was / persons",
             reference=REFERENCE,

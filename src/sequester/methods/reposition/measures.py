@@ -133,15 +133,12 @@ def scores(distances: Counts, published: Mask, loss: float, asked: Asked, *, mov
     found = {
         "unpublished_records": Score(
             value=float((~published).sum()) / n_records,
-            goal="minimize",
-            bounds=(0, 1),
             means="The share of records that are not published.",
             formula="records that are not published / records",
             reference=REFERENCE,
         ),
         "window_query_error": Score(
             value=asked.error,
-            goal="minimize",
             bounds=(0, None),
             means="By how much counts over windows of time are off, relative to the count, on average over "
             "random predicates and windows of 1 to 14 snapshots.",
@@ -156,15 +153,12 @@ def _moved(distances: Counts, n_records: int, loss: float) -> dict[str, Score]:
     return {
         "moved_records": Score(
             value=float((distances > 0).sum()) / n_records,
-            goal="minimize",
-            bounds=(0, 1),
             means="The share of records that are published later than they came.",
             formula="records published after their snapshot / records",
             reference=REFERENCE,
         ),
         "mean_distance": Score(
             value=float(distances.mean()) if distances.size else 0.0,
-            goal="minimize",
             bounds=(0, None),
             means="By how many snapshots a published record is late, on average.",
             formula="mean over published records of published - original snapshot",
@@ -172,7 +166,6 @@ def _moved(distances: Counts, n_records: int, loss: float) -> dict[str, Score]:
         ),
         "reposition_cost": Score(
             value=loss,
-            goal="minimize",
             bounds=(0, None),
             means="The costs of all distances and of all records that are not published, added up.",
             formula="Σ over published records of cost(distance) + Σ over others of cost(suppression)",

@@ -255,8 +255,6 @@ def _evaluate(
         )
     lost = Score(
         value=release.lost_share,
-        goal="minimize",
-        bounds=(0, 1),
         means="Share of the events that the release no longer shows: absent, deleted, nothing but *, or not "
         "in the record that the person has got instead; 0 is none.",
     )
@@ -287,8 +285,6 @@ def _singled_out(found: SinglingOut | None) -> dict[str, Score]:
     return {
         name: Score(
             value=found.share(count),
-            goal="minimize",
-            bounds=(0, 1),
             means=f"Share of the {found.unit} who are singled out by {how}; no promise covers this.",
         )
         for name, (count, how) in counts.items()
