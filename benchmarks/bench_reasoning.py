@@ -21,8 +21,9 @@ import numpy as np
 import polars as pl
 
 from ledger import growth, note
-from sequester.attacks.model_attacks import Case, model_attacks
-from sequester.attacks.pattern_hiding import OrderGuess, Secrets, Suspicion
+from sequester.attacks.case import Case
+from sequester.attacks.model_attacks import model_attacks
+from sequester.attacks.pattern_hiding import Secrets, order_risk, suspicion_risk
 from sequester.attacks.snapshots import Snapshots, estimate_arrivals
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
@@ -99,9 +100,9 @@ def equal() -> bool:
     model = PatternHiding(sensitive=frozenset(secret), min_support=11)
     secrets = Secrets.of(model, table, table, seed=SEED)
     expected = hidden_patterns.suspicion(rows, rows, secret, 11, 1)["suspects"][0]
-    same = bool(np.isclose(Suspicion().judge(secrets).value, float(expected)))
+    same = bool(np.isclose(suspicion_risk(secrets).value, float(expected)))
     expected = hidden_patterns.order_chance(rows, rows, secret, 11, "orders")[0]
-    same &= bool(np.isclose(OrderGuess().judge(secrets, seed=SEED).value, float(expected)))
+    same &= bool(np.isclose(order_risk(secrets, seed=SEED).value, float(expected)))
     cases = reports(300)
     method = Reposition(l=3, window=3, snapshot="order", then="none")
     release = method.apply(cases, seed=SEED)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from html import escape
+from typing import Any
 
 _LONGEST_CELL = 60
 _INVISIBLE = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))}
@@ -97,3 +98,20 @@ def _shown(text: str) -> str:
 
 def _safe(text: str) -> str:
     return escape(_shown(text))
+
+
+def json_fields(value: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass as a JSON document has them: tuples as lists, values by ``to_json``.
+
+    Examples
+    --------
+    >>> json_fields(Card(title="EventTable", remarks=("2 rows are alike",)))["remarks"]
+    ['2 rows are alike']
+    """
+    return {each.name: _as_json(getattr(value, each.name)) for each in fields(value)}
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_as_json(each) for each in value]
+    return value.to_json() if hasattr(value, "to_json") else value

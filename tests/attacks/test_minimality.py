@@ -15,8 +15,8 @@ from methods.cblda.tables import examples
 from methods.halt.tables import cases
 from oracles import minimality as oracles
 from sequester.attacks import minimality
-from sequester.attacks.minimality import Minimality, PossibleWorlds, attack_minimality
-from sequester.attacks.model_attacks import Case
+from sequester.attacks.case import Case
+from sequester.attacks.minimality import PossibleWorlds, attack_minimality, minimality_risk
 from sequester.data.schema import Schema
 from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
@@ -76,7 +76,7 @@ class Made:
 def remade_by(method):
     """Make a function that does with a table what a method of the oracle does with persons."""
 
-    def remake(table):
+    def replay(table):
         labels, values = table.frame["q"].to_list(), table.frame["ill"].to_list()
         shown = method([((label,), (value,)) for label, value in zip(labels, values, strict=True)])
         out = [each is not None for each in shown]
@@ -87,10 +87,10 @@ def remade_by(method):
         offsets = Sequences.from_rows(["x" if is_out else "" for is_out in out]).person_offsets
         return Made(Sequences.encoded(offsets, columns), pl.DataFrame())
 
-    return remake
+    return replay
 
 
-remake = remade_by(cautious)
+replay = remade_by(cautious)
 labels, values = (st.sampled_from(letters).map(lambda each: (each,)) for letters in ("abc", "HCf"))
 some_persons = st.lists(st.tuples(labels, values), min_size=1, max_size=4)
 
@@ -102,7 +102,7 @@ def test_beliefs_equal_definition(method, persons):
     worlds = PossibleWorlds.of(table_of(persons), remade_by(method), seed=SEED, progress=silent)
     assert worlds.is_all
     for measure, (reasoned, shown) in oracles.beliefs(persons, method, PROTECT).items():
-        risk = Minimality(measure=measure).judge(worlds, kind="everybody")
+        risk = minimality_risk(worlds, kind="everybody", measure=measure)
         assert (risk.value, risk.control.value) == pytest.approx((float(reasoned), float(shown)))
         assert risk.bound is None
         assert risk.interval == (risk.value, risk.value)
@@ -113,7 +113,7 @@ def test_what_was_not_necessary_is_ruled_out():
     # Two of four look the same and have H. But a would have been shown, had not both of them had it.
     assert oracles.beliefs(persons, only_a, PROTECT)["minimality"] == (1, 0.5)
     worlds = PossibleWorlds.of(table_of(persons), remade_by(only_a), seed=SEED, progress=silent)
-    risk = Minimality().judge(worlds, kind="everybody")
+    risk = minimality_risk(worlds, kind="everybody")
     assert (risk.value, risk.control.value, risk.raw.value, risk.baseline) == (1.0, 0.5, 1.0, 0.5)
     assert worlds.n_fit < worlds.n_tried
 
@@ -160,7 +160,7 @@ def test_many_persons_are_thought_through_by_some_of_them(monkeypatch):
     monkeypatch.setattr(minimality, "MOST_WORLDS", 5)
     persons = [((label,), (value,)) for label in "abc" for value in "Hff"] * 3
     table = table_of(persons)
-    case = Case(tables={}, released=table, original=table, remake=remake)
+    case = Case(tables={}, released=table, original=table, replay=replay)
     mean, surest = attack_minimality(KCPrivacy(k=2, c=0.5), case)
     assert {mean.kind, surest.kind} == {"sample"}
     assert mean.targets < 9
@@ -170,7 +170,7 @@ def test_many_persons_are_thought_through_by_some_of_them(monkeypatch):
 def test_a_world_that_nobody_thinks_through():
     table = table_of([(("a",), ("H",)), (("a",), ("f",))] * 300)
     model = KCPrivacy(k=101, c=0.5)
-    assert attack_minimality(model, Case(tables={}, released=table, original=table, remake=remake)) == []
+    assert attack_minimality(model, Case(tables={}, released=table, original=table, replay=replay)) == []
 
 
 def test_a_sample_that_cannot_be_protected_says_nothing():
@@ -179,22 +179,35 @@ def test_a_sample_that_cannot_be_protected_says_nothing():
         raise UnattainableError(msg, achieved={})
 
     table = table_of([(("a",), ("H",))])
-    case = Case(tables={}, released=table, original=table, remake=refuse)
+    case = Case(tables={}, released=table, original=table, replay=refuse)
     assert attack_minimality(KCPPrivacy(k=2, c=0.5, p=1), case) == []
-    assert attack_minimality(KCPPrivacy(k=2, c=0.5, p=1), dataclasses.replace(case, remake=None)) == []
+    assert attack_minimality(KCPPrivacy(k=2, c=0.5, p=1), dataclasses.replace(case, replay=None)) == []
 
 
 def test_the_same_seed_tries_the_same_worlds():
     table = table_of([(("a",), (value,)) for value in "HHHfff"])
-    one, other = (PossibleWorlds.of(table, remake, seed=SEED, progress=silent) for _ in range(2))
+    one, other = (PossibleWorlds.of(table, replay, seed=SEED, progress=silent) for _ in range(2))
     assert one.n_tried == minimality.MOST_WORLDS
     assert not one.is_all
     assert np.array_equal(one.believed, other.believed)
 
 
+def test_worlds_that_are_the_same_table_are_tried_once():
+    table = table_of([(("a",), (value,)) for value in "Hfff"])
+    calls = []
+
+    def counted(table):
+        calls.append(table)
+        return replay(table)
+
+    worlds = PossibleWorlds.of(table, counted, seed=SEED, progress=silent)
+    assert worlds.n_tried == 24
+    assert len(calls) == 4  # the table itself, and H at each of the others
+
+
 def test_where_no_other_world_fits_the_risk_is_open(monkeypatch):
     monkeypatch.setattr(minimality, "MOST_WORLDS", 1)
-    made = remake(table_of([(("a",), (value,)) for value in "Hfff"]))
+    made = replay(table_of([(("a",), (value,)) for value in "Hfff"]))
     calls = []
 
     def only_once(table):
@@ -208,9 +221,9 @@ def test_where_no_other_world_fits_the_risk_is_open(monkeypatch):
     worlds = PossibleWorlds.of(table, only_once, seed="any", progress=silent)
     assert (worlds.n_tried, worlds.n_fit) == (1, 0)
     for measure in ("minimality", "surest_minimality"):
-        assert Minimality(measure=measure).judge(worlds, kind="sample").interval == (0.0, 1.0)
+        assert minimality_risk(worlds, kind="sample", measure=measure).interval == (0.0, 1.0)
 
 
 def test_senseless_choices_are_refused():
-    with pytest.raises(ParameterError, match="measure must be one of minimality"):
-        Minimality(measure="x")
+    with pytest.raises(ParameterError, match=r"measure must be .*, got 'x'"):
+        minimality_risk(None, kind="everybody", measure="x")

@@ -140,9 +140,9 @@ def test_the_seed_repeats_the_attack():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda table: Linkage(measure="luck"), "measure must be one of"),
-        (lambda table: Inference(measure="luck"), "measure must be one of"),
-        (lambda table: Presence(measure="luck"), "measure must be one of"),
+        (lambda table: Linkage(measure="luck"), "measure must be "),
+        (lambda table: Inference(measure="luck"), "measure must be "),
+        (lambda table: Presence(measure="luck"), "measure must be "),
         (lambda table: Linkage(known=0).run(table, original=table), "known must be at least 1, got 0"),
         (lambda table: Linkage().run(table, original=table, targets=0), "targets must be at least 1, got 0"),
         (lambda table: Inference().run(table, original=table), "must have protected values"),

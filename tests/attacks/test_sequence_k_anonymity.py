@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from attacks.tables import some_rows
 from oracles import minimality as oracles
 from oracles import p2ka
-from sequester.attacks.model_attacks import Case
-from sequester.attacks.sequence_k_anonymity import Destination, Destinations, attack_destinations
+from sequester.attacks.case import Case
+from sequester.attacks.sequence_k_anonymity import Destinations, attack_destinations, destination_risk
 from sequester.data.sequences import Sequences
 from sequester.errors import ParameterError, UnattainableError
 from sequester.methods import BFP2kA, PrefixPruning
@@ -40,9 +40,9 @@ def test_destinations_follow_from_the_release_alone(rows, k):
     plain = [oracles.containing(tuple(row), released) for row in rows]
     assert found.fitting.tolist() == pytest.approx([float(each) for each in plain])
     assert found.raw.tolist() == pytest.approx([1 / rows.count(row) for row in rows])
-    risk = Destination().judge(found)
+    risk = destination_risk(found)
     assert (risk.value, risk.control.value) == pytest.approx((mean(expected), mean(plain)))
-    assert Destination(measure="surest_destination").judge(found).value == pytest.approx(max(expected))
+    assert destination_risk(found, measure="surest_destination").value == pytest.approx(max(expected))
     assert risk.bound is None
 
 
@@ -75,7 +75,7 @@ def test_a_whole_sequence_stands_apart_from_what_contains_it():
     # Both prefixes have two persons, and one person stops after a: whoever knows that finds one record.
     rows = ["a", "ab", "ab"]
     found = Destinations.of(symbol_table(rows).sequences, symbol_table(rows).sequences, targets=9, seed=SEED)
-    risk = Destination(measure="surest_destination").judge(found)
+    risk = destination_risk(found, measure="surest_destination")
     assert SequenceKAnonymity(k=2).check(symbol_table(rows)).holds
     assert (risk.value, risk.control.value) == (1.0, 0.5)
 
@@ -83,13 +83,12 @@ def test_a_whole_sequence_stands_apart_from_what_contains_it():
 def test_some_persons_stand_for_many():
     rows = ["ab", "ab", "c", "cd", "cd", "ab"] * 4
     sequences = symbol_table(rows).sequences
-    everybody = Destination().judge(Destinations.of(sequences, sequences, targets=24, seed=SEED))
-    some = Destination().judge(Destinations.of(sequences, sequences, targets=10, seed=SEED))
+    everybody = destination_risk(Destinations.of(sequences, sequences, targets=24, seed=SEED))
+    some = destination_risk(Destinations.of(sequences, sequences, targets=10, seed=SEED))
     assert (everybody.targets, some.targets) == (24, 10)
     assert some.interval[0] <= everybody.value <= some.interval[1]
-    largest = Destination(measure="surest_destination").judge(
-        Destinations.of(sequences, sequences, targets=10, seed=SEED)
-    )
+    found = Destinations.of(sequences, sequences, targets=10, seed=SEED)
+    largest = destination_risk(found, measure="surest_destination")
     assert largest.interval[1] == 1
 
 
@@ -103,5 +102,6 @@ def test_nothing_is_known_without_the_method():
 
 
 def test_senseless_choices_are_refused():
-    with pytest.raises(ParameterError, match="measure must be one of destination"):
-        Destination(measure="x")
+    rows = symbol_table(["ab"]).sequences
+    with pytest.raises(ParameterError, match=r"measure must be .*, got 'x'"):
+        destination_risk(Destinations.of(rows, rows, targets=9, seed=SEED), measure="x")

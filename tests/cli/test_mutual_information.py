@@ -159,10 +159,7 @@ def test_who_looks_for_places_needs_to_know_who_is_who(run, log):
     tried = run(*attack)
     assert tried.code == 0
     assert "position" not in {each["name"] for each in tried.document["attacks"]}
-    assert (
-        "no pseudonyms.parquet was found, so nobody tried who looks for where secret patterns were"
-        in tried.warnings
-    )
+    assert "no pseudonyms were found, so nobody tried to find where secret patterns were" in tried.warnings
 
 
 def test_follow_reads_lines_and_writes_them_sanitized(run, log, monkeypatch):

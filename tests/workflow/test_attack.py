@@ -143,9 +143,19 @@ def test_the_method_of_a_release_is_made_again():
         assert method_of(release) == method
         known = background_knowledge(method_of(release), release.table, table, release.pseudonyms)
         assert known["histories"].n_persons == table.n_persons
-        made = known["remake"](table).sequences
+        made = known["replay"](table).sequences
         assert made.n_persons == table.n_persons
         assert known["stream"] is None
+
+
+def test_one_person_is_not_looked_for_among_others():
+    frame = symbol_table(["abcabacb"]).frame
+    schema = Schema(person="user", order="step", symbol=Symbol("symbol", Hierarchy.flat()))
+    table = EventTable(frame, schema)
+    release = sq.TopDown(patterns=[["a", "b"]], window=2).apply(table, seed=SEED)
+    risks = sq.attack(release, original=table)
+    assert {risk.name for risk in risks} == {"position", "surest_position", "leakage"}
+    assert [line for line in risks.notes if "one person" in line]
 
 
 def test_a_stranger_is_not_made_again():
@@ -156,7 +166,7 @@ def test_a_stranger_is_not_made_again():
     assert method_of(release) is None
     assert background_knowledge(None, release.table, table, None) == {
         "histories": None,
-        "remake": None,
+        "replay": None,
         "stream": None,
     }
     other = symbol_table(["ab"])

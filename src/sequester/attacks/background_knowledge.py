@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts, Mask
     from sequester.attacks.domain import Domain
+    from sequester.attacks.targets import TargetPool
     from sequester.data.table import EventTable
 
 
@@ -109,27 +110,25 @@ def draw_targets(
     return chosen
 
 
-def concerned(kind: KnowledgeKind, table: EventTable, cells: Codes, domain: Domain) -> Counts:
+def concerned(kind: KnowledgeKind, pool: TargetPool) -> Counts:
     """List the persons, or trips, of whom a piece of the kind can be true: those who have such a value."""
     if kind not in VALUES:
-        return np.arange(table.n_persons)
-    wanted, n_columns = VALUES[kind](domain)[cells], cells.shape[1]
+        return np.arange(pool.table.n_persons)
+    wanted, n_columns = VALUES[kind](pool.domain)[pool.cells], pool.cells.shape[1]
     before = np.concatenate([[0], np.cumsum(wanted.ravel())])
-    return np.flatnonzero(np.diff(before[table.person_offsets * n_columns]))
+    return np.flatnonzero(np.diff(before[pool.table.person_offsets * n_columns]))
 
 
 def draw(
     kind: KnowledgeKind,
     known: int,
     persons: Counts,
+    pool: TargetPool,
     *,
-    table: EventTable,
-    cells: Codes,
-    domain: Domain,
     rng: np.random.Generator,
     strangers: bool = False,
 ) -> BackgroundKnowledge:
-    """Draw a piece of at most `known` items of each person; `cells` are those of `table`.
+    """Draw a piece of at most `known` items of each person of a pool.
 
     ``anywhere``: items of any events. ``ordered``: one item of each of several events, in their order.
     ``consecutive``: the same of events that follow each other directly. ``event``: items of one event.
@@ -142,9 +141,9 @@ def draw(
     ``kept``: values of kept columns, of one event. ``released``: values of any released columns, of one
     event, the first of them of a kept or a sensitive column, protected values left out.
 
-    With `strangers`, each item is of another event of the table, whoever's it is.
+    With `strangers`, each item is of another event of the table, of any person.
     """
-    return _DRAWS[kind](Draw(kind, known, persons, table, cells, domain, rng, strangers))
+    return _DRAWS[kind](Draw(kind, known, persons, pool, rng, strangers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,21 +153,24 @@ class Draw:
     kind: KnowledgeKind
     known: int
     persons: Counts
-    table: EventTable
-    cells: Codes
-    domain: Domain
+    pool: TargetPool
     rng: np.random.Generator
     strangers: bool = False
 
     @property
+    def domain(self) -> Domain:
+        """The trees."""
+        return self.pool.domain
+
+    @property
     def starts(self) -> Counts:
         """The first event of each person."""
-        return self.table.person_offsets[self.persons]
+        return self.pool.table.person_offsets[self.persons]
 
     @property
     def lengths(self) -> Counts:
         """How many events each person has."""
-        return self.table.person_offsets[self.persons + 1] - self.starts
+        return self.pool.table.person_offsets[self.persons + 1] - self.starts
 
     def take(self, events: Counts, columns: Counts, depths: Counts | None = None) -> BackgroundKnowledge:
         """Return knowledge of the events, counted within the person, and columns; -1 where there is none.
@@ -179,15 +181,15 @@ class Draw:
         is_there = events >= 0
         at = np.where(is_there, self.starts[:, None] + events, 0)
         if self.strangers:
-            at = self.rng.integers(0, len(self.cells), at.shape)
-        shown = self.cells[at, columns]
+            at = self.rng.integers(0, len(self.pool.cells), at.shape)
+        shown = self.pool.cells[at, columns]
         if depths is not None:
             shown = self.domain.lift(shown, depths)
         nodes = np.where(is_there, shown, -1)
         nodes[is_there] = np.where(self.domain.is_item[nodes[is_there]], nodes[is_there], -1)
         days = np.zeros(nodes.shape, np.int64)
         if self.kind == "gaps":
-            days = np.where(nodes >= 0, days_of(self.table)[at], 0)
+            days = np.where(nodes >= 0, days_of(self.pool.table)[at], 0)
         order = np.argsort(nodes < 0, axis=1, kind="stable")
         nodes, days, places = (np.take_along_axis(each, order, 1) for each in (nodes, days, events))
         nothing = np.full(len(nodes), -1, np.int32)
@@ -301,14 +303,14 @@ def _count(task: Draw) -> BackgroundKnowledge:
 def _negative(task: Draw) -> BackgroundKnowledge:
     """Add the value of somebody's event, or something above it, that the person never had."""
     knowledge = _ordered(task, task.known - 1)
-    domain, rng = task.domain, task.rng
+    domain, rng, cells = task.domain, task.rng, task.pool.cells
     never = knowledge.never.copy()
     heights = np.array([tree.height for tree in domain.trees])
-    events, offsets = gather_rows(task.cells, task.table.person_offsets, task.persons)
+    events, offsets = gather_rows(cells, task.pool.table.person_offsets, task.persons)
     owners = owners_of(offsets)
     for _ in range(_TRIES):
         columns = rng.integers(0, domain.n_open, len(knowledge))
-        nodes = task.cells[rng.integers(0, len(task.cells), len(knowledge)), columns]
+        nodes = cells[rng.integers(0, len(cells), len(knowledge)), columns]
         nodes = domain.lift(nodes, rng.integers(1, heights[columns] + 1))
         own = nodes[owners]
         is_below = (own[:, None] <= events) & (events < domain.kernel.end[own][:, None])
@@ -321,20 +323,28 @@ def _with_value(task: Draw) -> BackgroundKnowledge:
     """Draw a value of a sensitive column, and items of any events behind it."""
     knowledge = _anywhere(task, task.known - 1)
     is_wanted = VALUES[task.kind](task.domain)
-    n_columns = task.cells.shape[1]
-    wanted = np.flatnonzero(is_wanted[task.cells].ravel())
+    cells = task.pool.cells
+    wanted = np.flatnonzero(is_wanted[cells].ravel())
     # What is known of a stranger is somebody else's.
     persons = task.rng.permutation(task.persons) if task.strangers else task.persons
     first, stop = (
-        np.searchsorted(wanted, task.table.person_offsets[persons + step] * n_columns) for step in (0, 1)
+        np.searchsorted(wanted, task.pool.table.person_offsets[persons + step] * cells.shape[1])
+        for step in (0, 1)
     )
-    value = task.cells.ravel()[wanted[first + task.rng.integers(0, stop - first)]]
+    value = cells.ravel()[wanted[first + task.rng.integers(0, stop - first)]]
     nodes = np.concatenate([value[:, None], knowledge.nodes], axis=1).astype(np.int32)
     order = np.argsort(nodes < 0, axis=1, kind="stable")
+    return beginning_with(task, value, knowledge, np.take_along_axis(nodes, order, 1))
+
+
+def beginning_with(
+    task: Draw, value: Codes, knowledge: BackgroundKnowledge, nodes: Codes
+) -> BackgroundKnowledge:
+    """Return knowledge of other items, a value of a sensitive column among them; it is known then."""
     still = np.zeros(nodes.shape, np.int32)
     return replace(
         knowledge,
-        nodes=np.take_along_axis(nodes, order, 1),
+        nodes=nodes,
         days=still.astype(np.int64),
         places=still,
         told=task.domain.value_of[value],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from sequester._validation import at_least
 from sequester.attacks.candidate_sets import (
     CandidateSets,
     DayRanges,
@@ -106,13 +107,7 @@ class AttackContext:
         engine: Engine | None = None,
     ) -> AttackContext:
         """Prepare the tables; `groups` leads from protected labels to groups of similar ones."""
-        given: object = targets  # Python lets anything through.
-        if isinstance(given, bool) or not isinstance(given, int):
-            msg = f"targets must be a whole number, got {given!r}"
-            raise ParameterError(msg)
-        if targets < 1:
-            msg = f"targets must be at least 1, got {targets}"
-            raise ParameterError(msg)
+        at_least("targets", targets, 1)
         others = () if held_out is None else (held_out,)
         domain = Domain.of(original, released, *others, groups=groups)
         return cls(
@@ -164,9 +159,7 @@ class AttackContext:
 
         With `rarest`, take the rarest items of those who are there instead of any at random.
         """
-        if known < 1:
-            msg = f"known must be at least 1, got {known}"
-            raise ParameterError(msg)
+        at_least("known", known, 1)
         rng = generator(f"attack {kind} {known}{' rarest' * rarest}", self.seed)
         if rarest:
             source = self.inside if self.outside is None or not strangers else self.outside

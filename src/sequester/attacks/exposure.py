@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from sequester.attacks.exposure_search import ItemKind, Items, Search, SearchRows
+from sequester._repr import json_fields
+from sequester._validation import at_least
+from sequester.attacks.exposure_search import ExposureSearch, ItemKind, Items, SearchRows
 from sequester.attacks.risk import Proportion
 from sequester.datasets import SEED
 from sequester.datasets.draws import generator
 from sequester.engine import LocalEngine, part, silent
-from sequester.errors import ParameterError
 from sequester.kernels.shares import exceeds_share
 
 if TYPE_CHECKING:
@@ -61,14 +62,7 @@ class Confidence:
 
     def to_json(self) -> dict[str, Any]:
         """Return the part of the document that ``inspect --json`` prints."""
-        return {
-            "targets": self.targets,
-            "base_rate": self.base_rate,
-            "largest": self.largest,
-            "above_half": self.above_half.to_json(),
-            "above_80": self.above_80.to_json(),
-            "worst": [each.to_json() for each in self.worst],
-        }
+        return json_fields(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,17 +90,7 @@ class Exposure:
 
     def to_json(self) -> dict[str, Any]:
         """Return the part of the document that ``inspect --json`` prints."""
-        return {
-            "known": self.known,
-            "kind": self.kind,
-            "unique": self.unique.to_json(),
-            "below_5": self.below_5.to_json(),
-            "below_10": self.below_10.to_json(),
-            "confidence": None if self.confidence is None else self.confidence.to_json(),
-            "worst": [each.to_json() for each in self.worst],
-            "targets": self.targets,
-            "cut": self.cut,
-        }
+        return json_fields(self)
 
 
 BOUNDS = (2, 5, 10)
@@ -159,9 +143,7 @@ def expose(
     anywhere 2 0.0
     """
     for name, value in (("known", known), ("exact", exact), ("targets", targets)):
-        if value < 1:
-            msg = f"{name} must be at least 1, got {value}"
-            raise ParameterError(msg)
+        at_least(name, value, 1)
     kinds = kinds_of(table) if kinds is None else tuple(kinds)
     items = Items.of(table)
     persons = _draw(table.n_persons, exact, targets, seed)
@@ -171,7 +153,9 @@ def expose(
     for place, kind in enumerate(kinds):
         within = part(progress, place / len(kinds), (place + 1) / len(kinds))
         within(0.0, f"counting candidate sets ({kind})")
-        search = Search(SearchRows.of(items, kind), persons, known=known, bounds=BOUNDS, others=others)
+        search = ExposureSearch(
+            SearchRows.of(items, kind), persons, known=known, bounds=BOUNDS, others=others
+        )
         for size in range(1, known + 1):
             search.run(
                 size,
@@ -206,7 +190,7 @@ def _with_the_rarest(items: Items, targets: int) -> Counts:
 
 
 def _sum_up(
-    search: Search, items: Items, kind: ItemKind, size: int, share: Callable[..., Proportion]
+    search: ExposureSearch, items: Items, kind: ItemKind, size: int, share: Callable[..., Proportion]
 ) -> Exposure:
     found, n_drawn = search.found, search.n_drawn
     targets = int(n_drawn.sum())
@@ -235,7 +219,11 @@ def _sum_up(
 
 
 def _confidence(
-    search: Search, items: Items, size: int, count: Callable[[Mask], int], share: Callable[..., Proportion]
+    search: ExposureSearch,
+    items: Items,
+    size: int,
+    count: Callable[[Mask], int],
+    share: Callable[..., Proportion],
 ) -> Confidence:
     has, surest = search.has_value, search.found.surest
     concerned = count(has)
@@ -253,7 +241,7 @@ def _confidence(
     )
 
 
-def _rarest(search: Search, items: Items, size: int) -> tuple[Pattern, ...]:
+def _rarest(search: ExposureSearch, items: Items, size: int) -> tuple[Pattern, ...]:
     """Return the smallest candidate sets that `size` items leave and fewer do not, the rarest items first."""
     found = search.found
     where = np.flatnonzero((found.fewest < BOUNDS[-1]) & _has(found.rare, size))
@@ -265,7 +253,7 @@ def _rarest(search: Search, items: Items, size: int) -> tuple[Pattern, ...]:
     )
 
 
-def _most_telling(search: Search, items: Items, size: int) -> tuple[Pattern, ...]:
+def _most_telling(search: ExposureSearch, items: Items, size: int) -> tuple[Pattern, ...]:
     """Return the largest confidences that `size` items give and fewer do not, the largest sets first."""
     found = search.found
     where = np.flatnonzero(search.has_value & _has(found.telling, size))
@@ -329,14 +317,12 @@ def sequence_risk(
     Pellungrini, Pappalardo, Pratesi, Monreale (2018), A Data Mining Approach to Assess Privacy Risk in Human
     Mobility Data; the location sequence attack of scikit-mobility.
     """
-    if known < 1:
-        msg = f"known must be at least 1, got {known}"
-        raise ParameterError(msg)
+    at_least("known", known, 1)
     engine = engine or LocalEngine()
     units = SearchRows.of(Items.of(table), kind)
     # With every number as a bound, a target is done with only when no smaller crowd is possible.
     bounds = range(1, table.n_persons + 2)
-    search = Search(units, np.arange(table.n_persons), known=known, bounds=bounds)
+    search = ExposureSearch(units, np.arange(table.n_persons), known=known, bounds=bounds)
     for size in range(1, known + 1):
         search.run(
             size, engine=engine, progress=progress, phase=f"counting candidate sets ({size} of {known} items)"

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
+from sequester._validation import one_of
 from sequester.attacks.background_knowledge import BEYOND
 from sequester.attacks.context import TARGETS, AttackContext, coded_kept
 from sequester.attacks.risk import Risk, larger_of, largest_of, mean_of, median_of, proportion_of
 from sequester.datasets import SEED
-from sequester.errors import ParameterError
 from sequester.privacy.model import BoundedModel
 
 if TYPE_CHECKING:
@@ -51,9 +51,7 @@ class Adversary(ABC):
     """Generalized values are narrowed by the columns that they depend on, before anything is looked for."""
 
     def __post_init__(self) -> None:
-        if self.measure not in self.measures:
-            msg = f"measure must be one of {', '.join(self.measures)}, got {self.measure!r}"
-            raise ParameterError(msg)
+        one_of("measure", self.measure, self.measures)
 
     @property
     def few(self) -> int:
@@ -118,9 +116,8 @@ class Adversary(ABC):
     ) -> Risk:
         """Return the risk against original, release and control."""
         raw, release, control = shares
-        return Risk(
-            release.value,
-            release.interval,
+        return Risk.of(
+            release,
             baseline,
             control,
             raw=raw,

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from sequester._validation import one_of
 from sequester.attacks.domain import value_names, values_of
-from sequester.attacks.model_attacks import Case, model_attacks
 from sequester.attacks.risk import NOTHING, Proportion, Risk, exact, exact_mean, mean_of
 from sequester.datasets.draws import generator
-from sequester.errors import ParameterError, SequesterError
-from sequester.privacy.kc import KCPrivacy
-from sequester.privacy.kcp import KCPPrivacy
+from sequester.errors import SequesterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,10 +21,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Counts, Mask
-    from sequester.attacks.model_attacks import Replay
+    from sequester.attacks.case import Case, Replay
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.engine import Progress
+    from sequester.privacy.confidence import Confidence
 
     Chances = npt.NDArray[np.float64]
     Record = tuple[tuple[str, ...], ...]
@@ -65,9 +64,9 @@ class PossibleWorlds:
     """Every permutation of the values was tried."""
 
     @classmethod
-    def of(cls, table: EventTable, remake: Replay, *, seed: str, progress: Progress) -> PossibleWorlds:
+    def of(cls, table: EventTable, replay: Replay, *, seed: str, progress: Progress) -> PossibleWorlds:
         """Permute sensitive values among persons who look the same, and replay the method."""
-        made = remake(table).sequences
+        made = replay(table).sequences
         classes = _classes(made, tuple(table.schema.quasi))
         # Whose events are not all released keeps what they have: which values would go where is not told.
         lengths = np.diff(table.person_offsets)
@@ -80,21 +79,28 @@ class PossibleWorlds:
             is_open[group] = True
             shown[group] = has[group].mean(axis=0)
         wanted = _records(made, table)
+        columns = _permuted_columns(table)
+        codes = np.array([table.sequences.columns[name] for name in columns]).reshape(len(columns), -1)
+        # Worlds with the same values at every event are one table, and the method is run once for it.
+        fits = {codes.tobytes(): True}
         is_all = prod(factorial(len(group)) for group in members) <= MOST_WORLDS
         believed = np.zeros(has.shape)
         n_tried = n_fit = 0
         for sources in _permutations(members, table.n_persons, is_all=is_all, seed=seed):
             progress(n_tried / MOST_WORLDS, "attacking (minimality)")
             n_tried += 1
-            if _fits(table, sources, remake, wanted):
+            events = _events_of(table, sources)
+            world = codes[:, events].tobytes()
+            if world not in fits:
+                fits[world] = _fits(table, events, replay, wanted)
+            if fits[world]:
                 n_fit += 1
                 believed += has[sources]
         return cls(has, is_open, shown, believed / max(n_fit, 1), n_tried, n_fit, is_all)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Minimality:
-    """Somebody knows the quasi-identifiers of everybody and the method, and wants protected values.
+def minimality_risk(worlds: PossibleWorlds, *, kind: str, measure: MinimalityMeasure = "minimality") -> Risk:
+    """Return what somebody who knows all quasi-identifiers and the method believes of protected values.
 
     The release tells which sensitive values are among those who look the same. Of all ways to deal these out
     among them, only those remain from which the method makes this release: a method that generalizes no more
@@ -115,7 +121,7 @@ class Minimality:
     ...     n_fit=1,
     ...     is_all=True,
     ... )
-    >>> risk = Minimality().judge(worlds, kind="everybody")
+    >>> risk = minimality_risk(worlds, kind="everybody")
     >>> risk.value, risk.control.value
     (1.0, 0.5)
 
@@ -123,53 +129,40 @@ class Minimality:
     ----------
     Wong, Fu, Wang, Pei (2007), Minimality attack in privacy preserving data publishing.
     """
-
-    measure: MinimalityMeasure = "minimality"
-    """What is counted."""
-
-    def __post_init__(self) -> None:
-        if self.measure not in get_args(MinimalityMeasure):
-            msg = f"measure must be one of {', '.join(get_args(MinimalityMeasure))}, got {self.measure!r}"
-            raise ParameterError(msg)
-
-    def judge(self, worlds: PossibleWorlds, *, kind: str) -> Risk:
-        """Compare what is believed with and without the reasoning; nothing is claimed of it."""
-        asked = worlds.has & worlds.is_open[:, None]
-        shares = worlds.has.mean(axis=0) if worlds.has.size else np.zeros(worlds.has.shape[1])
-        if self.measure == "minimality":
-            estimate = exact_mean if worlds.is_all else mean_of
-            release = estimate(worlds.believed[asked]) if worlds.n_fit else NOTHING
-            control = exact_mean(worlds.shown[asked])
-            baseline = float(np.broadcast_to(shares, worlds.has.shape)[asked].mean()) if asked.any() else 0.0
-        else:
-            largest = float(worlds.believed[worlds.is_open].max(initial=0.0))
-            release = exact(largest)
-            if not worlds.n_fit:
-                release = NOTHING
-            elif not worlds.is_all:
-                drawn = Proportion.drawn(round(largest * worlds.n_fit), worlds.n_fit)
-                release = Proportion(largest, (drawn.interval[0], 1.0))
-            control = exact(float(worlds.shown[worlds.is_open].max(initial=0.0)))
-            baseline = float(shares.max(initial=0.0))
-        return Risk(
-            release.value,
-            release.interval,
-            baseline,
-            control,
-            raw=exact(float(asked.any())),
-            name=self.measure,
-            kind=kind,
-            targets=int(asked.sum()),
-            control_of="no reasoning",
-        )
+    one_of("measure", measure, get_args(MinimalityMeasure))
+    asked = worlds.has & worlds.is_open[:, None]
+    shares = worlds.has.mean(axis=0) if worlds.has.size else np.zeros(worlds.has.shape[1])
+    if measure == "minimality":
+        estimate = exact_mean if worlds.is_all else mean_of
+        release = estimate(worlds.believed[asked]) if worlds.n_fit else NOTHING
+        control = exact_mean(worlds.shown[asked])
+        baseline = float(np.broadcast_to(shares, worlds.has.shape)[asked].mean()) if asked.any() else 0.0
+    else:
+        largest = float(worlds.believed[worlds.is_open].max(initial=0.0))
+        release = exact(largest)
+        if not worlds.n_fit:
+            release = NOTHING
+        elif not worlds.is_all:
+            drawn = Proportion.drawn(round(largest * worlds.n_fit), worlds.n_fit)
+            release = Proportion(largest, (drawn.interval[0], 1.0))
+        control = exact(float(worlds.shown[worlds.is_open].max(initial=0.0)))
+        baseline = float(shares.max(initial=0.0))
+    return Risk.of(
+        release,
+        baseline,
+        control,
+        raw=exact(float(asked.any())),
+        name=measure,
+        kind=kind,
+        targets=int(asked.sum()),
+        control_of="no reasoning",
+    )
 
 
-@model_attacks.register(KCPPrivacy)
-@model_attacks.register(KCPrivacy)
-def attack_minimality(model: KCPPrivacy | KCPrivacy, case: Case) -> list[Risk]:
+def attack_minimality(model: Confidence, case: Case) -> list[Risk]:
     """Run the minimality attack, on a sample of persons where there are many."""
     protects = any(case.original.protected.values())
-    if case.remake is None or not protects or case.original.owners is not None:
+    if case.replay is None or not protects or case.original.owners is not None:
         return []
     most = max(MOST_PERSONS, CROWDS * model.k)
     if case.original.n_persons > most > LARGEST_WORLD:
@@ -183,24 +176,25 @@ def attack_minimality(model: KCPPrivacy | KCPrivacy, case: Case) -> list[Risk]:
         kind = "sample"
     case.progress(0.0, "attacking (minimality)")
     try:
-        worlds = PossibleWorlds.of(table, case.remake, seed=case.seed, progress=case.progress)
+        worlds = PossibleWorlds.of(table, case.replay, seed=case.seed, progress=case.progress)
     except SequesterError:
         # So few persons cannot satisfy this promise.
         return []
     case.progress(1.0, "attacked")
-    return [Minimality(measure=measure).judge(worlds, kind=kind) for measure in get_args(MinimalityMeasure)]
+    return [minimality_risk(worlds, kind=kind, measure=measure) for measure in get_args(MinimalityMeasure)]
 
 
-def _fits(table: EventTable, sources: Counts, remake: Replay, wanted: list[Record]) -> bool:
-    """Return whether the release stays the same where person ``i`` has the values of ``sources[i]``."""
-    if (sources == np.arange(len(sources))).all():
-        return True
-    lengths = np.diff(table.person_offsets)
+def _events_of(table: EventTable, sources: Counts) -> Counts:
+    """Return the event whose values each event has where person ``i`` has those of ``sources[i]``."""
     starts = table.person_offsets[:-1]
-    events = np.arange(table.n_events) + np.repeat(starts[sources] - starts, lengths)
+    return np.arange(table.n_events) + np.repeat(starts[sources] - starts, np.diff(table.person_offsets))
+
+
+def _fits(table: EventTable, events: Counts, replay: Replay, wanted: list[Record]) -> bool:
+    """Return whether the release stays the same where event ``i`` has the values of ``events[i]``."""
     columns = {name: table.frame[name].gather(events) for name in _permuted_columns(table)}
     try:
-        made = remake(table.replace(frame=table.frame.with_columns(**columns))).sequences
+        made = replay(table.replace(frame=table.frame.with_columns(**columns))).sequences
     except SequesterError:
         return False
     return _records(made, table) == wanted

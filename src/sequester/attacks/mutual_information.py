@@ -9,35 +9,36 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from sequester import kernels
+from sequester._validation import one_of
 from sequester.attacks._kernels import count_possible
-from sequester.attacks.model_attacks import Case, model_attacks, permute
+from sequester.attacks.case import permute
 from sequester.attacks.risk import Risk, exact, exact_mean, largest_of, mean_of
-from sequester.data.sequences import Sequences
 from sequester.datasets.draws import generator
 from sequester.errors import ParameterError
 from sequester.hierarchies.labels import ROOT
 from sequester.privacy.leakage import measure_leakage, tuple_counts
-from sequester.privacy.mutual_information import MutualInformationPrivacy
-from sequester.ragged import gather_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy.typing as npt
 
-    from sequester._typing import Codes, Counts, Mask
+    from sequester._typing import Counts, Mask
+    from sequester.attacks.case import Case
     from sequester.attacks.risk import Proportion
+    from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.privacy.leakage import Leakage, Measure
+    from sequester.privacy.mutual_information import MutualInformationPrivacy
 
     Chances = npt.NDArray[np.float64]
 
 
 PositionKnowledge = Literal["taxonomy", "mapping"]
-"""What is known beside the pattern; see `PositionGuess`."""
+"""What is known beside the pattern; see `position_risk`."""
 PositionMeasure = Literal["position", "surest_position", "leakage", "paper_leakage"]
-"""What is counted; see `PositionGuess`."""
+"""What is counted; see `position_risk`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class PatternPositions:
         if not is_everybody:
             rng = generator("attack positions", seed)
             drawn = np.sort(rng.choice(before.n_persons, targets, replace=False)).astype(np.int64)
-            before, after = (_persons(each, drawn) for each in (before, after))
+            before, after = before.take(drawn), after.take(drawn)
         control = permute(after, generator("attack control", seed), within_persons=True)
         return cls(
             model,
@@ -177,9 +178,13 @@ class PatternPositions:
         return [each in above for each in labels]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PositionGuess:
-    """Somebody knows a secret pattern of a person, and points at places in the released sequence.
+def position_risk(
+    places: PatternPositions,
+    *,
+    kind: PositionKnowledge = "mapping",
+    measure: PositionMeasure = "position",
+) -> Risk:
+    """Return the success of somebody who knows a secret pattern and points at places in the release.
 
     Who knows the ``taxonomy`` points at any index tuple within the window that may have been the pattern. Who
     also knows what each symbol was released as (``mapping``), having the program, points at those alone.
@@ -191,11 +196,13 @@ class PositionGuess:
 
     Examples
     --------
+    >>> from sequester.data.sequences import Sequences
     >>> from sequester.testing import symbol_table
+    >>> from sequester.privacy import MutualInformationPrivacy
     >>> model = MutualInformationPrivacy(sensitive=frozenset({("a", "b")}), window=2, max_leakage=0.6)
     >>> released = Sequences.from_rows(["AAAxAA"])
     >>> places = PatternPositions.of(model, released, symbol_table(["aabxab"]), targets=9, seed="any")
-    >>> risk = PositionGuess(measure="leakage").judge(places)
+    >>> risk = position_risk(places, measure="leakage")
     >>> round(risk.value, 3), risk.bound, risk.is_within
     (0.413, 0.6, True)
 
@@ -203,94 +210,60 @@ class PositionGuess:
     ----------
     Bonomi, Fan, Jin (2016), Definition 2 and Equation 2.
     """
-
-    kind: PositionKnowledge = "mapping"
-    """What is known beside the pattern."""
-    measure: PositionMeasure = "position"
-    """What is counted."""
-
-    def __post_init__(self) -> None:
-        if self.kind not in get_args(PositionKnowledge):
-            msg = f"kind must be one of {', '.join(get_args(PositionKnowledge))}, got {self.kind!r}"
-            raise ParameterError(msg)
-        if self.measure not in get_args(PositionMeasure):
-            msg = f"measure must be one of {', '.join(get_args(PositionMeasure))}, got {self.measure!r}"
-            raise ParameterError(msg)
-        if self.kind == "taxonomy" and self.measure != "position":
-            msg = f"measure must be position where the kind is taxonomy, got {self.measure!r}"
-            raise ParameterError(msg)
-
-    def judge(self, places: PatternPositions) -> Risk:
-        """Point at places in the release, in the original and in the control."""
-        prior = places.prior
-        right, alike = places.by_chance()
-        chances: Chances = right / np.maximum(alike, 1)
-        if self.measure in ("leakage", "paper_leakage"):
-            is_exact = self.measure == "leakage"
-            worst, bound = _worst_share(places, "exact" if is_exact else "paper")
-            by_chance = _informed(places, right, alike) if is_exact else _gained(chances, prior)
-            return self._risk(
-                places, _largest(worst, places), _largest(by_chance, places), baseline=0.0, bound=bound
-            )
-        if self.measure == "surest_position":
-            surest = _largest(places.told.posterior[places.has], places)
-            control = _largest(chances, places)
-            return self._risk(places, surest, control, baseline=float(prior.max(initial=0.0)))
+    one_of("kind", kind, get_args(PositionKnowledge))
+    one_of("measure", measure, get_args(PositionMeasure))
+    if kind == "taxonomy" and measure != "position":
+        msg = f"measure must be position where the kind is taxonomy, got {measure!r}"
+        raise ParameterError(msg)
+    prior = places.prior
+    right, alike = places.by_chance()
+    chances: Chances = right / np.maximum(alike, 1)
+    bound: float | None = None
+    baseline = 0.0
+    if measure in ("leakage", "paper_leakage"):
+        is_exact = measure == "leakage"
+        worst, bound = _worst_share(places, "exact" if is_exact else "paper")
+        by_chance = _informed(places, right, alike) if is_exact else _gained(chances, prior)
+        release, control = _largest(worst, places), _largest(by_chance, places)
+    elif measure == "surest_position":
+        release, control = _largest(places.told.posterior[places.has], places), _largest(chances, places)
+        baseline = float(prior.max(initial=0.0))
+    else:
         mean: Callable[[Chances], Proportion] = exact_mean if places.is_everybody else mean_of
-        if self.kind == "taxonomy":
+        if kind == "taxonomy":
             release, control = (mean(_pointed(places, each)) for each in (places.released, places.control))
         else:
             release, control = mean(places.posterior), mean(chances)
         claimed = places.claimed()
-        return self._risk(
-            places,
-            release,
-            control,
-            baseline=float(prior.mean()) if prior.size else 0.0,
-            bound=float(claimed.mean()) if claimed.size else None,
-        )
-
-    def _risk(
-        self,
-        places: PatternPositions,
-        release: Proportion,
-        control: Proportion,
-        *,
-        baseline: float,
-        bound: float | None = None,
-    ) -> Risk:
-        n_pairs = int(places.has.sum())
-        return Risk(
-            release.value,
-            release.interval,
-            baseline,
-            control,
-            raw=exact(1.0 if n_pairs else 0.0),
-            name=self.measure,
-            kind=self.kind,
-            known=max((len(each) for each in places.told.patterns), default=0),
-            bound=bound,
-            targets=n_pairs,
-        )
+        baseline = float(prior.mean()) if prior.size else 0.0
+        bound = float(claimed.mean()) if claimed.size else None
+    n_pairs = int(places.has.sum())
+    return Risk.of(
+        release,
+        baseline,
+        control,
+        raw=exact(1.0 if n_pairs else 0.0),
+        name=measure,
+        kind=kind,
+        known=max((len(each) for each in places.told.patterns), default=0),
+        bound=bound,
+        targets=n_pairs,
+    )
 
 
-@model_attacks.register(MutualInformationPrivacy)
 def attack_positions(model: MutualInformationPrivacy, case: Case) -> list[Risk]:
     """Run the attacks on the positions of secret patterns; it must be known who is who."""
     if case.histories is None:
+        case.warn("no pseudonyms were found, so nobody tried to find where secret patterns were")
         return []
     case.progress(0.0, "attacking (places of patterns)")
     places = PatternPositions.of(model, case.histories, case.original, targets=case.targets, seed=case.seed)
     case.progress(0.7, "attacking (places of patterns, by the taxonomy)")
-    guesses = [
-        PositionGuess(kind="taxonomy"),
-        PositionGuess(),
-        PositionGuess(measure="surest_position"),
-        PositionGuess(measure="leakage"),
-    ]
+    measures: list[PositionMeasure] = ["position", "surest_position", "leakage"]
     if model.measure == "paper":
-        guesses.append(PositionGuess(measure="paper_leakage"))
-    risks = [guess.judge(places) for guess in guesses]
+        measures.append("paper_leakage")
+    risks = [position_risk(places, kind="taxonomy")]
+    risks += [position_risk(places, measure=measure) for measure in measures]
     case.progress(1.0, "attacked")
     return risks
 
@@ -348,11 +321,3 @@ def _gained(posterior: Chances, prior: Chances) -> Chances:
 
 def _largest(values: Chances, places: PatternPositions) -> Proportion:
     return exact(float(values.max(initial=0.0))) if places.is_everybody else largest_of(values)
-
-
-def _persons(sequences: Sequences, persons: Counts) -> Sequences:
-    """Return some persons, in that order."""
-    column = sequences.symbol
-    items: Codes
-    items, offsets = gather_rows(sequences.columns[column], sequences.person_offsets, persons)
-    return Sequences(offsets, {column: items}, sequences.codebooks)

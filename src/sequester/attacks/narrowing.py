@@ -270,9 +270,8 @@ def refinement_risk(context: AttackContext, narrowing: Narrowing) -> Risk:
         Proportion.counted(finer, coarse),
         Proportion.counted(*narrowing.count_refined(permuted)),
     )
-    return Risk(
-        release.value,
-        release.interval,
+    return Risk.of(
+        release,
         0.0,
         control,
         raw=Proportion.counted(0, 0),

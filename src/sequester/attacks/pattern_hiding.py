@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from sequester.attacks.model_attacks import Case, model_attacks, permute
+from sequester._validation import one_of
+from sequester.attacks.case import permute
 from sequester.attacks.risk import NOTHING, Proportion, Risk, exact, exact_mean, mean_of
 from sequester.datasets.draws import generator
 from sequester.errors import ParameterError
 from sequester.mining.frequent import frequent
 from sequester.mining.pairs import mark_new_pairs
 from sequester.mining.support import supporters, supports
-from sequester.privacy.pattern_hiding import UNSEEN, PatternHiding
+from sequester.privacy.pattern_hiding import UNSEEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,8 +26,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Counts, Mask
+    from sequester.attacks.case import Case
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
+    from sequester.privacy.pattern_hiding import PatternHiding
 
     Chances = npt.NDArray[np.float64]
     Pattern = tuple[str, ...]
@@ -42,7 +45,7 @@ SuspectMeasure = Literal["suspects", "exposed"]
 Nearness = Literal["at_threshold", "near_threshold"]
 """One supporter short of the threshold, or up to a tenth of it."""
 OrderKnowledge = Literal["orders", "plausible_orders", "near_orders", "used_orders"]
-"""How orders are excluded; see `OrderGuess`."""
+"""How orders are excluded; see `order_risk`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +118,10 @@ class Secrets:
         return self._mined[name]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suspicion:
-    """Somebody knows the threshold, and suspects every pattern whose support is right below it.
+def suspicion_risk(
+    secrets: Secrets, *, kind: Nearness = "at_threshold", measure: SuspectMeasure = "suspects"
+) -> Risk:
+    """Return the success of somebody who suspects every pattern whose support is right below the threshold.
 
     Methods hide a pattern by as few changes as they can, so that it ends where it is just allowed to be.
     Suspects are the patterns of the lengths that secrets have whose supporters are fewer than the threshold
@@ -127,11 +131,12 @@ class Suspicion:
 
     Examples
     --------
+    >>> from sequester.privacy import PatternHiding
     >>> from sequester.testing import symbol_table
     >>> original, released = symbol_table(5 * ["ab"]), symbol_table(["ab", "ab", "ba", "ba", "ba"])
     >>> model = PatternHiding(sensitive=frozenset({("a", "b")}), min_support=3)
     >>> secrets = Secrets.of(model, released, original, seed="any")
-    >>> risk = Suspicion().judge(secrets)
+    >>> risk = suspicion_risk(secrets)
     >>> risk.value, risk.targets, risk.baseline
     (1.0, 1, 0.25)
 
@@ -139,55 +144,56 @@ class Suspicion:
     ----------
     Gwadera, Gkoulalas-Divanis, Loukides (2013), Preventing background knowledge attacks, (i).
     """
-
-    kind: Nearness = "at_threshold"
-    """How far below the threshold a suspect may be."""
-    measure: SuspectMeasure = "suspects"
-    """What is counted."""
-
-    def __post_init__(self) -> None:
-        _demand("kind", self.kind, get_args(Nearness))
-        _demand("measure", self.measure, get_args(SuspectMeasure))
-
-    def judge(self, secrets: Secrets) -> Risk:
-        """Count the suspects, and those of them that are secret."""
-        band = secrets.band if self.kind == "near_threshold" else 1
-        below = range(max(secrets.threshold - band, 1), secrets.threshold)
-        release, n_suspects = self._count(secrets, "released", below)
-        control, _ = self._count(secrets, "control", below)
-        raw, _ = self._count(secrets, "original", range(secrets.threshold, secrets.original.n_persons + 1))
-        n_symbols = len(secrets.released.codebooks[secrets.released.symbol])
-        n_all = sum(float(n_symbols) ** length for length in _lengths(secrets.patterns))
-        named = len(secrets.patterns) if self.measure == "suspects" else n_suspects
-        return Risk(
-            release.value,
-            release.interval,
-            min(named / max(n_all, 1.0), 1.0),
-            control,
-            raw=raw,
-            name=self.measure,
-            kind=self.kind,
-            targets=n_suspects if self.measure == "suspects" else len(secrets.hidden),
-        )
-
-    def _count(
-        self, secrets: Secrets, name: Literal["original", "released", "control"], band: range
-    ) -> tuple[Proportion, int]:
-        """Return the share that is asked for, and how many suspects there are."""
-        mined = secrets.mined(name)
-        if mined is None:
-            # More than anybody can look through: what they would find is anything from nothing to all.
-            return NOTHING, 0
-        n_suspects = int(((mined >= band.start) & (mined < band.stop)).sum())
-        among = secrets.patterns if self.measure == "suspects" else secrets.hidden
-        counts = supports(among, getattr(secrets, name))
-        found = int(((counts >= band.start) & (counts < band.stop)).sum())
-        return Proportion.counted(found, n_suspects if self.measure == "suspects" else len(among)), n_suspects
+    one_of("kind", kind, get_args(Nearness))
+    one_of("measure", measure, get_args(SuspectMeasure))
+    band = secrets.band if kind == "near_threshold" else 1
+    below = range(max(secrets.threshold - band, 1), secrets.threshold)
+    release, n_suspects = _count_suspects(secrets, measure, "released", below)
+    control, _ = _count_suspects(secrets, measure, "control", below)
+    raw, _ = _count_suspects(
+        secrets, measure, "original", range(secrets.threshold, secrets.original.n_persons + 1)
+    )
+    n_symbols = len(secrets.released.codebooks[secrets.released.symbol])
+    n_all = sum(float(n_symbols) ** length for length in _lengths(secrets.patterns))
+    named = len(secrets.patterns) if measure == "suspects" else n_suspects
+    return Risk.of(
+        release,
+        min(named / max(n_all, 1.0), 1.0),
+        control,
+        raw=raw,
+        name=measure,
+        kind=kind,
+        targets=n_suspects if measure == "suspects" else len(secrets.hidden),
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrderGuess:
-    """Somebody knows which items a hidden pattern has, and guesses their order among those not excluded.
+def _count_suspects(
+    secrets: Secrets,
+    measure: SuspectMeasure,
+    name: Literal["original", "released", "control"],
+    band: range,
+) -> tuple[Proportion, int]:
+    """Return the share that is asked for, and how many suspects there are."""
+    mined = secrets.mined(name)
+    if mined is None:
+        # More than anybody can look through: what they would find is anything from nothing to all.
+        return NOTHING, 0
+    n_suspects = int(((mined >= band.start) & (mined < band.stop)).sum())
+    among = secrets.patterns if measure == "suspects" else secrets.hidden
+    counts = supports(among, getattr(secrets, name))
+    found = int(((counts >= band.start) & (counts < band.stop)).sum())
+    return Proportion.counted(found, n_suspects if measure == "suspects" else len(among)), n_suspects
+
+
+def order_risk(
+    secrets: Secrets,
+    *,
+    seed: str,
+    kind: OrderKnowledge = "orders",
+    permutations: int = 0,
+    support: int = 0,
+) -> Risk:
+    """Return the chance of somebody who knows the items of a hidden pattern to guess their order.
 
     Who knows the items only excludes ``orders`` with as many supporters as the threshold: those are not
     hidden. ``plausible_orders``: also those that nobody had, and those that are declared implausible, as
@@ -201,11 +207,12 @@ class OrderGuess:
 
     Examples
     --------
+    >>> from sequester.privacy import PatternHiding
     >>> from sequester.testing import symbol_table
     >>> original, released = symbol_table(5 * ["ab"]), symbol_table(["ab", "ab", "ba", "ba", "ba"])
     >>> model = PatternHiding(sensitive=frozenset({("a", "b")}), min_support=3)
     >>> secrets = Secrets.of(model, released, original, seed="any")
-    >>> risk = OrderGuess().judge(secrets, seed="any")
+    >>> risk = order_risk(secrets, seed="any")
     >>> risk.value, risk.baseline
     (1.0, 0.5)
 
@@ -213,60 +220,46 @@ class OrderGuess:
     ----------
     Gwadera, Gkoulalas-Divanis, Loukides (2013), Preventing background knowledge attacks, (ii).
     """
+    one_of("kind", kind, get_args(OrderKnowledge))
+    asked = _asked(secrets.hidden, seed)
+    orders = [distinct_orders(pattern) for pattern in asked]
+    flat = [order for each in orders for order in each]
+    starts = np.concatenate([[0], np.cumsum([len(each) for each in orders])]).astype(np.int64)
+    mine = starts[:-1] + np.array(
+        [each.index(pattern) for each, pattern in zip(orders, asked, strict=True)], np.int64
+    )
+    before = supports(flat, secrets.original)
+    may_be = np.ones(len(flat), np.bool_)
+    if kind in ("plausible_orders", "near_orders"):
+        # Who knows the field knows what happens and what does not.
+        may_be &= before > 0
+        may_be &= ~np.array([_holds_any(order, secrets.implausible) for order in flat], np.bool_)
+    low, high = 0, secrets.threshold
+    if kind == "near_orders":
+        low = high - secrets.band
+    elif kind == "used_orders":
+        low, high = support, len(secrets.released.person_offsets)
 
-    kind: OrderKnowledge = "orders"
-    """Which orders are excluded."""
-    permutations: int = 0
-    """Orders of every hidden pattern that were used instead, at least."""
-    support: int = 0
-    """Supporters that each of them has, at least."""
+    def chances(data: Sequences) -> Chances:
+        counts = supports(flat, data)
+        return _pick(may_be & (counts >= low) & (counts < high), starts, mine)
 
-    def __post_init__(self) -> None:
-        _demand("kind", self.kind, get_args(OrderKnowledge))
-
-    def judge(self, secrets: Secrets, *, seed: str) -> Risk:
-        """Return the mean chance to pick the hidden order, over hidden patterns that have several orders."""
-        asked = _asked(secrets.hidden, seed)
-        orders = [distinct_orders(pattern) for pattern in asked]
-        flat = [order for each in orders for order in each]
-        starts = np.concatenate([[0], np.cumsum([len(each) for each in orders])]).astype(np.int64)
-        mine = starts[:-1] + np.array(
-            [each.index(pattern) for each, pattern in zip(orders, asked, strict=True)], np.int64
-        )
-        before = supports(flat, secrets.original)
-        may_be = np.ones(len(flat), np.bool_)
-        if self.kind in ("plausible_orders", "near_orders"):
-            # Who knows the field knows what happens and what does not.
-            may_be &= before > 0
-            may_be &= ~np.array([_holds_any(order, secrets.implausible) for order in flat], np.bool_)
-        low, high = 0, secrets.threshold
-        if self.kind == "near_orders":
-            low = high - secrets.band
-        elif self.kind == "used_orders":
-            low, high = self.support, len(secrets.released.person_offsets)
-
-        def chances(data: Sequences) -> Chances:
-            counts = supports(flat, data)
-            return _pick(may_be & (counts >= low) & (counts < high), starts, mine)
-
-        is_all = len(asked) == sum(n_orders(pattern) > 1 for pattern in secrets.hidden)
-        estimate = exact_mean if is_all else mean_of
-        release = estimate(chances(secrets.released))
-        return Risk(
-            release.value,
-            release.interval,
-            float((1 / np.diff(starts)).mean()) if asked else 0.0,
-            estimate(chances(secrets.control)),
-            raw=estimate(_pick(may_be & (before >= secrets.threshold), starts, mine)),
-            name="order",
-            kind=self.kind,
-            known=max(map(len, asked), default=0),
-            bound=1 / (self.permutations + 1) if self.kind == "used_orders" else None,
-            targets=len(asked),
-        )
+    is_all = len(asked) == sum(n_orders(pattern) > 1 for pattern in secrets.hidden)
+    estimate = exact_mean if is_all else mean_of
+    release = estimate(chances(secrets.released))
+    return Risk.of(
+        release,
+        float((1 / np.diff(starts)).mean()) if asked else 0.0,
+        estimate(chances(secrets.control)),
+        raw=estimate(_pick(may_be & (before >= secrets.threshold), starts, mine)),
+        name="order",
+        kind=kind,
+        known=max(map(len, asked), default=0),
+        bound=1 / (permutations + 1) if kind == "used_orders" else None,
+        targets=len(asked),
+    )
 
 
-@model_attacks.register(PatternHiding)
 def attack_hidden(model: PatternHiding, case: Case) -> list[Risk]:
     """Run the attacks on what a release hides; see `docs/attacks.md` for what is claimed."""
     if case.released is None:
@@ -274,21 +267,20 @@ def attack_hidden(model: PatternHiding, case: Case) -> list[Risk]:
     case.progress(0.0, "attacking (hidden patterns)")
     secrets = Secrets.of(model, case.released, case.original, seed=case.seed)
     risks = [
-        Suspicion(kind=kind, measure=measure).judge(secrets)
+        suspicion_risk(secrets, kind=kind, measure=measure)
         for kind in get_args(Nearness)
         for measure in get_args(SuspectMeasure)
     ]
     case.progress(0.5, "attacking (orders of hidden patterns)")
     kinds: tuple[OrderKnowledge, ...] = ("orders", "plausible_orders", "near_orders")
-    guesses = [OrderGuess(kind=kind) for kind in kinds]
+    risks += [order_risk(secrets, seed=case.seed, kind=kind) for kind in kinds]
     spread = case.parameters.get("uncertainty")
     if isinstance(spread, Mapping):
-        guesses.append(OrderGuess(kind="used_orders", **spread))
-    risks += [guess.judge(secrets, seed=case.seed) for guess in guesses]
+        risks.append(order_risk(secrets, seed=case.seed, kind="used_orders", **spread))
     case.progress(0.8, "attacking (implausible orders)")
-    risks.append(Recognition().judge(secrets, model))
+    risks.append(recognition_risk(secrets, model))
     if secrets.implausible:
-        risks.append(Recognition(kind="forbidden").judge(secrets, model))
+        risks.append(recognition_risk(secrets, model, kind="forbidden"))
     case.progress(1.0, "attacked")
     return risks
 
@@ -324,12 +316,6 @@ def _holds_any(order: Pattern, patterns: tuple[Pattern, ...]) -> bool:
 
 def _lengths(patterns: tuple[Pattern, ...]) -> list[int]:
     return sorted({len(pattern) for pattern in patterns})
-
-
-def _demand(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        msg = f"{name} must be one of {', '.join(known)}, got {value!r}"
-        raise ParameterError(msg)
 
 
 def n_orders(pattern: Pattern) -> int:
@@ -370,9 +356,8 @@ Implausible = Literal["unseen_pairs", "forbidden"]
 """Two items in an order that nobody had, or a pattern that was declared implausible and that nobody had."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recognition:
-    """Somebody knows which orders do not happen, and takes every record that shows one for changed.
+def recognition_risk(secrets: Secrets, model: PatternHiding, *, kind: Implausible = "unseen_pairs") -> Risk:
+    """Return the share of released persons whose records show an order that does not happen.
 
     ``recognized`` is the share of released persons whose records show such an order. A release that was told
     to bring in none (``forbidden``) claims that there is nobody.
@@ -384,44 +369,33 @@ class Recognition:
     >>> from sequester.testing import symbol_table
     >>> original, released = symbol_table(5 * ["ab"]), symbol_table(["ab", "ab", "ba", "ba", "ba"])
     >>> model = PatternHiding(sensitive=frozenset({("a", "b")}), min_support=3, forbidden="unseen")
-    >>> risk = Recognition().judge(Secrets.of(model, released, original, seed="any"), model)
+    >>> risk = recognition_risk(Secrets.of(model, released, original, seed="any"), model)
     >>> risk.value, risk.bound, risk.is_within
     (0.6, 0.0, False)
     """
-
-    kind: Implausible = "unseen_pairs"
-    """Which orders do not happen."""
-
-    def __post_init__(self) -> None:
-        if self.kind not in get_args(Implausible):
-            msg = f"kind must be one of {', '.join(get_args(Implausible))}, got {self.kind!r}"
-            raise ParameterError(msg)
-
-    def judge(self, secrets: Secrets, model: PatternHiding) -> Risk:
-        """Count the persons whose records show what does not happen."""
-        if self.kind == "forbidden":
-            known = [each for each in secrets.implausible if not supporters(each, secrets.original).any()]
-            release, control = (
-                _proportion(_mark_any(known, data)) for data in (secrets.released, secrets.control)
-            )
-            claims = bool(known)
-        else:
-            release, control = (
-                _proportion(mark_new_pairs(data, secrets.original))
-                for data in (secrets.released, secrets.control)
-            )
-            claims = model.forbidden == UNSEEN
-        return Risk(
-            release.value,
-            release.interval,
-            0.0,
-            control,
-            raw=exact(0.0),
-            name="recognized",
-            kind=self.kind,
-            bound=0.0 if claims else None,
-            targets=secrets.released.n_persons,
+    one_of("kind", kind, get_args(Implausible))
+    if kind == "forbidden":
+        known = [each for each in secrets.implausible if not supporters(each, secrets.original).any()]
+        release, control = (
+            _proportion(_mark_any(known, data)) for data in (secrets.released, secrets.control)
         )
+        claims = bool(known)
+    else:
+        release, control = (
+            _proportion(mark_new_pairs(data, secrets.original))
+            for data in (secrets.released, secrets.control)
+        )
+        claims = model.forbidden == UNSEEN
+    return Risk.of(
+        release,
+        0.0,
+        control,
+        raw=exact(0.0),
+        name="recognized",
+        kind=kind,
+        bound=0.0 if claims else None,
+        targets=secrets.released.n_persons,
+    )
 
 
 def _mark_any(patterns: Iterable[Pattern], data: Sequences) -> Mask:

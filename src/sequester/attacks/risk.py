@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from sequester._repr import Card
+from sequester._repr import Card, json_fields
 from sequester.kernels.shares import exceeds_share
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
 
@@ -79,7 +79,7 @@ class Proportion:
 
     def to_json(self) -> dict[str, Any]:
         """Return the ``R`` of the documents that commands print."""
-        return {"value": self.value, "interval": list(self.interval)}
+        return json_fields(self)
 
 
 NOTHING = Proportion(0.0, (0.0, 1.0))
@@ -251,6 +251,11 @@ class Risk:
     """The control: a release whose values were permuted, targets whom the release does not hold, or an
     adversary who does not reason about the method."""
 
+    @classmethod
+    def of(cls, release: Proportion, baseline: float, control: Proportion, **more: Any) -> Risk:
+        """Return the risk of which `release` is the share against the release; see the fields for `more`."""
+        return cls(release.value, release.interval, baseline, control, **more)
+
     @property
     def is_within(self) -> bool:
         """The bound, if there is one, is kept."""
@@ -289,7 +294,7 @@ _HEADER = ("attack", "knows", "original", "release", "95 %", "control", "chance"
 
 
 class Risks(list[Risk]):
-    """A list of risks that shows itself as a table in a notebook.
+    """A list of risks, with what was not tried and why, that shows itself as a table in a notebook.
 
     Examples
     --------
@@ -298,6 +303,11 @@ class Risks(list[Risk]):
     >>> risks == [risk], "prosecutor" in risks._repr_html_()
     (True, True)
     """
+
+    def __init__(self, risks: Iterable[Risk] = (), notes: Iterable[str] = ()) -> None:
+        super().__init__(risks)
+        self.notes = tuple(notes)
+        """What was not tried, and why."""
 
     def _repr_html_(self) -> str:
         return _repr(self).html()

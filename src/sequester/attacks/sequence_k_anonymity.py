@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from sequester.attacks.model_attacks import Case, model_attacks
+from sequester._validation import one_of
 from sequester.attacks.risk import Risk, exact, exact_mean, largest_of, mean_of
 from sequester.datasets.draws import generator
-from sequester.errors import ParameterError, SequesterError
+from sequester.errors import SequesterError
 from sequester.mining.support import supports_of_codes
-from sequester.privacy.sequence_k import SequenceKAnonymity
 from sequester.ragged import gather_rows
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Counts
+    from sequester.attacks.case import Case
     from sequester.attacks.risk import Proportion
     from sequester.data.sequences import Sequences
     from sequester.engine import Engine
+    from sequester.privacy.sequence_k import SequenceKAnonymity
 
     Chances = npt.NDArray[np.float64]
 
@@ -88,9 +89,8 @@ class Destinations:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Destination:
-    """Somebody knows a person's whole sequence, and how the method works.
+def destination_risk(found: Destinations, *, measure: DestinationMeasure = "destination") -> Risk:
+    """Return the chance of somebody who knows a person's whole sequence, and how the method works.
 
     A method that changes a sequence only where it must leaves frequent ones alone, and brings others where it
     always brings them. So records that merely contain the sequence are ruled out, and those that became what
@@ -102,45 +102,35 @@ class Destination:
     --------
     >>> from sequester.data.sequences import Sequences
     >>> rows = Sequences.from_rows(["a", "ab", "ab"])
-    >>> risk = Destination(measure="surest_destination").judge(
-    ...     Destinations.of(rows, rows, targets=9, seed="any")
+    >>> risk = destination_risk(
+    ...     Destinations.of(rows, rows, targets=9, seed="any"), measure="surest_destination"
     ... )
     >>> risk.value, risk.control.value
     (1.0, 0.5)
     """
-
-    measure: DestinationMeasure = "destination"
-    """What is counted."""
-
-    def __post_init__(self) -> None:
-        if self.measure not in get_args(DestinationMeasure):
-            msg = f"measure must be one of {', '.join(get_args(DestinationMeasure))}, got {self.measure!r}"
-            raise ParameterError(msg)
-
-    def judge(self, found: Destinations) -> Risk:
-        """Return the chance with and without the reasoning; nothing is claimed of it."""
-        release, control, raw = (
-            self._estimate(each, found) for each in (found.reasoned, found.fitting, found.raw)
-        )
-        return Risk(
-            release.value,
-            release.interval,
-            1 / max(found.n_released, 1),
-            control,
-            raw=raw,
-            name=self.measure,
-            kind="whole_sequence",
-            targets=len(found.reasoned),
-            control_of="no reasoning",
-        )
-
-    def _estimate(self, chances: Chances, found: Destinations) -> Proportion:
-        if self.measure == "destination":
-            return exact_mean(chances) if found.is_everybody else mean_of(chances)
-        return exact(float(chances.max(initial=0.0))) if found.is_everybody else largest_of(chances)
+    one_of("measure", measure, get_args(DestinationMeasure))
+    release, control, raw = (
+        _estimate(each, measure, is_everybody=found.is_everybody)
+        for each in (found.reasoned, found.fitting, found.raw)
+    )
+    return Risk.of(
+        release,
+        1 / max(found.n_released, 1),
+        control,
+        raw=raw,
+        name=measure,
+        kind="whole_sequence",
+        targets=len(found.reasoned),
+        control_of="no reasoning",
+    )
 
 
-@model_attacks.register(SequenceKAnonymity)
+def _estimate(chances: Chances, measure: DestinationMeasure, *, is_everybody: bool) -> Proportion:
+    if measure == "destination":
+        return exact_mean(chances) if is_everybody else mean_of(chances)
+    return exact(float(chances.max(initial=0.0))) if is_everybody else largest_of(chances)
+
+
 def attack_destinations(model: SequenceKAnonymity, case: Case) -> list[Risk]:
     """Run the attack by whole sequences, where it is known what became of whom."""
     del model
@@ -157,14 +147,14 @@ def attack_destinations(model: SequenceKAnonymity, case: Case) -> list[Risk]:
         histories, case.original.sequences, targets=case.targets, seed=case.seed, engine=case.engine
     )
     case.progress(1.0, "attacked")
-    return [Destination(measure=measure).judge(found) for measure in get_args(DestinationMeasure)]
+    return [destination_risk(found, measure=measure) for measure in get_args(DestinationMeasure)]
 
 
 def _replayed(case: Case) -> Sequences | None:
     """Replay the method, where it is not known who is who."""
-    if case.remake is None:
+    if case.replay is None:
         return None
     try:
-        return case.remake(case.original).sequences
+        return case.replay(case.original).sequences
     except SequesterError:
         return None

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import polars as pl
 
-from sequester.attacks.model_attacks import Case, model_attacks
+from sequester._validation import one_of
 from sequester.attacks.risk import Risk, exact, exact_mean, mean_of
 from sequester.attacks.snapshots import SLOT, VALUE, Snapshots, estimate_arrivals
 from sequester.datasets.draws import generator
-from sequester.errors import ParameterError, SequesterError
+from sequester.errors import SequesterError
 from sequester.hierarchies.labels import MISSING, ROOT
-from sequester.privacy.l_diversity import LDiversity
-from sequester.privacy.l_eligibility import LEligibility
 from sequester.privacy.snapshots import COUNT, GROUP, TIME, exact_level
 
 if TYPE_CHECKING:
@@ -24,8 +21,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Counts
+    from sequester.attacks.case import Case
     from sequester.attacks.risk import Proportion
     from sequester.data.table import EventTable
+    from sequester.privacy.l_diversity import LDiversity
+    from sequester.privacy.l_eligibility import LEligibility
 
     Amounts = npt.NDArray[np.float64]
     Key = tuple[int, tuple[str, ...]]
@@ -34,24 +34,25 @@ if TYPE_CHECKING:
     """The values that are possible for whoever has these quasi-identifiers in this snapshot."""
 
 
-Crowd = Literal["snapshot", "group"]
+RecordPlace = Literal["snapshot", "group"]
 """Where a record is known to be: in a published snapshot, or in a group of it."""
 ArrivalMeasure = Literal["arrival", "surest_arrival", "moved"]
-"""What is counted; see `ArrivalGuess`."""
+"""What is counted; see `arrival_risk`."""
 MOST_REMADE = 300_000
 """Events of an original that is done again, to see which records were moved."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotGuess:
-    """Somebody knows in which published snapshot, or group of it, a record is, and guesses its value.
+def snapshot_risk(
+    snapshots: Snapshots, control: Snapshots, *, level: object, kind: RecordPlace = "snapshot"
+) -> Risk:
+    """Return the largest share of one value where a record is known to be: in a snapshot, or a group of it.
 
     ``confidence`` is the largest share that one value has. This is what l is about.
 
     Examples
     --------
     >>> import polars as pl
-    >>> from sequester.attacks.model_attacks import Stream
+    >>> from sequester.attacks.case import Stream
     >>> from sequester.data.schema import Schema
     >>> from sequester.data.table import EventTable
     >>> ills = ["flu", "flu", "flu", "HIV", "cold", "x"]
@@ -61,50 +62,45 @@ class SnapshotGuess:
     >>> out = pl.DataFrame({"time": ["1", "1", "2", "2", "2", "2"], "ill": shown})
     >>> stream = Stream(np.array([0, 0, 0, 0, 1, 1]), ("1", "2"), 2)
     >>> snapshots = Snapshots.of({"events": out}, table, stream, sensitive="ill")
-    >>> risk = SnapshotGuess().judge(snapshots, snapshots, level=2)
+    >>> risk = snapshot_risk(snapshots, snapshots, level=2)
     >>> risk.value, risk.raw.value, risk.bound
     (0.5, 0.75, 0.5)
     """
-
-    kind: Crowd = "snapshot"
-    """Where the record is known to be."""
-
-    def __post_init__(self) -> None:
-        if self.kind not in get_args(Crowd):
-            msg = f"kind must be one of {', '.join(get_args(Crowd))}, got {self.kind!r}"
-            raise ParameterError(msg)
-
-    def judge(self, snapshots: Snapshots, control: Snapshots, *, level: object) -> Risk:
-        """Find the largest share in the release, in the original's snapshots, and among permuted values."""
-        everything = snapshots.published.sum(axis=0)
-        release = self._largest(snapshots)
-        return Risk(
-            release.value,
-            release.interval,
-            float(everything.max(initial=0) / max(everything.sum(), 1)),
-            self._largest(control),
-            raw=exact(_largest_share(snapshots.came)),
-            name="confidence",
-            kind=self.kind,
-            bound=float(1 / exact_level(level)),
-            targets=int(everything.sum()),
-        )
-
-    def _largest(self, snapshots: Snapshots) -> Proportion:
-        if self.kind == "snapshot":
-            return exact(_largest_share(snapshots.published))
-        shares = (
-            snapshots.cells.group_by(SLOT, GROUP, VALUE)
-            .agg(pl.col(COUNT).sum())
-            .group_by(SLOT, GROUP)
-            .agg((pl.col(COUNT).max() / pl.col(COUNT).sum()).alias("share"))["share"]
-        )
-        return exact(float(np.max(shares.to_numpy(), initial=0.0)))
+    one_of("kind", kind, get_args(RecordPlace))
+    everything = snapshots.published.sum(axis=0)
+    release = _largest_among(snapshots, kind)
+    return Risk.of(
+        release,
+        float(everything.max(initial=0) / max(everything.sum(), 1)),
+        _largest_among(control, kind),
+        raw=exact(_largest_share(snapshots.came)),
+        name="confidence",
+        kind=kind,
+        bound=float(1 / exact_level(level)),
+        targets=int(everything.sum()),
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArrivalGuess:
-    """Somebody knows in which snapshot a record came, how many came then, and how the program works.
+def _largest_among(snapshots: Snapshots, kind: RecordPlace) -> Proportion:
+    if kind == "snapshot":
+        return exact(_largest_share(snapshots.published))
+    shares = (
+        snapshots.cells.group_by(SLOT, GROUP, VALUE)
+        .agg(pl.col(COUNT).sum())
+        .group_by(SLOT, GROUP)
+        .agg((pl.col(COUNT).max() / pl.col(COUNT).sum()).alias("share"))["share"]
+    )
+    return exact(float(np.max(shares.to_numpy(), initial=0.0)))
+
+
+def arrival_risk(
+    snapshots: Snapshots,
+    control: Snapshots,
+    *,
+    measure: ArrivalMeasure = "arrival",
+    moved: Counts | None = None,
+) -> Risk:
+    """Return what somebody believes who knows when a record came, how many came then, and the method.
 
     What came when is estimated by `estimate_arrivals`. ``arrival`` is the mean belief in the value that a
     record really has, ``surest_arrival`` the largest belief in any value of a snapshot, as far as it is
@@ -116,7 +112,7 @@ class ArrivalGuess:
     Examples
     --------
     >>> import polars as pl
-    >>> from sequester.attacks.model_attacks import Stream
+    >>> from sequester.attacks.case import Stream
     >>> from sequester.data.schema import Schema
     >>> from sequester.data.table import EventTable
     >>> ills = ["flu", "flu", "flu", "HIV", "cold", "x"]
@@ -126,7 +122,7 @@ class ArrivalGuess:
     >>> out = pl.DataFrame({"time": ["1", "1", "2", "2", "2", "2"], "ill": shown})
     >>> stream = Stream(np.array([0, 0, 0, 0, 1, 1]), ("1", "2"), 2)
     >>> snapshots = Snapshots.of({"events": out}, table, stream, sensitive="ill")
-    >>> risk = ArrivalGuess(measure="surest_arrival").judge(snapshots, snapshots)
+    >>> risk = arrival_risk(snapshots, snapshots, measure="surest_arrival")
     >>> risk.value, risk.control.value
     (0.75, 0.5)
 
@@ -134,63 +130,37 @@ class ArrivalGuess:
     ----------
     Wong, Fu, Wang, Pei (2007), Minimality attack in privacy preserving data publishing.
     """
-
-    measure: ArrivalMeasure = "arrival"
-    """What is counted."""
-
-    def __post_init__(self) -> None:
-        if self.measure not in get_args(ArrivalMeasure):
-            msg = f"measure must be one of {', '.join(get_args(ArrivalMeasure))}, got {self.measure!r}"
-            raise ParameterError(msg)
-
-    def judge(self, snapshots: Snapshots, control: Snapshots, *, moved: Counts | None = None) -> Risk:
-        """Estimate arrivals; `moved` counts records that came earlier, by snapshot and value."""
-        believed, shown = estimate_arrivals(snapshots), snapshots.published
-        came = snapshots.came
-        if self.measure == "moved":
-            truth = np.zeros(shown.shape, np.int64) if moved is None else moved
-            return self._risk(
-                _caught(believed.moved, shown, truth),
-                _caught(estimate_arrivals(control).moved, shown, truth),
-                raw=exact(0.0),
-                baseline=float(truth.sum() / max(shown.sum(), 1)),
-                targets=int(shown[believed.moved > 0].sum()),
-            )
+    one_of("measure", measure, get_args(ArrivalMeasure))
+    believed, shown, came = estimate_arrivals(snapshots), snapshots.published, snapshots.came
+    targets = int(came.sum())
+    if measure == "moved":
+        truth = np.zeros(shown.shape, np.int64) if moved is None else moved
+        release, control_share = (
+            _caught(each.moved, shown, truth) for each in (believed, estimate_arrivals(control))
+        )
+        raw, baseline = exact(0.0), float(truth.sum() / max(shown.sum(), 1))
+        targets = int(shown[believed.moved > 0].sum())
+    elif measure == "arrival":
+        release, control_share, raw = (
+            exact_mean(_belief(amounts, snapshots)) for amounts in (believed.came, shown, came)
+        )
         everything = shown.sum(axis=0) / max(shown.sum(), 1)
-        if self.measure == "arrival":
-            return self._risk(
-                exact_mean(_belief(believed.came, snapshots)),
-                exact_mean(_belief(shown, snapshots)),
-                raw=exact_mean(_belief(came, snapshots)),
-                baseline=float(everything @ came.sum(axis=0) / max(came.sum(), 1)),
-                targets=int(came.sum()),
-            )
-        return self._risk(
-            _surest(believed.came, came),
-            _surest(shown, came),
-            raw=_surest(came, came),
-            baseline=float(np.max(came.sum(axis=0) / max(came.sum(), 1), initial=0.0)),
-            targets=int(came.sum()),
-        )
-
-    def _risk(
-        self, release: Proportion, control: Proportion, *, raw: Proportion, baseline: float, targets: int
-    ) -> Risk:
-        return Risk(
-            release.value,
-            release.interval,
-            baseline,
-            control,
-            raw=raw,
-            name=self.measure,
-            kind="minimality",
-            targets=targets,
-            control_of="shuffled" if self.measure == "moved" else "no reasoning",
-        )
+        baseline = float(everything @ came.sum(axis=0) / max(targets, 1))
+    else:
+        release, control_share, raw = (_surest(amounts, came) for amounts in (believed.came, shown, came))
+        baseline = float(np.max(came.sum(axis=0) / max(targets, 1), initial=0.0))
+    return Risk.of(
+        release,
+        baseline,
+        control_share,
+        raw=raw,
+        name=measure,
+        kind="minimality",
+        targets=targets,
+        control_of="shuffled" if measure == "moved" else "no reasoning",
+    )
 
 
-@model_attacks.register(LEligibility)
-@model_attacks.register(LDiversity)
 def attack_snapshots(model: LEligibility | LDiversity, case: Case) -> list[Risk]:
     """Run the attacks on snapshots; only how frequent a value is in them is claimed."""
     if case.stream is None:
@@ -199,17 +169,15 @@ def attack_snapshots(model: LEligibility | LDiversity, case: Case) -> list[Risk]
     sensitive = model.sensitive or next(iter(case.original.schema.sensitive))
     snapshots = Snapshots.of(case.tables, case.original, case.stream, sensitive=sensitive)
     control = snapshots.permuted(generator("attack control", case.seed))
-    kinds: tuple[Crowd, ...] = ("snapshot", "group") if isinstance(model, LDiversity) else ("snapshot",)
-    risks = [SnapshotGuess(kind=kind).judge(snapshots, control, level=model.l) for kind in kinds]
-    risks += [
-        ArrivalGuess(measure=measure).judge(snapshots, control) for measure in ("arrival", "surest_arrival")
-    ]
+    kinds: tuple[RecordPlace, ...] = ("snapshot", "group") if model.has_groups else ("snapshot",)
+    risks = [snapshot_risk(snapshots, control, level=model.l, kind=kind) for kind in kinds]
+    risks += [arrival_risk(snapshots, control), arrival_risk(snapshots, control, measure="surest_arrival")]
     case.progress(0.3, "attacking (records that were moved)")
     moved = _moved(case, snapshots)
     if moved is not None and moved.any():
-        risks.append(ArrivalGuess(measure="moved").judge(snapshots, control, moved=moved))
+        risks.append(arrival_risk(snapshots, control, measure="moved", moved=moved))
     case.progress(0.7, "attacking (persons in several snapshots)")
-    risk = Intersection().judge(snapshots, case.tables, case.original, targets=case.targets, seed=case.seed)
+    risk = intersection_risk(snapshots, case.tables, case.original, targets=case.targets, seed=case.seed)
     if risk.targets:
         risks.append(risk)
     case.progress(1.0, "attacked")
@@ -218,10 +186,10 @@ def attack_snapshots(model: LEligibility | LDiversity, case: Case) -> list[Risk]
 
 def _moved(case: Case, snapshots: Snapshots) -> Counts | None:
     """Count, per snapshot and value, the published records that came earlier; None where it is not known."""
-    if case.remake is None or snapshots.reach < 2 or case.original.n_events > MOST_REMADE:
+    if case.replay is None or snapshots.reach < 2 or case.original.n_events > MOST_REMADE:
         return None
     try:
-        changes = case.remake(case.original).changes
+        changes = case.replay(case.original).changes
     except SequesterError:
         return None
     later = changes.filter(pl.col("to").is_not_null())
@@ -268,9 +236,15 @@ MOST_TARGETS = 500
 """Persons whose snapshots are laid side by side."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Intersection:
-    """Somebody knows a person's quasi-identifiers, and the snapshots in which their records came.
+def intersection_risk(
+    snapshots: Snapshots,
+    tables: Mapping[str, pl.DataFrame],
+    original: EventTable,
+    *,
+    targets: int,
+    seed: str,
+) -> Risk:
+    """Return the chance of somebody who intersects what a person's snapshots show; see ``intersection``.
 
     They suppose that the person had one sensitive value throughout, as with an illness that stays. In every
     snapshot in which a record may be published, the values of the groups that the quasi-identifiers fit are
@@ -280,7 +254,7 @@ class Intersection:
 
     Examples
     --------
-    >>> from sequester.attacks.model_attacks import Stream
+    >>> from sequester.attacks.case import Stream
     >>> from sequester.attacks.snapshots import Snapshots
     >>> from sequester.data.schema import Schema
     >>> from sequester.data.table import EventTable
@@ -288,64 +262,52 @@ class Intersection:
     >>> table = EventTable(came, Schema(person="who", order="day", sensitive={"ill": "all"}))
     >>> out = {"events": pl.DataFrame({"time": list("1122"), "ill": ["HIV", "flu", "HIV", "cold"]})}
     >>> snapshots = Snapshots.of(out, table, Stream(np.array([0, 1, 0, 1]), ("1", "2"), 1), sensitive="ill")
-    >>> risk = Intersection().judge(snapshots, out, table, targets=9, seed="any")
+    >>> risk = intersection_risk(snapshots, out, table, targets=9, seed="any")
     >>> risk.value, risk.control.value, risk.targets
     (1.0, 0.5, 1)
     """
-
-    def judge(
-        self,
-        snapshots: Snapshots,
-        tables: Mapping[str, pl.DataFrame],
-        original: EventTable,
-        *,
-        targets: int,
-        seed: str,
-    ) -> Risk:
-        """Compare the snapshots of persons; nobody is a target where nobody came twice."""
-        owners = np.repeat(np.arange(original.n_persons), np.diff(original.person_offsets))
-        chosen, n_fit = _targets(snapshots, owners, original.n_persons, min(targets, MOST_TARGETS), seed)
-        events = np.flatnonzero(np.isin(owners, chosen))
-        names = list(original.schema.quasi)
-        quasi = [original.frame[name].fill_null(MISSING) for name in names]
-        known = list(zip(*(each.gather(events).to_list() for each in quasi), strict=True))
-        known = known or [()] * len(events)
-        above = _above(original, names, known)
-        homes = snapshots.homes[events].tolist()
-        slots = [range(home, min(home + snapshots.reach, len(snapshots.labels))) for home in homes]
-        asked = {
-            (slot, lifted)
-            for reached, labels in zip(slots, known, strict=True)
-            for slot in reached
-            for lifted in above[labels]
-        }
-        released = _released(snapshots, tables, names, asked)
-        came = pl.DataFrame(
-            {SLOT: snapshots.homes, **dict(zip(_keys(names), quasi, strict=True)), VALUE: snapshots.codes}
-        )
-        raw = _index(came, _keys(names), set(zip(homes, known, strict=True)))
-        tried: dict[int, list[tuple[set[int], set[int]]]] = {}
-        for event, home, reached, labels in zip(events.tolist(), homes, slots, known, strict=True):
-            keys = ((slot, lifted) for slot in reached for lifted in above[labels])
-            possible: set[int] = set().union(*(released.get(key, set()) for key in keys))
-            tried.setdefault(int(owners[event]), []).append((possible, raw[home, labels]))
-        truth = dict(zip(owners[events].tolist(), snapshots.codes[events].tolist(), strict=True))
-        chances = np.array([_chances(sets, truth[person]) for person, sets in tried.items()])
-        chances = chances.reshape(-1, 3)
-        estimate = exact_mean if len(chosen) == n_fit else mean_of
-        release, single, before = (estimate(chances[:, place]) for place in range(3))
-        return Risk(
-            release.value,
-            release.interval,
-            1 / max(len(snapshots.values), 1),
-            single,
-            raw=before,
-            name="intersection",
-            kind="snapshots",
-            known=max(len(names), 1),
-            targets=len(chosen),
-            control_of="no reasoning",
-        )
+    owners = np.repeat(np.arange(original.n_persons), np.diff(original.person_offsets))
+    chosen, n_fit = _targets(snapshots, owners, original.n_persons, min(targets, MOST_TARGETS), seed)
+    events = np.flatnonzero(np.isin(owners, chosen))
+    names = list(original.schema.quasi)
+    quasi = [original.frame[name].fill_null(MISSING) for name in names]
+    known = list(zip(*(each.gather(events).to_list() for each in quasi), strict=True))
+    known = known or [()] * len(events)
+    above = _above(original, names, known)
+    homes = snapshots.homes[events].tolist()
+    slots = [range(home, min(home + snapshots.reach, len(snapshots.labels))) for home in homes]
+    asked = {
+        (slot, lifted)
+        for reached, labels in zip(slots, known, strict=True)
+        for slot in reached
+        for lifted in above[labels]
+    }
+    released = _released(snapshots, tables, names, asked)
+    came = pl.DataFrame(
+        {SLOT: snapshots.homes, **dict(zip(_keys(names), quasi, strict=True)), VALUE: snapshots.codes}
+    )
+    raw = _index(came, _keys(names), set(zip(homes, known, strict=True)))
+    tried: dict[int, list[tuple[set[int], set[int]]]] = {}
+    for event, home, reached, labels in zip(events.tolist(), homes, slots, known, strict=True):
+        keys = ((slot, lifted) for slot in reached for lifted in above[labels])
+        possible: set[int] = set().union(*(released.get(key, set()) for key in keys))
+        tried.setdefault(int(owners[event]), []).append((possible, raw[home, labels]))
+    truth = dict(zip(owners[events].tolist(), snapshots.codes[events].tolist(), strict=True))
+    chances = np.array([_chances(sets, truth[person]) for person, sets in tried.items()])
+    chances = chances.reshape(-1, 3)
+    estimate = exact_mean if len(chosen) == n_fit else mean_of
+    release, single, before = (estimate(chances[:, place]) for place in range(3))
+    return Risk.of(
+        release,
+        1 / max(len(snapshots.values), 1),
+        single,
+        raw=before,
+        name="intersection",
+        kind="snapshots",
+        known=max(len(names), 1),
+        targets=len(chosen),
+        control_of="no reasoning",
+    )
 
 
 def _chances(sets: Sequence[tuple[set[int], set[int]]], value: int) -> tuple[float, float, float]:

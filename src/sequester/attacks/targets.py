@@ -12,6 +12,7 @@ from sequester.attacks.background_knowledge import (
     COARSER,
     VALUES,
     Draw,
+    beginning_with,
     concerned,
     draw,
     draw_targets,
@@ -19,6 +20,7 @@ from sequester.attacks.background_knowledge import (
 )
 from sequester.attacks.candidate_sets import ValueRanges, count_owners, without_known
 from sequester.attacks.domain import values_of
+from sequester.ragged import owners_of
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
@@ -59,38 +61,61 @@ class TargetPool:
         strangers: bool = False,
     ) -> BackgroundKnowledge:
         """Draw pieces of so many targets, or of strangers who do not exist; none where nobody has any."""
-        persons = concerned(kind, self.table, self.cells, self.domain)
+        persons = concerned(kind, self)
         drawn = draw_targets(persons, targets, rng, self.table.owners) if persons.size else persons
-        return draw(
-            kind,
-            known,
-            drawn,
-            table=self.table,
-            cells=self.cells,
-            domain=self.domain,
-            rng=rng,
-            strangers=strangers,
-        )
+        return draw(kind, known, drawn, self, rng=rng, strangers=strangers)
 
     def draw_rarest(
         self, kind: KnowledgeKind, known: int, targets: int, *, rng: np.random.Generator
     ) -> BackgroundKnowledge:
-        """Draw knowledge with the rarest items that anybody has; see `draw_rarest`."""
-        return draw_rarest(
-            kind,
-            known,
-            targets,
-            table=self.table,
-            cells=self.cells,
-            domain=self.domain,
-            holders=self.holders(),
-            rng=rng,
-        )
+        """Draw knowledge with the rarest items: each alone, or with more of what some of its holders have.
+
+        Of one item there is a piece for each, the rarest first, at most `targets`. Of more there are
+        `HOLDERS` pieces with each, of as many persons if so many have it, of whom the rarest other items are
+        known, or others at random. Items are as `kind` has them: ``generalized`` ones are nodes at every
+        level, those above protected values included.
+        """
+        n_items = known - (kind in ("count", "negative"))
+        if n_items < 1:
+            nobody = np.empty(0, np.int64)
+            anchors = Anchors(nobody, nobody, nobody, nobody, nobody.astype(np.bool_))
+        else:
+            anchors = _find_anchors(
+                self,
+                is_wanted=_wanted(kind, self.domain),
+                coarser=kind in COARSER,
+                most=targets if known == 1 else min(targets, MOST),
+                each=1 if known == 1 else HOLDERS,
+                rng=rng,
+            )
+        task = Draw(kind, known, anchors.persons, self, rng)
+        events, columns = _choose(task, anchors, max(n_items, 1))
+        if kind in COARSER:
+            depths = some_depths(task, columns)
+            is_anchor = columns == anchors.columns[:, None]
+            if kind == "mixed":
+                is_anchor &= events == anchors.events[:, None]
+            return task.take(events, columns, np.where(is_anchor, anchors.depths[:, None], depths))
+        knowledge = task.take(events, columns)
+        if kind == "count":
+            return replace(knowledge, n_events=task.lengths.astype(np.int32))
+        if kind in VALUES:
+            value = self.cells[task.starts + anchors.events, anchors.columns]
+            rest = knowledge.nodes[:, : known - 1]
+            nodes = np.concatenate([value[:, None], rest], axis=1).astype(np.int32)
+            return beginning_with(task, value, knowledge, nodes)
+        return knowledge
 
     def holders(self) -> Counts:
         """Count for each node the persons who have it or something below it."""
         if not self._holders:
-            self._holders.append(count_holders(self.table, self.cells, self.domain))
+            domain = self.domain
+            holders = np.zeros(domain.n_nodes, np.int64)
+            for depth in range(1, int(domain.depth.max()) + 1):
+                lifted = domain.lift(self.cells.ravel(), np.array(depth)).reshape(self.cells.shape)
+                counts = count_owners(lifted, self.table.person_offsets, domain.n_nodes)
+                holders = np.where(domain.depth == depth, counts, holders)
+            self._holders.append(holders)
         return self._holders[0]
 
     def windows(self, knowledge: BackgroundKnowledge) -> ValueRanges:
@@ -126,83 +151,18 @@ class Anchors(NamedTuple):
     """The rarest others are known beside it, and not any at random."""
 
 
-def count_holders(table: EventTable, cells: Codes, domain: Domain) -> Counts:
-    """Count for each node the persons who have it or something below it."""
-    n_columns = cells.shape[1]
-    holders = np.zeros(domain.n_nodes, np.int64)
-    for depth in range(1, int(domain.depth.max()) + 1):
-        lifted = domain.lift(cells.ravel(), np.array(depth))
-        counts = count_owners(lifted.reshape(-1, n_columns), table.person_offsets, domain.n_nodes)
-        holders = np.where(domain.depth == depth, counts, holders)
-    return holders
-
-
-def draw_rarest(
-    kind: KnowledgeKind,
-    known: int,
-    targets: int,
-    *,
-    table: EventTable,
-    cells: Codes,
-    domain: Domain,
-    holders: Counts,
-    rng: np.random.Generator,
-) -> BackgroundKnowledge:
-    """Draw knowledge with the rarest items: each alone, or with more of what some of its holders have.
-
-    Of one item there is a piece for each, the rarest first, at most `targets`. Of more there are `HOLDERS`
-    pieces with each, of as many persons if so many have it, of whom the rarest other items are known, or
-    others at random. Items are as `kind` has them: ``generalized`` ones are nodes at every level, those above
-    protected values included.
-    """
-    n_items = known - (kind in ("count", "negative"))
-    if n_items < 1:
-        nobody = np.empty(0, np.int64)
-        anchors = Anchors(nobody, nobody, nobody, nobody, nobody.astype(np.bool_))
-    else:
-        is_value = VALUES[kind](domain) if kind in VALUES else None
-        low, high = _columns_of(kind, domain)
-        # Pieces of everything that is released have at least one value that no promise covers.
-        low = domain.n_open if kind == "released" else low
-        is_shown = domain.is_item & (domain.kernel.column >= low) & (domain.kernel.column < high)
-        anchors = _find_anchors(
-            table,
-            cells,
-            domain,
-            holders,
-            is_wanted=is_shown if is_value is None else is_value,
-            coarser=kind in COARSER,
-            most=targets if known == 1 else min(targets, MOST),
-            each=1 if known == 1 else HOLDERS,
-            rng=rng,
-        )
-    task = Draw(kind, known, anchors.persons, table, cells, domain, rng)
-    events, columns = _choose(task, anchors, holders, max(n_items, 1))
-    if kind in COARSER:
-        depths = some_depths(task, columns)
-        is_anchor = columns == anchors.columns[:, None]
-        if kind == "mixed":
-            is_anchor &= events == anchors.events[:, None]
-        return task.take(events, columns, np.where(is_anchor, anchors.depths[:, None], depths))
-    knowledge = task.take(events, columns)
-    if kind == "count":
-        return replace(knowledge, n_events=task.lengths.astype(np.int32))
+def _wanted(kind: KnowledgeKind, domain: Domain) -> Mask:
+    """Mark the nodes that the rare item of a piece is one of."""
     if kind in VALUES:
-        value = cells[task.starts + anchors.events, anchors.columns]
-        rest = knowledge.nodes[:, : known - 1]
-        nodes = np.concatenate([value[:, None], rest], axis=1).astype(np.int32)
-        still = np.zeros(nodes.shape, np.int32)
-        return replace(
-            knowledge, nodes=nodes, days=still.astype(np.int64), places=still, told=domain.value_of[value]
-        )
-    return knowledge
+        return VALUES[kind](domain)
+    low, high = _columns_of(kind, domain)
+    # Pieces of everything that is released have at least one value that no promise covers.
+    low = domain.n_open if kind == "released" else low
+    return domain.is_item & (domain.kernel.column >= low) & (domain.kernel.column < high)
 
 
 def _find_anchors(
-    table: EventTable,
-    cells: Codes,
-    domain: Domain,
-    holders: Counts,
+    pool: TargetPool,
     *,
     is_wanted: Mask,
     coarser: bool,
@@ -211,8 +171,9 @@ def _find_anchors(
     rng: np.random.Generator,
 ) -> Anchors:
     """Find the rarest items that are wanted, and up to so many holders of each."""
+    table, cells, domain, holders = pool.table, pool.cells, pool.domain, pool.holders()
     n_columns = cells.shape[1]
-    owners = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
+    owners = owners_of(table.person_offsets)
     is_shown = is_wanted & (holders > 0)
     if not coarser:
         is_shown &= np.bincount(cells.ravel(), minlength=domain.n_nodes) > 0
@@ -260,15 +221,15 @@ def _find_anchors(
     )
 
 
-def _choose(task: Draw, anchors: Anchors, holders: Counts, n_items: int) -> tuple[Counts, Counts]:
+def _choose(task: Draw, anchors: Anchors, n_items: int) -> tuple[Counts, Counts]:
     """Choose the cells of each piece, as its kind has them: the anchor, and the rarest others or any."""
-    n_rows = len(anchors.persons)
+    n_rows, holders = len(anchors.persons), task.pool.holders()
     low, high = _columns_of(task.kind, task.domain)
     events, columns = np.full((n_rows, n_items), -1), np.zeros((n_rows, n_items), np.int64)
     for row in range(n_rows):
         start, length = int(task.starts[row]), int(task.lengths[row])
         at, column = int(anchors.events[row]), int(anchors.columns[row])
-        own = task.cells[start : start + length, low:high]
+        own = task.pool.cells[start : start + length, low:high]
         ranks = holders[own] if anchors.by_rarity[row] else task.rng.integers(0, 1 << 30, own.shape)
         ranks = np.where(task.domain.is_item[own] | (task.kind in COARSER), ranks, _NEVER)
         if low <= column < high:

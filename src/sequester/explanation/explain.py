@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sequester.engine import silent
 from sequester.errors import InputError, ParameterError, UnattainableError
 from sequester.explanation.explanation import Explanation
-from sequester.explanation.relaxation import RelaxationSearch, Trial, find_relaxations, lost_parts
+from sequester.explanation.relaxation import RelaxationSearch, TrialRuns, find_relaxations, lost_parts
 from sequester.methods.relax import TimeUpError, working_time
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _relaxations(
         progress(min(0.1 + 0.9 * (working_time() - started) / seconds, 0.99), phase)
 
     table = original.sample(persons=method.trial_persons, events=MOST_EVENTS, seed=release.seed)
-    trial = Trial(method=method, table=table, seed=release.seed, progress=report)
+    trial = TrialRuns(method=method, table=table, seed=release.seed, progress=report)
     notes = []
     if table is not original:
         try:

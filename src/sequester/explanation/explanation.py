@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sequester._repr import Card
+from sequester._repr import Card, json_fields
 from sequester.release.outcome import Reason
 
 __all__ = ["Explanation", "Reason", "Relaxation"]
@@ -45,16 +45,7 @@ class Relaxation:
 
     def to_json(self) -> dict[str, Any]:
         """Return the part of the document about this relaxation."""
-        return {
-            "parameter": self.parameter,
-            "asked": self.asked,
-            "relaxed": self.relaxed,
-            "kept": self.kept,
-            "of": self.of,
-            "unit": self.unit,
-            "newly_lost": self.newly_lost,
-            "text": self.text,
-        }
+        return json_fields(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,11 +61,7 @@ class Explanation:
 
     def to_json(self) -> dict[str, Any]:
         """Return the document about this explanation."""
-        return {
-            "reasons": [each.to_json() for each in self.reasons],
-            "relaxations": [each.to_json() for each in self.relaxations],
-            "notes": list(self.notes),
-        }
+        return json_fields(self)
 
     def _repr_html_(self) -> str:
         return Card(

@@ -31,7 +31,7 @@ class RelaxationSearch:
     The gain is what a step keeps, less what it loses and the release has kept.
     """
 
-    trial: Trial
+    trial: TrialRuns
     """Runs the method."""
     lost: Counts
     """The parts that are lost now."""
@@ -124,7 +124,7 @@ def plain(value: object) -> object:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trial:
+class TrialRuns:
     """One table, one method, and whatever is asked less of."""
 
     method: Method

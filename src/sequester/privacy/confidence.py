@@ -29,6 +29,7 @@ class Confidence:
 
     layouts: ClassVar[tuple[Layout, ...]] = (HISTORIES,)
     needs_hierarchies: ClassVar[bool] = False
+    attacks: ClassVar[str] = "minimality"
 
     k: int
     """Persons whom whatever is known fits."""

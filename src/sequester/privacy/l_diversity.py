@@ -66,6 +66,9 @@ class LDiversity:
         {RECORDS: f"{TIME}{RECORD_QUASI} sensitive {GROUP}"},
     )
     needs_hierarchies: ClassVar[bool] = False
+    attacks: ClassVar[str] = "snapshots"
+    has_groups: ClassVar[bool] = True
+    """Records are published in groups."""
 
     l: int | float | str  # noqa: E741  (the paper's letter)
     """How many times larger a group is than any sensitive value in it is frequent, at least."""

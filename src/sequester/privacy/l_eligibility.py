@@ -53,6 +53,9 @@ class LEligibility:
 
     layouts: ClassVar[tuple[Layout, ...]] = ({"events": f"{TIME}{RECORD_QUASI} sensitive"},)
     needs_hierarchies: ClassVar[bool] = False
+    attacks: ClassVar[str] = "snapshots"
+    has_groups: ClassVar[bool] = False
+    """Records are published in groups."""
 
     l: int | float | str  # noqa: E741  (the paper's letter)
     """How many times more frequent a snapshot is than any sensitive value in it, at least."""

@@ -99,6 +99,8 @@ class PrivacyModel(Protocol):
     """What the files of a release with this promise may be."""
     needs_hierarchies: ClassVar[bool]
     """Released symbols are nodes of a hierarchy, which is released, too."""
+    attacks: ClassVar[str]
+    """The attacks on this kind of promise alone, by their name in `sequester.attacks.model_attacks`."""
 
     @property
     def needs_original(self) -> bool:

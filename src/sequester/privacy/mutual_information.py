@@ -107,6 +107,7 @@ class MutualInformationPrivacy:
 
     layouts: ClassVar[tuple[Layout, ...]] = (ONE_SYMBOL,)
     needs_hierarchies: ClassVar[bool] = True
+    attacks: ClassVar[str] = "positions"
 
     sensitive: frozenset[tuple[str, ...]] = field(default=frozenset(), metadata={"published": False})
     """The patterns; never published, because they would give themselves away."""

@@ -51,6 +51,7 @@ class PatternHiding:
 
     layouts: ClassVar[tuple[Layout, ...]] = (ONE_SYMBOL,)
     needs_hierarchies: ClassVar[bool] = False
+    attacks: ClassVar[str] = "hidden patterns"
 
     sensitive: frozenset[Pattern] = field(metadata={"published": False})
     """Patterns nobody may mine from the release."""

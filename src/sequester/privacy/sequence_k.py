@@ -58,6 +58,7 @@ class SequenceKAnonymity:
 
     layouts: ClassVar[tuple[Layout, ...]] = (ONE_SYMBOL,)
     needs_hierarchies: ClassVar[bool] = False
+    attacks: ClassVar[str] = "whole sequences"
 
     k: int
     """Persons among whom every piece of knowledge leaves its owner hidden."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from sequester._repr import json_fields
 from sequester.hierarchies.labels import counted
 
 if TYPE_CHECKING:
@@ -93,14 +94,7 @@ class Reason:
 
     def to_json(self) -> dict[str, Any]:
         """Return the part of the document about this reason."""
-        return {
-            "constraint": self.constraint,
-            "change": self.change,
-            "persons": self.persons,
-            "events": self.events,
-            "text": self.text,
-            "examples": list(self.examples),
-        }
+        return json_fields(self)
 
 
 def count_affected(changes: pl.DataFrame) -> tuple[int, int]:

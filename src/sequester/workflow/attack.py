@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from sequester.attacks import attack_tables
 from sequester.attacks.attack import KNOWN
+from sequester.attacks.case import Case, Stream
 from sequester.attacks.context import TARGETS
-from sequester.attacks.model_attacks import Case, Stream, model_attacks
+from sequester.attacks.model_attacks import model_attacks
 from sequester.attacks.risk import Risks
 from sequester.data.table import EventTable
 from sequester.datasets import SEED
@@ -21,7 +22,6 @@ from sequester.methods.relax import run_trial
 from sequester.methods.reposition.algorithm import timeline
 from sequester.methods.reposition.method import SnapshotMethod
 from sequester.privacy.model import RecordModel
-from sequester.privacy.mutual_information import MutualInformationPrivacy
 from sequester.release.folder import PSEUDONYMS
 from sequester.verification.claim import claimed_model, rebuild_table
 from sequester.verification.contents import open as open_release
@@ -42,13 +42,16 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes
     from sequester.attacks import Risk
-    from sequester.attacks.model_attacks import Replay, Replayed
+    from sequester.attacks.case import Replay, Replayed
     from sequester.data.sequences import Sequences
     from sequester.engine import Engine, Progress
     from sequester.errors import Warn
     from sequester.methods.method import Method
     from sequester.privacy import PrivacyModel
     from sequester.release.release import Release
+
+
+ONE_PERSON = "attacks that look for a person among others were left out, because the data has one person"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +92,7 @@ def attack(
     thorough: bool = True,
     engine: Engine | None = None,
     progress: Progress = silent,
-) -> list[Risk]:
+) -> Risks:
     """Attack a release with adversaries who have real background knowledge.
 
     Targets are persons of `original`. Their items are looked for in the release, in the original and in a
@@ -124,8 +127,9 @@ def attack(
 
     Returns
     -------
-    list of Risk
-        One risk per adversary, number of known items and kind of knowledge.
+    Risks
+        A list with one `Risk` per adversary, number of known items and kind of knowledge; its ``notes`` say
+        what was not tried.
 
     Raises
     ------
@@ -155,6 +159,7 @@ def attack(
             msg = f"{name} must be an EventTable, got {type(table).__name__}"
             raise SchemaError(msg)
     released = None if isinstance(release.model, RecordModel) else release.table
+    notes: list[str] = []
     risks = _attack(
         release.model,
         Case(
@@ -169,13 +174,14 @@ def attack(
             seed=SEED if seed is None else seed,
             engine=engine,
             progress=progress,
+            warn=notes.append,
         ),
         held_out=held_out,
         groups=groups,
         owners=_owners(released, original, release.pseudonyms),
         thorough=thorough,
     )
-    return Risks(risks)
+    return Risks(risks, notes)
 
 
 def attack_release(
@@ -221,8 +227,6 @@ def attack_release(
     pseudonyms = None if released is None else load_pseudonyms(folder, opened.frame, table)
     if table.owners is not None and pseudonyms is None and released is not None:
         warn(f"no {PSEUDONYMS} was found, so released trips are counted, and not persons")
-    elif isinstance(model, MutualInformationPrivacy) and pseudonyms is None:
-        warn(f"no {PSEUDONYMS} was found, so nobody tried who looks for where secret patterns were")
     risks = _attack(
         model,
         Case(
@@ -237,6 +241,7 @@ def attack_release(
             seed=SEED if seed is None else seed,
             engine=engine,
             progress=part(progress, 0.2, 1.0),
+            warn=warn,
         ),
         held_out=others,
         owners=_owners(released, table, pseudonyms),
@@ -255,8 +260,12 @@ def _attack(
 ) -> list[Risk]:
     """Run the attacks that apply to the release, those on its promise last."""
     risks: list[Risk] = []
+    is_crowd = case.original.n_owners != 1
     if case.released is not None:
         _check_original(case.released, case.original)
+    if case.released is not None and not is_crowd:
+        case.warn(ONE_PERSON)
+    elif case.released is not None:
         risks = attack_tables(
             case.released,
             original=case.original,
@@ -272,7 +281,7 @@ def _attack(
             progress=part(case.progress, 0.0, 0.8),
         )
     risks += model_attacks(model, replace(case, progress=part(case.progress, 0.8, 1.0)))
-    if not risks:
+    if not risks and is_crowd:
         msg = (
             f"the release claims {type(model).__name__} for records without persons, "
             "and there is nobody in it to look for"
@@ -316,11 +325,11 @@ def _check_original(released: EventTable, original: EventTable) -> None:
         raise InputError(msg)
 
 
-class BackgroundKnowledge(TypedDict):
+class CaseKnowledge(TypedDict):
     """The parts of a case that the release itself does not tell."""
 
     histories: Sequences | None
-    remake: Replay | None
+    replay: Replay | None
     stream: Stream | None
 
 
@@ -329,11 +338,11 @@ def background_knowledge(
     released: EventTable | None,
     original: EventTable,
     pseudonyms: pl.DataFrame | None,
-) -> BackgroundKnowledge:
+) -> CaseKnowledge:
     """Gather what is known of a release of `method`, for an internal attack."""
-    return BackgroundKnowledge(
+    return CaseKnowledge(
         histories=_histories(released, original, pseudonyms),
-        remake=None if method is None else _remake(method),
+        replay=None if method is None else _replay(method),
         stream=_stream(method, original) if isinstance(method, SnapshotMethod) else None,
     )
 
@@ -368,12 +377,12 @@ def _histories(
     return align_to_original(pseudonyms, released, original)
 
 
-def _remake(method: Method) -> Replay:
-    def remake(table: EventTable) -> Replayed:
+def _replay(method: Method) -> Replay:
+    def replay(table: EventTable) -> Replayed:
         # The same coins every time: whatever differs comes from the table.
         return run_trial(method, table, seed=SEED, engine=LocalEngine(threads=1, shards=1))
 
-    return remake
+    return replay
 
 
 def _stream(method: SnapshotMethod, original: EventTable) -> Stream:

@@ -37,7 +37,7 @@ class AuditResult:
     explanation: Explanation | None = None
     """What was changed and why, and what would have kept more."""
     notes: tuple[str, ...] = ()
-    """Why nobody attacked, where nobody did."""
+    """What was not tried, and why."""
 
 
 def audit(
@@ -61,16 +61,16 @@ def audit(
     stopwatch.begin("attacking")
     notes: tuple[str, ...] = ()
     try:
-        risks = tuple(
-            attack(
-                release,
-                original=original,
-                targets=targets_for(original.n_events),
-                thorough=thorough,
-                engine=engine,
-                progress=_named(part(progress, 0.0, 0.6), "attacking"),
-            )
+        tried = attack(
+            release,
+            original=original,
+            targets=targets_for(original.n_events),
+            thorough=thorough,
+            engine=engine,
+            progress=_named(part(progress, 0.0, 0.6), "attacking"),
         )
+        risks = tuple(tried)
+        notes = tuple(f"{line[0].upper()}{line[1:]}." for line in tried.notes)
     except InputError as error:
         # Nobody is there who could try.
         risks, notes = (), (f"No attack was tried: {error}",)
