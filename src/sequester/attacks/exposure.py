@@ -9,7 +9,7 @@ import numpy as np
 
 from sequester._repr import json_fields
 from sequester._validation import at_least
-from sequester.attacks.exposure_search import ExposureSearch, ItemKind, Items, SearchRows
+from sequester.attacks.exposure_search import ItemKind, Items, Search, SearchRows
 from sequester.attacks.risk import Proportion
 from sequester.datasets import SEED
 from sequester.datasets.draws import generator
@@ -153,9 +153,7 @@ def expose(
     for place, kind in enumerate(kinds):
         within = part(progress, place / len(kinds), (place + 1) / len(kinds))
         within(0.0, f"counting candidate sets ({kind})")
-        search = ExposureSearch(
-            SearchRows.of(items, kind), persons, known=known, bounds=BOUNDS, others=others
-        )
+        search = Search(SearchRows.of(items, kind), persons, known=known, bounds=BOUNDS, others=others)
         for size in range(1, known + 1):
             search.run(
                 size,
@@ -190,7 +188,7 @@ def _with_the_rarest(items: Items, targets: int) -> Counts:
 
 
 def _sum_up(
-    search: ExposureSearch, items: Items, kind: ItemKind, size: int, share: Callable[..., Proportion]
+    search: Search, items: Items, kind: ItemKind, size: int, share: Callable[..., Proportion]
 ) -> Exposure:
     found, n_drawn = search.found, search.n_drawn
     targets = int(n_drawn.sum())
@@ -219,7 +217,7 @@ def _sum_up(
 
 
 def _confidence(
-    search: ExposureSearch,
+    search: Search,
     items: Items,
     size: int,
     count: Callable[[Mask], int],
@@ -241,7 +239,7 @@ def _confidence(
     )
 
 
-def _rarest(search: ExposureSearch, items: Items, size: int) -> tuple[Pattern, ...]:
+def _rarest(search: Search, items: Items, size: int) -> tuple[Pattern, ...]:
     """Return the smallest candidate sets that `size` items leave and fewer do not, the rarest items first."""
     found = search.found
     where = np.flatnonzero((found.fewest < BOUNDS[-1]) & _has(found.rare, size))
@@ -253,7 +251,7 @@ def _rarest(search: ExposureSearch, items: Items, size: int) -> tuple[Pattern, .
     )
 
 
-def _most_telling(search: ExposureSearch, items: Items, size: int) -> tuple[Pattern, ...]:
+def _most_telling(search: Search, items: Items, size: int) -> tuple[Pattern, ...]:
     """Return the largest confidences that `size` items give and fewer do not, the largest sets first."""
     found = search.found
     where = np.flatnonzero(search.has_value & _has(found.telling, size))
@@ -322,7 +320,7 @@ def sequence_risk(
     units = SearchRows.of(Items.of(table), kind)
     # With every number as a bound, a target is done with only when no smaller crowd is possible.
     bounds = range(1, table.n_persons + 2)
-    search = ExposureSearch(units, np.arange(table.n_persons), known=known, bounds=bounds)
+    search = Search(units, np.arange(table.n_persons), known=known, bounds=bounds)
     for size in range(1, known + 1):
         search.run(
             size, engine=engine, progress=progress, phase=f"counting candidate sets ({size} of {known} items)"

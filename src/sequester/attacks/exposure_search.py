@@ -219,7 +219,7 @@ _PARTS = 8
 """Rounds and parts do not depend on the machine, so neither does what is found."""
 
 
-class ExposureSearch:
+class Search:
     """Looks at everything of 1, 2, ... items that could be known of some persons, and counts whom it fits.
 
     A crowd does not grow as more becomes known, and holds at least those who look like the target. So a

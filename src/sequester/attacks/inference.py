@@ -251,7 +251,7 @@ class Presence(Adversary):
             _advantage(each.candidates.sizes, sizes(strangers, each.evidence))
             for each in (found.raw, found.release)
         )
-        # Who is a member is lost where values are permuted, whoever the strangers are.
+        # Who is a member is lost where values are permuted, no matter who the strangers are.
         return raw, release, _advantage(sizes(found.release.knowledge, shuffled), sizes(strangers, shuffled))
 
 

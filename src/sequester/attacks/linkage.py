@@ -147,10 +147,10 @@ def bound_of(model: object, adversary: Adversary) -> float | None:
 class Linkage(Adversary):
     """Somebody knows a few items of a person, and looks for them in the release.
 
-    Whoever fits is a candidate. ``candidates`` is one over the median number of candidates, ``unique`` the
+    Persons who fit are candidates. ``candidates`` is one over the median number of candidates, ``unique`` the
     share of targets with one candidate, ``below_k`` with fewer than `k` but at least one. The prosecutor
     knows that the target is in the release and takes any candidate: ``prosecutor`` is their largest chance,
-    one over the fewest candidates. The journalist does not know that, so that whoever fits in the original
+    one over the fewest candidates. The journalist does not know that, so that persons who fit in the original
     may be the target, too. The marketer looks for everybody: ``marketer`` is the mean chance, and the share
     that is expected to be found. Prosecutor and journalist try the rarest items, too, beside those drawn at
     random, on which all estimates rest. All suppose that the target is among the candidates, which can only

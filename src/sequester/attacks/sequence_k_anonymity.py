@@ -36,7 +36,7 @@ DestinationMeasure = Literal["destination", "surest_destination"]
 
 @dataclass(frozen=True, slots=True)
 class Destinations:
-    """How many records a target may be behind, for whoever knows their whole sequence."""
+    """How many records a target may be behind, for somebody who knows their whole sequence."""
 
     reasoned: Chances
     """Chance to pick a target among the records that are what the method made of this sequence."""

@@ -180,7 +180,7 @@ class SinglingOut:
         if self.unit == "records":
             yield (
                 f"{rounded_percent(self.share(self.by_all))} of the records are the only one with their time "
-                "and quasi-identifiers: whoever knows those of a person finds the record."
+                "and quasi-identifiers: somebody who knows those of a person finds the record."
             )
             return
         if self.kept:

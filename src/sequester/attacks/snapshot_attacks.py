@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Key = tuple[int, tuple[str, ...]]
     """A snapshot, and the quasi-identifiers of records in it."""
     Index = dict[Key, set[int]]
-    """The values that are possible for whoever has these quasi-identifiers in this snapshot."""
+    """The values that are possible for a person with these quasi-identifiers in this snapshot."""
 
 
 RecordPlace = Literal["snapshot", "group"]

@@ -233,7 +233,7 @@ def _held_back(is_full: npt.NDArray[np.bool_], missing: Amounts, before: range) 
 def guess_records(tables: Mapping[str, pl.DataFrame], *, sensitive: str) -> Proportion:
     """Return the chance to guess a record's sensitive value, on average over published records.
 
-    Whoever guesses knows when the record was published and all its quasi-identifiers, and so its group: what
+    The adversary knows when the record was published and all its quasi-identifiers, and so its group: what
     the release calls a group, or else the records of the snapshot that share all quasi-identifiers. They
     take the value of any record of the group. Nothing is drawn: everybody's chance is counted.
 

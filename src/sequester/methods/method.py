@@ -188,20 +188,8 @@ class Method(ABC):
         self._check_input(table, seed)
         randomness = Randomness.of(seed)
         engine = engine or LocalEngine()
-        try:
-            outcome = self.resume(
-                table,
-                randomness=randomness,
-                engine=engine,
-                progress=part(progress, 0.0, 0.6),
-                checkpoint=checkpoint or NoCheckpoint(),
-            )
-        except UnattainableError as refusal:
-            if refusal.is_settled:
-                raise
-            raise feasible_alternatives(
-                refusal, self, table, seed=randomness.seed, engine=engine, progress=part(progress, 0.0, 0.6)
-            ) from None
+        within = part(progress, 0.0, 0.6)
+        outcome = self._run(table, randomness, engine, within, checkpoint or NoCheckpoint())
         losses = outcome_losses(outcome, table)
         utility = self._measure(outcome, table, losses, part(progress, 0.6, 0.8)) if evaluate else {}
         release = assemble(
@@ -220,6 +208,26 @@ class Method(ABC):
         for line in release.warnings:
             warn(line)
         return release
+
+    def _run(
+        self,
+        table: EventTable,
+        randomness: Randomness,
+        engine: Engine,
+        progress: Progress,
+        checkpoint: Checkpoint,
+    ) -> Outcome:
+        """Return the outcome; where the promise is not feasible, raise with the nearest that is."""
+        try:
+            return self.resume(
+                table, randomness=randomness, engine=engine, progress=progress, checkpoint=checkpoint
+            )
+        except UnattainableError as refusal:
+            if refusal.is_settled:
+                raise
+            raise feasible_alternatives(
+                refusal, self, table, seed=randomness.seed, engine=engine, progress=progress
+            ) from None
 
     def _check_input(self, table: object, seed: object) -> None:
         """Refuse, before anything runs, a table or a seed that cannot be worked with."""

@@ -145,7 +145,7 @@ class ProtectedValues:
         """Collect the protected values of each event, from all columns of each sensitive attribute.
 
         Where a quasi-identifier is sensitive, too, a class may show a node that has nothing but protected
-        leaves below it: whoever has one of these has that node, as a value of its own.
+        leaves below it: a person with one of these has that node, as a value of its own.
         """
         sequences = table.sequences
         names: list[tuple[str, str]] = []

@@ -44,7 +44,7 @@ class Rates:
     def leave_out(self, c: float, randomness: Randomness) -> None:
         """Leave out as few persons as bring every value down to the share; chance chooses among them.
 
-        Whoever has more of the values that are too common goes first. Who is left out does not depend on
+        Persons with more of the values that are too common go first. Who is left out does not depend on
         their quasi-identifiers, and each of them will be covered by a class.
         """
         lots = randomness.numbers("left out", len(self.is_left))

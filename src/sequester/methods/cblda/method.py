@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 class KCMethod(Method):
     """A method that puts persons into classes and releases the same quasi-identifiers for all of a class."""
 
+    promise: ClassVar[str] = (
+        "An adversary who knows anything about a person's quasi-identifiers, even all of them, matches at "
+        "least k persons who are alike in all of them, or none, and at most the share c of those who are "
+        'alike show a protected value (with reading = "each": the same one).'
+    )
     trial_persons: ClassVar[int] = 2_000
     aligns: ClassVar[bool]
     """Events are paired so that the least is lost, and not at random."""
@@ -169,11 +174,6 @@ class CBLDA(KCMethod):
 
     name: ClassVar[str] = "cblda"
     paper: ClassVar[str] = "Sehatkar (2014), chapter 5"
-    promise: ClassVar[str] = (
-        "An adversary who knows anything about a person's quasi-identifiers, even all of them, matches at "
-        "least k persons who are alike in all of them, or none, and at most the share c of those who are "
-        'alike show a protected value (with reading = "each": the same one).'
-    )
     changes: ClassVar[str] = (
         "Puts similar histories into classes, makes their values coarser until they are the same, and leaves "
         "out events that have no counterpart: what is released is true of its person."
@@ -252,11 +252,6 @@ class CBLDABaseline(KCMethod):
 
     name: ClassVar[str] = "cblda-baseline"
     paper: ClassVar[str] = "Sehatkar (2014), section 6.3"
-    promise: ClassVar[str] = (
-        "An adversary who knows anything about a person's quasi-identifiers, even all of them, matches at "
-        "least k persons who are alike in all of them, or none, and at most the share c of those who are "
-        'alike show a protected value (with reading = "each": the same one).'
-    )
     changes: ClassVar[str] = (
         "As cblda, but which events of the longer history are left out is left to chance."
     )

@@ -152,7 +152,7 @@ class PrefixTree:
         `targets` are the nodes of the distinct sequences. Who has several sequences counts once.
         """
         if distinct.owners is None:
-            # Whoever passes a node ends in its subtree, which is a range.
+            # All who pass a node end in its subtree, which is a range.
             ending = np.bincount(targets, distinct.weights, self.n_nodes).astype(np.int64)
             up_to = np.concatenate([[0], np.cumsum(ending)])
             passing: Counts = up_to[self.ends] - up_to[:-1]

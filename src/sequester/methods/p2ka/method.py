@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 NO_DIVERSITY = (
     "Only the number of persons is promised, not how different they are: all who share a part of a sequence "
-    "may also share what follows, and then whoever knows the part learns the rest."
+    "may also share what follows, and then an adversary who knows the part learns the rest."
 )
 SUCCESSION = (
     "That events follow each other directly, how many there are, and that something did not happen is not "

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sequester.methods.ph._kernels import Orders
     from sequester.methods.ph._trie_kernels import Trie, Work
     from sequester.methods.ph.method import PH
-    from sequester.methods.ph.problem import Problem
+    from sequester.methods.ph.problem import HidingTask, Problem
 
 BLOCK = 2000
 """Sequences between two signs of progress."""
@@ -63,42 +63,35 @@ class Rules:
     """Pairs that may occur; None: all."""
 
 
-def permute(
-    method: PH,
-    problem: Problem,
-    trie: Trie,
-    table: EventTable,
-    rng: np.random.Generator,
-    *,
-    progress: Progress,
-) -> Sanitized:
+def permute(method: PH, task: HidingTask) -> Sanitized:
     """PH: let those pass whose change would do most harm, and permute the items of the others."""
-    progress(0.0, "choosing who passes")
-    rows, persons = choose_rows(problem, trie, rng)
-    sanitized = sanitize(problem, trie, rows, persons, _rules(method, table), rng, progress=progress)
+    sanitized = _change_the_rest(task, _rules(method, task.table))
     if isinstance(method.uncertainty, Bounded):
-        _demand_spread(problem, sanitized, method.uncertainty, table)
+        _demand_spread(task.problem, sanitized, method.uncertainty, task.table)
     return sanitized
 
 
-def delete_by_side_effects(
-    problem: Problem, trie: Trie, rng: np.random.Generator, *, progress: Progress
-) -> Sanitized:
+def delete_by_side_effects(task: HidingTask) -> Sanitized:
     """SBSH-style: change those with the fewest candidates, and delete what is in most embeddings."""
-    progress(0.0, "choosing who passes")
-    rows, persons = choose_rows(problem, trie, rng)
-    return sanitize(problem, trie, rows, persons, Rules(mode=DELETE_ONLY), rng, progress=progress)
+    return _change_the_rest(task, Rules(mode=DELETE_ONLY))
 
 
-def delete_by_matchings(problem: Problem, table: EventTable, *, progress: Progress) -> Sanitized:
+def _change_the_rest(task: HidingTask, rules: Rules) -> Sanitized:
+    """Let those pass whose change would do most harm, and change the others by the rules."""
+    task.progress(0.0, "choosing who passes")
+    rows, persons = choose_rows(task.problem, task.trie, task.rng)
+    return sanitize(task.problem, task.trie, rows, persons, rules, task.rng, progress=task.progress)
+
+
+def delete_by_matchings(task: HidingTask) -> Sanitized:
     """Abul: pattern by pattern, change those with the fewest matchings."""
-    sequences = table.sequences
+    problem, sequences = task.problem, task.table.sequences
     offsets = sequences.person_offsets
     items = sequences.columns[sequences.symbol].copy()
     longest = int(np.diff(offsets).max(initial=0))
     counts = np.empty(len(offsets) - 1)
     for number, threshold in enumerate(problem.thresholds.tolist()):
-        progress(number / len(problem.thresholds), "hiding patterns")
+        task.progress(number / len(problem.thresholds), "hiding patterns")
         secret = problem.secret(number)
         _row_kernels.count_matchings(items, offsets, secret, np.empty(len(secret) + 1), counts)
         holders = np.flatnonzero(counts > 0)

@@ -9,13 +9,8 @@ from sequester.methods.ph.method import PatternMethod
 from sequester.release.purpose import BEST, FAIR, Suitability
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from sequester.data.table import EventTable
-    from sequester.engine import Progress
-    from sequester.methods.ph._trie_kernels import Trie
     from sequester.methods.ph.algorithm import Sanitized
-    from sequester.methods.ph.problem import Problem
+    from sequester.methods.ph.problem import HidingTask
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,10 +36,6 @@ class SBSH(PatternMethod):
 
     name: ClassVar[str] = "sbsh"
     paper: ClassVar[str] = "after Gkoulalas-Divanis, Loukides (2011), our reconstruction"
-    promise: ClassVar[str] = (
-        "Each pattern that you name is contained, in order and with any gaps, in the released records of "
-        "fewer than min_support persons."
-    )
     changes: ClassVar[str] = "Deletes items from some records; what is left is true, and in order."
     use_when: ClassVar[str] = (
         "Released orders must be true, and items may be missing; or to see what ph gains."
@@ -59,21 +50,12 @@ class SBSH(PatternMethod):
         },
     )
 
-    def sanitize(
-        self,
-        problem: Problem,
-        trie: Trie,
-        table: EventTable,
-        rng: np.random.Generator,
-        *,
-        progress: Progress,
-    ) -> Sanitized:
+    def sanitize(self, task: HidingTask) -> Sanitized:
         """Delete where it hurts the fewest patterns."""
         # Loaded here so that `sequester methods` need not wait for numba.
         from sequester.methods.ph.algorithm import delete_by_side_effects  # noqa: PLC0415
 
-        del table
-        return delete_by_side_effects(problem, trie, rng, progress=progress)
+        return delete_by_side_effects(task)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,10 +77,6 @@ class Abul(PatternMethod):
 
     name: ClassVar[str] = "abul"
     paper: ClassVar[str] = "Abul, Bonchi, Giannotti (2010)"
-    promise: ClassVar[str] = (
-        "Each pattern that you name is contained, in order and with any gaps, in the released records of "
-        "fewer than min_support persons."
-    )
     changes: ClassVar[str] = "Deletes items from some records; what is left is true, and in order."
     use_when: ClassVar[str] = "To compare: it looks at nothing but the number of deletions."
 
@@ -110,18 +88,9 @@ class Abul(PatternMethod):
         },
     )
 
-    def sanitize(
-        self,
-        problem: Problem,
-        trie: Trie,
-        table: EventTable,
-        rng: np.random.Generator,
-        *,
-        progress: Progress,
-    ) -> Sanitized:
+    def sanitize(self, task: HidingTask) -> Sanitized:
         """Delete, for each pattern, from those who have it in the fewest ways."""
         # Loaded here so that `sequester methods` need not wait for numba.
         from sequester.methods.ph.algorithm import delete_by_matchings  # noqa: PLC0415
 
-        del trie, rng
-        return delete_by_matchings(problem, table, progress=progress)
+        return delete_by_matchings(task)

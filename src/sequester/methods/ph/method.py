@@ -16,13 +16,10 @@ from sequester.methods.patterns import Pattern, absent_warnings, as_pattern, as_
 from sequester.release.purpose import BEST, GOOD, Suitability
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
-    from sequester.methods.ph._trie_kernels import Trie
     from sequester.methods.ph.algorithm import Sanitized
-    from sequester.methods.ph.problem import Problem
+    from sequester.methods.ph.problem import HidingTask
     from sequester.methods.relax import RelaxationPath
     from sequester.privacy.pattern_hiding import PatternHiding
     from sequester.release.outcome import Outcome, Reason
@@ -36,8 +33,8 @@ ONLY_PATTERNS = (
     "points at its person, and what correlates with a hidden pattern still hints at it."
 )
 JUST_BELOW = (
-    "Hidden patterns are rare, not absent: whoever knows the threshold, or part of a pattern, may suspect "
-    "patterns that are just below it while their permutations are just above."
+    "Hidden patterns are rare, not absent: somebody who knows the threshold, or part of a pattern, may "
+    "suspect patterns that are just below it while their permutations are just above."
 )
 UNTRUE = (
     "Records are not truthful: in some of them items stand in another order than they happened, or are "
@@ -60,6 +57,11 @@ class SensitivePattern:
 @dataclass(frozen=True, kw_only=True)
 class PatternMethod(Method):
     """A method that hides patterns from those who mine the release."""
+
+    promise: ClassVar[str] = (
+        "Each pattern that you name is contained, in order and with any gaps, in the released records of "
+        "fewer than min_support persons."
+    )
 
     patterns: tuple[tuple[str, ...], ...] = field(
         default=(), metadata={"published": False, "path_key": "patterns_path"}
@@ -145,7 +147,7 @@ class PatternMethod(Method):
     ) -> Outcome:
         """Find who has to be changed, and change them one after the other."""
         # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.ph.problem import Problem, track_patterns  # noqa: PLC0415
+        from sequester.methods.ph.problem import HidingTask, Problem, track_patterns  # noqa: PLC0415
         from sequester.methods.ph.publish import publish  # noqa: PLC0415
 
         warnings = self._absent(table)
@@ -159,9 +161,8 @@ class PatternMethod(Method):
             max_length=self.max_length,
         )
         trie = track_patterns(table.sequences, problem, engine=engine, progress=part(progress, 0.05, 0.3))
-        sanitized = self.sanitize(
-            problem, trie, table, randomness.generator(self.name), progress=part(progress, 0.3, 0.9)
-        )
+        rng = randomness.generator(self.name)
+        sanitized = self.sanitize(HidingTask(problem, trie, table, rng, part(progress, 0.3, 0.9)))
         progress(0.9, "listing the changes")
         outcome = publish(table, sanitized, limits=self.limits, warnings=warnings)
         if not outcome.sequences.n_events:
@@ -170,15 +171,7 @@ class PatternMethod(Method):
         return outcome
 
     @abstractmethod
-    def sanitize(
-        self,
-        problem: Problem,
-        trie: Trie,
-        table: EventTable,
-        rng: np.random.Generator,
-        *,
-        progress: Progress,
-    ) -> Sanitized:
+    def sanitize(self, task: HidingTask) -> Sanitized:
         """Choose who is changed, and change them so that no sensitive pattern is left with them."""
 
     @classmethod
@@ -190,7 +183,7 @@ class PatternMethod(Method):
         return {"patterns": default_pattern(table), "min_support": k}
 
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
-        """Say per pattern how many had it, how many may, and whose records it changed."""
+        """Return per pattern how many had it, how many may, and whose records it changed."""
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.methods.ph.explain import reasons_of  # noqa: PLC0415
 
@@ -204,7 +197,7 @@ class PatternMethod(Method):
         return threshold_relaxations(self, original)
 
     def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
-        """Say which patterns and itemsets survive, and how much was changed."""
+        """Measure which patterns and itemsets survive, and how much was changed."""
         # Loaded here so that `sequester methods` need not wait for polars and numba.
         from sequester.methods.ph.publish import measure  # noqa: PLC0415
 
@@ -270,10 +263,6 @@ class PH(PatternMethod):
 
     name: ClassVar[str] = "ph"
     paper: ClassVar[str] = "Gwadera, Gkoulalas-Divanis, Loukides (2013)"
-    promise: ClassVar[str] = (
-        "Each pattern that you name is contained, in order and with any gaps, in the released records of "
-        "fewer than min_support persons."
-    )
     changes: ClassVar[str] = (
         "Puts the items of some records in another order, and deletes an item only where no order helps or "
         "a deletion does less harm: those records are untrue."
@@ -344,17 +333,9 @@ class PH(PatternMethod):
         forbidden = self.forbidden if isinstance(self.forbidden, str) else frozenset(self.forbidden)
         return replace(super().model(), forbidden=forbidden)
 
-    def sanitize(
-        self,
-        problem: Problem,
-        trie: Trie,
-        table: EventTable,
-        rng: np.random.Generator,
-        *,
-        progress: Progress,
-    ) -> Sanitized:
+    def sanitize(self, task: HidingTask) -> Sanitized:
         """Phases II and III."""
         # Loaded here so that `sequester methods` need not wait for numba.
         from sequester.methods.ph.algorithm import permute  # noqa: PLC0415
 
-        return permute(self, problem, trie, table, rng, progress=progress)
+        return permute(self, task)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.sequences import Distinct, Sequences
+    from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.methods.ph._trie_kernels import CodeTable, Table
 
@@ -105,6 +106,21 @@ class Problem:
     def pattern_table(self) -> CodeTable:
         """The sensitive patterns, one per row, filled up with -1."""
         return as_table([self.secret(number).tolist() for number in range(len(self.thresholds))])
+
+
+class HidingTask(NamedTuple):
+    """What a method that hides patterns works on."""
+
+    problem: Problem
+    """What has to be hidden, and who has it."""
+    trie: Trie
+    """The patterns whose loss or appearance counts."""
+    table: EventTable
+    """The data."""
+    rng: np.random.Generator
+    """Everything random comes from it."""
+    progress: Progress
+    """Called with the share of the work that is done."""
 
 
 def as_table(patterns: Sequence[Sequence[int]]) -> CodeTable:

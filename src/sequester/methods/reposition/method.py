@@ -53,12 +53,12 @@ MERGED = (
 )
 UNPUBLISHED = "Some records are not published at all, and more often those with frequent sensitive values."
 AS_THEY_ARE = (
-    "Quasi-identifiers are published as they are. Whoever knows those of a person finds their records, and "
-    "learns when they are in the data, and which sensitive values are possible for them."
+    "Quasi-identifiers are published as they are. Somebody who knows those of a person finds their records, "
+    "and learns when they are in the data, and which sensitive values are possible for them."
 )
 WITH_VALUES = (
-    "Quasi-identifiers stand beside the sensitive value as they are: whoever knows those of a person finds "
-    "their record with its value. Only what a whole snapshot shows is bounded."
+    "Quasi-identifiers stand beside the sensitive value as they are: somebody who knows those of a person "
+    "finds their record with its value. Only what a whole snapshot shows is bounded."
 )
 
 
