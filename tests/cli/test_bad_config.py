@@ -85,7 +85,7 @@ CASES = [
     Case(
         "no method",
         2,
-        ("release.toml: method is missing; it must be a table",),
+        ("release.toml: method is missing; add [method]",),
         toml(('[method]\nname = "p2ka"\nk = 2', "")),
     ),
     Case(
@@ -97,7 +97,7 @@ CASES = [
     Case(
         "no output",
         2,
-        ("release.path is missing; it must be text", "unless --out names it"),
+        ("release.path is missing", "or with --out"),
         toml(('path = "out"', "")),
     ),
     Case("a trip column that is not there", 2, ("column 'tid' is named as trip",), more('trip = "tid"')),
@@ -210,7 +210,9 @@ CASES = [
         (". exists already and was not made by a demo",),
         argv=("demo", "--out", "."),
     ),
-    Case("a demo in a file", 2, ("clicks.csv is no folder",), argv=("demo", "--out", "clicks.csv")),
+    Case(
+        "a demo in a file", 2, ("clicks.csv is a file, not a folder",), argv=("demo", "--out", "clicks.csv")
+    ),
 ]
 
 

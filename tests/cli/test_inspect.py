@@ -81,7 +81,7 @@ def test_the_steward_says_how_frequent_and_how_many(run, clicks):
         "first": [{"items": ["news", "tech"], "persons": 6}],
     }
     refused = run("inspect", "release.toml", "--top", "3", "--quiet")
-    assert (refused.code, refused.errors) == (2, ["top is about patterns: ask for patterns too"])
+    assert (refused.code, refused.errors) == (2, ["top needs patterns: ask for them, too"])
 
 
 def test_problems_come_with_their_rows(run, clicks):

@@ -17,7 +17,7 @@ def test_a_run_a_rejection_and_the_end(run, tmp_path):
     (folder / "in" / "1999.csv").write_text("x\n")
     ran = run(*map(str, argv), "--finish")
     assert ran.code == 2
-    assert "error: 1999.csv was not taken: it is late" in ran.err
+    assert "error: 1999.csv was not taken: too late" in ran.err
     assert "1 file not taken" in ran.out
     ran = run(*map(str, argv), "--json")
     assert ran.code == 0

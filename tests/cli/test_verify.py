@@ -84,7 +84,7 @@ def test_who_is_who_may_be_named(release, run, tmp_path):
 
 def test_who_is_who_without_the_original_is_refused(release, run):
     ran = run("verify", "out/release", "--pseudonyms", "who.parquet")
-    line = "--pseudonyms tells who is who in the original; give that with --original"
+    line = "--pseudonyms needs --original, the configuration that the release was made from"
     assert (ran.code, ran.errors) == (2, [line])
 
 

@@ -168,7 +168,7 @@ def test_all_problems_of_roles_come_at_once_under_their_keys(tmp_path):
 def test_a_very_large_file_is_no_configuration(tmp_path):
     with (tmp_path / "release.toml").open("wb") as file:
         file.truncate(11_000_000)
-    with pytest.raises(InputError, match="is no configuration: it is larger than 10 MB"):
+    with pytest.raises(InputError, match="is larger than 10 MB: give the configuration"):
         Config.load(tmp_path / "release.toml")
 
 

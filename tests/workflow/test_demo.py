@@ -12,11 +12,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from sequester.cli.demo import _story
+from sequester.cli.demo import _after, _before
 from sequester.datasets.hospital import PROTECTED
 from sequester.errors import InputError
 from sequester.workflow import demo as module
-from sequester.workflow.demo import PERSONS, C, K, P, demo
+from sequester.workflow.config import Config
+from sequester.workflow.demo import PERSONS, C, K, P, RawRisk, demo
+from sequester.workflow.inspect import inspect
+from sequester.workflow.make_dataset import make_dataset
 
 QUASI = ("AdmYr", "ZIP", "DSFC", "LOS")
 
@@ -55,7 +58,7 @@ def test_the_numbers_of_the_story_are_those_of_the_files(shown):
     for pair in combinations(QUASI, P):
         crowds = raw.group_by(pair).agg(pl.col("PID").unique())
         alone.update(crowds.filter(pl.col("PID").list.len() == 1)["PID"].explode())
-    assert shown.alone == len(alone)
+    assert shown.raw.alone == len(alone)
     for column in shown.columns:
         values = released[column.name]
         assert column.before == raw[column.name].n_unique()
@@ -66,12 +69,12 @@ def test_the_numbers_of_the_story_are_those_of_the_files(shown):
 
 def test_the_example_is_hidden(shown):
     raw = read(shown.folder / "visits.csv")
-    example = shown.example
-    assert fitting(raw, "PID", example.before) == {example.person}
+    example = shown.raw.example
+    assert fitting(raw, "PID", example.values) == {example.person}
     assert example.disease in PROTECTED
     assert example.disease in set(raw.filter(pl.col("PID") == example.person)["Disease"])
-    crowd = fitting(read(shown.folder / "release" / "events.csv"), "person", example.after)
-    assert len(crowd) == example.crowd >= K
+    crowd = fitting(read(shown.folder / "release" / "events.csv"), "person", shown.after)
+    assert len(crowd) == shown.crowd >= K
     names = dict(shown.protected.release.pseudonyms.select("person", "pseudonym").iter_rows())
     assert names[example.person] in crowd
 
@@ -82,9 +85,8 @@ def test_the_promise_is_verified_and_the_run_interesting(shown):
     assert shown.verification.achieved["c"] <= C
     (warning,) = shown.protected.warnings
     assert "unprotected values of Disease alone single out" in warning
-    assert PERSONS / 10 < shown.alone < PERSONS / 2
+    assert PERSONS / 10 < shown.raw.alone < PERSONS / 2
     assert shown.protected.release.utility["information_loss"].value < 0.3
-    assert shown.inspection.channels.counts[0] > 0
 
 
 def test_where_nobody_stands_out_there_is_no_example(shown):
@@ -92,7 +94,24 @@ def test_where_nobody_stands_out_there_is_no_example(shown):
     renamed = table.frame.rename({"person": "PID"}).with_columns(pl.lit("2008").alias("AdmYr"))
     same = renamed.with_columns(pl.lit("*").alias(name) for name in QUASI)
     schema = replace(table.schema, person="PID")
-    assert module._example(type(table)(same, schema), shown.protected.release) is None
+    found = RawRisk.of(type(table)(same, schema))
+    assert (found.persons, found.alone, found.example) == (PERSONS, 0, None)
+
+
+def test_the_raw_risk_is_what_inspect_finds_and_comes_before_the_release(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "PERSONS", 300)
+    told = []
+    monkeypatch.setattr(module, "protect", lambda *_, **__: told.append("protect"))
+    with pytest.raises(AttributeError):
+        demo(tmp_path / "demo", show=told.append)
+    raw, then = told
+    assert then == "protect"
+    assert not (tmp_path / "demo").exists()
+    make_dataset("hospital", tmp_path / "visits.csv", persons=300)
+    (tmp_path / "release.toml").write_text(module._TOML)
+    found = inspect(Config.load(tmp_path / "release.toml").table())
+    (event,) = (each for each in found.exposures if (each.kind, each.known) == ("event", P))
+    assert raw.alone == round(event.unique.value * 300)
 
 
 def test_the_adversaries_of_the_story_are_those_of_the_report(shown):
@@ -110,7 +129,7 @@ def test_the_readme_shows_what_the_demo_prints(shown):
     """But for the folder, and how many adversaries there are."""
     text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     block = re.search(r"^```text\n(A hospital wants.*?)^```$", text, re.DOTALL | re.MULTILINE)[1]
-    told = "\n".join(_story(shown)) + "\n"
+    told = "\n".join([*_before(shown.raw), *_after(shown)]) + "\n"
     assert doctest.OutputChecker().check_output(block, told, doctest.ELLIPSIS), told
 
 

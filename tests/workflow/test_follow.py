@@ -94,7 +94,7 @@ def test_lines_are_refused_by_their_number(tmp_path, line, message):
         ),
         (
             {"hierarchy": '{ kind = "flat" }'},
-            "release.toml: data.symbol.hierarchy must be a file or a tree, which is known before the first",
+            "release.toml: data.symbol.hierarchy must be a file or a tree, because no data is read",
         ),
     ],
 )
@@ -108,7 +108,7 @@ def test_a_stream_needs_symbols_and_a_taxonomy(tmp_path):
     path = write_config(tmp_path)
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace(f"hierarchy = {TREE}\n", ""), encoding="utf-8")
-    with pytest.raises(InputError, match="which is known before the first symbol comes, and there is none"):
+    with pytest.raises(InputError, match="because no data is read, and there is none"):
         followed(path, [])
     symbol = text[text.index("[data.symbol]") : text.index("[method]")]
     path.write_text(text.replace(symbol, f"[data.quasi.page]\nhierarchy = {TREE}\n"), encoding="utf-8")

@@ -214,7 +214,7 @@ def test_a_symbol_has_a_tree_only_where_it_is_given_one(tmp_path):
     config = tmp_path / "release.toml"
     text = '[data]\npath = "clicks.csv"\nperson = "who"\norder = "n"\n[data.symbol]\ncolumn = "page"\n'
     config.write_text(text)
-    with pytest.raises(InputError, match="and none has one, got 'page'"):
+    with pytest.raises(InputError, match="and no column has one, got 'page'"):
         show_hierarchy(config, "page")
     config.write_text(text + 'hierarchy = { kind = "flat" }\n')
     assert show_hierarchy(config, "page").events.tolist() == [2, 1, 1]

@@ -11,7 +11,7 @@ from sequester.cli.options import Json, Quiet, Seed
 from sequester.cli.terminal import Terminal, levels
 
 if TYPE_CHECKING:
-    from sequester.workflow.demo import Demo
+    from sequester.workflow.demo import Demo, RawRisk
 
 
 def demo(
@@ -28,24 +28,31 @@ def demo(
     from sequester.workflow.demo import demo as show  # noqa: PLC0415  (--help need not wait for polars)
 
     terminal = Terminal(json, quiet)
-    with terminal.progress("halt", "inspect", "protect", "verify", "attack") as progress:
-        shown = show(out, seed=seed, progress=progress, warn=terminal.warn)
-    terminal.answer(shown.to_json(), _story(shown), made=shown.folder)
+    with terminal.progress("halt", "protect", "verify", "attack") as progress:
+        shown = show(
+            out,
+            seed=seed,
+            show=lambda raw: terminal.begin(_before(raw), progress),
+            progress=progress,
+            warn=terminal.warn,
+        )
+    terminal.answer(shown.to_json(), _after(shown), made=shown.folder)
 
 
-def _story(shown: "Demo") -> Iterator[str]:
-    release, written = shown.protected.release, shown.protected.written
-    persons = release.n_input_persons
-    yield f"A hospital wants to share {release.n_input_events:,} visits of {persons:,} patients."
+def _before(raw: "RawRisk") -> Iterator[str]:
+    yield f"A hospital wants to share {raw.events:,} visits of {raw.persons:,} patients."
     yield ""
     yield "What the raw file gives away, even without names:"
-    alone = f"{shown.alone:,} patients ({shown.alone / persons:.0%})"
+    alone = f"{raw.alone:,} patients ({raw.alone / raw.persons:.0%})"
     yield f"  {alone} have a visit with two values that match nobody else."
-    if shown.example is not None:
-        known = f"{shown.example.person} had a visit with {_values(shown.example.before)}"
-        yield f"  Anyone who knows that {known}"
-        yield f"  learns the diagnosis: {shown.example.disease}."
+    if raw.example is not None:
+        yield f"  Anyone who knows that {raw.example.person} had a visit with {_values(raw.example.values)}"
+        yield f"  learns the diagnosis: {raw.example.disease}."
     yield ""
+
+
+def _after(shown: "Demo") -> Iterator[str]:
+    release, written = shown.protected.release, shown.protected.written
     yield "What the release promises:"
     yield from textwrap.wrap(release.model.in_words(), 98, initial_indent="  ", subsequent_indent="  ")
     yield ""
@@ -55,9 +62,9 @@ def _story(shown: "Demo") -> Iterator[str]:
         fewer = f"{column.after:,} values instead of {column.before:,}"
         kept = f"all {column.before:,} values" if column.after == column.before else fewer
         yield f"  {column.name}: {kept}{stars}"
-    if shown.example is not None:
-        others = f"{shown.example.crowd - 1:,} others"
-        yield f"  {shown.example.person} now had a visit with {_values(shown.example.after)}, like {others}."
+    if shown.raw.example is not None:
+        person, others = shown.raw.example.person, f"{shown.crowd - 1:,} others"
+        yield f"  {person} now had a visit with {_values(shown.after)}, like {others}."
     loss = release.utility["information_loss"].value
     yield f"  The price: an information loss of {loss:.2f}, where 1 is everything."
     yield ""

@@ -39,7 +39,7 @@ def protect(
     ] = False,
     thorough: Annotated[
         bool,
-        typer.Option("--thorough", help="Run all attacks, not only the main ones."),
+        typer.Option("--thorough", help="Run all attacks, and the method without bounds on its work."),
     ] = False,
     dry_run: Annotated[
         bool,
@@ -76,7 +76,15 @@ def protect(
         from sequester.workflow.dry_run import dry_run as try_out  # noqa: PLC0415  (--help need not wait)
 
         with terminal.progress(configured_method(config), "protect") as progress:
-            forecast = try_out(config, out=out, seed=seed, force=force, progress=progress, warn=terminal.warn)
+            forecast = try_out(
+                config,
+                out=out,
+                seed=seed,
+                force=force,
+                thorough=thorough,
+                progress=progress,
+                warn=terminal.warn,
+            )
         terminal.answer(forecast.to_json(), _forecast_lines(forecast))
         return
     from sequester.workflow.protect import protect as make  # noqa: PLC0415  (--help need not wait for polars)
@@ -110,7 +118,7 @@ def _follow(config: Path, source: str, others: list[str], terminal: Terminal) ->
         msg = f"--follow must be -, which is standard input, got {source!r}"
         raise InputError(msg)
     if others:
-        msg = f"{others[0]} says where or how a release is written; --follow writes none"
+        msg = f"{others[0]} cannot be used with --follow, which makes no release"
         raise InputError(msg)
 
     def write(line: str) -> None:
@@ -204,5 +212,7 @@ def _forecast_lines(forecast: "Forecast") -> Iterator[str]:
         yield f"in the trial {_lost(forecast.trial)}"
     if left_out:
         yield f"{forecast.trial.unseen_share:.1%} of all rows that were read would no longer be shown"
+    if forecast.targets is not None:
+        yield f"attacks will draw {forecast.targets:,} targets for each kind of knowledge"
     yield f"reading and protecting take about {duration(forecast.seconds)}; writing and verifying come on top"
     yield f"dry run: would write to {forecast.job.out}; nothing was written"

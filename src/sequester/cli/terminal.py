@@ -73,6 +73,13 @@ class Terminal:
             msg = f"cannot write the answer: {error.strerror}; {describe_output()}"
             raise InputError(msg) from None
 
+    def begin(self, lines: Iterable[str], progress: Progress) -> None:
+        """Print the first lines of an answer while the work goes on; not under ``--json``."""
+        if not self.as_json:
+            if isinstance(progress, ProgressBar):
+                progress.hide()
+            self.answer({}, lines)
+
     def keep(self, what: object) -> None:
         """Note what is whole and in its place, also if the run is stopped before its answer."""
         _made.append(str(what))
@@ -187,8 +194,14 @@ class ProgressBar:
     ) -> None:
         self._done.set()
         self._ticker.join()
-        if self._rich is not None:
-            self._rich.stop()
+        self.hide()
+
+    def hide(self) -> None:
+        """Take the drawing off the terminal, until there is something new to show."""
+        with self._lock:
+            if self._rich is not None:
+                self._rich.stop()
+                self._rich = None
 
     def _tick(self) -> None:
         pause = PATIENCE

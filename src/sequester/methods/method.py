@@ -15,6 +15,7 @@ from sequester.methods.relax import feasible_alternatives
 from sequester.release.purpose import Suitability  # noqa: TC001
 
 if TYPE_CHECKING:
+    from sequester.attacks.case import Stream
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.engine.progress import Checkpoint
@@ -83,6 +84,10 @@ class Method(ABC):
     def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Return what the outcome is still good for; ``information_loss`` is always among the measures."""
 
+    def thorough(self) -> Method:
+        """Return the method without bounds on its work, for ``protect --thorough``."""
+        return self
+
     @classmethod
     def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
         """Return parameters to begin with, where persons are to be hidden among `k`."""
@@ -101,6 +106,15 @@ class Method(ABC):
         """List the demands that could be relaxed, so that more is kept; none unless overridden."""
         del original
         return ()
+
+    def stream_of(self, table: EventTable) -> Stream | None:
+        """Return when records come and how much later they may be published; None without snapshots."""
+        del table
+        return None
+
+    def channel_thresholds(self) -> tuple[int, float] | None:
+        """Return the k and c that make an inference channel; None where the promise knows no channels."""
+        return None
 
     def named_labels(self) -> tuple[str, ...]:
         """Return the labels of the symbol that a parameter names, such as the items of secret patterns."""

@@ -87,6 +87,10 @@ class LDiversity:
         """Return the promise with the name of the table's sensitive attribute."""
         return replace(self, sensitive=self.sensitive or sole_attribute(table, "LDiversity"))
 
+    def about_attribute(self, sensitive: str) -> LDiversity:
+        """Return the promise about this sensitive attribute."""
+        return replace(self, sensitive=sensitive)
+
     def check(
         self,
         released: EventTable | Sequences,

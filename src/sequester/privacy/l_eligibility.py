@@ -74,6 +74,10 @@ class LEligibility:
         """Return the promise with the name of the table's sensitive attribute."""
         return replace(self, sensitive=self.sensitive or sole_attribute(table, "LEligibility"))
 
+    def about_attribute(self, sensitive: str) -> LEligibility:
+        """Return the promise about this sensitive attribute."""
+        return replace(self, sensitive=sensitive)
+
     def check(
         self,
         released: EventTable | Sequences,

@@ -206,6 +206,10 @@ def linkage_bound(adversary: Adversary, k: int) -> float | None:
 class RecordModel(PrivacyModel, Protocol):
     """A promise about records without persons, in one table or in several."""
 
+    def about_attribute(self, sensitive: str) -> RecordModel:
+        """The promise with the name of the sensitive attribute, where there is no table to take it from."""
+        ...
+
     def check_tables(self, tables: Mapping[str, pl.DataFrame]) -> Verdict:
         """Count in the released tables, by file name without ending, and say whether the promise is kept."""
         ...

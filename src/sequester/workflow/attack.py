@@ -19,8 +19,6 @@ from sequester.errors import InputError, SchemaError, ignore_warning
 from sequester.hierarchies.labels import ROOT, listed
 from sequester.methods import METHODS
 from sequester.methods.relax import run_trial
-from sequester.methods.reposition.algorithm import timeline
-from sequester.methods.reposition.method import SnapshotMethod
 from sequester.privacy.model import RecordModel
 from sequester.release.folder import PSEUDONYMS
 from sequester.verification.claim import claimed_model, rebuild_table
@@ -343,7 +341,7 @@ def background_knowledge(
     return CaseKnowledge(
         histories=_histories(released, original, pseudonyms),
         replay=None if method is None else _replay(method),
-        stream=_stream(method, original) if isinstance(method, SnapshotMethod) else None,
+        stream=None if method is None else method.stream_of(original),
     )
 
 
@@ -383,8 +381,3 @@ def _replay(method: Method) -> Replay:
         return run_trial(method, table, seed=SEED, engine=LocalEngine(threads=1, shards=1))
 
     return replay
-
-
-def _stream(method: SnapshotMethod, original: EventTable) -> Stream:
-    line = timeline(original, method.snapshot)
-    return Stream(line.numbers, line.labels, method.new_window(0).size)

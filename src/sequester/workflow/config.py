@@ -115,7 +115,7 @@ class Config:
     def method(self) -> Method:
         """Make the method; a configuration that names none is refused."""
         if self.settings.method is None:
-            msg = f"{self.path.name}: method is missing; it must be a table with the name of a method"
+            msg = f'{self.path.name}: method is missing; add [method] with a name, such as name = "halt"'
             raise InputError(msg)
         return build_method(self.settings.method, self.folder)
 
@@ -195,7 +195,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise InputError(msg)
     try:
         if path.stat().st_size > _LARGEST:
-            msg = f"{path} is no configuration: it is larger than {_LARGEST // 1_000_000} MB"
+            msg = f"{path} is larger than {_LARGEST // 1_000_000} MB: give the configuration, not the data"
             raise InputError(msg)
         return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except OSError as error:

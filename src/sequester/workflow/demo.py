@@ -16,19 +16,19 @@ from sequester.datasets.hospital import PROTECTED
 from sequester.engine import part, silent
 from sequester.errors import InputError, ignore_warning
 from sequester.workflow.config import Config
-from sequester.workflow.inspect import inspect
 from sequester.workflow.make_dataset import make_dataset
 from sequester.workflow.protect import protect
 from sequester.workflow.verify import verify_release
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from sequester.attacks import Risk
     from sequester.data.table import EventTable
     from sequester.engine import Progress
     from sequester.errors import Warn
     from sequester.release.release import Release
     from sequester.verification.verify import Verification
-    from sequester.workflow.inspect import Inspection
     from sequester.workflow.protect import Protected
 
 PERSONS = 5_000
@@ -74,18 +74,62 @@ path = "."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """One visit that two values single out, before and after."""
+    """One visit that two values single out."""
 
     person: str
     """The key in the input."""
     disease: str
     """A protected disease of this person."""
-    before: dict[str, str]
+    order: int
+    """Which of the person's visits, counted from 1."""
+    values: dict[str, str]
     """Two values of the visit, which no other person has in one visit."""
-    after: dict[str, str]
-    """What the release says instead."""
-    crowd: int
-    """Persons with a visit of which the release says the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawRisk:
+    """What the raw file gives away, counted without anything that has to be compiled first."""
+
+    persons: int
+    """Patients."""
+    events: int
+    """Their visits."""
+    alone: int
+    """Persons whom two values of one of their visits single out."""
+    example: Example | None
+    """The first of those who are singled out and have a protected disease."""
+
+    @classmethod
+    def of(cls, table: EventTable) -> RawRisk:
+        """Find who is singled out by two values of a visit; fewer values single out nobody else."""
+        names = list(table.schema.quasi)
+        visits = table.frame.with_columns(
+            pl.col(names).cast(pl.String), order=pl.int_range(1, pl.len() + 1).over("PID")
+        ).with_row_index("row")
+        pairs = list(combinations(names, P))
+        alone = pl.concat(
+            visits.filter(pl.col("PID").n_unique().over(pair) == 1).with_columns(pair=place)
+            for place, pair in enumerate(pairs)
+        )
+        ill = visits.filter(pl.col("Disease").is_in(PROTECTED)).group_by("PID").agg(pl.col("Disease").first())
+        found = alone.join(ill, on="PID", suffix="_of_ill").sort("row", "pair").rows(named=True)[:1]
+        return cls(
+            persons=table.n_persons,
+            events=table.n_events,
+            alone=alone["PID"].n_unique(),
+            example=next(
+                (
+                    Example(
+                        person=visit["PID"],
+                        disease=visit["Disease_of_ill"],
+                        order=visit["order"],
+                        values={name: visit[name] for name in pairs[visit["pair"]]},
+                    )
+                    for visit in found
+                ),
+                None,
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,14 +177,14 @@ class Demo:
 
     folder: Path
     """Where everything is."""
-    inspection: Inspection
+    raw: RawRisk
     """What the input gives away."""
-    alone: int
-    """Persons whom two values of one of their visits single out."""
     columns: tuple[ColumnChange, ...]
     """What became of the quasi-identifiers."""
-    example: Example | None
-    """The first of those who are singled out and have a protected disease."""
+    after: dict[str, str]
+    """What the release says instead of the values of the example; empty without one."""
+    crowd: int
+    """Persons with a visit of which the release says the same."""
     protected: Protected
     """The release."""
     tried: AttackSummary
@@ -153,7 +197,7 @@ class Demo:
         return {
             **self.protected.to_json(),
             **self.verification.to_json(),
-            "alone": self.alone,
+            "alone": self.raw.alone,
             "report": str(self.protected.written.path / "report.html"),
             "found": self.tried.found.to_json(),
             "learned": self.tried.learned.to_json(),
@@ -161,9 +205,17 @@ class Demo:
 
 
 def demo(
-    out: str | Path, *, seed: str | None = None, progress: Progress = silent, warn: Warn = ignore_warning
+    out: str | Path,
+    *,
+    seed: str | None = None,
+    show: Callable[[RawRisk], None] = lambda _: None,
+    progress: Progress = silent,
+    warn: Warn = ignore_warning,
 ) -> Demo:
-    """Make a data set in `out`, inspect it, protect it, attack it, and verify it from its files."""
+    """Make a data set in `out`, protect it, attack it, and verify it from its files.
+
+    `show` is called with what the raw file gives away, before anything is protected.
+    """
     out = Path(out)
     is_new = not os.path.lexists(out)
     _refuse_what_is_not_ours(out)
@@ -175,12 +227,21 @@ def demo(
         (out / _CONFIG).write_text(_TOML, encoding="utf-8")
         config = Config.load(out / _CONFIG)
         table = config.table()
-        inspection = inspect(table, k=K, c=C, progress=part(progress, 0.05, 0.3))
-        done = protect(config, seed=seed, force=True, progress=part(progress, 0.3, 0.8), warn=warn)
-        progress(0.8, "verifying as a recipient would")
-        verification = verify_release(done.written.path)
-        progress(0.9, "comparing")
-        shown = _compare(out, table, inspection, done, verification)
+        raw = RawRisk.of(table)
+        show(raw)
+        done = protect(config, seed=seed, force=True, progress=part(progress, 0.1, 0.9), warn=warn)
+        progress(0.9, "verifying as a recipient would")
+        after, crowd = _after(raw.example, done.release)
+        shown = Demo(
+            folder=out,
+            raw=raw,
+            columns=tuple(_column_changes(table, done.release.frame)),
+            after=after,
+            crowd=crowd,
+            protected=done,
+            tried=AttackSummary.of(done.audit.risks),
+            verification=verify_release(done.written.path),
+        )
         progress(1.0, "done")
     except BaseException as error:
         if is_new:
@@ -192,67 +253,33 @@ def demo(
     return shown
 
 
-def _compare(
-    folder: Path, table: EventTable, inspection: Inspection, done: Protected, verification: Verification
-) -> Demo:
-    release = done.release
-    known = next(each for each in inspection.exposures if (each.kind, each.known) == ("event", P))
-    return Demo(
-        folder=folder,
-        inspection=inspection,
-        alone=round(known.unique.value * table.n_persons),
-        columns=tuple(
-            ColumnChange(
-                name=name,
-                before=table.frame[name].n_unique(),
-                after=release.frame.filter(pl.col(name) != "*")[name].n_unique(),
-                suppressed=int((release.frame[name] == "*").sum()) / release.frame.height,
-            )
-            for name in table.schema.quasi
-        ),
-        example=_example(table, release),
-        protected=done,
-        tried=AttackSummary.of(done.audit.risks),
-        verification=verification,
-    )
+def _column_changes(table: EventTable, released: pl.DataFrame) -> Iterator[ColumnChange]:
+    for name in table.schema.quasi:
+        kept = released[name].filter(released[name] != "*")
+        yield ColumnChange(
+            name=name,
+            before=table.frame[name].n_unique(),
+            after=kept.n_unique(),
+            suppressed=int((released[name] == "*").sum()) / released.height,
+        )
 
 
-def _example(table: EventTable, release: Release) -> Example | None:
-    """Find the first person with a protected disease whom two values of a visit single out."""
-    names = list(table.schema.quasi)
-    visits = table.frame.with_columns(
-        pl.col(names).cast(pl.String), place=pl.int_range(1, pl.len() + 1).over("PID")
-    ).with_row_index("row")
-    ill = visits.filter(pl.col("Disease").is_in(PROTECTED)).group_by("PID").agg(pl.col("Disease").first())
-    found = None
-    for pair in map(list, combinations(names, 2)):
-        alone = visits.filter(pl.col("PID").n_unique().over(pair) == 1).join(ill, on="PID", suffix="_of_ill")
-        if alone.height and (found is None or alone["row"].min() < found[1]["row"]):
-            found = pair, alone.sort("row").row(0, named=True)
-    if found is None:
-        return None
-    pair, visit = found
-    pseudonym = release.pseudonyms.filter(pl.col("person") == visit["PID"])["pseudonym"].item()
-    after = (
-        release.frame.filter((pl.col("person") == pseudonym) & (pl.col("order") == visit["place"]))
-        .select(pair)
-        .row(0, named=True)
-    )
+def _after(example: Example | None, release: Release) -> tuple[dict[str, str], int]:
+    """Return what the release says of the visit of the example, and of how many persons."""
+    if example is None:
+        return {}, 0
+    pseudonym = release.pseudonyms.filter(pl.col("person") == example.person)["pseudonym"].item()
+    visit = release.frame.filter((pl.col("person") == pseudonym) & (pl.col("order") == example.order))
+    after = visit.select(*example.values).row(0, named=True)
     alike = release.frame.filter(pl.all_horizontal(pl.col(name) == label for name, label in after.items()))
-    return Example(
-        person=visit["PID"],
-        disease=visit["Disease_of_ill"],
-        before={name: visit[name] for name in pair},
-        after=after,
-        crowd=alike["person"].n_unique(),
-    )
+    return after, alike["person"].n_unique()
 
 
 def _refuse_what_is_not_ours(out: Path) -> None:
     if not os.path.lexists(out):
         return
     if not out.is_dir():
-        msg = f"{out} is no folder"
+        msg = f"{out} is a file, not a folder"
         raise InputError(msg)
     config = out / _CONFIG
     is_ours = config.is_file() and config.read_text(encoding="utf-8", errors="replace").startswith(_MARK)

@@ -18,6 +18,7 @@ from sequester.data.text import as_text
 from sequester.engine import part, silent
 from sequester.errors import InputError, UnattainableError, WarningCollector, ignore_warning
 from sequester.release.release import data_flow_counts
+from sequester.workflow.audit import MOST_TARGETS, targets_for
 from sequester.workflow.config import Config
 from sequester.workflow.job import Job, check_problems
 from sequester.workflow.write import check_suppressed, check_unprotected, find_unprotected
@@ -59,7 +60,13 @@ class Forecast:
     """Who would be singled out by columns that the promise does not cover; where only some persons were
     tried, who is in the data as it stands, because fewer persons look more alone than they are."""
     warnings: tuple[str, ...]
-    """What the steward must know."""
+    """What the steward must know, such as that a search was cut short."""
+
+    @property
+    def targets(self) -> int | None:
+        """Targets that attacks draw, where they would try fewer than on a small table."""
+        targets = targets_for(self.n_events)
+        return targets if targets < MOST_TARGETS else None
 
     @property
     def is_whole(self) -> bool:
@@ -83,6 +90,7 @@ class Forecast:
             "journey": data_flow_counts(self.trial),
             "lost_share": self.trial.lost_share,
             "seconds": round(self.seconds, 1),
+            "attack_targets": self.targets,
             "singled_out": None if self.singled_out is None else self.singled_out.to_json(),
             "warnings": list(self.warnings),
         }
@@ -94,6 +102,7 @@ def dry_run(
     out: str | Path | None = None,
     seed: str | None = None,
     force: bool = False,
+    thorough: bool = False,
     engine: Engine | None = None,
     progress: Progress = silent,
     warn: Warn = ignore_warning,
@@ -114,6 +123,8 @@ def dry_run(
     job = Job.of(
         config if isinstance(config, Config) else Config.load(config), out=out, seed=seed, force=force
     )
+    if thorough:
+        job = replace(job, method=job.method.thorough())
     progress(0.0, "reading")
     started = time.monotonic()
     frame = job.config.frame(collect)

@@ -81,7 +81,7 @@ def _start(config: Config) -> tuple[OnlineTopDown, str, Callable[[str], str], st
         raise InputError(msg)
     symbol = config.schema.symbol
     if symbol is None:
-        msg = f"{config.path.name}: data.symbol is missing; a stream is one of symbols"
+        msg = f"{config.path.name}: data.symbol is missing; --follow needs one symbol per event"
         raise InputError(msg)
     try:
         taxonomy = _taxonomy(config, symbol.column)
@@ -110,7 +110,7 @@ def _leaves(config: Config, method: TopDown, taxonomy: Hierarchy) -> Callable[[s
     named = set(method.named_labels())
     groups = groups_alike([*leaves, *sorted(named)])
     lines = [
-        f'{config.path.name}: labels look alike: {listed(group)}; say alike = "merge" or alike = "keep"'
+        f'{config.path.name}: labels look alike: {listed(group)}; set alike = "merge" or alike = "keep"'
         for group in groups
         if alike == "refuse" or named.intersection(group)
     ]
@@ -134,8 +134,8 @@ def _taxonomy(config: Config, column: str) -> Hierarchy:
         except HierarchyError as error:
             reason = f"got one that needs data: {error.lines[0]}"
     msg = (
-        f"{config.path.name}: data.symbol.hierarchy must be a file or a tree, which is known before the "
-        f"first symbol comes, {reason}"
+        f"{config.path.name}: data.symbol.hierarchy must be a file or a tree, because no data is read, "
+        f"{reason}"
     )
     raise InputError(msg)
 

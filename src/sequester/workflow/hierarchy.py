@@ -58,7 +58,7 @@ def bind_hierarchy(config: str | Path | Config, attribute: str) -> tuple[EventTa
     schema = config.schema
     known = _with_hierarchy(schema)
     if attribute not in known:
-        may = f"one of {', '.join(map(quoted, known))}" if known else "and none has one"
+        may = f"one of {', '.join(map(quoted, known))}" if known else "and no column has one"
         msg = (
             f"{config.path.name}: ATTRIBUTE must be a column with a hierarchy, {may}, got {quoted(attribute)}"
         )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,8 +14,6 @@ from sequester.attacks.singling_out import SinglingOut
 from sequester.datasets import SEED
 from sequester.engine import part, silent
 from sequester.errors import ParameterError, ignore_warning
-from sequester.methods import METHODS
-from sequester.methods.halt.method import KCPMethod
 from sequester.mining.dependence import find_dependences
 from sequester.report.text import shown
 from sequester.workflow.config import Config
@@ -41,11 +38,6 @@ MOST_COMBINATIONS = 60_000_000
 """Combinations of items that are looked at; where all persons have more, fewer persons are targets."""
 FEWEST_TARGETS = 500
 """Persons who are targets in any case."""
-
-
-class _Demanded(TypedDict, total=False):
-    k: int
-    c: float
 
 
 def inspect(
@@ -115,7 +107,7 @@ def inspect(
     [(1, 0.0), (2, 0.33), (3, 0.33)]
     """
     if not patterns and (min_support is not None or top is not None):
-        msg = f"{'top' if min_support is None else 'min_support'} is about patterns: ask for patterns too"
+        msg = f"{'top' if min_support is None else 'min_support'} needs patterns: ask for them, too"
         raise ParameterError(msg)
     progress(0.0, "measuring")
     shape = Shape.of(table)
@@ -202,6 +194,7 @@ def inspect_config(
         refuse_inputs(out, inputs=config.inputs)
     progress(0.0, "reading")
     table = config.table(warn)
+    k, c = (config.settings.method and config.method().channel_thresholds()) or (K, C)
     found = inspect(
         table,
         patterns=patterns,
@@ -211,20 +204,12 @@ def inspect_config(
         thorough=thorough,
         engine=engine,
         progress=part(progress, 0.15, 1.0),
-        **_demanded(config),
+        k=k,
+        c=c,
     )
     if out is not None:
         write_file(found.to_html().encode(), out)
     return found
-
-
-def _demanded(config: Config) -> _Demanded:
-    """Read what the method asks for, where there is one that speaks of channels."""
-    name = (config.settings.method or {}).get("name")
-    if not issubclass(METHODS.get(str(name), object), KCPMethod):
-        return {}
-    method = cast("KCPMethod", config.method())
-    return {"k": method.k, "c": float(Fraction(method.c))}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

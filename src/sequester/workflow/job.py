@@ -58,8 +58,8 @@ class Job:
             lines += error.lines
         if out is None and release.path is None:
             lines.append(
-                f"{config.path.name}: release.path is missing; it must be text: the folder for the release, "
-                "unless --out names it"
+                f"{config.path.name}: release.path is missing: name the folder for the release there, or "
+                "with --out"
             )
         if method is None or lines:
             raise InputError(*lines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sequester.engine import part, silent
@@ -77,7 +77,7 @@ def protect(
     `checkpoint` is a folder for the steps of a long run: one that was interrupted is resumed to the same
     bytes, and the folder goes when the release is there. Adversaries try the release before it is written,
     and its changes are explained; `quick` leaves out both, and the internal report has nothing about them.
-    `thorough` runs all attacks instead of the main ones.
+    `thorough` runs all attacks instead of the main ones, and the method without bounds on its work.
 
     Raises
     ------
@@ -95,6 +95,8 @@ def protect(
     job = Job.of(
         config if isinstance(config, Config) else Config.load(config), out=out, seed=seed, force=force
     )
+    if thorough:
+        job = replace(job, method=job.method.thorough())
     settings = job.config.settings.release
     progress(0.0, "reading")
     table = job.config.table(collect)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sequester.engine import part, silent
 from sequester.errors import InputError, ignore_warning
-from sequester.privacy import LDiversity, LEligibility
+from sequester.privacy import RecordModel
 from sequester.release.folder import PSEUDONYMS
 from sequester.verification.verify import find_pseudonyms, is_stream_folder, verify, verify_stream
 from sequester.workflow.config import Config
@@ -30,7 +29,7 @@ def verify_release(
 ) -> Verification:
     """Verify `folder`; `original` is the configuration that it was made from."""
     if pseudonyms is not None and original is None:
-        msg = "--pseudonyms tells who is who in the original; give that with --original"
+        msg = "--pseudonyms needs --original, the configuration that the release was made from"
         raise InputError(msg)
     if original is not None and is_stream_folder(Path(folder)):
         return _verify_stream(folder, Config.load(original, without_data=True), progress)
@@ -65,6 +64,6 @@ def _verify_stream(folder: str | Path, config: Config, progress: Progress) -> Ve
     """Verify published snapshots, each against the configuration of the stream."""
     method = config.method()
     model = method.model()
-    if isinstance(model, LDiversity | LEligibility):
-        model = replace(model, sensitive=next(iter(config.schema.sensitive), ""))
+    if isinstance(model, RecordModel):
+        model = model.about_attribute(next(iter(config.schema.sensitive), ""))
     return verify_stream(folder, model=model, method=_asked(method), schema=config.schema, progress=progress)

@@ -285,9 +285,23 @@ def test_levels_that_are_too_much_to_count_are_passed_over_and_that_is_said(monk
     case = stays(*["1", "2", "30", "31"] * 3)
     assert set(run(HALT(k=2, c=1, p=1), case.table()).frame["stay"]) == {"1", "2", "30", "31"}
     monkeypatch.setattr(lattice_search, "MOST_WORK", 12)
-    with pytest.warns(SequesterWarning, match="finer levels were not looked at"):
+    with pytest.warns(SequesterWarning, match="finer levels were not tried.*--thorough"):
         release = HALT(k=2, c=1, p=1).apply(case.table())
     assert set(release.frame["stay"]) == {"short", "long"}
+
+
+def test_many_combinations_of_columns_are_cut_unless_the_search_is_thorough(monkeypatch):
+    case = stays(*["1", "2", "30", "31"] * 3)
+    monkeypatch.setattr(lattice_search, "MOST_PROJECTED", 1)
+    monkeypatch.setattr(lattice_search, "FEWEST_SIGNATURES", 1)
+    method = HALT(k=2, c=1, p=1)
+    with pytest.warns(SequesterWarning, match="finer levels were not tried"):
+        cut = method.apply(case.table())
+    assert set(cut.frame["stay"]) == {"short", "long"}
+    assert cut.verdict
+    whole = method.thorough().apply(case.table())
+    assert set(whole.frame["stay"]) == {"1", "2", "30", "31"}
+    assert whole.parameters["effort"] == "thorough"
 
 
 def test_more_than_memory_holds_is_refused(monkeypatch):

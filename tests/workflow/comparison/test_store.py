@@ -66,7 +66,7 @@ def test_other_data_is_refused_unless_forced(tmp_path):
     with opened(folder) as store:
         store.save("k", TrialResult(method="p2ka", label=""))
         (folder / "mine.txt").write_text("notes")
-    with pytest.raises(InputError, match="is a comparison of other data"):
+    with pytest.raises(InputError, match="holds a comparison of other data"):
         opened(folder, table="other")
     with opened(folder) as store:
         assert store.load("k") is not None

@@ -115,15 +115,15 @@ def test_late_duplicate_and_malformed_files_are_put_aside_and_the_stream_goes_on
     (inbox / "2024-01-03.csv").write_text(first.replace("2024-01-01", "2024-01-03"))
     found = rejections(folder)
     assert {name: each.reasons[0].split(":")[0] for name, each in found.items()} == {
-        "2023-12-31.csv": "it is late",
-        "2024-01-02.parquet": "it is a duplicate",
-        "2024-01-03.csv": "2024-01-03.csv was taken already, with another content",
-        "2024-01-04.csv": "it is a duplicate",
-        "2024-01-05.csv": "it has 2 snapshots, from 2024-01-01 to 2024-01-02, and a file is one",
+        "2023-12-31.csv": "too late",
+        "2024-01-02.parquet": "duplicate",
+        "2024-01-03.csv": "2024-01-03.csv was already taken with another content",
+        "2024-01-04.csv": "duplicate",
+        "2024-01-05.csv": "a file must be one snapshot, and this one has 2, from 2024-01-01 to 2024-01-02",
         "2024-01-06.csv": str(inbox / "2024-01-06.csv"),
         "2024-01-07.csv": found["2024-01-07.csv"].reasons[0],
         "2024-01-07b.csv": found["2024-01-07b.csv"].reasons[0],
-        "2024-01-08.csv": "it is late",
+        "2024-01-08.csv": "too late",
         "2024-01-10.exe": str(inbox / "2024-01-10.exe"),
     }
     assert "no such column" in found["2024-01-07.csv"].reasons[0]
@@ -180,7 +180,7 @@ def test_other_parameters_are_refused(tmp_path):
         ("nobody guesses", "somebody guesses"),
     ):
         (folder / "c.toml").write_text(config.replace(*change))
-        with pytest.raises(InputError, match="this stream was begun with another"):
+        with pytest.raises(InputError, match="this stream was started with another"):
             run(folder)
     (folder / "c.toml").write_text(config.replace('seed = "a sentence that nobody guesses"', ""))
     run(folder)
@@ -289,7 +289,7 @@ def test_a_stream_goes_on_after_its_end(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"reposition"', '"merge-snapshots"', "it merges files"),
+        ('"reposition"', '"merge-snapshots"', "would merge files"),
         (
             'name = "reposition"\nl = 3\nwindow = 3\nthen = "anatomy"',
             'name = "p2ka"\nk = 2',
@@ -312,7 +312,7 @@ def test_folders_must_be_apart(tmp_path):
     folder = make_stream(tmp_path, days=1)
     with pytest.raises(InputError, match="must not be inside or around"):
         stream(folder / "c.toml", inputs=folder / "in", out=folder / "in" / "out", state=folder / "state")
-    with pytest.raises(InputError, match="is no folder"):
+    with pytest.raises(InputError, match="--in must be a folder"):
         stream(folder / "c.toml", inputs=folder / "nowhere", out=folder / "out", state=folder / "state")
 
 

@@ -59,6 +59,7 @@ def solve(
     stars: bool,
     full: bool,
     drop: bool,
+    thorough: bool = False,
     engine: Engine,
     progress: Progress,
 ) -> Solution:
@@ -78,6 +79,8 @@ def solve(
         Search the whole lattice, and not only downwards along the best child.
     drop
         Leave out persons where a protected value is too common among all of them.
+    thorough
+        Look at all levels, however many combinations of columns there are.
     engine
         Runs searches side by side.
     progress
@@ -99,7 +102,7 @@ def solve(
         extraction = Extraction(histories, quasi, other, engine)
         return Elimination(histories, extraction, costs, allowed, engine)
 
-    search = Search(eliminate(thresholds), workload, part(progress, 0.1, 0.9))
+    search = Search(eliminate(thresholds), workload, part(progress, 0.1, 0.9), thorough)
     found = search.full() if full else search.greedy()
     if isinstance(found, Draft):
         progress(0.9, "writing down what is released")

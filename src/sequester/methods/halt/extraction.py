@@ -349,6 +349,11 @@ class Extraction:
             self._open = below._open.with_fresh(is_fresh)  # noqa: SLF001
             self._is_open = below._is_open & ~is_fresh  # noqa: SLF001
 
+    @property
+    def n_mined(self) -> int:
+        """Signatures that were mined so far."""
+        return len(self._found)
+
     def known(self, node: Signature) -> list[Channels]:
         """Return the minimal channels found so far that can be seen in the release of a node."""
         return [

@@ -31,6 +31,10 @@ MOST_WORK = 1e11
 """G-sequences of persons that are counted at most: an hour or two on two cores."""
 PER_SECOND = 2e7
 """About so many are counted in a second."""
+MOST_PROJECTED = 4e8
+"""Events that are projected on level signatures, which is what many columns cost: half a minute."""
+FEWEST_SIGNATURES = 2_000
+"""Signatures that are mined in any case, however many events there are."""
 MOST_NODES = 10_000
 """Nodes that a full search goes through."""
 INFINITE = float("inf")
@@ -44,6 +48,7 @@ class Workload:
         self._quasi = quasi
         self._mixed = mixed
         lengths = np.diff(histories.offsets)
+        self._n_events = len(histories.cells)
         self._persons = np.bincount(lengths, histories.persons.weights)
 
     def at(self, node: Signature, p: int) -> float:
@@ -65,6 +70,19 @@ class Workload:
         )
         by_items = sum((2.0 * n_items) ** m for m in range(1, p + 1))
         return float(self._persons[lengths] @ np.minimum(by_cells, by_items))
+
+    @property
+    def most_signatures(self) -> float:
+        """The number of level signatures that are mined unless the search is thorough."""
+        return max(MOST_PROJECTED / max(self._n_events, 1), FEWEST_SIGNATURES)
+
+    def n_signatures(self, node: Signature, p: int) -> int:
+        """Count the level signatures of one to `p` quasi-identifiers that show in the release of a node."""
+        counts = [1] + [0] * p
+        for column, level in zip(self._quasi.columns, node, strict=True):
+            for size in range(p, 0, -1):
+                counts[size] += counts[size - 1] * (column.height - level)
+        return sum(counts[1:])
 
     def refuse_too_much(self, p: int) -> None:
         """Refuse a `p` for which even the coarsest levels that say anything are too much to count."""
@@ -109,6 +127,8 @@ class Search:
     """Says which nodes are too much to look at."""
     progress: Progress = silent
     """Receives the steps."""
+    thorough: bool = False
+    """Also look at nodes that are too much for a minute."""
     skipped: list[Signature] = field(default_factory=list)
     """The nodes that were too much to look at."""
 
@@ -189,7 +209,7 @@ class Search:
                 if current is None or loss < enough - SLACK or not self._is_blank(drafts[place], current):
                     return drafts[place]
                 continue
-            if step == 0 and self.workload.at(node, self.elimination.extraction.thresholds.p) > MOST_WORK:
+            if step == 0 and self._is_too_much(node, None if current is None else current.node):
                 self.skipped.append(node)
                 continue
             # Who is already done sets the price that the others have to beat.
@@ -205,6 +225,14 @@ class Search:
                 drafts[place] = after
                 heapq.heappush(waiting, (after.loss, place, step + 1, node))
         return obstacle
+
+    def _is_too_much(self, node: Signature, parent: Signature | None) -> bool:
+        """Return whether a node has too many g-sequences, or signatures beside those that were mined."""
+        extraction, workload = self.elimination.extraction, self.workload
+        p = extraction.thresholds.p
+        n_new = workload.n_signatures(node, p) - (0 if parent is None else workload.n_signatures(parent, p))
+        is_wide = extraction.n_mined + n_new > workload.most_signatures
+        return not self.thorough and (is_wide or workload.at(node, p) > MOST_WORK)
 
     def _is_blank(self, draft: Draft, parent: Draft) -> bool:
         """Return whether a column that is finer than in the parent shows nothing at all."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -48,6 +48,8 @@ class KCPMethod(Method):
     """At which level values are known: each at its own ("mixed"), or those of one column at one ("same")."""
     infeasible: Literal["refuse", "drop"] = "refuse"
     """Where a protected value is above c among all persons: refuse, or leave out ("drop") who have it."""
+    effort: Literal["bounded", "thorough"] = "bounded"
+    """Where there are many columns: stop looking for finer levels after about half a minute, or go on."""
 
     def __post_init__(self) -> None:
         model = self.model()
@@ -55,6 +57,7 @@ class KCPMethod(Method):
             # Numbers of numpy are numbers, too, and the model has made plain ones of them.
             object.__setattr__(self, name, getattr(model, name))
         one_of("infeasible", self.infeasible, ("refuse", "drop"))
+        one_of("effort", self.effort, ("bounded", "thorough"))
 
     @property
     def counts_stars(self) -> bool:
@@ -101,10 +104,19 @@ class KCPMethod(Method):
             stars=self.counts_stars,
             full=self.searches_fully,
             drop=self.infeasible == "drop",
+            thorough=self.effort == "thorough",
             engine=engine,
             progress=progress,
         )
         return publish(table, solution, p=self.p, mixed=mixed)
+
+    def channel_thresholds(self) -> tuple[int, float]:
+        """Return the k and c of the promise."""
+        return self.k, float(Fraction(self.c))
+
+    def thorough(self) -> KCPMethod:
+        """Return the method that looks at all levels, however long it takes."""
+        return replace(self, effort="thorough")
 
     @classmethod
     def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:

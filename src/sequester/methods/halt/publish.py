@@ -235,8 +235,8 @@ def limits_of(
     limits += [*tie_limits(table), ONE_RELEASE]
     if solution.skipped:
         warnings.append(
-            "finer levels were not looked at, because there is too much to count: a smaller p would look "
-            "further"
+            "finer levels were not tried, because there are too many combinations to count: take a smaller "
+            "p, drop quasi-identifiers, or search on with protect --thorough"
         )
     if solution.draft.loss > MUCH:
         warnings.append(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from fractions import Fraction
 
+    from sequester.attacks.case import Stream
     from sequester.data.schema import Schema
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
@@ -114,6 +115,15 @@ class SnapshotMethod(Method):
     def limits(self) -> tuple[str, ...]:
         """What is not promised, whatever the data."""
         return limits_of(self.then, time=self.time_limit)
+
+    def stream_of(self, table: EventTable) -> Stream:
+        """Return when records come, and that they may be published within the window."""
+        # Loaded here so that `sequester methods` need not wait for polars.
+        from sequester.attacks.case import Stream  # noqa: PLC0415
+        from sequester.methods.reposition.algorithm import timeline  # noqa: PLC0415
+
+        line = timeline(table, self.snapshot)
+        return Stream(line.numbers, line.labels, self.new_window(0).size)
 
     def model(self) -> LEligibility | LDiversity:
         """Return the promise: l-diversity of groups, or l-eligibility of snapshots where there are none."""

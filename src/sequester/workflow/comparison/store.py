@@ -75,8 +75,8 @@ class Store:
             and (found["version"], found["table"]) != (__version__, self.table)
         ):
             msg = (
-                f"{self.folder} is a comparison of other data, roles or hierarchies, or by another version; "
-                "name another folder, or --force replaces it"
+                f"{self.folder} holds a comparison of other data, roles or hierarchies, or of another "
+                "version; name another folder, or replace it with --force"
             )
             raise InputError(msg)
         if found is None or force:

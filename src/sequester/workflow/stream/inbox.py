@@ -116,7 +116,7 @@ class Inbox:
         else:
             twin = next((each for each in taken if each.digest == digest), None)
             if twin is not None:
-                msg = f"it is a duplicate: its content is that of {twin.name}, which was taken already"
+                msg = f"duplicate: it has the same content as {twin.name}, which was already taken"
                 raise InputError(msg)
             records, label, key, reading = self._records(frame, stem)
             records = self._with_known(records, known)
@@ -136,13 +136,14 @@ class Inbox:
 
     def _refuse_name(self, name: str, stem: str, taken: list[TakenFile]) -> None:
         if any(each.name == name for each in taken):
-            msg = f"{name} was taken already, with another content: a snapshot is taken once"
+            msg = f"{name} was already taken with another content, and a snapshot cannot be replaced"
             raise InputError(msg)
         if any(each.stem == stem for each in taken):
-            msg = f"it is a duplicate: another file of the name {stem} was taken already"
+            msg = f"duplicate: another file named {stem} was already taken"
             raise InputError(msg)
         if taken and name < taken[-1].name:
-            msg = f"it is late: files are taken in name order, and {taken[-1].name} was taken already"
+            last = taken[-1].name
+            msg = f"too late: files are taken in the order of their names, and {last} was already taken"
             raise InputError(msg)
 
     def _refuse_time(self, label: str, key: float | str, taken: list[TakenFile]) -> None:
@@ -154,7 +155,7 @@ class Inbox:
                 before, key = each.label, label
             if key <= before:
                 late = "the same snapshot as" if key == before else "before"
-                msg = f"it is late: its time {label} is {late} {each.label} of {each.name}, which was taken"
+                msg = f"too late: its time {label} is {late} {each.label}, and {each.name} was already taken"
                 raise InputError(msg)
             return
 
@@ -214,7 +215,8 @@ class Inbox:
         line = timeline(table, "order" if schema.order is not None else self.method.snapshot)
         if line.n_snapshots != 1:
             labels = [label for label, n in zip(line.labels, np.diff(line.offsets), strict=True) if n]
-            msg = f"it has {len(labels):,} snapshots, from {labels[0]} to {labels[-1]}, and a file is one"
+            found = f"{len(labels):,}, from {labels[0]} to {labels[-1]}"
+            msg = f"a file must be one snapshot, and this one has {found}"
             raise InputError(msg)
         label = line.labels[0]
         key: float | str = label
@@ -246,7 +248,7 @@ class Inbox:
         raise InputError(
             *(
                 f"column {quoted(attribute)}: {quoted(value)} looks like {quoted(before)}, seen before; "
-                'say alike = "merge" or alike = "keep"'
+                'set alike = "merge" or alike = "keep"'
                 for value, before in found.items()
             )
         )

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from sequester.data.schema import Schema
     from sequester.methods.reposition.method import SnapshotMethod
     from sequester.methods.reposition.window import Published
-    from sequester.privacy import RecordModel
     from sequester.release.randomness import Randomness
     from sequester.workflow.stream.state import State
 
@@ -220,8 +219,7 @@ def snapshot_files(
     for attribute, tree in made.hierarchies.items():
         files[f"{stem}.{names[attribute].replace('/', '.')}"] = hierarchy_csv(tree)
     hashes = {name: HASH + hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    model: RecordModel = method.model()
-    model = type(model)(l=method.l, sensitive=records.attribute)  # type: ignore[call-arg]
+    model = method.model().about_attribute(records.attribute)
     # Asked about the bytes that will be handed out.
     read_back = {
         name: pl.read_parquet(files[f"{stem if name == EVENTS else f'{stem}.{name}'}.parquet"])

@@ -104,9 +104,9 @@ class State:
         if changed:
             raise InputError(
                 *(
-                    f"{self.folder}: this stream was begun with another {name.replace('_', ' ')} "
-                    f"({_short(known.get(name, ''))}), now it is {_short(about[name])}; a stream keeps its "
-                    "parameters, begin another one with another state folder"
+                    f"{self.folder}: this stream was started with another {name.replace('_', ' ')} "
+                    f"({_short(known.get(name, ''))}), now it is {_short(about[name])}; change it back, or "
+                    "start a new stream with another --state folder"
                     for name in changed
                 )
             )

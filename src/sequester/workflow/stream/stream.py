@@ -137,10 +137,12 @@ def stream(
     inputs, out, folder = Path(inputs), Path(out), Path(state)
     method = config.method()
     if not isinstance(method, SnapshotMethod):
-        msg = f"{config.path.name}: method.name = {method.name!r} does not publish snapshots; a stream does"
+        msg = (
+            f"{config.path.name}: method.name must be a method that publishes snapshots, got {method.name!r}"
+        )
         raise InputError(msg)
     if method.merged != 1:
-        msg = f"{config.path.name}: method.name = {method.name!r} cannot be used in a stream: it merges files"
+        msg = f"{config.path.name}: method.name must not be {method.name!r} in a stream: it would merge files"
         raise InputError(msg)
     method.accept_schema(ordered(config.schema))
     _refuse_folders(inputs, out, folder)
@@ -358,7 +360,7 @@ def _content(path: Path) -> str:
 
 def _refuse_folders(inputs: Path, out: Path, state: Path) -> None:
     if not inputs.is_dir():
-        msg = f"--in {inputs} is no folder"
+        msg = f"--in must be a folder, got {inputs}"
         raise InputError(msg)
     places = {"--in": inputs, "--out": out, "--state": state}
     real = {name: Path(os.path.realpath(path)) for name, path in places.items()}
