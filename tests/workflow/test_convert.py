@@ -135,7 +135,7 @@ def test_what_spmf_cannot_hold_is_said(tmp_path):
         "1 event has no symbol and cannot be written",
         "names of persons are left out: persons are lines, in the order in which they first appear",
         "columns are left out, only the order of events stays: 'at', 'ward'",
-        "rows stand in another order: by person, and each person's in time",
+        "rows are in another order: by person, and in time for each person",
         "1 event is in the itemset of the event before, which has the same time",
     ]
     assert frame.rows() == [(1, 1, "news"), (1, 1, "tech"), (2, 1, "news")]
@@ -167,7 +167,7 @@ def test_what_xes_cannot_hold_is_said(tmp_path):
     )
     assert said == [
         f"columns have other names: 'user' is {CASE}, 'page' is {ACTIVITY}, 'day', 'clock' is {TIME}",
-        "rows stand in another order: by person, and each person's in time",
+        "rows are in another order: by person, and in time for each person",
         "times are written in UTC, as ISO 8601: 'day', 'clock'",
         f"column '{ACTIVITY}' is left out: 'page' has its name there",
         "column 'x': 1 value has a control character, replaced by \ufffd",

@@ -74,7 +74,7 @@ def test_the_example_is_hidden(shown):
     assert example.disease in PROTECTED
     assert example.disease in set(raw.filter(pl.col("PID") == example.person)["Disease"])
     crowd = fitting(read(shown.folder / "release" / "events.csv"), "person", shown.after)
-    assert len(crowd) == shown.crowd >= K
+    assert len(crowd) == shown.alike >= K
     names = dict(shown.protected.release.pseudonyms.select("person", "pseudonym").iter_rows())
     assert names[example.person] in crowd
 

@@ -15,7 +15,7 @@ __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run ``sequester ARGV`` and give the exit code; no exception leaves.
+    """Run ``sequester ARGV`` and return the exit code; no exception leaves.
 
     Without `argv` this is the command of the process, and an interrupt ends the process here.
     """

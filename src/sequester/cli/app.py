@@ -61,7 +61,7 @@ def _without_command(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command and give its exit code."""
+    """Run a command and return its exit code."""
     command = typer.main.get_command(app)
     try:
         with command.make_context("sequester", list(arguments)) as context:

@@ -254,7 +254,7 @@ def convert(
 ) -> None:
     """Write events in another format.
 
-    Between tables nothing needs to be told. XES, SPMF and seq hold persons and what they did in order, so
+    Tables need no options. XES, SPMF and seq hold persons and what they did in order, so
     a table that does not use their names for columns needs --person, --symbol and --order or --time. What
     the new format cannot hold is said.
     """

@@ -63,7 +63,7 @@ def _after(shown: "Demo") -> Iterator[str]:
         kept = f"all {column.before:,} values" if column.after == column.before else fewer
         yield f"  {column.name}: {kept}{stars}"
     if shown.raw.example is not None:
-        person, others = shown.raw.example.person, f"{shown.crowd - 1:,} others"
+        person, others = shown.raw.example.person, f"{shown.alike - 1:,} others"
         yield f"  {person} now had a visit with {_values(shown.after)}, like {others}."
     loss = release.utility["information_loss"].value
     yield f"  The price: an information loss of {loss:.2f}, where 1 is everything."

@@ -41,7 +41,7 @@ class Interrupts:
             return self
         self._before = before
         try:
-            signal.signal(signal.SIGINT, self._hear)
+            signal.signal(signal.SIGINT, self._handle)
             self._listens = True
         except ValueError:
             pass  # signals are for the main thread, and this is another
@@ -55,7 +55,7 @@ class Interrupts:
         else:
             signal.signal(signal.SIGINT, self._before if callable(self._before) else signal.SIG_DFL)
 
-    def _hear(self, number: int, frame: FrameType | None) -> None:
+    def _handle(self, number: int, frame: FrameType | None) -> None:
         self.came = True
         if callable(self._before):
             self._before(number, frame)

@@ -11,7 +11,7 @@ import typer
 
 from sequester.cli.exits import DONE, INTERNAL_ERROR, NOT_SATISFIED
 from sequester.cli.options import ConfigPath, Json, Quiet, Seed, whole_number
-from sequester.cli.terminal import Terminal, duration, levels
+from sequester.cli.terminal import Terminal, aligned, duration, levels
 from sequester.errors import InputError
 from sequester.release.purpose import KEEP, KNOWN, QUESTIONS, RECIPIENT, RELEASE
 
@@ -187,7 +187,7 @@ def _share(text: str) -> float:
 def compare(
     config: ConfigPath,
     methods: Annotated[
-        str | None, typer.Option(metavar="A,B", help="These methods; unless told, all that fit the data.")
+        str | None, typer.Option(metavar="A,B", help="These methods; by default all that fit the data.")
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -208,14 +208,14 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Whose risk is compared; found unless told, persons who are expected to be found.",
+            help="Whose risk is compared; by default found, persons who are expected to be found.",
         ),
     ] = None,
     known: Annotated[
         int, typer.Option(metavar="N", parser=whole_number(1), help="How many items the adversary knows.")
     ] = 2,
     targets: Annotated[
-        int, typer.Option(metavar="N", parser=whole_number(1), help="How many pieces of knowledge are tried.")
+        int, typer.Option(metavar="N", parser=whole_number(1), help="How many targets are tried.")
     ] = 10_000,
     max_risk: Annotated[
         float | None,
@@ -228,7 +228,7 @@ def compare(
         typer.Option(
             metavar="N",
             parser=whole_number(1),
-            help="Candidates side by side, at most; unless told, one per core. Memory may allow fewer.",
+            help="Candidates side by side, at most; by default one per core. Memory may allow fewer.",
         ),
     ] = None,
     write_releases: Annotated[
@@ -294,10 +294,7 @@ def _comparison_lines(found: "Comparison", out: Path) -> Iterator[str]:
     made = [place for place, each in enumerate(found.tried) if each.holds]
     if made:
         header = ("", "candidate", "risk", "95 %", found.measure, "lost", "invented", "reached", "seconds")
-        rows = [header, *(_row(found, place) for place in made)]
-        widths = [max(len(row[place]) for row in rows) for place in range(len(header))]
-        for row in rows:
-            yield "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        yield from aligned([header, *(_row(found, place) for place in made)])
         yield ""
     for title, state in (("cannot be kept", "unattainable"), ("do not apply", "unfit"), ("failed", "failed")):
         others = [each for each in found.tried if each.state == state]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def run(argv: Sequence[str], interrupts: Interrupts) -> int:
-    """Run ``sequester ARGV`` and give the exit code; no exception leaves."""
+    """Run ``sequester ARGV`` and return the exit code; no exception leaves."""
     arguments = list(argv)
     replace_closed()
     terminal = Terminal(as_json="--json" in arguments)

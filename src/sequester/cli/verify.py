@@ -9,7 +9,7 @@ import typer
 
 from sequester.cli.exits import DONE, NOT_SATISFIED
 from sequester.cli.options import Json, Quiet, configured_method, whole_number
-from sequester.cli.terminal import Terminal, levels
+from sequester.cli.terminal import Terminal, aligned, levels
 
 if TYPE_CHECKING:
     from sequester.workflow.attack import AttackResult
@@ -23,7 +23,9 @@ def verify(
     ] = None,
     pseudonyms: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Who is who, where it is not in internal/ beside the release."),
+        typer.Option(
+            metavar="FILE", help="The pseudonyms, where they are not in internal/ beside the release."
+        ),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -87,7 +89,7 @@ def attack(
     targets: Annotated[
         int,
         typer.Option(
-            metavar="N", parser=whole_number(1), help="How many pieces of knowledge of every kind are tried."
+            metavar="N", parser=whole_number(1), help="How many targets are tried for each kind of knowledge."
         ),
     ] = 10_000,
     seed: Annotated[
@@ -145,11 +147,8 @@ def _lines(found: "AttackResult", *, all_risks: bool) -> Iterator[str]:
             )
         )
     for kind, rows in by_kind.items():
-        widths = [max(len(row[place]) for row in (header, *rows)) for place in range(len(header))]
-        yield f"{kind}"
-        for row in (header, *rows):
-            first, *others = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
-            yield f"  {'  '.join((first, *others))}".rstrip()
+        yield kind
+        yield from aligned([header, *rows], indent="  ")
         yield ""
     if len(printed) < len(found.risks):
         yield f"{len(printed):,} of {len(found.risks):,} risks are shown; --all shows all"

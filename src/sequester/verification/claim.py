@@ -63,9 +63,9 @@ def hidden_parameters(certificate: Certificate) -> list[str]:
     kind = claimed_kind(certificate)
     declared = fields(kind)  # type: ignore[arg-type]
     hidden = [each.name for each in declared if not each.metadata.get("published", True)]
-    told = [f"{name} must not be published, and is" for name in hidden if name in certificate.claim]
-    if told:
-        raise InputError(*(f"{CERTIFICATE}: claim.parameters: {line}" for line in told))
+    stated = [f"{name} must not be published, and is" for name in hidden if name in certificate.claim]
+    if stated:
+        raise InputError(*(f"{CERTIFICATE}: claim.parameters: {line}" for line in stated))
     return hidden
 
 

@@ -70,8 +70,8 @@ def compare_claim(
         else:
             findings.append(f"claims {certificate.model}, and the configuration {asked}")
     elif protected is not None and "protect" in certificate.claim:
-        told = {"protect": certificate.claim["protect"]}
-        findings += _compare_tables("claim", told, plain_table({"protect": protected}))
+        published = {"protect": certificate.claim["protect"]}
+        findings += _compare_tables("claim", published, plain_table({"protect": protected}))
     if method is not None:
         name, parameters = method
         if name != certificate.method:
@@ -85,11 +85,11 @@ def compare_claim(
     return [f"{CERTIFICATE}: {finding}" for finding in findings]
 
 
-def _compare_tables(what: str, told: Mapping[str, object], asked: Mapping[str, object]) -> list[str]:
+def _compare_tables(what: str, published: Mapping[str, object], asked: Mapping[str, object]) -> list[str]:
     """Compare parameters, and lists of values in them value by value."""
     findings = []
-    for name in dict.fromkeys((*asked, *told)):
-        here, there = told.get(name), asked.get(name)
+    for name in dict.fromkeys((*asked, *published)):
+        here, there = published.get(name), asked.get(name)
         if isinstance(here, Mapping) and isinstance(there, Mapping):
             findings += _compare_tables(f"{what}: {name}", here, there)
         elif (
@@ -107,7 +107,7 @@ def _compare_tables(what: str, told: Mapping[str, object], asked: Mapping[str, o
                 for value in here
                 if value not in there
             ]
-        elif name not in told:
+        elif name not in published:
             findings.append(f"{what}: has no {name}, and the configuration asks for {safe_repr(there)}")
         elif name not in asked:
             findings.append(
@@ -139,19 +139,19 @@ def configured_roles(schema: Schema, *, places: bool) -> dict[str, str]:
 
 
 def _compare_roles(certificate: Certificate, asked: Mapping[str, str]) -> list[str]:
-    told = [
+    published = [
         (column, role)
         for columns in certificate.columns.values()
         for column, role in columns.items()
         if role != TECHNICAL
     ]
-    released = {column for column, _ in told}
+    released = {column for column, _ in published}
     findings = [
         f"column {safe_repr(column)} is not released, and is {role} by the configuration"
         for column, role in asked.items()
         if column not in released
     ]
-    for column, role in told:
+    for column, role in published:
         if column not in asked:
             findings.append(
                 f"column {safe_repr(column)} is {role}, and the configuration releases no such column"
@@ -188,21 +188,23 @@ def _compare_hierarchies(certificate: Certificate, contents: Contents, original:
         except InputError as error:
             findings.append(f"{files[column]}: {error.lines[0]}")
             continue
-        told, known = (
+        published, known = (
             {
                 node: (parent, leaves)
                 for node, parent, leaves in each.select("node", "parent", "leaves").iter_rows()
             }
             for each in (tree, asked)
         )
-        if list(told) != list(known) and told.keys() == known.keys():
+        if list(published) != list(known) and published.keys() == known.keys():
             findings.append(
                 f"{files[column]}: the nodes are not in the order of the configuration's hierarchy"
             )
-        differing = [node for node in dict.fromkeys((*known, *told)) if told.get(node) != known.get(node)]
+        differing = [
+            node for node in dict.fromkeys((*known, *published)) if published.get(node) != known.get(node)
+        ]
         findings += [
             f"{files[column]}: node {safe_repr(node)} is not as in the configuration's hierarchy: parent and "
-            f"leaves are {safe_repr(told.get(node))}, and {safe_repr(known.get(node))} there"
+            f"leaves are {safe_repr(published.get(node))}, and {safe_repr(known.get(node))} there"
             for node in differing[:_SHOWN]
         ]
     return findings

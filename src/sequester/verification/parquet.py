@@ -267,15 +267,15 @@ class _Walk:
             )
 
     @staticmethod
-    def _check_statistics(told: _Struct, unique: pl.Series, what: str) -> None:
-        _only(told, _STATISTICS, f"{what}, its statistics")
+    def _check_statistics(given: _Struct, unique: pl.Series, what: str) -> None:
+        _only(given, _STATISTICS, f"{what}, its statistics")
         for number, known in ((3, 0), (4, len(unique))):
-            if told.get(number, known) != known:
+            if given.get(number, known) != known:
                 _refuse(f"{what}: has statistics that are not those of the rows")
         for number in (1, 2, 5, 6):
-            if number in told and not _is_value(told[number], unique):
+            if number in given and not _is_value(given[number], unique):
                 _refuse(
-                    f"{what}: has statistics with a value that is not in the rows: {safe_repr(told[number])}"
+                    f"{what}: has statistics with a value that is not in the rows: {safe_repr(given[number])}"
                 )
 
     def _indexes(self, footer: _Struct) -> Iterator[tuple[int, int]]:

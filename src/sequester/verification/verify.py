@@ -396,7 +396,7 @@ def _check(folder: Path, stem: str, certificate: Certificate) -> tuple[Sequence[
     foreign = [name for name in certificate.files if not name.startswith(f"{stem}.")]
     if foreign:
         return [f"its certificate lists {safe_text(foreign[0])}, which is not its own"], None
-    changed = [name for name, told in certificate.files.items() if hash_file(folder / name) != told]
+    changed = [name for name, stated in certificate.files.items() if hash_file(folder / name) != stated]
     if changed:
         reason = "is not the certified file: its hash differs"
         return [f"{safe_text(name)} {reason}" for name in changed], None

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sequester.errors import Warn
 
 KNOWN = 2
-"""Items that the adversary knows, unless told."""
+"""Items that the adversary knows by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +49,13 @@ class CompareOptions:
     targets: int = TARGETS
     """Pieces of knowledge that are tried."""
     adversary: str | None = None
-    """Whose risk is compared; chosen unless told."""
+    """Whose risk is compared; by default the strongest."""
     measure: str | None = None
-    """The measure on the frontier's axis; chosen unless told."""
+    """The measure on the frontier's axis; chosen by default."""
     max_risk: float | None = None
     """The risk that may remain, at most."""
     at_once: int | None = None
-    """Candidates side by side; unless told, one per core, as memory allows."""
+    """Candidates side by side; by default one per core, as memory allows."""
     seed: str | None = None
     """What everything random comes from."""
     force: bool = False

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 _LARGEST = 10_000_000
-"""Bytes; whoever names a larger file has taken the data for the configuration."""
+"""Bytes; a larger file is data that was named by mistake."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,14 +80,7 @@ class Roles:
         if lines:
             raise InputError(*lines)
         order = self.order if self.order or self.time else _first(("order",), columns)
-        return Roles(
-            person=person,
-            order=None if order in (person, symbol) else order,
-            time=self.time,
-            time_format=self.time_format,
-            tie=self.tie,
-            symbol=symbol,
-        )
+        return replace(self, person=person, order=None if order in (person, symbol) else order, symbol=symbol)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,22 +150,20 @@ def to_spmf(log: EventLog) -> tuple[bytes, list[str]]:
     """Write a log as SPMF text; events of a person at one time are an itemset."""
     steps = _Steps.of(log)
     contents = write_spmf(steps.symbols, steps.starts, steps.starts | ~steps.ties)
-    lost = list(_left_out(log, steps, steps.places(tied=True)))
-    if log.roles.time and steps.ties.any():
-        n_tied = counted(int(steps.ties.sum()), "event is", "events are")
-        lost.append(f"{n_tied} in the itemset of the event before, which has the same time")
-    return contents, lost
+    n_tied = int(steps.ties.sum()) if log.roles.time else 0
+    tied = counted(n_tied, "event is", "events are")
+    lost = [f"{tied} in the itemset of the event before, which has the same time"] if n_tied else []
+    return contents, [*_left_out(log, steps, steps.places(tied=True)), *lost]
 
 
 def to_seq(log: EventLog) -> tuple[bytes, list[str]]:
     """Write a log in the UCI format; events of a person at one time come one after the other."""
     steps = _Steps.of(log)
+    n_tied = int(steps.ties.sum())
+    tied = counted(n_tied, "event comes", "events come")
+    lost = [f"{tied} after another that is at the same time: the format has no itemsets"] if n_tied else []
     contents = write_seq(steps.symbols, steps.starts)
-    lost = list(_left_out(log, steps, steps.places(tied=False)))
-    if steps.ties.any():
-        n_tied = counted(int(steps.ties.sum()), "event comes", "events come")
-        lost.append(f"{n_tied} after another that is at the same time: the format has no itemsets")
-    return contents, lost
+    return contents, [*_left_out(log, steps, steps.places(tied=False)), *lost]
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +199,9 @@ class _Steps:
         return steps - before
 
 
+_MOVED = "rows are in another order: by person, and in time for each person"
+
+
 def _left_out(log: EventLog, steps: _Steps, places: Counts) -> Iterator[str]:
     """Describe what a file of sequences has no place for."""
     n_missing = len(log.symbols) - len(steps.rows)
@@ -228,7 +222,7 @@ def _left_out(log: EventLog, steps: _Steps, places: Counts) -> Iterator[str]:
     if others:
         yield f"columns are left out, only the order of events stays: {', '.join(map(quoted, others))}"
     if log.is_moved:
-        yield "rows stand in another order: by person, and each person's in time"
+        yield _MOVED
 
 
 def to_csv(frame: pl.DataFrame, delimiter: str) -> tuple[bytes, list[str]]:
@@ -292,7 +286,7 @@ def _changes(log: EventLog, source: dict[str, tuple[str, ...]]) -> Iterator[str]
     if others:
         yield f"columns have other names: {', '.join(others)}"
     if log.is_moved:
-        yield "rows stand in another order: by person, and each person's in time"
+        yield _MOVED
 
 
 def _read_times(log: EventLog, lost: list[str]) -> pl.Series:
@@ -401,12 +395,7 @@ class Converted:
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that ``convert --json`` prints."""
-        return {
-            "path": str(self.path),
-            "format": self.format,
-            "rows": self.rows,
-            "lost": list(self.lost),
-        }
+        return asdict(self) | {"path": str(self.path), "lost": list(self.lost)}
 
 
 def convert(

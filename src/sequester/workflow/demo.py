@@ -183,7 +183,7 @@ class Demo:
     """What became of the quasi-identifiers."""
     after: dict[str, str]
     """What the release says instead of the values of the example; empty without one."""
-    crowd: int
+    alike: int
     """Persons with a visit of which the release says the same."""
     protected: Protected
     """The release."""
@@ -231,13 +231,13 @@ def demo(
         show(raw)
         done = protect(config, seed=seed, force=True, progress=part(progress, 0.1, 0.9), warn=warn)
         progress(0.9, "verifying as a recipient would")
-        after, crowd = _after(raw.example, done.release)
+        after, alike = _after(raw.example, done.release)
         shown = Demo(
             folder=out,
             raw=raw,
             columns=tuple(_column_changes(table, done.release.frame)),
             after=after,
-            crowd=crowd,
+            alike=alike,
             protected=done,
             tried=AttackSummary.of(done.audit.risks),
             verification=verify_release(done.written.path),

@@ -18,9 +18,9 @@ from sequester.data.text import as_text
 from sequester.engine import part, silent
 from sequester.errors import InputError, UnattainableError, WarningCollector, ignore_warning
 from sequester.release.release import data_flow_counts
-from sequester.workflow.audit import MOST_TARGETS, targets_for
 from sequester.workflow.config import Config
 from sequester.workflow.job import Job, check_problems
+from sequester.workflow.audit import MOST_TARGETS, targets_for
 from sequester.workflow.write import check_suppressed, check_unprotected, find_unprotected
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def _timed(
     progress: Progress,
     collect: WarningCollector,
 ) -> tuple[Release, float]:
-    """Make a release of a part; what was left out on reading is told of the whole input."""
+    """Make a release of a part; what was left out on reading counts for the whole input."""
     started = time.monotonic()
     release = job.method.apply(table, seed=job.seed, engine=engine, progress=progress, warn=collect)
     seconds = time.monotonic() - started

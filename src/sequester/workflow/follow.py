@@ -27,9 +27,9 @@ class FollowResult:
     n_symbols: int
     """Symbols that came, and left."""
     leakage_bits: float
-    """They tell at most this much by the measure, where they tell most."""
+    """What they leak at most, by the measure."""
     measure: str
-    """What counts as told: "exact" is mutual information, "paper" the paper's sum."""
+    """How leakage is measured: "exact" is mutual information, "paper" the paper's sum."""
     loss_per_symbol: float
     """Their mean cost."""
 

@@ -56,35 +56,33 @@ def bind_hierarchy(config: str | Path | Config, attribute: str) -> tuple[EventTa
     """
     config = config if isinstance(config, Config) else Config.load(config)
     schema = config.schema
-    known = _with_hierarchy(schema)
+    known = [*_sources(schema), *([REGION] if schema.place is not None else [])]
     if attribute not in known:
         may = f"one of {', '.join(map(quoted, known))}" if known else "and no column has one"
         msg = (
             f"{config.path.name}: ATTRIBUTE must be a column with a hierarchy, {may}, got {quoted(attribute)}"
         )
         raise InputError(msg)
-    table = EventTable(config.frame(), _with_one_hierarchy(schema, attribute))
+    table = EventTable(config.frame(), _with_flat_hierarchies(schema, but=attribute))
     return table, table.hierarchies[attribute]
 
 
-def _with_hierarchy(schema: Schema) -> list[str]:
-    symbol = schema.symbol
-    has_tree = symbol is not None and symbol.hierarchy is not None
-    return [
-        *([symbol.column] if symbol is not None and has_tree else []),
-        *([REGION] if schema.place is not None else []),
-        *schema.quasi,
-    ]
+def _sources(schema: Schema) -> dict[str, Hierarchy | HierarchyBuilder]:
+    """Return the hierarchy of each column that has one; regions come with theirs."""
+    sources: dict[str, Hierarchy | HierarchyBuilder] = {}
+    if schema.symbol is not None and schema.symbol.hierarchy is not None:
+        sources[schema.symbol.column] = schema.symbol.hierarchy
+    return sources | {column: quasi.hierarchy for column, quasi in schema.quasi.items()}
 
 
-def _with_one_hierarchy(schema: Schema, attribute: str) -> Schema:
-    """Return the other columns the hierarchy that always fits: their files may not be written yet."""
+def _with_flat_hierarchies(schema: Schema, *, but: str | None = None) -> Schema:
+    """Return the schema with the hierarchy that always fits: files may be wrong, or not written yet."""
     symbol = schema.symbol
     return replace(
         schema,
-        symbol=symbol if symbol is None or symbol.column == attribute else Symbol(symbol.column),
+        symbol=symbol if symbol is None or symbol.column == but else Symbol(symbol.column),
         quasi={
-            column: quasi if column == attribute else Quasi(Hierarchy.flat())
+            column: quasi if column == but else Quasi(Hierarchy.flat())
             for column, quasi in schema.quasi.items()
         },
     )
@@ -325,8 +323,7 @@ def lint_hierarchies(config: str | Path | Config, *, progress: Progress = silent
     config = config if isinstance(config, Config) else Config.load(config)
     schema = config.schema
     progress(0.0, "reading")
-    # No table is made with hierarchies that do not fit, so the columns get the one that always does.
-    table = EventTable(config.frame(), _without_hierarchies(schema))
+    table = EventTable(config.frame(), _with_flat_hierarchies(schema))
     sources = _sources(schema)
     if schema.place is not None:
         # Regions come with their tree.
@@ -370,18 +367,3 @@ def _limits(quasi: Quasi | None, attribute: str, text: pl.Series, counts: Counte
     return [
         Finding(severity="error", kind="limit", text=line) for line in check_limits(quasi, attribute, tree)
     ]
-
-
-def _sources(schema: Schema) -> dict[str, Hierarchy | HierarchyBuilder]:
-    sources: dict[str, Hierarchy | HierarchyBuilder] = {}
-    if schema.symbol is not None and schema.symbol.hierarchy is not None:
-        sources[schema.symbol.column] = schema.symbol.hierarchy
-    return sources | {column: quasi.hierarchy for column, quasi in schema.quasi.items()}
-
-
-def _without_hierarchies(schema: Schema) -> Schema:
-    return replace(
-        schema,
-        symbol=None if schema.symbol is None else Symbol(schema.symbol.column),
-        quasi={column: Quasi(Hierarchy.flat()) for column in schema.quasi},
-    )

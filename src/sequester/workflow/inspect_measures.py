@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,28 +58,9 @@ class Spread:
         """Sum numbers up; None where there are none."""
         if not numbers.size:
             return None
-        least, tenth, median, nine_tenths, most = np.quantile(
-            numbers, (0, 0.1, 0.5, 0.9, 1), method="inverted_cdf"
-        ).tolist()
-        return cls(
-            least=float(least),
-            tenth=float(tenth),
-            median=float(median),
-            nine_tenths=float(nine_tenths),
-            most=float(most),
-            mean=float(numbers.mean()),
-        )
-
-    def to_json(self) -> dict[str, float]:
-        """Return the part of the document that ``inspect --json`` prints."""
-        return {
-            "least": self.least,
-            "tenth": self.tenth,
-            "median": self.median,
-            "nine_tenths": self.nine_tenths,
-            "most": self.most,
-            "mean": self.mean,
-        }
+        shares = {"least": 0, "tenth": 0.1, "median": 0.5, "nine_tenths": 0.9, "most": 1}
+        found = np.quantile(numbers, [*shares.values()], method="inverted_cdf").astype(np.float64)
+        return cls(**dict(zip(shares, found.tolist(), strict=True)), mean=float(numbers.mean()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,10 +75,6 @@ class ColumnShape:
     """Different values; None where they were not counted."""
     missing: int
     """Events without a value."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the part of the document that ``inspect --json`` prints."""
-        return {"name": self.name, "role": self.role, "labels": self.labels, "missing": self.missing}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,11 +130,11 @@ class Shape:
     def to_json(self) -> dict[str, Any]:
         """Return the part of the document that ``inspect --json`` prints."""
         return {
-            "events_per_person": None if self.per_person is None else self.per_person.to_json(),
-            **({} if self.per_trip is None else {"events_per_trip": self.per_trip.to_json()}),
-            "days_between_events": None if self.gaps is None else self.gaps.to_json(),
+            "events_per_person": None if self.per_person is None else asdict(self.per_person),
+            **({} if self.per_trip is None else {"events_per_trip": asdict(self.per_trip)}),
+            "days_between_events": None if self.gaps is None else asdict(self.gaps),
             "alphabet": self.alphabet,
-            "columns": [column.to_json() for column in self.columns],
+            "columns": list(map(asdict, self.columns)),
         }
 
 
@@ -254,7 +231,7 @@ SHARE = 100
 MAX_LENGTH = 5
 """Items of a pattern, at most."""
 SHOWN = 20
-"""Patterns that are listed, unless told."""
+"""Patterns that are listed by default."""
 _MOST = 200_000
 
 
@@ -281,7 +258,7 @@ class FrequentPatterns:
     ) -> FrequentPatterns:
         """Mine the symbol sequences of a table, and list the `top`; several attributes are refused.
 
-        Unless told, one in a hundred persons makes a pattern frequent, and at least two. Where that would be
+        By default one in a hundred persons makes a pattern frequent, and at least two. Where that would be
         more patterns than anybody can look at, the number is doubled until they are fewer; a number that was
         given is kept, and so many patterns are refused.
         """

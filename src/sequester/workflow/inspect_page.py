@@ -229,7 +229,7 @@ def _risk_rows(exposures: Sequence[Exposure]) -> Iterator[tuple[str, ...]]:
 
 
 def _crowd_figures(exposures: Sequence[Exposure]) -> Iterator[Figure]:
-    """Plot, kind by kind, how many of the targets are in small crowds."""
+    """Plot, kind by kind, how many of the targets are in small candidate sets."""
     for kind, rows in inspect_text.by_kind(exposures):
         bars_of = {"looked at": rows[0].targets}
         for each in rows:

@@ -38,7 +38,7 @@ def counts(shape: Shape) -> str:
 
 
 def worst_case(shape: Shape) -> str:
-    """Describe what is counted about crowds."""
+    """Describe what is counted about candidate sets."""
     return WORST_CASE if shape.trips is None else f"{WORST_CASE} {_TOGETHER}"
 
 
@@ -109,11 +109,11 @@ def events_of(shape: Shape) -> list[tuple[str, str]]:
     return [("events per person", _events(shape.per_person, "everybody")), *per_trip]
 
 
-def _events(spread: Spread | None, whoever: str) -> str:
+def _events(spread: Spread | None, unit: str) -> str:
     if spread is None:
         return "nobody has any"
     if spread.least == spread.most:
-        return f"{whoever} has {spread.least:,.0f}"
+        return f"{unit} has {spread.least:,.0f}"
     return (
         f"{spread.least:,.0f} to {spread.most:,.0f}; half have at most {spread.median:,.0f}, "
         f"nine in ten at most {spread.nine_tenths:,.0f}"

@@ -99,7 +99,7 @@ def name_key(line: str, under: str, names: Iterable[str]) -> str:
 
 
 _LARGEST = 100_000_000
-"""Bytes; whoever names a larger file has taken the data for it."""
+"""Bytes; a larger file is data that was named by mistake."""
 
 
 def read_lists(path: Path) -> tuple[tuple[str, ...], ...]:

@@ -31,7 +31,7 @@ class Parameter:
     annotation: Any
     """Its type."""
     default: Any = MISSING
-    """What it is unless told; `MISSING` where it has to be told."""
+    """Its default; `MISSING` where it is required."""
     about: str = ""
     """What it is for."""
     least: int | None = None
@@ -41,7 +41,7 @@ class Parameter:
 
     @property
     def required(self) -> bool:
-        """It has to be told."""
+        """It has no default."""
         return self.default is MISSING
 
 

@@ -21,7 +21,20 @@ class Table(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
 
 
-class Mask(Table):
+class KindTable(Table):
+    """A hierarchy that is built by the function of `Hierarchy` with the name of its kind."""
+
+    kind: str
+
+    def builder(self, folder: Path) -> HierarchyBuilder:
+        """Make what builds the tree."""
+        del folder
+        given = {name: getattr(self, name) for name in type(self).model_fields if name != "kind"}
+        builder: HierarchyBuilder = getattr(Hierarchy, self.kind)(**given)
+        return builder
+
+
+class Mask(KindTable):
     """Keep the first characters and mask the rest."""
 
     kind: Literal["mask"]
@@ -29,12 +42,8 @@ class Mask(Table):
     levels: list[int]
     """Characters kept at each level, fewer and fewer: [3, 1] makes 561**, then 5****, then *."""
 
-    def builder(self, folder: Path) -> HierarchyBuilder:  # noqa: ARG002  (one signature for all kinds)
-        """Make what builds the tree."""
-        return Hierarchy.mask(self.levels)
 
-
-class Intervals(Table):
+class Intervals(KindTable):
     """Numbers in ranges of growing width."""
 
     kind: Literal["intervals"]
@@ -44,12 +53,8 @@ class Intervals(Table):
     origin: int | float = 0
     """Where a range begins."""
 
-    def builder(self, folder: Path) -> HierarchyBuilder:  # noqa: ARG002
-        """Make what builds the tree."""
-        return Hierarchy.intervals(self.width, origin=self.origin)
 
-
-class Dates(Table):
+class Dates(KindTable):
     """Days in months, quarters, years."""
 
     kind: Literal["dates"]
@@ -57,12 +62,8 @@ class Dates(Table):
     levels: list[str]
     """Units from fine to coarse: ["month", "quarter", "year"]."""
 
-    def builder(self, folder: Path) -> HierarchyBuilder:  # noqa: ARG002
-        """Make what builds the tree."""
-        return Hierarchy.dates(self.levels)
 
-
-class Quantiles(Table):
+class Quantiles(KindTable):
     """Ranges that hold about equally many events, learned from the data, edges rounded."""
 
     kind: Literal["quantiles"]
@@ -70,23 +71,15 @@ class Quantiles(Table):
     bins: list[int]
     """Number of ranges at each level, fewer and fewer: [20, 5]."""
 
-    def builder(self, folder: Path) -> HierarchyBuilder:  # noqa: ARG002
-        """Make what builds the tree."""
-        return Hierarchy.quantiles(self.bins)
 
-
-class Flat(Table):
+class Flat(KindTable):
     """The value, then *."""
 
     kind: Literal["flat"]
     """The kind of hierarchy."""
 
-    def builder(self, folder: Path) -> HierarchyBuilder:  # noqa: ARG002
-        """Make what builds the tree."""
-        return Hierarchy.flat()
 
-
-class Tree(Table):
+class Tree(KindTable):
     """A tree written out as nested tables."""
 
     kind: Literal["tree"]
@@ -94,22 +87,14 @@ class Tree(Table):
     tree: dict[str, Any]
     """A node's name to a table of its children, or to a list of its leaves."""
 
-    def builder(self, folder: Path) -> HierarchyBuilder:  # noqa: ARG002
-        """Make what builds the tree."""
-        return Hierarchy.tree(self.tree)
 
-
-class H3(Table):
+class H3(KindTable):
     """H3 cells under their parents; needs the extra geo."""
 
     kind: Literal["h3"]
     """The kind of hierarchy."""
     resolutions: list[int]
     """Resolutions of the parents at each level, coarser and coarser: [7, 5]."""
-
-    def builder(self, folder: Path) -> HierarchyBuilder:  # noqa: ARG002
-        """Make what builds the tree."""
-        return Hierarchy.h3(self.resolutions)
 
 
 class File(Table):
@@ -149,7 +134,7 @@ HierarchySettings = Annotated[
     Discriminator(_tag),
     Field(description=f"kind = one of {', '.join(KINDS)}, or path = a file."),
 ]
-"""One of the kinds, told apart by ``kind``, or by ``path`` where there is none."""
+"""One of the kinds, distinguished by ``kind``, or by ``path`` where there is none."""
 
 
 REGION_KINDS = ("density", "grid", "h3")
@@ -167,7 +152,20 @@ class TripSettings(Table):
         return Gap(self.gap)
 
 
-class DensitySettings(Table):
+class RegionTable(Table):
+    """A kind of regions."""
+
+    kind: str
+
+    def value(self) -> DensityRegions | GridRegions | H3Regions:
+        """Make the kind of regions."""
+        kinds = {"density": DensityRegions, "grid": GridRegions, "h3": H3Regions}
+        given = {name: getattr(self, name) for name in type(self).model_fields if name != "kind"}
+        regions: DensityRegions | GridRegions | H3Regions = kinds[self.kind](**given)
+        return regions
+
+
+class DensitySettings(RegionTable):
     """Rectangles of cells that many trajectories touch."""
 
     kind: Literal["density"]
@@ -179,12 +177,8 @@ class DensitySettings(Table):
     touch: Literal["points", "segments"] = "points"
     """What touches a cell: points, or also the straight lines between them."""
 
-    def value(self) -> DensityRegions:
-        """Make the kind of regions."""
-        return DensityRegions(self.cell, self.threshold, self.touch)
 
-
-class GridSettings(Table):
+class GridSettings(RegionTable):
     """Every cell of a grid that a point lies in."""
 
     kind: Literal["grid"]
@@ -192,22 +186,14 @@ class GridSettings(Table):
     cell: int | float
     """Metres from one side of a cell to the other."""
 
-    def value(self) -> GridRegions:
-        """Make the kind of regions."""
-        return GridRegions(self.cell)
 
-
-class H3Settings(Table):
+class H3Settings(RegionTable):
     """Every H3 cell that a point lies in; needs the extra geo."""
 
     kind: Literal["h3"]
     """The kind of regions."""
     resolution: int
     """0 (continents) to 15 (less than a square metre)."""
-
-    def value(self) -> H3Regions:
-        """Make the kind of regions."""
-        return H3Regions(self.resolution)
 
 
 def _region_tag(given: object) -> str | None:
@@ -222,7 +208,7 @@ RegionSettings = Annotated[
     Discriminator(_region_tag),
     Field(description=f"kind = one of {', '.join(REGION_KINDS)}."),
 ]
-"""One of the kinds, told apart by ``kind``."""
+"""One of the kinds, distinguished by ``kind``."""
 
 
 class PlaceSettings(Table):

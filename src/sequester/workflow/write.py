@@ -129,7 +129,7 @@ def write(
         Refuse to lose a larger share of events.
     accept_unprotected
         Whether kept columns may single out more than 5 % of the persons by themselves: False refuses such a
-        release, as ``protect`` does without ``[release] accept_unprotected``; True warns of it. Unless told,
+        release, as ``protect`` does without ``[release] accept_unprotected``; True warns of it. By default
         the limits and both reports say it, and nobody is asked.
     risks
         What adversaries achieved, as `sequester.attack` gives it: the internal page has a section about it.
@@ -145,7 +145,7 @@ def write(
     progress
         Called with the share of the work that is done.
     warn
-        Called with each warning; unless told, a `SequesterWarning` is issued.
+        Called with each warning; by default a `SequesterWarning` is issued.
 
     Returns
     -------
@@ -173,7 +173,7 @@ def write(
     target = Target.of(out, internal)
     if force:
         target.refuse_foreign()
-    heeded = [
+    remarks = [
         *check_suppressed(release, max_suppressed),
         *check_unprotected(release.singled_out, accept=accept_unprotected),
         *find_formulas(release),
@@ -182,7 +182,7 @@ def write(
     if not release.verdict:
         msg = f"the release does not keep its promise: {release.verdict.witnesses[:1]}"
         raise UnattainableError(msg, achieved=release.verdict.achieved)
-    for note in heeded:
+    for note in remarks:
         warn(note)
     pages = _usual_pages() if report is None else report
     try:
@@ -227,7 +227,7 @@ def write(
         target.internal,
         own_hash,
         replace(verification, release=os.fspath(target.release)),
-        tuple(heeded),
+        tuple(remarks),
     )
 
 

@@ -69,7 +69,7 @@ class Comparison:
         out: Path | None = None,
         warnings: Sequence[str] = (),
     ) -> Comparison:
-        """Compare what was tried; `measure` and `adversary` are chosen unless told."""
+        """Compare what was tried; `measure` and `adversary` are chosen by default."""
         made = [each for each in tried if each.holds]
         adversary = _shared_adversary(made, adversary)
         measure = _shared_measure([each for each in made if adversary in each.risks], measure)
@@ -252,7 +252,7 @@ def _shared_measure(made: Sequence[TrialResult], wanted: str | None) -> str:
 
 
 PARAMETERS = ("k", "l")
-"""How large the crowds are that a promise speaks of."""
+"""Parameters that bound the size of candidate sets."""
 _ALIKE = 1e-12
 
 
@@ -266,14 +266,14 @@ class Point:
     """What is lost; a measure that should be large, with its sign turned."""
     most: float = math.nan
     """The upper end of the interval of the risk."""
-    crowd: float = 0.0
+    k: float = 0.0
     """The k (or l) that is promised."""
 
 
 def frontier(points: Mapping[int, Point]) -> tuple[int, ...]:
     """List, from the lowest risk on, the points that no other one beats in one way and equals in the other.
 
-    Of points that are alike, the one with the larger promised crowd counts, then the first.
+    Of points that are alike, the one with the larger promised k counts, then the first.
 
     Examples
     --------
@@ -282,7 +282,7 @@ def frontier(points: Mapping[int, Point]) -> tuple[int, ...]:
     """
     best = math.inf
     kept = []
-    for place in sorted(points, key=lambda each: (*_costs(points[each]), -points[each].crowd, each)):
+    for place in sorted(points, key=lambda each: (*_costs(points[each]), -points[each].k, each)):
         if points[place].loss < best - _ALIKE:
             kept.append(place)
             best = points[place].loss
@@ -307,7 +307,7 @@ def recommend(points: Mapping[int, Point], *, max_risk: float | None = None) -> 
         points = {place: each for place, each in points.items() if each.most <= max_risk}
         return min(
             points,
-            key=lambda each: (points[each].loss, points[each].risk, -points[each].crowd, each),
+            key=lambda each: (points[each].loss, points[each].risk, -points[each].k, each),
             default=None,
         )
     kept = frontier(points)

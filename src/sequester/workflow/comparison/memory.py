@@ -13,8 +13,8 @@ _GROUP = Path("/sys/fs/cgroup")
 
 def available(proc: Path = _PROC, group: Path = _GROUP) -> int | None:
     """Return the bytes that new processes may take, which a container can make fewer than the machine has."""
-    told = [each for each in (_of_machine(proc), _of_group(group)) if each is not None]
-    return min(told) if told else _of_system()
+    known = [each for each in (_of_machine(proc), _of_group(group)) if each is not None]
+    return min(known) if known else _of_system()
 
 
 def taken(pid: int, proc: Path = _PROC) -> int | None:
@@ -24,9 +24,9 @@ def taken(pid: int, proc: Path = _PROC) -> int | None:
 
 def peak(proc: Path = _PROC) -> int:
     """Return the most bytes that this process has held, or 0."""
-    told = _of_process("self", "VmHWM", proc)
-    if told is not None:
-        return told
+    known = _of_process("self", "VmHWM", proc)
+    if known is not None:
+        return known
     try:
         import resource  # noqa: PLC0415  (only where there is one)
     except ImportError:

@@ -186,7 +186,7 @@ def _sections(found: Comparison) -> Iterator[Section]:
     )
     optima = (
         "A ring of dashes marks a candidate that does better, by the measure, than its neighbours with the "
-        "next smaller and the next larger k: a larger crowd than the smaller k promises, for less."
+        "next smaller and the next larger k: larger candidate sets than the smaller k promises, for less."
     )
     yield Section(
         title="What the numbers mean",
@@ -222,7 +222,7 @@ ADVERSARIES = {
 }
 """What each adversary achieves, as an axis says it."""
 HANDING_OUT = (
-    "Hand out one of these releases only. Whoever has two can compare them, and learns more than either "
+    "Hand out one of these releases only. A recipient of two can compare them and learn more than either "
     "promises to hide: what is coarse in one may be fine in the other, and promises do not add up."
 )
 """What to know where several releases of the same persons are made."""
@@ -258,7 +258,7 @@ def describe_adversary(name: str, knowledge: Knowledge) -> str:
         )
     return (
         f"The risk is the {ADVERSARIES[name]}, for somebody {describe_knowledge(knowledge)}. "
-        f"{knowledge.targets:,} such pieces of knowledge were drawn from the original, the same for all "
+        f"{knowledge.targets:,} such targets were drawn from the original, the same for all "
         "candidates. It is a measure of linkage, not of everything that a method promises: the page of each "
         "candidate says more."
     )

@@ -46,13 +46,13 @@ def work(task: bytes, table: bytes) -> dict[str, Any]:
         from sequester import kernels  # noqa: PLC0415
         from sequester.workflow.comparison.trial import try_candidate  # noqa: PLC0415
 
-        connection, told = _parent[0], -EVERY
+        connection, sent = _parent[0], -EVERY
 
         def progress(fraction: float, phase: str) -> None:
-            nonlocal told
+            nonlocal sent
             del phase
-            if time.monotonic() - told >= EVERY:
-                told = time.monotonic()
+            if time.monotonic() - sent >= EVERY:
+                sent = time.monotonic()
                 connection.send(float(fraction))
 
         kernels.on_compilation(lambda: connection.send(COMPILING))

@@ -313,7 +313,7 @@ def reject(path: Path, reasons: tuple[str, ...], folder: Path) -> Rejected:
     explanation = "\n".join([f"{path.name} was not taken:", *reasons, ""])
     beside = place.with_name(f"{place.name}.why.txt")
     try:
-        # The explanation first: a file without one would be a riddle.
+        # The explanation first, so that no rejected file is without one.
         beside.write_text(explanation, encoding="utf-8", newline="\n")
         shutil.move(path, place)
     except OSError:

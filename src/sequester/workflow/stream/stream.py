@@ -154,7 +154,7 @@ def stream(
             course.recover()
             while True:
                 course.take_all(progress, still=follow, stop=stop)
-                course.tell_repeated()
+                course.warn_repeated()
                 if not follow or stop():
                     break
                 # There is nothing to say while nothing comes.
@@ -260,10 +260,10 @@ class StreamRun:
             self.taken.append(noted)
             self._commit(published)
         self.done.taken.append(noted.name)
-        self._tell_left_out(arrived)
+        self._warn_left_out(arrived)
         self._deliver()
 
-    def _tell_left_out(self, arrived: ReadSnapshot) -> None:
+    def _warn_left_out(self, arrived: ReadSnapshot) -> None:
         if arrived.reading is not None and arrived.reading.left_out:
             name = arrived.taken.name
             self.done.left_out[name] = arrived.reading.left_out
@@ -281,9 +281,9 @@ class StreamRun:
         """Leave nothing behind that is in its place already, and say who is not protected."""
         with self.state.transaction():
             self.state.delivered()
-        self.tell_repeated()
+        self.warn_repeated()
 
-    def tell_repeated(self) -> None:
+    def warn_repeated(self) -> None:
         """Count who is in several snapshots of the whole stream, where more were published, and say so."""
         n_counted, repeated = self.state.repeated()
         n_published = self.state.n_published()
@@ -300,7 +300,7 @@ class StreamRun:
         for each in published:
             noted = self.taken[each.number]
             if not each.rows.size and noted.records:
-                self._tell_nothing(noted)
+                self._warn_nothing_published(noted)
             self.state.expire(each.number, self._expired(each))
             if self.config.schema.person != ROW:
                 self.state.add_run(each.number, run_of(self.window.persons_of(each)))
@@ -327,7 +327,7 @@ class StreamRun:
         values = published.expired.nonzero()[0].tolist()
         return {self.window.labels[value]: int(published.expired[value]) for value in values}
 
-    def _tell_nothing(self, noted: TakenFile) -> None:
+    def _warn_nothing_published(self, noted: TakenFile) -> None:
         known = counted(len(self.window.labels), "sensitive value", "sensitive values")
         self.warn(
             f"nothing could be published in {noted.label}: l = {self.method.l} needs as many different "
