@@ -1,24 +1,26 @@
 """The tables that the papers print, by name, with their hierarchies and what is to be hidden in them.
 
-Facts and numbers are the papers'; what they show in pictures is rebuilt from the nodes that their text names.
-The module loads nothing, so that a list of names costs nothing.
+They are in ``papers.toml``. The module loads no library, so that a list of names costs nothing.
 """
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from sequester.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import polars as pl
 
     from sequester.hierarchies import Hierarchy
 
-_LONGITUDINAL = ("PID", "VID", "AdmYr", "ZIP", "DSFC", "LOS", "Disease")
+    Rows = tuple[tuple[int | str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +35,7 @@ class PrintedTable:
     """Where it is printed."""
     columns: tuple[str, ...]
     """The person first, then the order."""
-    rows: tuple[tuple[int | str, ...], ...]
+    rows: Rows
     """As printed."""
     trees: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Column to its hierarchy, as nested tables below the root."""
@@ -105,7 +107,7 @@ def _weeks() -> dict[str, object]:
     return twelves | dict([four(48)])
 
 
-def _zips(*rows: tuple[int | str, ...]) -> dict[str, dict[str, list[str]]]:
+def _zips(rows: Rows) -> dict[str, dict[str, list[str]]]:
     """Return the ZIP codes of a table under their first three and two digits; the text names ``56***``."""
     codes = sorted({str(row[3]) for row in rows})
     return {
@@ -118,144 +120,39 @@ def _zips(*rows: tuple[int | str, ...]) -> dict[str, dict[str, list[str]]]:
     }
 
 
-def _sequences(*lines: str, prefix: str) -> tuple[tuple[int | str, ...], ...]:
-    """Enumerate the symbols of each line."""
-    return tuple(
+def _printed(
+    *,
+    rows: Sequence[Sequence[int | str]] = (),
+    sequences: Sequence[str] = (),
+    prefix: str = "",
+    trees: Mapping[str, Any] | None = None,
+    **given: Any,
+) -> PrintedTable:
+    """Read a table of the file; `sequences` have the symbols of one person each."""
+    filled = tuple(map(tuple, rows)) or tuple(
         (f"{prefix}{person}", place, symbol)
-        for person, line in enumerate(lines, start=1)
+        for person, line in enumerate(sequences, start=1)
         for place, symbol in enumerate(line.split(), start=1)
     )
-
-
-_TABLE_4_1: tuple[tuple[int | str, ...], ...] = (
-    (1, 1, 2009, "56117", 0, 3, "Hepatitis"),
-    (2, 1, 2009, "56103", 0, 2, "Infection"),
-    (3, 1, 2009, "56942", 0, 1, "Fever"),
-    (3, 2, 2010, "56942", 0, 30, "Cancer"),
-    (4, 1, 2009, "56107", 0, 2, "Cancer"),
-    (4, 2, 2010, "56107", 0, 35, "Flu"),
-    (5, 1, 2009, "56117", 0, 3, "Fever"),
-    (6, 1, 2008, "56103", 0, 3, "Flu"),
-    (6, 2, 2009, "56103", 0, 1, "Fever"),
-    (6, 3, 2009, "56230", 40, 2, "HIV"),
-    (7, 1, 2008, "56072", 0, 2, "Flu"),
-    (8, 1, 2007, "56361", 0, 30, "Hepatitis"),
-    (8, 2, 2011, "56107", 0, 3, "HIV"),
-    (9, 1, 2007, "56230", 0, 35, "Flu"),
-    (9, 2, 2011, "56107", 0, 3, "HIV"),
-    (10, 1, 2009, "56072", 0, 2, "Flu"),
-    (10, 2, 2010, "56103", 0, 35, "Fever"),
-    (10, 3, 2010, "56043", 100, 30, "Infection"),
-)
-_TABLE_5_1: tuple[tuple[int | str, ...], ...] = (
-    (1, 1, 2009, "56117", 0, 3, "Hepatitis"),
-    (2, 1, 2007, "56103", 0, 2, "Infection"),
-    (3, 1, 2008, "56942", 0, 1, "Diabetes"),
-    (3, 2, 2010, "56942", 0, 30, "Infection"),
-    (4, 1, 2008, "56107", 0, 2, "Diabetes"),
-    (4, 2, 2010, "56107", 0, 35, "Flu"),
-    (5, 1, 2009, "56117", 0, 3, "Diabetes"),
-    (6, 1, 2009, "56103", 0, 3, "Flu"),
-    (6, 2, 2009, "56103", 10, 1, "Infection"),
-    (6, 3, 2010, "56230", 0, 2, "HIV"),
-    (7, 1, 2008, "56072", 0, 2, "Flu"),
-    (8, 1, 2007, "56361", 0, 30, "Hepatitis"),
-    (8, 2, 2011, "56107", 0, 3, "HIV"),
-    (9, 1, 2007, "56230", 0, 35, "Flu"),
-    (9, 2, 2011, "56107", 0, 3, "HIV"),
-    (10, 1, 2009, "56072", 0, 2, "Flu"),
-    (10, 2, 2009, "56103", 13, 35, "Infection"),
-    (10, 3, 2010, "56043", 0, 30, "Infection"),
-)
-_TABLE_5_3: tuple[tuple[int | str, ...], ...] = (
-    (1, 1, 2009, 3, "Hepatitis"),
-    (2, 1, 2010, 2, "Infection"),
-    (3, 1, 2008, 1, "Diabetes"),
-    (3, 2, 2010, 6, "Infection"),
-    (4, 1, 2009, 3, "Flu"),
-    (4, 2, 2009, 1, "Infection"),
-    (4, 3, 2010, 2, "ulcer"),
-    (5, 1, 2007, 4, "Hepatitis"),
-    (5, 2, 2011, 3, "HIV"),
-)
-
-PAPERS = {
-    each.name: each
-    for each in (
-        PrintedTable(
-            name="sehatkar-4.1",
-            about="hospital visits of ten persons, the running example of (K,C)^P-privacy",
-            reference="Sehatkar (2014), Table 4.1; hierarchies of Figure 4.1",
-            columns=_LONGITUDINAL,
-            rows=_TABLE_4_1,
-            trees={"AdmYr": _years(), "ZIP": _zips(*_TABLE_4_1), "DSFC": _weeks(), "LOS": _weeks()},
-            protect={"Disease": ("Cancer", "HIV")},
-        ),
-        PrintedTable(
-            name="sehatkar-5.1",
-            about="hospital visits of ten persons, the first example of (K,C)-privacy",
-            reference="Sehatkar (2014), Table 5.1; hierarchies of Figure 5.1",
-            columns=_LONGITUDINAL,
-            rows=_TABLE_5_1,
-            trees={"AdmYr": _years(), "ZIP": _zips(*_TABLE_5_1), "DSFC": _weeks(), "LOS": _weeks()},
-            protect={"Disease": ("HIV",)},
-        ),
-        PrintedTable(
-            name="sehatkar-5.3",
-            about="hospital visits of five persons, the running example of CBLDA",
-            reference="Sehatkar (2014), Table 5.3; hierarchies of Figure 5.1",
-            columns=("PID", "VID", "AdmYr", "LOS", "Diagnosis"),
-            rows=_TABLE_5_3,
-            trees={"AdmYr": _years(), "LOS": _weeks()},
-            protect={"Diagnosis": ("HIV",)},
-        ),
-        PrintedTable(
-            name="gwadera-insurance",
-            about="insurances that nine customers bought one after the other, as letters",
-            reference="Gwadera, Gkoulalas-Divanis, Loukides (2013), Motivation 2/3",
-            columns=("customer", "place", "insurance"),
-            rows=_sequences(
-                "a b c d e f",
-                "a b c e",
-                "a c e h b",
-                "f g c e a b",
-                "d f g h b",
-                "d h b f g",
-                "f h g b",
-                "c d f g e",
-                "d h f g b",
-                prefix="t",
-            ),
-            patterns=(("a", "c", "e"), ("d", "f", "g"), ("d", "h", "b")),
-        ),
-        PrintedTable(
-            name="pensa-figure-1",
-            about="ten sequences of places, as letters",
-            reference="Pensa, Monreale, Pinelli, Pedreschi (2008), Figure 1(a)",
-            columns=("sequence", "place", "item"),
-            rows=_sequences(
-                *["A B C D E F"] * 3, *["A D E F"] * 3, "B K S", *["B K"] * 2, "D E J F", prefix="s"
-            ),
-        ),
-        # The paper prints patterns and a taxonomy, and no purchases: these are the patterns of its Examples 1
-        # and 4, one after the other. The taxonomy is Figure 2; no text names the group of milk and cheese.
-        PrintedTable(
-            name="bonomi-groceries",
-            about="what one person bought: the example patterns one after the other, with a taxonomy",
-            reference="Bonomi, Fan, Jin (2016), Figure 2 and Examples 1 to 4",
-            columns=("user", "place", "item"),
-            rows=_sequences(
-                "Beer Chips Wine Cheese Cookies Milk Beer Chips Milk Cookies Wine Beer", prefix="u"
-            ),
-            trees={
-                "item": {
-                    "Alcohol": ["Beer", "Wine"],
-                    "Snack": ["Chips", "Cookies"],
-                    "Dairy": ["Cheese", "Milk"],
-                }
-            },
-            patterns=(("Beer", "Chips"), ("Wine", "Cheese"), ("Cookies", "Milk")),
-        ),
+    makers: dict[object, Callable[[], Mapping[str, object]]]
+    makers = {"years": _years, "weeks": _weeks, "zips": partial(_zips, filled)}
+    return PrintedTable(
+        name=given["name"],
+        about=given["about"],
+        reference=given["reference"],
+        columns=tuple(given["columns"]),
+        rows=filled,
+        trees={
+            column: makers[tree]() if isinstance(tree, str) else tree
+            for column, tree in (trees or {}).items()
+        },
+        protect={column: tuple(values) for column, values in given.get("protect", {}).items()},
+        patterns=tuple(map(tuple, given.get("patterns", ()))),
     )
+
+
+_FILE = Path(__file__).with_suffix(".toml")
+PAPERS = {
+    table["name"]: _printed(**table) for table in tomllib.loads(_FILE.read_text(encoding="utf-8"))["table"]
 }
 """Name to printed table."""

@@ -93,7 +93,7 @@ def staging(target: Target, *, force: bool) -> Iterator[Staging]:
             _make_parents(folder.parent, made)
         with ExitStack() as locks:
             parents = sorted({folder.parent for folder in target.folders})
-            alone = [locks.enter_context(_lock(parent)) for parent in parents]
+            alone = [locks.enter_context(lock_folder(parent)) for parent in parents]
             if all(alone):
                 _sweep(target)
             if not force:
@@ -190,8 +190,14 @@ def _remove_empty(made: list[Path]) -> None:
 
 
 @contextmanager
-def _lock(folder: Path) -> Iterator[bool]:
-    """Wait until no other run writes in `folder`; yield whether the system guarantees it."""
+def lock_folder(folder: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Hold the lock of a folder until the end, however the process ends; yield whether the system has locks.
+
+    Raises
+    ------
+    BlockingIOError
+        If another process holds it, and `wait` is false.
+    """
     if sys.platform == "win32":
         yield False
         return
@@ -201,11 +207,13 @@ def _lock(folder: Path) -> Iterator[bool]:
     number = os.open(folder, os.O_RDONLY)
     try:
         try:
-            fcntl.flock(number, fcntl.LOCK_EX)
-            alone = True
+            fcntl.flock(number, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            is_locked = True
+        except BlockingIOError:
+            raise
         except OSError:
-            alone = False
-        yield alone
+            is_locked = False
+        yield is_locked
     finally:
         os.close(number)
 

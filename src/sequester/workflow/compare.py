@@ -25,7 +25,7 @@ from sequester.workflow.comparison.grid import Candidate, grid, label_of, one_li
 from sequester.workflow.comparison.outputs import HANDING_OUT, check_adversary, write_outputs
 from sequester.workflow.comparison.pool import run_candidates
 from sequester.workflow.comparison.store import RELEASES, REPORTS, Store
-from sequester.workflow.comparison.trial import Knowledge, Task, TrialResult
+from sequester.workflow.comparison.trial import Knowledge, TrialResult, TrialTask
 from sequester.workflow.config import Config
 from sequester.workflow.job import Job, check_problems, table_digest
 from sequester.workflow.output_file import refuse_inputs
@@ -331,7 +331,7 @@ def _task(
     config: Config | None,
     *,
     with_page: bool,
-) -> Task:
+) -> TrialTask:
     settings = None if config is None else config.settings.release
     max_suppressed = None if settings is None else settings.max_suppressed
     key = store.key(
@@ -339,7 +339,7 @@ def _task(
         knowledge=[knowledge.kind, knowledge.known, knowledge.targets],
         max_suppressed=max_suppressed,
     )
-    task = Task(
+    task = TrialTask(
         candidate=candidate,
         key=key,
         seed=store.seed,
@@ -363,7 +363,7 @@ def _task(
 
 
 def _run(
-    tasks: Sequence[Task],
+    tasks: Sequence[TrialTask],
     table: EventTable,
     store: Store,
     asked: CompareOptions,
@@ -372,7 +372,7 @@ def _run(
 ) -> dict[str, TrialResult]:
     """Take over the results that were kept, and run the others; by their keys."""
     done: dict[str, TrialResult] = {}
-    missing: dict[str, Task] = {}
+    missing: dict[str, TrialTask] = {}
     for task in tasks:
         kept = store.load(task.key)
         if kept is None or (kept.holds and task.release is not None and not kept.release):
@@ -393,7 +393,7 @@ def _run(
     return done
 
 
-def _placed(tried: TrialResult, task: Task, folder: Path) -> TrialResult:
+def _placed(tried: TrialResult, task: TrialTask, folder: Path) -> TrialResult:
     """Describe where the page and the release are."""
     report, release = (
         "" if path is None else path.relative_to(folder).as_posix() for path in (task.report, task.release)

@@ -18,7 +18,7 @@ from sequester.workflow import compare as module
 from sequester.workflow.compare import compare
 from sequester.workflow.comparison.comparison import Comparison
 from sequester.workflow.comparison.outputs import candidates_csv, page
-from sequester.workflow.comparison.trial import Knowledge, Risks, TrialResult
+from sequester.workflow.comparison.trial import Knowledge, RiskPair, TrialResult
 
 ROWS = ["abc", "abc", "abd", "ab", "ab", "cab", "cab", "b", "b"]
 SEED = "kept in a safe place"
@@ -100,7 +100,7 @@ def made(method, k, risk, **utility):
         label=f"{method} k={k}",
         parameters={"k": k},
         model="SequenceKAnonymity",
-        risks={"found": Risks(release=share, raw=Proportion(0.5, (0.4, 0.6)))},
+        risks={"found": RiskPair(release=share, raw=Proportion(0.5, (0.4, 0.6)))},
         utility=utility,
         report=f"reports/{method}-{k}.html",
     )
@@ -176,7 +176,9 @@ def test_what_must_be_known_is_said_once():
         replace(made("ph", 2, 0.1, lost_events=score(0.2)), warnings=("a short seed",), release="y"),
         TrialResult(method="ph", label="ph k=3", state="failed", reason="internal error", is_ours=True),
     ]
-    beaten = Risks(release=Proportion(0.9, (0.9, 0.9)), raw=Proportion(1, (1, 1)), bound=0.5, is_within=False)
+    beaten = RiskPair(
+        release=Proportion(0.9, (0.9, 0.9)), raw=Proportion(1, (1, 1)), bound=0.5, is_within=False
+    )
     rows[0] = replace(rows[0], risks={**rows[0].risks, "prosecutor": beaten})
     found = Comparison.of(rows, knowledge=KNOWLEDGE, measure="information_loss")
     lines = list(module._remarks(found))

@@ -15,7 +15,7 @@ from sequester.testing import symbol_table
 from sequester.workflow.comparison import pool as pools
 from sequester.workflow.comparison.grid import Candidate
 from sequester.workflow.comparison.pool import RESERVE, run_candidates
-from sequester.workflow.comparison.trial import Knowledge, Task, TrialResult
+from sequester.workflow.comparison.trial import Knowledge, TrialResult, TrialTask
 from workflow.comparison import actors
 
 GIB = 2**30
@@ -42,7 +42,7 @@ def act(tmp_path, monkeypatch):
 def task(label, key):
     candidate = Candidate(name="p2ka", label=label, method=BFP2kA(k=2))
     knowledge = Knowledge(kind="ordered", known=1, targets=1)
-    return Task(candidate=candidate, key=key, seed="x", knowledge=knowledge, max_suppressed=None)
+    return TrialTask(candidate=candidate, key=key, seed="x", knowledge=knowledge, max_suppressed=None)
 
 
 def test_as_many_at_once_as_are_asked_for(act, monkeypatch):
@@ -163,10 +163,10 @@ def test_results_can_be_kept_and_read_again():
 
     from sequester.attacks.risk import Proportion
     from sequester.utility.score import Score
-    from sequester.workflow.comparison.trial import Risks
+    from sequester.workflow.comparison.trial import RiskPair
 
     score = Score(value=0.1, goal="minimize", bounds=(0, None), means="something")
-    risk = Risks(release=Proportion(0.1, (0.0, 0.2)), raw=Proportion(0.5, (0.4, 0.6)), bound=0.5)
+    risk = RiskPair(release=Proportion(0.1, (0.0, 0.2)), raw=Proportion(0.5, (0.4, 0.6)), bound=0.5)
     tried = TrialResult(
         method="p2ka",
         label="p2ka k=2",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from sequester.data.table import EventTable
     from sequester.engine import Progress
-    from sequester.workflow.comparison.trial import Task
+    from sequester.workflow.comparison.trial import TrialTask
 
 
 SHARE = 0.75
@@ -49,7 +49,7 @@ _PAUSE = 0.2
 class _Run:
     """A candidate at work."""
 
-    task: Task
+    task: TrialTask
     pool: ProcessPoolExecutor
     future: Future[dict[str, Any]]
     connection: Connection
@@ -59,7 +59,7 @@ class _Run:
     is_compiling: bool = False
 
     @classmethod
-    def start(cls, task: Task, table: bytes, do: Callable[[bytes, bytes], dict[str, Any]]) -> _Run:
+    def start(cls, task: TrialTask, table: bytes, do: Callable[[bytes, bytes], dict[str, Any]]) -> _Run:
         context = get_context("spawn")
         ours, theirs = context.Pipe()
         pool = ProcessPoolExecutor(1, context, prepare, (theirs, task.threads))
@@ -109,14 +109,14 @@ def _detached() -> Iterator[None]:
 
 
 def run_candidates(
-    tasks: Sequence[Task],
+    tasks: Sequence[TrialTask],
     table: EventTable,
     progress: Progress,
     *,
     at_once: int | None = None,
     free: Callable[[], int | None] = memory.available,
     do: Callable[[bytes, bytes], dict[str, Any]] = work,
-) -> Generator[tuple[Task, TrialResult], None, None]:
+) -> Generator[tuple[TrialTask, TrialResult], None, None]:
     """Try all tasks; yield each with its result as soon as it is done, in whatever order.
 
     One that dies in company, or that was stopped because memory became scarce, is tried again alone. Closing
@@ -161,7 +161,7 @@ def run_candidates(
             run.stop()
 
 
-def _fits(task: Task, running: Sequence[_Run], alone: set[str], need: int, free: int | None) -> bool:
+def _fits(task: TrialTask, running: Sequence[_Run], alone: set[str], need: int, free: int | None) -> bool:
     """Return whether another candidate fits beside those that run; where memory is not known, none does."""
     if free is None or task.key in alone or any(run.task.key in alone for run in running):
         return False
@@ -180,7 +180,7 @@ def _result(run: _Run) -> TrialResult | None:
     return TrialResult.of(answer)
 
 
-def _failed(task: Task, reason: str, *, is_ours: bool = False) -> TrialResult:
+def _failed(task: TrialTask, reason: str, *, is_ours: bool = False) -> TrialResult:
     candidate = task.candidate
     return TrialResult(
         method=candidate.name,

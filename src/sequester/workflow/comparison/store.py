@@ -6,13 +6,14 @@ import hashlib
 import json
 import os
 import shutil
-import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sequester._version import __version__
 from sequester.errors import InputError
 from sequester.release.randomness import Randomness
+from sequester.release.staging import lock_folder
 from sequester.workflow.comparison.grid import file_name
 from sequester.workflow.comparison.trial import TrialResult
 from sequester.workflow.output_file import write_file
@@ -42,7 +43,7 @@ class Store:
     """The digest of the table."""
     was_there: bool
     """The folder is older than the comparison."""
-    lock: int | None = None
+    lock: ExitStack
     """Keeps others out for as long as it is open."""
     is_old: bool = False
     """There was a comparison before, which stays whatever happens."""
@@ -57,7 +58,12 @@ class Store:
                 msg = f"{folder} exists and is not a comparison; name another folder"
                 raise InputError(msg)
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            store = cls(folder, "", table, was_there, _alone(folder), about.is_file())
+            lock = ExitStack()
+            lock.enter_context(lock_folder(folder, wait=False))
+            store = cls(folder, "", table, was_there, lock, about.is_file())
+        except BlockingIOError:
+            msg = f"another run is at work in {folder}; wait for it, or name another folder"
+            raise InputError(msg) from None
         except OSError as error:
             raise _unusable(folder, error) from None
         try:
@@ -104,8 +110,7 @@ class Store:
             (self.folder / ABOUT).unlink(missing_ok=True)
             if not self.was_there and not any(self.folder.iterdir()):
                 self.folder.rmdir()
-        if self.lock is not None:
-            os.close(self.lock)
+        self.lock.close()
 
     def key(self, candidate: Candidate, **asked: object) -> str:
         """Return the key of a result: a hash of version, table, method, parameters, seed and options."""
@@ -169,23 +174,3 @@ def _clear(folder: Path) -> None:
         shutil.rmtree(folder / name, ignore_errors=True)
     for name in OUTPUTS:
         (folder / name).unlink(missing_ok=True)
-
-
-def _alone(folder: Path) -> int | None:
-    """Refuse to work where another run is at work; None where the system cannot tell."""
-    if sys.platform == "win32":
-        return None
-    # Not on every system.
-    import fcntl  # noqa: PLC0415
-
-    number = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(number)
-        msg = f"another run is at work in {folder}; wait for it, or name another folder"
-        raise InputError(msg) from None
-    except OSError:
-        os.close(number)
-        return None
-    return number

@@ -47,7 +47,7 @@ State = Literal["made", "unattainable", "unfit", "failed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Risks:
+class RiskPair:
     """What one adversary achieves against the release, and against the original."""
 
     release: Proportion
@@ -80,7 +80,7 @@ class TrialResult:
     """The parameters of the promise."""
     achieved: Mapping[str, Any] = field(default_factory=dict)
     """The best level that the data reaches."""
-    risks: Mapping[str, Risks] = field(default_factory=dict)
+    risks: Mapping[str, RiskPair] = field(default_factory=dict)
     """What each adversary achieves, by name."""
     utility: Mapping[str, Score] = field(default_factory=dict)
     """What the release is still good for."""
@@ -121,7 +121,7 @@ class TrialResult:
         """Read what was kept."""
         given = {each.name: document[each.name] for each in fields(cls)}
         given["risks"] = {
-            name: Risks(
+            name: RiskPair(
                 release=_share(each["release"]),
                 raw=_share(each["raw"]),
                 bound=each["bound"],
@@ -177,7 +177,7 @@ class Knowledge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class TrialTask:
     """One candidate, and all that its process needs beside the table."""
 
     candidate: Candidate
@@ -204,7 +204,7 @@ class Task:
     """Threads that it may use; 0 is one per core."""
 
 
-def try_candidate(task: Task, table: EventTable, progress: Progress) -> TrialResult:
+def try_candidate(task: TrialTask, table: EventTable, progress: Progress) -> TrialResult:
     """Make a release and judge it; where none can be made, say why."""
     candidate = task.candidate
     tried = TrialResult(method=candidate.name, label=candidate.label, parameters=candidate.parameters)
@@ -226,7 +226,7 @@ def try_candidate(task: Task, table: EventTable, progress: Progress) -> TrialRes
 
 
 def _evaluate(
-    task: Task, table: EventTable, tried: TrialResult, progress: Progress, collect: WarningCollector
+    task: TrialTask, table: EventTable, tried: TrialResult, progress: Progress, collect: WarningCollector
 ) -> TrialResult:
     if task.candidate.method is None:
         raise InputError(task.candidate.misfit)
@@ -292,7 +292,7 @@ def _singled_out(found: SinglingOut | None) -> dict[str, Score]:
 
 
 def _findings(
-    task: Task, release: Release, table: EventTable, engine: LocalEngine, progress: Progress
+    task: TrialTask, release: Release, table: EventTable, engine: LocalEngine, progress: Progress
 ) -> Findings:
     """Attack a release with the knowledge of the comparison, for its own page."""
     kind = task.knowledge.kind
@@ -323,11 +323,11 @@ def _owners(release: Release, released: EventTable) -> Codes | None:
 
 def _risks(
     knowledge: Knowledge, release: Release, table: EventTable, engine: LocalEngine, progress: Progress
-) -> dict[str, Risks]:
+) -> dict[str, RiskPair]:
     if isinstance(release.model, RecordModel):
         sensitive = str(release.model.claim()["sensitive"])
         found = guess_records(release.tables, sensitive=sensitive)
-        return {RECORDS: Risks(release=found, raw=guess_original(table, sensitive=sensitive))}
+        return {RECORDS: RiskPair(release=found, raw=guess_original(table, sensitive=sensitive))}
     progress(0.0, "attacking")
     released = release.table
     world = AttackContext.of(
@@ -338,7 +338,7 @@ def _risks(
         progress(len(attacks) / len(PERSONS), f"attacking ({adversary.name})")
         attacks.append(replace(adversary.judge(world), bound=bound_of(release.model, adversary)))
     return {
-        each.name: Risks(
+        each.name: RiskPair(
             release=Proportion(each.value, each.interval),
             raw=each.raw,
             bound=each.bound,

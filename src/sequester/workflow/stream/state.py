@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sequester.errors import InputError
+from sequester.release.staging import lock_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,7 +19,6 @@ DATABASE = "state.sqlite"
 """The database's name in the state folder."""
 REJECTED = "rejected"
 """The folder of files that were not taken, below the state folder."""
-_LOCK = "lock"
 _FORMAT = 2
 
 _TABLES = """
@@ -229,35 +228,19 @@ def open_state(folder: Path) -> Iterator[State]:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
         (folder / REJECTED).mkdir(mode=0o700, exist_ok=True)
-        with _alone(folder):
+        with lock_folder(folder, wait=False):
             connection = sqlite3.connect(folder / DATABASE, isolation_level=None, timeout=0)
             try:
                 _prepare(connection, folder)
                 yield State(folder, connection)
             finally:
                 connection.close()
+    except BlockingIOError:
+        msg = f"{folder} is in use by another process; a stream has one process"
+        raise InputError(msg) from None
     except sqlite3.Error as error:
         msg = f"cannot keep the state in {folder}: {error}; what was taken before is safe"
         raise InputError(msg) from error
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Hold the lock of the folder, which the system lets go when the process ends, however it ends."""
-    number = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        if os.name != "nt":
-            # Not on every system; SQLite's own lock remains.
-            import fcntl  # noqa: PLC0415
-
-            try:
-                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                msg = f"{folder} is in use by another process; one stream has one process"
-                raise InputError(msg) from None
-        yield
-    finally:
-        os.close(number)
 
 
 def _prepare(connection: sqlite3.Connection, folder: Path) -> None:
