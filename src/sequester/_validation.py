@@ -56,6 +56,21 @@ def within(name: str, value: object, least: int, most: int) -> int:
     return number
 
 
+def in_range(name: str, value: float, least: float, most: float | None = None) -> None:
+    """Refuse a number below `least` or above `most`.
+
+    Examples
+    --------
+    >>> in_range("errands", 1.5, 0, 1)
+    Traceback (most recent call last):
+    sequester.errors.ParameterError: errands must be between 0 and 1, got 1.5
+    """
+    if not value >= least or (most is not None and value > most):
+        rule = f"at least {least:,}" if most is None else f"between {least:,} and {most:,}"
+        msg = f"{name} must be {rule}, got {value:,}"
+        raise ParameterError(msg)
+
+
 def whole_number(name: str, value: object) -> int:
     """Return a whole number."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):

@@ -183,7 +183,7 @@ CASES = [
     Case(
         "no persons",
         2,
-        ("persons must be at least 1, got 0",),
+        ("persons must be between 1 and 10,000,000, got 0",),
         argv=("datasets", "make", "clicks", "--out", "c.csv", "--persons", "0"),
     ),
     Case(

@@ -101,8 +101,8 @@ def test_long_logs_are_made_in_parts(monkeypatch):
 @pytest.mark.parametrize(
     ("wrong", "line"),
     [
-        ({"persons": 0}, "persons must be at least 1, got 0"),
-        ({"persons": 1_000_000}, "persons times days must be at most 10,000,000, got 180,000,000"),
+        ({"persons": 0}, "persons must be between 1 and 10,000,000, got 0"),
+        ({"persons": 1_000_000}, "persons times days must be between 1 and 10,000,000, got 180,000,000"),
         ({"days": 0}, "days must be at least 1, got 0"),
         ({"regularity": 1.5}, "regularity must be between 0 and 1, got 1.5"),
     ],

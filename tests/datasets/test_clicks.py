@@ -56,9 +56,9 @@ def test_one_person():
 
 
 def test_no_person_and_too_many_are_refused():
-    with pytest.raises(ParameterError, match="persons must be at most 10,000,000, got 10,000,001"):
+    with pytest.raises(ParameterError, match="persons must be between 1 and 10,000,000, got 10,000,001"):
         clicks.make(persons=10_000_001)
-    with pytest.raises(ParameterError, match="persons must be at least 1, got 0"):
+    with pytest.raises(ParameterError, match="persons must be between 1 and 10,000,000, got 0"):
         clicks.make(persons=0)
 
 

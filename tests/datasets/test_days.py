@@ -99,7 +99,7 @@ def test_one_person_one_day():
 @pytest.mark.parametrize(
     ("wrong", "line"),
     [
-        ({"persons": 0}, "persons must be at least 1, got 0"),
+        ({"persons": 0}, "persons must be between 1 and 10,000,000, got 0"),
         ({"days": 0}, "days must be at least 1, got 0"),
         ({"mean_records": 0.9}, "mean_records must be at least 1, got 0.9"),
         ({"skew": -1}, "skew must be at least 0, got -1"),

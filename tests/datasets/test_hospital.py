@@ -49,7 +49,7 @@ def test_the_seed_repeats_the_table():
 @pytest.mark.parametrize(
     ("wrong", "line"),
     [
-        ({"persons": 0}, "persons must be at least 1, got 0"),
+        ({"persons": 0}, "persons must be between 1 and 10,000,000, got 0"),
         ({"mean_events": 0.5}, "mean_events must be at least 1, got 0.5"),
         ({"protected_share": 1.5}, "protected_share must be between 0 and 1, got 1.5"),
     ],

@@ -155,7 +155,7 @@ def test_parts_are_one_table(monkeypatch):
 @pytest.mark.parametrize(
     ("wrong", "line"),
     [
-        ({"persons": 0}, "persons must be at least 1, got 0"),
+        ({"persons": 0}, "persons must be between 1 and 10,000,000, got 0"),
         ({"every": 0}, "every must be at least 1, got 0"),
         ({"errands": 1.1}, "errands must be between 0 and 1, got 1.1"),
         ({"size": 100}, "size must be between 2000 and 40000, got 100"),

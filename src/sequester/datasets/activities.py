@@ -7,16 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from sequester._validation import in_range
 from sequester.datasets import SEED
-from sequester.datasets.draws import (
-    MOST_PERSONS,
-    check_at_least,
-    check_at_most,
-    check_persons,
-    check_share,
-    generator,
-    repeat_keys,
-)
+from sequester.datasets.draws import MOST_PERSONS, check_persons, generator, repeat_keys
 from sequester.hierarchies import Hierarchy
 
 if TYPE_CHECKING:
@@ -133,9 +126,9 @@ def make(*, persons: int = 1, seed: str = SEED, days: int = 180, regularity: flo
     (['user', 'at', 'activity'], True, True)
     """
     check_persons(persons)
-    check_at_least("days", days, 1)
-    check_at_most("persons times days", persons * days, MOST_PERSONS)
-    check_share("regularity", regularity)
+    in_range("days", days, 1)
+    in_range("persons times days", persons * days, 1, MOST_PERSONS)
+    in_range("regularity", regularity, 0, 1)
     chance = generator("activities", seed)
     habits = _habits(chance, persons)
     early = chance.normal(0, 0.5, persons)

@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 
 from sequester.datasets import SEED
-from sequester.datasets.draws import check_persons, generator, offsets_of, repeat_keys
+from sequester.datasets.draws import check_persons, generator, repeat_keys
 from sequester.hierarchies.hierarchy import Hierarchy
+from sequester.ragged import offsets_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from sequester._validation import in_range
 from sequester.datasets import SEED
-from sequester.datasets.draws import check_at_least, check_persons, check_share, generator, repeat_keys
+from sequester.datasets.draws import check_persons, generator, repeat_keys
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -75,10 +76,10 @@ def make(
     (True, True)
     """
     check_persons(persons)
-    check_at_least("days", days, 1)
-    check_at_least("mean_records", mean_records, 1)
-    check_at_least("skew", skew, 0)
-    check_share("outbreaks", outbreaks)
+    in_range("days", days, 1)
+    in_range("mean_records", mean_records, 1)
+    in_range("skew", skew, 0)
+    in_range("outbreaks", outbreaks, 0, 1)
     chance = generator("days", seed)
     day, patient = _appearances(chance, persons, days, mean_records)
     shares = _shares(chance, days, skew, round(outbreaks * days))

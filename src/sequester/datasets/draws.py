@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sequester.errors import ParameterError
+from sequester._validation import in_range
 
 if TYPE_CHECKING:
-    from sequester._typing import Counts, Offsets
+    from sequester._typing import Counts
 
 
 def generator(name: str, seed: str) -> np.random.Generator:
@@ -26,34 +26,7 @@ MOST_PERSONS = 10_000_000
 
 def check_persons(persons: int) -> None:
     """Refuse a number of persons that cannot be made."""
-    check_at_least("persons", persons, 1)
-    check_at_most("persons", persons, MOST_PERSONS)
-
-
-def check_at_most(name: str, value: float, most: int) -> None:
-    """Refuse a parameter above its range."""
-    if value > most:
-        msg = f"{name} must be at most {most:,}, got {value:,}"
-        raise ParameterError(msg)
-
-
-def check_at_least(name: str, value: float, least: float) -> None:
-    """Refuse a parameter below its range."""
-    if not value >= least:
-        msg = f"{name} must be at least {least}, got {value}"
-        raise ParameterError(msg)
-
-
-def check_share(name: str, value: float) -> None:
-    """Refuse a parameter that is no share of a whole."""
-    if not 0 <= value <= 1:
-        msg = f"{name} must be between 0 and 1, got {value}"
-        raise ParameterError(msg)
-
-
-def offsets_of(lengths: Counts) -> Offsets:
-    """Delimit persons who have `lengths` events."""
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    in_range("persons", persons, 1, MOST_PERSONS)
 
 
 def repeat_keys(prefix: str, lengths: Counts) -> pl.Series:

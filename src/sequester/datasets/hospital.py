@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from sequester._validation import in_range
 from sequester.datasets import SEED
-from sequester.datasets.draws import (
-    check_at_least,
-    check_persons,
-    check_share,
-    generator,
-    offsets_of,
-    repeat_keys,
-)
+from sequester.datasets.draws import check_persons, generator, repeat_keys
+from sequester.ragged import offsets_of
 
 if TYPE_CHECKING:
     from sequester._typing import Counts, Mask
@@ -59,8 +54,8 @@ def make(
     20
     """
     check_persons(persons)
-    check_at_least("mean_events", mean_events, 1)
-    check_share("protected_share", protected_share)
+    in_range("mean_events", mean_events, 1)
+    in_range("protected_share", protected_share, 0, 1)
     chance = generator("hospital", seed)
     lengths = 1 + chance.poisson(mean_events - 1, persons)
     offsets = offsets_of(lengths)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from sequester.datasets.draws import check_at_least
+from sequester._validation import in_range
 from sequester.errors import InputError, ignore_warning
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.io import read_frame
@@ -246,8 +246,8 @@ def areas(n_areas: int, *, first: int = 1, width: int = 10) -> Hierarchy:
     >>> tens.generalize("65", 1)
     '[61:69]'
     """
-    check_at_least("n_areas", n_areas, 1)
-    check_at_least("width", width, 2)
+    in_range("n_areas", n_areas, 1)
+    in_range("width", width, 2)
     last = first + n_areas - 1
     bins = {}
     for low in range(first, last + 1, width):

@@ -14,17 +14,12 @@ import numpy as np
 import polars as pl
 
 from sequester import kernels
+from sequester._validation import in_range
 from sequester.datasets import SEED
-from sequester.datasets.draws import (
-    check_at_least,
-    check_persons,
-    check_share,
-    generator,
-    offsets_of,
-    repeat_keys,
-)
+from sequester.datasets.draws import check_persons, generator, repeat_keys
 from sequester.datasets.hospital import ORDINARY, PROTECTED, YEARS
 from sequester.errors import ParameterError
+from sequester.ragged import offsets_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -81,10 +76,10 @@ class PatternPool:
 
     def __post_init__(self) -> None:
         for name in ("items", "itemsets", "itemset_size", "sequences", "sequence_size"):
-            check_at_least(name, getattr(self, name), 1)
-        check_at_least("deviation", self.deviation, 0)
-        check_share("correlation", self.correlation)
-        check_share("confidence", self.confidence)
+            in_range(name, getattr(self, name), 1)
+        in_range("deviation", self.deviation, 0)
+        in_range("correlation", self.correlation, 0, 1)
+        in_range("confidence", self.confidence, 0, 1)
 
 
 def make(
@@ -120,8 +115,8 @@ def make(
     (['customer', 'basket', 'item'], 50)
     """
     check_persons(persons)
-    check_at_least("mean_baskets", mean_baskets, 1)
-    check_at_least("mean_items", mean_items, 1)
+    in_range("mean_baskets", mean_baskets, 1)
+    in_range("mean_items", mean_items, 1)
     pool = pool or PatternPool()
     chance = generator("quest", seed)
     n_baskets = 1 + chance.poisson(mean_baskets - 1, persons)
@@ -176,17 +171,17 @@ def longitudinal(
     ['PID', 'VID', 'AdmYr', 'LOS', 'Disease']
     """
     check_persons(persons)
-    check_at_least("mean_events", mean_events, 1)
+    in_range("mean_events", mean_events, 1)
     if n_quasi not in (2, 3, 4):
         msg = f"n_quasi must be 2, 3 or 4, got {n_quasi}"
         raise ParameterError(msg)
     if protected_share is None:
         protected_share = float(np.interp(mean_events, (3, 5, 10), (0.35, 0.45, 0.67)))
-    check_share("protected_share", protected_share)
+    in_range("protected_share", protected_share, 0, 1)
     chance = generator("quest.longitudinal", seed)
     lengths = 1 + chance.poisson(mean_events - 1, persons)
     if most_events is not None:
-        check_at_least("most_events", most_events, 1)
+        in_range("most_events", most_events, 1)
         lengths = np.minimum(lengths, most_events)
     person = np.repeat(np.arange(persons), lengths)
     offsets = offsets_of(lengths)

@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from sequester._validation import in_range
 from sequester.datasets import SEED
-from sequester.datasets.draws import (
-    check_at_least,
-    check_persons,
-    check_share,
-    generator,
-    offsets_of,
-    repeat_keys,
-)
+from sequester.datasets.draws import check_persons, generator, repeat_keys
 from sequester.errors import ParameterError
+from sequester.ragged import offsets_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -97,10 +92,10 @@ def make(
     [('u1', 2), ('u2', 2), ('u3', 2)]
     """
     check_persons(persons)
-    check_at_least("days", days, 1)
-    check_at_least("every", every, 1)
-    check_at_least("noise", noise, 0)
-    check_share("errands", errands)
+    in_range("days", days, 1)
+    in_range("every", every, 1)
+    in_range("noise", noise, 0)
+    in_range("errands", errands, 0, 1)
     if not 2_000 <= size <= 40_000:
         msg = f"size must be between 2000 and 40000, got {size}"
         raise ParameterError(msg)
