@@ -179,7 +179,7 @@ def test_nobody_has_more_visits_than_the_most():
     [
         (quest.make, {"persons": 0}, "persons must be between 1 and 10,000,000, got 0"),
         (quest.make, {"mean_items": 0.5}, "mean_items must be at least 1, got 0.5"),
-        (quest.longitudinal, {"n_quasi": 5}, "n_quasi must be 2, 3 or 4, got 5"),
+        (quest.longitudinal, {"n_quasi": 5}, "n_quasi must be between 2 and 4, got 5"),
         (quest.longitudinal, {"protected_share": 2}, "protected_share must be between 0 and 1, got 2"),
         (quest.longitudinal, {"most_events": 0}, "most_events must be at least 1, got 0"),
         (PatternPool, {"items": 0}, "items must be at least 1, got 0"),

@@ -14,8 +14,8 @@ from sequester.errors import InputError
 if TYPE_CHECKING:
     from sequester.attacks.singling_out import SinglingOut
     from sequester.release.release import Release
-    from sequester.workflow.dry_run import Forecast
     from sequester.workflow.audit import AuditResult
+    from sequester.workflow.dry_run import Forecast
     from sequester.workflow.protect import Protected
 
 

@@ -18,7 +18,6 @@ from sequester._validation import in_range
 from sequester.datasets import SEED
 from sequester.datasets.draws import check_persons, generator, repeat_keys
 from sequester.datasets.hospital import ORDINARY, PROTECTED, YEARS
-from sequester.errors import ParameterError
 from sequester.ragged import offsets_of
 
 if TYPE_CHECKING:
@@ -172,9 +171,7 @@ def longitudinal(
     """
     check_persons(persons)
     in_range("mean_events", mean_events, 1)
-    if n_quasi not in (2, 3, 4):
-        msg = f"n_quasi must be 2, 3 or 4, got {n_quasi}"
-        raise ParameterError(msg)
+    in_range("n_quasi", n_quasi, 2, 4)
     if protected_share is None:
         protected_share = float(np.interp(mean_events, (3, 5, 10), (0.35, 0.45, 0.67)))
     in_range("protected_share", protected_share, 0, 1)

@@ -171,16 +171,13 @@ def inspect_config(
     *,
     out: Path | None = None,
     force: bool = False,
-    patterns: bool = False,
-    min_support: int | None = None,
-    top: int | None = None,
-    seed: str | None = None,
-    thorough: bool = False,
-    engine: Engine | None = None,
     progress: Progress = silent,
     warn: Warn = ignore_warning,
+    **asked: Any,
 ) -> Inspection:
     """Inspect the data of a configuration, which need not name a method, and write the page to `out`.
+
+    `asked` are further parameters of `inspect`.
 
     Raises
     ------
@@ -195,18 +192,7 @@ def inspect_config(
     progress(0.0, "reading")
     table = config.table(warn)
     k, c = (config.settings.method and config.method().channel_thresholds()) or (K, C)
-    found = inspect(
-        table,
-        patterns=patterns,
-        min_support=min_support,
-        top=top,
-        seed=seed,
-        thorough=thorough,
-        engine=engine,
-        progress=part(progress, 0.15, 1.0),
-        k=k,
-        c=c,
-    )
+    found = inspect(table, k=k, c=c, progress=part(progress, 0.15, 1.0), **asked)
     if out is not None:
         write_file(found.to_html().encode(), out)
     return found

@@ -293,7 +293,7 @@ def test_a_stream_goes_on_after_its_end(tmp_path):
         (
             'name = "reposition"\nl = 3\nwindow = 3\nthen = "anatomy"',
             'name = "p2ka"\nk = 2',
-            "does not publish",
+            "publishes snapshots, got",
         ),
         ('protect = "all"', 'protect = "all"\ncolumns = ["diagnosis", "sex"]', "exactly one sensitive"),
     ],

@@ -31,7 +31,7 @@ MOST_WORK = 1e11
 """G-sequences of persons that are counted at most: an hour or two on two cores."""
 PER_SECOND = 2e7
 """About so many are counted in a second."""
-MOST_PROJECTED = 4e8
+MOST_PROJECTED = 2e8
 """Events that are projected on level signatures, which is what many columns cost: half a minute."""
 FEWEST_SIGNATURES = 2_000
 """Signatures that are mined in any case, however many events there are."""

@@ -136,7 +136,7 @@ class Inbox:
 
     def _refuse_name(self, name: str, stem: str, taken: list[TakenFile]) -> None:
         if any(each.name == name for each in taken):
-            msg = f"{name} was already taken with another content, and a snapshot cannot be replaced"
+            msg = f"{name} was already taken with another content: a snapshot cannot be replaced"
             raise InputError(msg)
         if any(each.stem == stem for each in taken):
             msg = f"duplicate: another file named {stem} was already taken"
