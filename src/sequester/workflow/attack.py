@@ -280,10 +280,7 @@ def _attack(
         )
     risks += model_attacks(model, replace(case, progress=part(case.progress, 0.8, 1.0)))
     if not risks and is_crowd:
-        msg = (
-            f"the release claims {type(model).__name__} for records without persons, "
-            "and there is nobody in it to look for"
-        )
+        msg = f"no attack applies: the release claims {type(model).__name__} for records without persons"
         raise InputError(msg)
     return risks
 
@@ -300,7 +297,10 @@ def _owners(
 def _check_original(released: EventTable, original: EventTable) -> None:
     """Refuse an original that has other columns or values than the release, or fewer persons."""
     if (released.symbol is None) != (original.symbol is None):
-        msg = "one of the release and the original has a symbol per event, and the other quasi-identifiers"
+        msg = (
+            "the release and the original do not fit: one has a symbol per event, the other has "
+            "quasi-identifiers"
+        )
         raise InputError(msg)
     pairs = {name: name for name in (*released.schema.quasi, *released.schema.sensitive_columns)}
     if released.symbol is not None and original.symbol is not None:
@@ -314,8 +314,8 @@ def _check_original(released: EventTable, original: EventTable) -> None:
         strange = set(released.labels[name]).difference(known, [ROOT])
         if strange:
             msg = (
-                f"the release has {listed(strange)} in column {name!r}, which the original cannot become: "
-                "give the configuration that it was made from"
+                f"column {name!r} of the release has {listed(strange)}, which the original has neither as a "
+                "value nor in a hierarchy: give the configuration that the release was made from"
             )
             raise InputError(msg)
     if released.n_persons > original.n_persons:
