@@ -86,12 +86,12 @@ def _small_work(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     The thorough profile has all of it. Laws for methods and engines name their threads, pages of the docs run
     as a reader runs them, and plots are drawn where they are tested.
     """
-    if PROFILE == "thorough" or "docs" in request.path.parts:
+    is_full = request.node.get_closest_marker("full_work") or "docs" in request.path.parts
+    if PROFILE == "thorough" or is_full:
         return
-    if not request.node.get_closest_marker("all_queries"):
-        monkeypatch.setattr("sequester.methods.evaluate.N_QUERIES", 20)
-        monkeypatch.setattr("sequester.utility.register.N_QUERIES", 20)
-        monkeypatch.setattr("sequester.methods.reposition.measures._PER_LENGTH", 5)
+    monkeypatch.setattr("sequester.methods.evaluate.N_QUERIES", 20)
+    monkeypatch.setattr("sequester.utility.register.N_QUERIES", 20)
+    monkeypatch.setattr("sequester.methods.reposition.measures._PER_LENGTH", 5)
     monkeypatch.setattr("sequester.engine.local.usable_cores", lambda: 1)
     if "report" not in request.path.parts:
         filters = template("page.html").environment.filters

@@ -135,6 +135,7 @@ write(BFP2kA(k=3).apply(table, seed=SEED), sys.argv[1], original=table)
 """
 
 
+@pytest.mark.full_work
 @pytest.mark.filterwarnings("ignore::sequester.errors.SequesterWarning")
 def test_another_process_with_other_threads_and_hashes_gives_the_same_bytes(tmp_path):
     table = table_of(400)

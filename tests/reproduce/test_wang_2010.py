@@ -59,7 +59,7 @@ def test_what_cannot_be_kept_has_no_queries(few):
 
 
 @pytest.mark.real
-@pytest.mark.all_queries
+@pytest.mark.full_work
 @pytest.mark.parametrize(("load", "level"), [(houston, 2), (houston, 4), (hong_kong, 2), (hong_kong, 3)])
 def test_releases_of_public_data_keep_their_promise_and_reposition_loses_least(shared_data, load, level):
     table = load(shared_data)

@@ -137,7 +137,7 @@ def test_merged_snapshots_are_called_by_their_span():
     assert release.frame.group_by("time").len().sort("time")["len"].to_list() == [4, 4]
 
 
-@pytest.mark.all_queries
+@pytest.mark.full_work
 def test_window_queries_find_reposition_nearer_than_its_comparators():
     chance = __import__("numpy").random.default_rng(4)
     rows = [
