@@ -85,6 +85,8 @@ def attack_tables(
     absence 0.0
     """
     _check_known(known)
+    released, original = released.histories, original.histories
+    held_out = None if held_out is None else held_out.histories
     engine = engine or LocalEngine()
     groups = similar_values(original) if groups is None else groups
     prepare = partial(

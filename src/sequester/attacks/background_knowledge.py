@@ -33,6 +33,8 @@ KnowledgeKind = Literal[
     "protected",
     "kept",
     "released",
+    "demographics",
+    "demographics_events",
 ]
 """How the items of a piece hang together; see `draw`."""
 COARSER: tuple[KnowledgeKind, ...] = ("generalized", "mixed")
@@ -83,6 +85,8 @@ def kinds_for(table: EventTable, domain: Domain) -> tuple[KnowledgeKind, ...]:
         ),
         "kept": domain.n_covered < len(domain.columns),
         "released": bool(domain.is_item[int(domain.starts[domain.n_open]) :].any()),
+        "demographics": n_of_persons(table, domain) > 0,
+        "demographics_events": n_of_persons(table, domain) > 0,
     }
     return tuple(kind for kind in get_args(KnowledgeKind) if wanted.get(kind, True))
 
@@ -140,6 +144,8 @@ def draw(
     of the person, and of other attributes, are.
     ``kept``: values of kept columns, of one event. ``released``: values of any released columns, of one
     event, the first of them of a kept or a sensitive column, protected values left out.
+    ``demographics``: attributes of the person alone. ``demographics_events``: one of them, and ordered items
+    of events behind it.
 
     With `strangers`, each item is of another event of the table, of any person.
     """
@@ -161,6 +167,11 @@ class Draw:
     def domain(self) -> Domain:
         """The trees."""
         return self.pool.domain
+
+    @property
+    def table(self) -> EventTable:
+        """The persons and their events."""
+        return self.pool.table
 
     @property
     def starts(self) -> Counts:
@@ -206,9 +217,19 @@ class Draw:
             told=nothing,
         )
 
-    def some_columns(self, n_items: int) -> Counts:
-        """Draw a column of the symbol or the quasi-identifiers for each item."""
-        return self.rng.integers(0, self.domain.n_open, (len(self.persons), max(n_items, 1)))
+    @property
+    def n_of_persons(self) -> int:
+        """How many of the first columns are attributes of persons, which only first events have."""
+        return n_of_persons(self.table, self.domain)
+
+    def some_columns(self, events: Counts) -> Counts:
+        """Draw a column of the symbol or the quasi-identifiers for each item of an event that has it."""
+        n_own = self.n_of_persons
+        columns = self.rng.integers(n_own, max(self.domain.n_open, n_own + 1), events.shape)
+        if not self.table.of_persons:
+            return columns
+        attributes = self.rng.integers(0, max(n_own, 1), events.shape)
+        return np.where(events == 0, attributes, np.minimum(columns, self.domain.n_open - 1))
 
 
 def distinct_draws(sizes: Counts, n_draws: int, rng: np.random.Generator) -> Counts:
@@ -233,14 +254,50 @@ def distinct_draws(sizes: Counts, n_draws: int, rng: np.random.Generator) -> Cou
     return np.where(drawn == np.iinfo(np.int64).max, -1, drawn)
 
 
+def n_of_persons(table: EventTable, domain: Domain) -> int:
+    """Count the quasi-identifiers of persons, which come first."""
+    return sum(name in table.of_persons for name in domain.columns[: domain.n_open])
+
+
 def _ordered(task: Draw, n_items: int) -> BackgroundKnowledge:
-    return task.take(distinct_draws(task.lengths, n_items, task.rng), task.some_columns(n_items))
+    events = distinct_draws(task.lengths, n_items, task.rng)
+    return task.take(events, task.some_columns(events))
+
+
+def _later(task: Draw, n_items: int) -> Counts:
+    """Draw events without those that hold attributes of persons, which have no time."""
+    n_before = int(bool(task.table.of_persons))
+    events = distinct_draws(task.lengths - n_before, n_items, task.rng)
+    return np.where(events < 0, -1, events + n_before)
+
+
+def _gaps(task: Draw) -> BackgroundKnowledge:
+    events = _later(task, task.known)
+    return task.take(events, task.some_columns(events))
+
+
+def _demographics(task: Draw) -> BackgroundKnowledge:
+    columns = distinct_draws(np.full(len(task.persons), task.n_of_persons), task.known, task.rng)
+    return task.take(np.where(columns < 0, -1, 0), np.maximum(columns, 0))
+
+
+def _demographics_events(task: Draw) -> BackgroundKnowledge:
+    first = np.zeros((len(task.persons), 1), np.int64)
+    events = np.concatenate([first, _later(task, task.known - 1)], axis=1)[:, : task.known]
+    return task.take(events, task.some_columns(events))
 
 
 def _anywhere(task: Draw, n_items: int) -> BackgroundKnowledge:
-    n_columns = task.domain.n_open
-    drawn = distinct_draws(task.lengths * n_columns, n_items, task.rng)
-    return task.take(np.where(drawn < 0, -1, drawn // n_columns), drawn % n_columns)
+    n_own = task.n_of_persons
+    n_columns = task.domain.n_open - n_own
+    n_before = int(bool(task.table.of_persons))
+    drawn = distinct_draws((task.lengths - n_before) * n_columns + n_own, n_items, task.rng)
+    # Attributes of the person come first, then the values of each event.
+    later = np.maximum(drawn - n_own, 0)
+    is_own = drawn < n_own
+    events = np.where(is_own, 0, later // max(n_columns, 1) + n_before)
+    columns = np.where(is_own, drawn, later % max(n_columns, 1) + n_own)
+    return task.take(np.where(drawn < 0, -1, events), np.where(drawn < 0, 0, columns))
 
 
 def _consecutive(task: Draw) -> BackgroundKnowledge:
@@ -248,10 +305,18 @@ def _consecutive(task: Draw) -> BackgroundKnowledge:
     first = task.rng.integers(0, task.lengths - n_items + 1)
     places = np.arange(task.known)
     events = np.where(places < n_items[:, None], first[:, None] + places, -1)
-    return task.take(events, task.some_columns(task.known))
+    return task.take(events, task.some_columns(events))
 
 
 def _event(task: Draw) -> BackgroundKnowledge:
+    if task.table.of_persons:
+        # As many attributes of the person, or values of one event, as there are.
+        event, n_own = task.rng.integers(0, task.lengths), task.n_of_persons
+        sizes = np.where(event == 0, n_own, task.domain.n_open - n_own)
+        columns = distinct_draws(sizes, task.known, task.rng)
+        is_none = columns < 0
+        columns = np.where(is_none, 0, columns + np.where(event == 0, 0, n_own)[:, None])
+        return task.take(np.where(is_none, -1, event[:, None]), columns)
     n_columns = np.full(len(task.persons), task.domain.n_open)
     return _of_one_event(task, distinct_draws(n_columns, task.known, task.rng))
 
@@ -280,7 +345,8 @@ def _of_one_event(task: Draw, columns: Counts) -> BackgroundKnowledge:
 
 def _generalized(task: Draw) -> BackgroundKnowledge:
     """Draw ordered items, generalized: one level per attribute, or with ``mixed`` one per item."""
-    events, columns = distinct_draws(task.lengths, task.known, task.rng), task.some_columns(task.known)
+    events = distinct_draws(task.lengths, task.known, task.rng)
+    columns = task.some_columns(events)
     return task.take(events, columns, some_depths(task, columns))
 
 
@@ -365,11 +431,13 @@ _DRAWS: dict[KnowledgeKind, Callable[[Draw], BackgroundKnowledge]] = {
     "event": _event,
     "generalized": _generalized,
     "mixed": _generalized,
-    "gaps": lambda task: _ordered(task, task.known),
+    "gaps": _gaps,
     "count": _count,
     "negative": _negative,
     "sensitive": _with_value,
     "protected": _with_value,
     "kept": _kept,
     "released": _released,
+    "demographics": _demographics,
+    "demographics_events": _demographics_events,
 }

@@ -66,7 +66,7 @@ class Evidence:
         """
         sequences = table.sequences
         if shuffle is not None:
-            permuted = {name: shuffle.permutation(codes) for name, codes in sequences.columns.items()}
+            permuted = {name: _permuted(codes, shuffle) for name, codes in sequences.columns.items()}
             sequences = replace(sequences, columns=permuted)
         if owners is not None:
             sequences = replace(sequences, owners=owners)
@@ -120,6 +120,13 @@ class Evidence:
         return np.bincount(self.histories.values, weights=own).astype(np.int64)
 
 
+def _permuted(codes: Codes, shuffle: np.random.Generator) -> Codes:
+    """Permute the values of a column; where there is nothing, there is nothing afterwards."""
+    permuted, is_there = codes.copy(), codes >= 0
+    permuted[is_there] = shuffle.permutation(codes[is_there])
+    return permuted
+
+
 def list_owners(cells: Codes, offsets: Offsets, n_nodes: int) -> tuple[Offsets, Codes]:
     """List the owners who show each node, ascending: ``owners[starts[node]:starts[node + 1]]``.
 
@@ -159,7 +166,9 @@ class DayRanges:
         earliest, latest = np.full(domain.n_nodes, FAR), np.full(domain.n_nodes, -FAR)
         if column >= 0:
             if original.schema.derive.get(domain.columns[column]) is not None:
-                firsts = days[original.person_offsets[:-1]]
+                firsts = days[
+                    np.minimum(original.person_offsets[:-1] + bool(original.of_persons), len(days) - 1)
+                ]
                 days = days - np.repeat(firsts, np.diff(original.person_offsets))
             cells = domain.cells(original.sequences)[:, column]
             np.minimum.at(earliest, cells, days)
@@ -185,9 +194,9 @@ class DayRanges:
 
 
 def days_of(table: EventTable) -> Counts:
-    """Return the day of each event; the table has times."""
-    days: Counts = table.times.dt.date().to_physical().to_numpy().astype(np.int64)  # type: ignore[union-attr]
-    return days
+    """Return the day of each event, 0 for one that holds attributes of persons; the table has times."""
+    days: Counts = table.times.dt.date().to_physical().fill_null(0).to_numpy()  # type: ignore[union-attr]
+    return days.astype(np.int64)
 
 
 def telling_column(original: EventTable, domain: Domain) -> int:
@@ -331,7 +340,7 @@ def _mode_of(kind: KnowledgeKind) -> int:
     """Return how the items of a kind hang together, as kernels tell it."""
     if kind in ("anywhere", "sensitive", "protected"):
         return kernels.ANYWHERE
-    if kind in ("event", "consecutive", "kept", "released"):
+    if kind in ("event", "consecutive", "kept", "released", "demographics"):
         return kernels.TOGETHER
     return kernels.GAPS if kind == "gaps" else kernels.ORDERED
 

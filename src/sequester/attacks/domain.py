@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """What can be known and shown of an event, column by column; node numbers run through all columns."""
+    """What can be known and shown of an event, column by column; node numbers run through all columns.
+
+    The last node stands for a cell that holds nothing, which is no star and fits nothing; see
+    `EventTable.histories`.
+    """
 
     columns: tuple[str, ...]
     """The symbol or the quasi-identifiers, then the sensitive columns, then kept ones that are coded."""
@@ -66,16 +70,18 @@ class Domain:
         trees = tuple(_tree(original, others, name) for name in columns)
         starts = np.concatenate([[0], np.cumsum([len(tree) for tree in trees])]).astype(np.int64)
 
-        def joined(name: str) -> Codes:
-            parts = [getattr(tree, name) + start for tree, start in zip(trees, starts, strict=False)]
-            return np.concatenate(parts).astype(np.int32)
+        nothing = int(starts[-1])
 
-        depth = np.concatenate([tree.depth for tree in trees])
-        column_of = np.repeat(np.arange(len(trees), dtype=np.int32), np.diff(starts))
-        parent = joined("parent")
-        kernel = Trees(joined("subtree_end"), column_of, parent)
+        def joined(name: str, last: int) -> Codes:
+            parts = [getattr(tree, name) + start for tree, start in zip(trees, starts, strict=False)]
+            return np.append(np.concatenate(parts), last).astype(np.int32)
+
+        depth = np.append(np.concatenate([tree.depth for tree in trees]), 0).astype(np.int32)
+        column_of = np.append(np.repeat(np.arange(len(trees)), np.diff(starts)), 0).astype(np.int32)
+        parent = joined("parent", nothing)
+        kernel = Trees(joined("subtree_end", nothing + 1), column_of, parent)
         names = value_names(original, groups)
-        value_of = _protected(original, columns, trees, names)
+        value_of = np.append(_protected(original, columns, trees, names), -1).astype(np.int32)
         return cls(
             columns,
             len(is_open),
@@ -84,7 +90,7 @@ class Domain:
             starts,
             parent,
             depth,
-            (depth > 0) & (value_of < 0) & ~_is_secret(original, columns, trees),
+            (depth > 0) & (value_of < 0) & ~np.append(_is_secret(original, columns, trees), False),
             kernel,
             names,
             value_of,
@@ -92,7 +98,12 @@ class Domain:
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes of all columns."""
+        """Number of nodes of all columns, and that of nothing."""
+        return self.nothing + 1
+
+    @property
+    def nothing(self) -> int:
+        """The node of a cell that holds nothing."""
         return int(self.starts[-1])
 
     def label(self, node: int) -> str:
@@ -114,7 +125,7 @@ class Domain:
                 cells[:, place] = start
                 continue
             nodes = tree.nodes(sequences.codebooks[name].labels) + np.int32(start)
-            cells[:, place] = nodes[sequences.columns[name]]
+            cells[:, place] = np.append(nodes, np.int32(self.nothing))[sequences.columns[name]]
         return cells
 
     def lift(self, nodes: Codes, depths: Counts) -> Codes:

@@ -161,13 +161,13 @@ def minimality_risk(worlds: PossibleWorlds, *, kind: str, measure: MinimalityMea
 
 def attack_minimality(model: Confidence, case: Case) -> list[Risk]:
     """Run the minimality attack, on a sample of persons where there are many."""
-    protects = any(case.original.protected.values())
+    protects = any(case.original.histories.protected.values())
     if case.replay is None or not protects or case.original.owners is not None:
         return []
     most = max(MOST_PERSONS, CROWDS * model.k)
     if case.original.n_persons > most > LARGEST_WORLD:
         return []
-    table, kind = case.original, "everybody"
+    table, kind = case.original.histories, "everybody"
     if table.n_persons > most:
         rng = generator("attack minimality", case.seed)
         is_drawn = np.zeros(table.n_persons, np.bool_)

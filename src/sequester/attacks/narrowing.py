@@ -132,7 +132,7 @@ class Narrowing:
     @classmethod
     def of(cls, original: EventTable, domain: Domain) -> Narrowing | None:
         """Find what depends on what in every event of the original; None where nothing does."""
-        found = find_dependences(original)
+        found = find_dependences(original.events)
         if not found:
             return None
         cells = domain.cells(original.sequences)
@@ -146,7 +146,9 @@ class Narrowing:
         """Make the cells of events finer, as far as the others of their event allow."""
         columns = sorted({column for rule in self.rules for column in rule.columns})
         place_of = {column: place for place, column in enumerate(columns)}
-        rows, row_of = _distinct(cells[:, columns])
+        # An event that holds attributes of persons has nothing in these columns.
+        is_there = (cells[:, columns] < self.domain.nothing).all(axis=1)
+        rows, row_of = _distinct(cells[is_there][:, columns])
         for _ in range(_ROUNDS):
             before = rows.copy()
             for rule in self.rules:
@@ -155,7 +157,7 @@ class Narrowing:
             if np.array_equal(rows, before):
                 break
         narrowed = cells.copy()
-        narrowed[:, columns] = rows[row_of]
+        narrowed[np.ix_(np.flatnonzero(is_there), np.array(columns))] = rows[row_of]
         return narrowed
 
     def count_refined(self, cells: Codes) -> tuple[int, int]:

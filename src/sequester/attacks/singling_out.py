@@ -89,7 +89,7 @@ class SinglingOut:
         Without `details` nothing is said about single columns, which takes longest. `shuffle` permutes every
         column's values among all events first.
         """
-        table = table.joined()
+        table = table.joined().histories
         schema = table.schema
         protected: dict[str, set[str]] = {}
         for attribute, sensitive in schema.sensitive.items():

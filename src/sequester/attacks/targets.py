@@ -231,7 +231,8 @@ def _choose(task: Draw, anchors: Anchors, n_items: int) -> tuple[Counts, Counts]
         at, column = int(anchors.events[row]), int(anchors.columns[row])
         own = task.pool.cells[start : start + length, low:high]
         ranks = holders[own] if anchors.by_rarity[row] else task.rng.integers(0, 1 << 30, own.shape)
-        ranks = np.where(task.domain.is_item[own] | (task.kind in COARSER), ranks, _NEVER)
+        is_item = task.domain.is_item[own] | (task.kind in COARSER)
+        ranks = np.where(is_item & (own < task.domain.nothing), ranks, _NEVER)
         if low <= column < high:
             ranks[at, column - low] = -1
         if task.kind in ("event", *BEYOND):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from sequester._typing import Codes, Counts, Offsets
+    from sequester._typing import Codes, Counts, Mask, Offsets
 
 
 SYMBOL = "symbol"
@@ -202,6 +202,29 @@ class Sequences:
         events, offsets = events_of(self.person_offsets, persons)
         columns = {name: codes[events] for name, codes in self.columns.items()}
         return Sequences(offsets, columns, self.codebooks, take_owners(self.owners, persons))
+
+    def part(self, columns: Iterable[str]) -> tuple[Sequences, Sequences]:
+        """Part each person's first event, with these columns alone, from the others, which have the rest.
+
+        Returns the other events, and the first ones. Whoever has no event has none in both.
+        """
+        lengths = np.diff(self.person_offsets)
+        is_first = np.zeros(self.n_events, np.bool_)
+        is_first[self.person_offsets[:-1][lengths > 0]] = True
+        own = set(columns)
+
+        def chosen(taken: Mask, lengths: Counts, names: set[str]) -> Sequences:
+            return Sequences(
+                np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+                {name: codes[taken] for name, codes in self.columns.items() if name in names},
+                {name: book for name, book in self.codebooks.items() if name in names},
+            )
+
+        has_any = (lengths > 0).astype(np.int64)
+        return (
+            chosen(~is_first, lengths - has_any, set(self.columns) - own),
+            chosen(is_first, has_any, own),
+        )
 
     def to_rows(self, column: str | None = None) -> list[tuple[str, ...]]:
         """Return each person's labels, in order."""

@@ -110,8 +110,8 @@ class EventTable:
     """Warnings and notes; errors have been raised."""
     demographics: EventTable | None = field(default=None)
     """The attributes of persons, one row for each of `persons`; None where there is no such table."""
-    begins_with_persons: bool = field(default=False)
-    """The first event of each person holds their attributes; see `histories`. A gap is nothing then."""
+    of_persons: tuple[str, ...] = field(default=())
+    """The columns that the first event of each person holds; see `histories`. A gap is nothing then."""
 
     def __init__(self, frame: object, schema: Schema, persons: Persons | None = None) -> None:
         found = list[Problem]()
@@ -182,7 +182,7 @@ class EventTable:
             self.person_offsets,
             {name: self.frame[name] for name in self.labels},
             self.labels,
-            gaps=None if self.begins_with_persons else MISSING,
+            gaps=None if self.of_persons else MISSING,
         )
         return replace(coded, owners=self.owners)
 
@@ -238,8 +238,66 @@ class EventTable:
             hierarchies=own.hierarchies | self.hierarchies,
             protected=own.protected | self.protected,
             demographics=None,
-            begins_with_persons=True,
+            of_persons=(*own.schema.attributes, *own.schema.keep),
         )
+
+    @cached_property
+    def parted(self) -> tuple[EventTable, EventTable]:
+        """The events of `histories` without those that hold attributes, and those alone, one per person."""
+        is_first = np.zeros(self.n_events, np.bool_)
+        is_first[self.person_offsets[:-1]] = True
+        others = [name for name in self.frame.columns if name not in self.of_persons]
+
+        def part(taken: Mask, columns: Sequence[str], offsets: Offsets) -> EventTable:
+            return self.replace(
+                schema=self.schema.only(columns),
+                frame=self.frame.select(columns).filter(taken),
+                rows=self.rows[taken],
+                person_offsets=offsets,
+                times=None if self.times is None else self.times.filter(taken),
+                labels={name: each for name, each in self.labels.items() if name in columns},
+                hierarchies={name: each for name, each in self.hierarchies.items() if name in columns},
+                protected={
+                    name: each
+                    for name, each in self.protected.items()
+                    if self.schema.sensitive[name].columns[0] in columns
+                },
+                of_persons=(),
+            )
+
+        count = np.arange(self.n_persons + 1)
+        return (
+            part(~is_first, others, self.person_offsets - count),
+            part(is_first, [self.schema.person, *self.of_persons], count),
+        )
+
+    @property
+    def events(self) -> EventTable:
+        """The table without attributes of persons."""
+        if self.of_persons:
+            return self.parted[0]
+        return self if self.demographics is None else self.replace(demographics=None)
+
+    @cached_property
+    def with_attributes(self) -> EventTable:
+        """The same events, each with the attributes of its person, as records that stand for themselves have.
+
+        Persons without events are left out. It is the table itself where persons have no attributes.
+        """
+        whole = self.histories
+        if not whole.of_persons:
+            return self
+        events, own = whole.parted
+        lengths = np.diff(events.person_offsets)
+        spread = own.frame.select(whole.of_persons)[np.repeat(np.arange(self.n_persons), lengths)]
+        table = whole.replace(
+            frame=pl.concat([events.frame, spread], how="horizontal"),
+            rows=events.rows,
+            person_offsets=events.person_offsets,
+            times=events.times,
+            of_persons=(),
+        )
+        return table.take(lengths > 0)
 
     def joined(self) -> EventTable:
         """Return the same events with one sequence per person: their trips, one after the other.

@@ -108,8 +108,8 @@ class Codebook:
             raise SchemaError(msg) from None
 
     def decode(self, codes: Sequence[int] | Codes) -> list[str]:
-        """Turn codes into labels."""
-        return [self.labels[code] for code in codes]
+        """Turn codes into labels; nothing has an empty one."""
+        return [self.labels[code] if code >= 0 else "" for code in codes]
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -76,6 +76,7 @@ def explain(
         msg = f"method must be the one that made the release, {release.method}, got {method.name}"
         raise ParameterError(msg)
     progress(0.0, "finding reasons")
+    original = method.view(original)
     reasons = method.reasons(release, original)
     relaxations, notes = _relaxations(release, original, method, seconds, progress)
     progress(1.0, "explained")

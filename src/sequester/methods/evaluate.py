@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,6 +58,24 @@ def evaluate_release(
     return {**known, **measure_all(pair, known=known, progress=progress)}
 
 
+def parted(outcome: Outcome, table: EventTable) -> tuple[Outcome, EventTable]:
+    """Return what became of events alone, of those who had any; attributes of persons are left out."""
+    if not table.of_persons:
+        return outcome, table
+    (events, _), (original, _) = outcome.part(table.of_persons), table.parted
+    some = np.flatnonzero(np.diff(original.person_offsets))
+    if len(some) == original.n_persons:
+        return events, original
+    return replace(events, sequences=events.sequences.take(some)), original.take(some, keep_labels=True)
+
+
+def loss_with_persons(outcome: Outcome, table: EventTable) -> dict[str, Score]:
+    """Return the information loss of attributes of persons and values of events together; else nothing."""
+    if not table.of_persons:
+        return {}
+    return {"information_loss": information_loss(outcome.sequences, original=table)}
+
+
 def _as_sequences(tables: Mapping[str, pl.DataFrame], table: EventTable) -> Sequences:
     """Return the main table of records, which belong to nobody, as the events of one person."""
     main = next(iter(tables.values()))
@@ -83,7 +102,7 @@ def measure_cells(
             reference=REFERENCE,
         ),
     }
-    if not any(weights_of(table).values()):
+    if not any(weights_of(table).values()) or not table.n_events:
         return scores
     n_queries = min(max(MOST_LOOKS // max(table.n_events, 1), FEWEST_QUERIES), N_QUERIES)
     asked = QueryError(queries=draw_queries(table, n_queries))

@@ -32,6 +32,7 @@ def tie_limits(table: EventTable) -> tuple[str, ...]:
     # Loaded here so that `sequester methods` need not wait for polars.
     from sequester.data.ordering import order_keys, repeats  # noqa: PLC0415
 
+    table = table.events
     when = table.times
     if when is None and table.schema.order is not None:
         when = table.frame[table.schema.order]

@@ -200,6 +200,7 @@ class Method(ABC):
         from sequester.release.randomness import Randomness  # noqa: PLC0415
 
         self._check_input(table, seed)
+        table = self.view(table)
         randomness = Randomness.of(seed)
         engine = engine or LocalEngine()
         within = part(progress, 0.0, 0.6)
@@ -243,6 +244,10 @@ class Method(ABC):
                 refusal, self, table, seed=randomness.seed, engine=engine, progress=progress
             ) from None
 
+    def view(self, table: EventTable) -> EventTable:
+        """Return the table as the method sees it: attributes of persons are an event before all others."""
+        return table.histories
+
     def _check_input(self, table: object, seed: object) -> None:
         """Refuse, before anything runs, a table or a seed that cannot be worked with."""
         # Loaded here so that `sequester methods` need not wait for polars.
@@ -266,16 +271,19 @@ class Method(ABC):
             )
             raise SchemaError(msg)
         self.refuse_twins(table)
-        self.accept(table)
+        self.accept(self.view(table))
 
     def _measure(
         self, outcome: Outcome, table: EventTable, losses: Losses, progress: Progress
     ) -> dict[str, Score]:
         """Return the measures of this method, and all others that apply."""
         # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.evaluate import evaluate_release  # noqa: PLC0415
+        from sequester.methods.evaluate import evaluate_release, loss_with_persons, parted  # noqa: PLC0415
 
+        whole = outcome, table
+        outcome, table = parted(outcome, table)
         known = self.evaluate(outcome, table, progress=part(progress, 0.0, 0.5))
+        known |= loss_with_persons(*whole)
         return evaluate_release(
             outcome, table, self.model(), known=known, losses=losses, progress=part(progress, 0.5, 1.0)
         )

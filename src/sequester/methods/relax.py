@@ -180,6 +180,7 @@ def run_trial(
             raise TimeUpError
 
     watch(0.0, "reading")
+    table = method.view(table)
     method.accept(table)
     return method.transform(
         table, randomness=Randomness.of(seed), engine=engine or LocalEngine(), progress=watch

@@ -9,7 +9,7 @@ import polars as pl
 
 from sequester.data.schema import Schema
 from sequester.hierarchies.hierarchy import Hierarchy
-from sequester.hierarchies.labels import MISSING, in_label_order
+from sequester.hierarchies.labels import in_label_order
 from sequester.methods.relax import RelaxationPath
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def coarsened(table: EventTable, column: str, level: int) -> EventTable:
     tree = table.hierarchies[column]
     labels = tree.level_labels(level)
     coarse = Hierarchy.from_frame(tree.above(labels))
-    above = {label: tree.generalize(label, level) for label in table.labels[column] if label != MISSING}
+    above = {label: tree.generalize(label, level) for label in table.labels[column]}
     shown = table.frame[column].replace_strict(above, return_dtype=pl.String)
     occurring = {tree.generalize(label, level) for label in table.labels[column]}
     changes: dict[str, object] = {

@@ -64,7 +64,8 @@ class Dependence:
 def find_dependences(table: EventTable) -> tuple[Dependence, ...]:
     """Find all quasi-identifiers that follow from one other, or from the sum or difference of two others.
 
-    Every event is compared. A column with one value, and one whose values are all different, say nothing and
+    Every event is compared, with the attributes of its person. A column with one value, and one whose values
+    are all different, say nothing and
     are left out as sources; a missing value is a value like others. Sums are looked for among columns of
     numbers and of dates, days counting as numbers, in the events where all three have a value. A difference
     is a sum read backwards: where ``discharge - admission`` is the length of stay, ``admission`` and ``LOS``
@@ -89,6 +90,7 @@ def find_dependences(table: EventTable) -> tuple[Dependence, ...]:
     >>> [str(each) for each in find_dependences(table)]
     ["'admitted' and 'days' add up to 'left'"]
     """
+    table = table.with_attributes
     columns = list(table.schema.quasi)
     return (*_find_determined(table, columns), *_find_sums(table, columns))
 

@@ -10,7 +10,7 @@ from sequester.data.schema import texts
 from sequester.data.table import EventTable
 from sequester.errors import InputError
 from sequester.hierarchies.labels import in_label_order
-from sequester.privacy.model import HISTORIES
+from sequester.privacy.model import HISTORIES, WITH_PERSONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ class Confidence:
     and what is taken from the table that the model is about.
     """
 
-    layouts: ClassVar[tuple[Layout, ...]] = (HISTORIES,)
+    layouts: ClassVar[tuple[Layout, ...]] = (HISTORIES, WITH_PERSONS)
     needs_hierarchies: ClassVar[bool] = False
     attacks: ClassVar[str] = "minimality"
 
@@ -60,14 +60,14 @@ class Confidence:
 
     def about(self, table: EventTable) -> Self:
         """The promise with what it takes from a table: protected values, columns, and persons' attributes."""
-        own, table = table.demographics, table.histories
+        table = table.histories
         protect = self.protect or {name: tuple(labels) for name, labels in table.protected_nodes.items()}
         named = {
             name: each.columns
             for name, each in table.schema.sensitive.items()
             if name in protect and each.columns != (name,)
         }
-        persons = self.persons or (() if own is None else tuple(own.schema.quasi))
+        persons = self.persons or tuple(name for name in table.schema.quasi if name in table.of_persons)
         return replace(self, protect=protect, columns={**named, **self.columns}, persons=persons)
 
     def claim_with(self, **parameters: object) -> dict[str, object]:

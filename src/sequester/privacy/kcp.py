@@ -23,6 +23,8 @@ LEVELS = ("same", "mixed")
 """What `levels` may be."""
 STARS = ("counted", "ignored")
 """What `stars` may be."""
+COVERED = ("ordered", "event", "generalized", "mixed", "demographics", "demographics_events")
+"""Kinds of background knowledge that are g-sequences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,12 +101,12 @@ class KCPPrivacy(Confidence):
         if adversary.goal == "linkage":
             # Each candidate shows the items in some order, stars included, and k persons show the same. Where
             # stars are no items, nothing is promised to those whom a star makes fit.
-            is_covered = adversary.kind in ("ordered", "event", "anywhere", "generalized", "mixed")
+            is_covered = adversary.kind in (*COVERED, "anywhere")
             is_counted = adversary.shown or self.stars == "counted"
             return linkage_bound(adversary, self.k) if is_covered and is_counted else None
         # The promise is about persons who show the same items. Several such candidate sets together, as a
         # star or an unknown order makes them, may hold more protected values than each of them.
-        is_covered = adversary.kind in ("ordered", "event", "generalized", "mixed")
+        is_covered = adversary.kind in COVERED
         if is_covered and adversary.shown and adversary.measure == "confidence":
             return float(exact_fraction("c", self.c))
         return None

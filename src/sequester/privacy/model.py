@@ -88,6 +88,8 @@ HISTORIES: Layout = {
     "events": r"person order( quasi(\+sensitive|\+region)?)*( sensitive)*( keep)*",
 }
 """Histories of several attributes."""
+WITH_PERSONS: Layout = {**HISTORIES, "persons": r"person( quasi(\+sensitive)?)*( sensitive)*( keep)*"}
+"""The same beside attributes of persons."""
 RECORD_QUASI = r"( quasi(\+region)?)*"
 """The quasi-identifiers of records without persons."""
 

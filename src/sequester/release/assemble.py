@@ -10,13 +10,12 @@ import numpy as np
 import polars as pl
 
 from sequester.attacks.singling_out import SinglingOut
-from sequester.data.table import EventTable
 from sequester.errors import InternalError
 from sequester.privacy.model import RecordModel
 from sequester.privacy.snapshots import GROUP
 from sequester.ragged import gather_rows
 from sequester.release.randomness import pseudonym_labels, seed_warnings
-from sequester.release.release import ORDER, PERSON, Release
+from sequester.release.release import EVENTS, ORDER, PERSON, PERSONS, Release, released_table
 from sequester.utility.suppression import Losses, count_losses
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from sequester._typing import Counts
     from sequester.data.schema import Schema
     from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.privacy.model import PrivacyModel, Verdict
     from sequester.release.outcome import Outcome
@@ -56,14 +56,16 @@ def assemble(
     progress(0.0, "shuffling persons")
     model = model.about(table)
     tables, pseudonyms = outcome.tables, pl.DataFrame(schema={"person": pl.String, "pseudonym": pl.String})
+    schema, persons_schema = outcome.schema, None
     if tables is None:
-        frame, pseudonyms = _renamed(outcome, table, randomness)
-        tables = {"events": frame}
+        tables, pseudonyms = _renamed(outcome, table, randomness)
+    if PERSONS in tables:
+        schema, persons_schema = (part.schema for part in outcome.part(table.of_persons))
     # Symbols are coded; anything else is judged as a recipient reads it.
     released = (
         None
-        if isinstance(model, RecordModel) or outcome.schema.symbol is not None
-        else EventTable(tables["events"], outcome.schema)
+        if isinstance(model, RecordModel) or schema.symbol is not None
+        else released_table(tables, schema, persons_schema)
     )
     verdict = _judge(outcome, tables, table, model, released, engine)
     if not verdict:
@@ -80,7 +82,8 @@ def assemble(
     progress(1.0, "checked")
     release = Release(
         tables=tables,
-        schema=outcome.schema,
+        schema=schema,
+        persons_schema=persons_schema,
         hierarchies=outcome.hierarchies,
         method=method,
         parameters=parameters,
@@ -94,7 +97,7 @@ def assemble(
         ),
         warnings=(*seed_warnings(randomness.seed), *outcome.warnings),
         utility=utility,
-        changes=outcome.changes,
+        changes=_keyed(outcome.changes, table),
         pseudonyms=pseudonyms,
         plots=outcome.plots,
         evidence=outcome.evidence,
@@ -103,13 +106,22 @@ def assemble(
         singled_out=singled_out,
         seed=randomness.seed,
         n_input_persons=table.n_persons,
-        n_input_events=table.n_events,
+        n_input_events=table.events.n_events,
         n_lost_events=losses.lost,
         n_moved_items=losses.moved,
         n_invented_items=losses.invented,
         reading=table.reading,
     )
     return release if released is None else release.with_table(released)
+
+
+def _keyed(changes: pl.DataFrame, table: EventTable) -> pl.DataFrame:
+    """Name the table that each change is of, where persons have one of their own."""
+    if not table.of_persons:
+        return changes
+    is_of_person = changes["column"].is_in(table.of_persons)
+    names = pl.Series([EVENTS, PERSONS], dtype=pl.Enum([EVENTS, PERSONS]))
+    return changes.insert_column(0, names.gather(is_of_person.cast(pl.UInt32)).alias("table"))
 
 
 def _kept_apart(table: EventTable) -> tuple[str, ...]:
@@ -122,20 +134,25 @@ def outcome_losses(outcome: Outcome, table: EventTable) -> Losses:
     """Count what an outcome no longer shows of its table; the method counts records without persons."""
     if outcome.tables is not None:
         return Losses(lost=outcome.n_lost_events)
-    return count_losses(outcome.sequences, table, permuted=outcome.permuted)
+    events = outcome.part(table.of_persons)[0] if table.of_persons else outcome
+    return count_losses(events.sequences, table.events, permuted=outcome.permuted)
 
 
 def _renamed(
     outcome: Outcome, table: EventTable, randomness: Randomness
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the events under pseudonyms in random order, and the table of pseudonyms."""
+) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:
+    """Return the tables under pseudonyms in random order, and the table of pseudonyms."""
     released = np.flatnonzero(np.diff(outcome.sequences.person_offsets)).astype(np.int64)
     # Two releases under one seed that differ in anything must not be joined by their pseudonyms.
     numbers = randomness.pseudonyms(table.n_persons, about=_digest(outcome.sequences))[released]
     shuffle = np.argsort(numbers)
     persons, labels = released[shuffle], pl.Series(pseudonym_labels(numbers[shuffle]), dtype=pl.String)
-    frame = released_frame(outcome.sequences, persons, labels)
-    return frame, pl.DataFrame({"person": table.persons.gather(persons), "pseudonym": labels})
+    pseudonyms = pl.DataFrame({"person": table.persons.gather(persons), "pseudonym": labels})
+    if not table.of_persons:
+        return {EVENTS: released_frame(outcome.sequences, persons, labels)}, pseudonyms
+    parts = outcome.sequences.part(table.of_persons)
+    events, attributes = (released_frame(part, persons, labels) for part in parts)
+    return {EVENTS: events, PERSONS: attributes.drop(ORDER)}, pseudonyms
 
 
 def _single_out_records(tables: Mapping[str, pl.DataFrame], schema: Schema) -> SinglingOut | None:

@@ -16,7 +16,7 @@ from sequester.privacy.model import RecordModel
 from sequester.privacy.snapshots import COUNT, GROUP, TIME
 from sequester.release.fields import plain_table, plain_value, read_document, safe_repr
 from sequester.release.files import unsafe_path_reason
-from sequester.release.release import ORDER, PERSON
+from sequester.release.release import ORDER, PERSON, PERSONS
 from sequester.utility.score import Score
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Certificate:
             columns=column_roles(release),
             holds=bool(release.verdict.holds),
             achieved={name: _plain_number(value) for name, value in release.verdict.achieved.items()},
-            persons=_count_persons(frame),
+            persons=_count_persons(frame if release.persons is None else release.persons),
             events=frame.height,
             utility={
                 # The file has neither formula nor reference: `means` is what a recipient reads.
@@ -261,11 +261,10 @@ def column_roles(release: Release) -> dict[str, dict[str, str]]:
     """
     is_of_records = isinstance(release.model, RecordModel)
     technical = (TIME, GROUP, COUNT) if is_of_records else (PERSON, ORDER)
-    schema = release.schema
     # The main table of Anatomy has no sensitive column, and a stream releases leaves without hierarchies.
-    sensitive = (getattr(release.model, "sensitive", ""),) if is_of_records else schema.sensitive_columns
 
-    def role_of(column: str) -> str:
+    def role_of(column: str, schema: Schema) -> str:
+        sensitive = (getattr(release.model, "sensitive", ""),) if is_of_records else schema.sensitive_columns
         if column in technical:
             return TECHNICAL
         is_place = release.regions is not None and column == REGION
@@ -281,8 +280,10 @@ def column_roles(release: Release) -> dict[str, dict[str, str]]:
         msg = f"the release has a column {column!r} without a role"
         raise InternalError(msg)
 
+    roles = {PERSONS: release.persons_schema}
     return {
-        name: {column: role_of(column) for column in frame.columns} for name, frame in release.tables.items()
+        name: {column: role_of(column, roles.get(name) or release.schema) for column in frame.columns}
+        for name, frame in release.tables.items()
     }
 
 

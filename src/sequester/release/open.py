@@ -13,7 +13,7 @@ from sequester.errors import ParameterError
 from sequester.hierarchies.labels import ROOT, as_number
 from sequester.privacy.snapshots import COUNT, GROUP
 from sequester.release.fields import safe_repr
-from sequester.release.release import PERSON
+from sequester.release.release import PERSON, PERSONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -64,6 +64,9 @@ class Opened:
     ) -> float:
         """Estimate how many events, or persons with such an event, had these values.
 
+        Attributes of persons are those of each of their events; where nothing else is asked for, persons are
+        counted.
+
         A generalized value is each of the values that it covers with the same probability, and cells are
         independent: the estimate is the sum of the probabilities of all rows. It is exact where nothing
         was generalized.
@@ -87,16 +90,31 @@ class Opened:
         if not wanted:
             msg = "expected_count needs a column and its value, such as expected_count(ZIP='56001')"
             raise ParameterError(msg)
-        chance = row_probabilities(
-            self.tables, self.hierarchies, {name: str(value) for name, value in wanted.items()}, under or {}
-        )
+        texts = {name: str(value) for name, value in wanted.items()}
+        tables = dict(self.tables)
+        everybody = tables.pop(PERSONS, self.frame)
+        own = {
+            name: texts.pop(name) for name in wanted if PERSONS in self.tables and name in everybody.columns
+        }
+        of_persons = row_probabilities({PERSONS: everybody}, self.hierarchies, own, under or {})
+        if own and not texts:
+            return float(of_persons.sum())
+        chance = row_probabilities(tables, self.hierarchies, texts, under or {})
+        if own:
+            has = pl.DataFrame({PERSON: everybody[PERSON], "has": of_persons})
+            has = self.frame.select(PERSON).join(has, on=PERSON, how="left", maintain_order="left")
         if not persons:
-            return float(chance.sum())
+            return float((chance * has["has"] if own else chance).sum())
         if PERSON not in self.frame.columns:
             msg = "persons cannot be counted in a release of records without persons"
             raise ParameterError(msg)
-        none = pl.DataFrame({PERSON: self.frame[PERSON], "none": 1 - chance})
-        return float((1 - none.group_by(PERSON).agg(pl.col("none").product())["none"]).sum())
+        some = pl.DataFrame({PERSON: self.frame[PERSON], "none": 1 - chance})
+        if own:
+            # A person's attributes are the same in all events, so that they count once.
+            some = some.with_columns(has["has"])
+            each = some.group_by(PERSON).agg(pl.col("has").first() * (1 - pl.col("none").product()))
+            return float(each["has"].sum())
+        return float((1 - some.group_by(PERSON).agg(pl.col("none").product())["none"]).sum())
 
     def expected_counts(self, column: str) -> pl.DataFrame:
         """List the values of a column: how many events show them, and how many are expected to have had them.
@@ -104,13 +122,18 @@ class Opened:
         ``value``, ``leaves`` (values of the source that it covers), ``shown`` and ``expected``, which takes
         in the coarser values above by their share, and all values below.
         """
-        if column not in self.frame.columns:
+        everybody = self.tables.get(PERSONS, self.frame)
+        frame = self.frame if column in self.frame.columns else everybody
+        if column not in frame.columns:
             msg = f"column {column!r} is not in the release"
             raise ParameterError(msg)
         tree = self.hierarchies.get(column)
-        return (
-            counts_by_value(self.frame[column]) if tree is None else counts_by_node(self.frame[column], tree)
-        )
+        return counts_by_value(frame[column]) if tree is None else counts_by_node(frame[column], tree)
+
+    @property
+    def persons(self) -> pl.DataFrame | None:
+        """The attributes of persons, one row each; None where the release has none."""
+        return self.tables.get(PERSONS)
 
     def __repr__(self) -> str:
         return str(_repr(self))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sequester._repr import json_fields
 from sequester.hierarchies.labels import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import polars as pl
 
@@ -46,6 +46,21 @@ class Outcome:
     """What the steward may want to see, beside what is drawn of every release."""
     evidence: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """How the promise is kept in detail, such as person by person, by a name for a file."""
+
+    def part(self, columns: Collection[str]) -> tuple[Outcome, Outcome]:
+        """Part what became of persons' attributes, in these columns, from what became of events."""
+        events, persons = self.sequences.part(columns)
+
+        def chosen(sequences: Sequences) -> Outcome:
+            names = sequences.columns
+            return replace(
+                self,
+                sequences=sequences,
+                schema=self.schema.only(names),
+                hierarchies={name: tree for name, tree in self.hierarchies.items() if name in names},
+            )
+
+        return chosen(events), chosen(persons)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sequester._repr import Card
 from sequester.attacks.risk import percent
+from sequester.data.persons import Persons
 from sequester.data.table import EventTable
 from sequester.hierarchies.labels import counted
 from sequester.release.about import About
@@ -31,6 +32,21 @@ PERSON = "person"
 """The column of pseudonyms in a release."""
 ORDER = "order"
 """The column that numbers the events of a person from 1 in a release."""
+EVENTS = "events"
+"""The table of histories, by file name without ending."""
+PERSONS = "persons"
+"""The table of attributes of persons, by file name without ending."""
+
+
+def released_table(
+    tables: Mapping[str, pl.DataFrame], schema: Schema, persons_schema: Schema | None
+) -> EventTable:
+    """Return the released tables with their roles, as a recipient would read them."""
+    persons = None
+    if persons_schema is not None:
+        roles = {name: getattr(persons_schema, name) for name in ("quasi", "sensitive", "keep")}
+        persons = Persons(tables[PERSONS], **roles)
+    return EventTable(next(iter(tables.values())), schema, persons)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -52,6 +68,8 @@ class Release:
     """What would be published, by file name without ending; ``events`` where persons keep their histories."""
     schema: Schema
     """The roles of the released columns."""
+    persons_schema: Schema | None = None
+    """The roles of the released attributes of persons; None where there are none."""
     hierarchies: Mapping[str, pl.DataFrame]
     """Per released attribute the nodes at or above the released values: ``node``, ``parent``, ``leaves``."""
     method: str
@@ -111,7 +129,12 @@ class Release:
     @cached_property
     def table(self) -> EventTable:
         """The main table with its roles, as a recipient would read it."""
-        return EventTable(self.frame, self.schema)
+        return released_table(self.tables, self.schema, self.persons_schema)
+
+    @property
+    def persons(self) -> pl.DataFrame | None:
+        """The attributes of persons, as they would be published; None where there are none."""
+        return self.tables.get(PERSONS)
 
     def with_table(self, table: EventTable) -> Release:
         """Return the same release, whose `table` was built before."""

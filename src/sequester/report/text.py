@@ -342,6 +342,11 @@ KNOWLEDGE = {
         "Any columns of one event",
         "several released values of one event, one of them kept, or sensitive but not protected",
     ),
+    "demographics": ("Attributes of the person", "attributes of the person alone, and no event"),
+    "demographics_events": (
+        "Attributes and events",
+        "an attribute of the person, and one value of each of several events, in their order",
+    ),
     "kept_record": ("All kept columns", "the kept values of all events of a person, in order"),
     "sensitive_record": (
         "All unprotected values",

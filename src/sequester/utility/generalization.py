@@ -44,23 +44,36 @@ def total_cost(
             f"there are {sequences.n_events} and {original.n_events}"
         )
         raise ParameterError(msg)
-    n_absent = original.n_events - sequences.n_events
+    nothing = count_nothing(original)
     total = 0.0
     for name, weight in weights_of(original).items():
         tree = original.hierarchies[name]
         own = name if name in sequences.columns else sequences.symbol
         nodes = tree.nodes(sequences.codebooks[own].labels)
-        counts = np.bincount(sequences.columns[own], minlength=len(nodes))
+        codes = sequences.columns[own]
+        counts = np.bincount(codes[codes >= 0], minlength=len(nodes))
+        n_absent = original.n_events - nothing[name] - int(counts.sum())
         costs = cost(tree)
         total += weight * (float(counts @ costs[nodes]) + n_absent * float(costs[0]))
     return total
+
+
+def count_nothing(original: EventTable) -> dict[str, int]:
+    """Count the cells of each attribute that hold nothing: those of persons in events, and the other way."""
+    codes = original.sequences.columns
+    return {
+        name: int(np.count_nonzero(codes[name] < 0)) if original.of_persons else 0
+        for name in weights_of(original)
+    }
 
 
 def mean_cost(
     released: EventTable | Sequences, original: EventTable, cost: Callable[[Hierarchy], Amounts]
 ) -> float:
     """Average the costs of all cells by the weights of their attributes; nothing costs nothing."""
-    scale = sum(weights_of(original).values()) * original.n_events
+    weights, nothing = weights_of(original), count_nothing(original)
+    scale = sum(weights.values()) * original.n_events
+    scale -= sum(weight * nothing[name] for name, weight in weights.items())
     total = total_cost(released, original, cost)
     return total / scale if scale else 0.0
 

@@ -29,7 +29,7 @@ from sequester.release.certificate import (
     released_schema,
 )
 from sequester.release.fields import plain_table, safe_repr
-from sequester.release.release import ORDER, PERSON
+from sequester.release.release import EVENTS, ORDER, PERSON, PERSONS, released_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,9 +116,10 @@ def claimed_model(certificate: Certificate, known: PrivacyModel | None = None) -
 
 
 def rebuild_table(
-    frame: pl.DataFrame, certificate: Certificate, hierarchies: Mapping[str, pl.DataFrame]
+    tables: Mapping[str, pl.DataFrame], certificate: Certificate, hierarchies: Mapping[str, pl.DataFrame]
 ) -> EventTable:
-    """Return the released table with the roles of the claim, which `claimed_columns` has accepted."""
+    """Return the released tables with the roles of the claim, which `claimed_columns` has accepted."""
+    frame = next(iter(tables.values()))
     columns = certificate.columns
     symbols = with_role(columns, (SYMBOL, AREA))
     if symbols:
@@ -130,12 +131,16 @@ def rebuild_table(
         columns=cast("Mapping[str, Sequence[str]]", certificate.claim.get("columns", {})),
         keep=with_role(columns, (KEEP,)),
     )
-    return EventTable(frame, schema)
+    own = columns.get(PERSONS)
+    events = [name for name in columns[EVENTS] if name not in (PERSON, ORDER)]
+    return released_table(
+        tables,
+        schema.only(events),
+        None if own is None else schema.only([name for name in own if name != PERSON]),
+    )
 
 
 _TECHNICAL = (PERSON, ORDER, TIME, GROUP, COUNT)
-EVENTS = "events"
-"""The table of histories, by file name without ending."""
 Roles = Mapping[str, Mapping[str, str]]
 """Table to column to role."""
 
@@ -177,9 +182,26 @@ def claimed_columns(certificate: Certificate) -> Roles:
         if (role := roles.get(column, "sensitive")) not in SENSITIVE_ROLES
     ]
     problems += _check_sensitive(certificate)
+    problems += _check_attributes(certificate)
     if problems:
         raise InputError(*(f"{CERTIFICATE}: claim.columns: {problem}" for problem in problems))
     return columns
+
+
+def _check_attributes(certificate: Certificate) -> list[str]:
+    """Compare the attributes of persons with those that the parameters of the claim are about."""
+    events, persons = certificate.columns.get(EVENTS, {}), certificate.columns.get(PERSONS, {})
+    named = certificate.claim.get("persons", [])
+    told = [column for column, role in persons.items() if role in QUASI_ROLES]
+    both = [column for column in persons if column != PERSON and column in events]
+    return [
+        *(f"column {safe_repr(column)} is in both tables" for column in both),
+        *(
+            [f"claim.parameters.persons must be {safe_repr(told)}, it is {safe_repr(named)}"]
+            if named != told
+            else []
+        ),
+    ]
 
 
 def with_role(columns: Roles, roles: Sequence[str]) -> list[str]:

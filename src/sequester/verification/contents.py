@@ -33,8 +33,8 @@ from sequester.release.folder import (
     read_certificate,
 )
 from sequester.release.open import Opened
-from sequester.release.release import PERSON
-from sequester.verification.claim import EVENTS, claimed_columns, hierarchy_columns, with_role
+from sequester.release.release import EVENTS, PERSON, PERSONS
+from sequester.verification.claim import claimed_columns, hierarchy_columns, with_role
 from sequester.verification.tables import check_persons, read_table, read_text_csv
 
 if TYPE_CHECKING:
@@ -66,6 +66,11 @@ class Contents:
     def frame(self) -> pl.DataFrame:
         """The main table."""
         return next(iter(self.tables.values()))
+
+    @property
+    def persons(self) -> pl.DataFrame:
+        """The table that has everybody."""
+        return self.tables.get(PERSONS, self.frame)
 
 
 def read_contents(
@@ -119,12 +124,12 @@ def read_contents(
             return None, findings
         tables[name] = frame
     main = next(iter(tables.values()))
-    findings = check_persons(main, certificate) if PERSON in main.columns else check_order(tables)
+    findings = check_persons(tables, certificate) if PERSON in main.columns else check_order(tables)
     if stem is None and TIME in main.columns:
         findings += check_snapshot_names(main, certificate.parameters.get("snapshot"))
     if findings:
         return None, findings
-    hierarchies, findings = read_hierarchies(folder, {column: paths[column] for column in trees}, main)
+    hierarchies, findings = read_hierarchies(folder, {column: paths[column] for column in trees}, tables)
     if stem is None:
         findings += check_event_logs(folder, files, main)
     findings += check_regions(folder, files, main)
@@ -243,17 +248,18 @@ def _reason(name: str, paths: Mapping[str, str]) -> str:
 
 
 def read_hierarchies(
-    folder: Path, files: Mapping[str, str], frame: pl.DataFrame
+    folder: Path, files: Mapping[str, str], tables: Mapping[str, pl.DataFrame]
 ) -> tuple[dict[str, pl.DataFrame], list[str]]:
     """Return the hierarchy of each column that has one, and what is wrong with them.
 
-    `files` leads from the columns of `frame` that have a hierarchy to its file.
+    `files` leads from the columns of `tables` that have a hierarchy to its file.
     """
+    cells = {name: frame[name] for frame in [*tables.values()][::-1] for name in frame.columns}
     hierarchies: dict[str, pl.DataFrame] = {}
     findings: list[str] = []
     for column, file in files.items():
         tree = read_text_csv(folder / file, HIERARCHY_SEPARATOR)
-        problems = _check_tree(tree, set(frame[column].unique().to_list()))
+        problems = _check_tree(tree, set(cells[column].unique().to_list()))
         if not problems:
             tree = tree.with_columns(pl.col("parent").fill_null(""), pl.col("leaves").cast(pl.Int64))
             hierarchies[column] = tree

@@ -30,7 +30,7 @@ from sequester.release.certificate import (
 )
 from sequester.release.fields import plain_table, safe_repr
 from sequester.release.files import REGIONS, hierarchy_files
-from sequester.release.release import PERSON
+from sequester.release.release import EVENTS, PERSON, PERSONS
 from sequester.verification.claim import with_role
 from sequester.verification.tables import person_starts
 
@@ -178,13 +178,14 @@ def compare_contents(
 
 def _compare_hierarchies(certificate: Certificate, contents: Contents, original: EventTable) -> list[str]:
     files = hierarchy_files(column for roles in certificate.columns.values() for column in roles)
-    findings = []
+    findings, trees = [], original.histories.hierarchies
     for column, tree in contents.hierarchies.items():
-        if column not in original.hierarchies:
+        if column not in trees:
             findings.append(f"{files[column]}: the configuration has no hierarchy of {safe_repr(column)}")
             continue
         try:
-            asked = original.hierarchies[column].above(contents.frame[column].unique().to_list())
+            cells = contents.persons if column in contents.persons.columns else contents.frame
+            asked = trees[column].above(cells[column].unique().to_list())
         except InputError as error:
             findings.append(f"{files[column]}: {error.lines[0]}")
             continue
@@ -215,9 +216,10 @@ def _compare_values(certificate: Certificate, contents: Contents, original: Even
 
     Those of an event are compared together: they are released as they are, or not at all.
     """
-    findings = []
+    findings, whole = [], original
     for name, frame in contents.tables.items():
         roles = certificate.columns[name]
+        original = whole.demographics if name == PERSONS and whole.demographics is not None else whole
         for column in with_role({name: roles}, (SYMBOL, AREA)):
             known = {*contents.hierarchies.get(column, {"node": ()})["node"], *_labels(original, column)}
             strange = sorted(set(frame[column].to_list()) - known)
@@ -233,11 +235,11 @@ def _compare_values(certificate: Certificate, contents: Contents, original: Even
             here = _tally([frame[column] for column in columns], weights.cast(pl.Int64))
             texts = [_labels(original, column) for column in columns]
             there = _tally(texts, pl.Series([1]).new_from_index(0, original.n_events))
-            keys = here.columns[:-1]
+            keys, rows = here.columns[:-1], PERSONS if name == PERSONS else EVENTS
             both = here.join(there, on=keys, how="left", suffix="_there").sort(keys)
             more = both.filter(pl.col("n") > pl.col("n_there").fill_null(0))
             findings += [
-                f"{name}.parquet: {n:,} events have "
+                f"{name}.parquet: {n:,} {rows} have "
                 f"{safe_repr(dict(zip(columns, values, strict=True)))}, the "
                 f"original has {n_there or 0:,} of them"
                 for *values, n, n_there in more.head(_SHOWN).iter_rows()
@@ -261,19 +263,23 @@ PSEUDONYM = "pseudonym"
 """Its column of released names, beside ``person`` as in the input."""
 
 
-def check_names(frame: pl.DataFrame) -> list[str]:
+def check_names(tables: Mapping[str, pl.DataFrame]) -> list[str]:
     """Find persons whose names are no pseudonyms, or who are not sorted by them.
 
     A name in the form of a pseudonym may still be anybody's; an order beside that of the names cannot.
     """
+    return [line for name, frame in tables.items() for line in _check_names(name, frame)]
+
+
+def _check_names(table: str, frame: pl.DataFrame) -> list[str]:
     names = frame[PERSON].gather(person_starts(frame[PERSON]))
     strange = names.filter(~names.str.contains(_NAME))
     if len(strange):
         return [
-            f"events.parquet: {safe_repr(strange[0])} is no pseudonym: those are p and hexadecimal digits"
+            f"{table}.parquet: {safe_repr(strange[0])} is no pseudonym: those are p and hexadecimal digits"
         ]
     if not names.str.slice(1).str.zfill(16).is_sorted():
-        return ["events.parquet: persons do not stand in the order of their pseudonyms"]
+        return [f"{table}.parquet: persons do not stand in the order of their pseudonyms"]
     return []
 
 

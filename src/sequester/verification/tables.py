@@ -14,8 +14,7 @@ from sequester.hierarchies.labels import counted
 from sequester.io.parquet import try_decode
 from sequester.release.certificate import HASH, NUMBERS, TECHNICAL
 from sequester.release.fields import safe_repr, safe_text
-from sequester.release.release import ORDER, PERSON
-from sequester.verification.claim import EVENTS
+from sequester.release.release import EVENTS, ORDER, PERSON, PERSONS
 from sequester.verification.parquet import check_parquet
 
 if TYPE_CHECKING:
@@ -171,8 +170,12 @@ def _compare(frame: pl.DataFrame, csv: pl.DataFrame, name: str) -> list[str]:
     return findings
 
 
-def check_persons(frame: pl.DataFrame, certificate: Certificate) -> list[str]:
-    """Find persons whose events are apart, events that are not numbered from 1, and a wrong count."""
+def check_persons(tables: Mapping[str, pl.DataFrame], certificate: Certificate) -> list[str]:
+    """Find persons whose events are apart, events that are not numbered from 1, and a wrong count.
+
+    Where persons have a table of their own, everybody with events must have one row there.
+    """
+    frame, name = tables[EVENTS], PERSONS if PERSONS in tables else EVENTS
     starts = person_starts(frame[PERSON])
     heads = frame[PERSON].gather(starts)
     if heads.n_unique() < len(heads):
@@ -185,7 +188,21 @@ def check_persons(frame: pl.DataFrame, certificate: Certificate) -> list[str]:
         row = int(wrong[0])
         event = f"event {expected[row]:,} of person {safe_repr(frame[PERSON][row])}"
         return [f"{EVENTS}.parquet: row {row + 1:,} is {event}, its {ORDER} is {frame[ORDER][row]:,}"]
-    if len(starts) != certificate.persons:
-        persons = counted(len(starts), "person", "persons")
-        return [f"{EVENTS}.parquet: has {persons}, the certificate says {certificate.persons:,}"]
+    everybody = heads
+    if name == PERSONS:
+        everybody = tables[PERSONS][PERSON]
+        twice = everybody.filter(everybody.is_duplicated())
+        if len(twice):
+            return [f"{PERSONS}.parquet: person {safe_repr(twice[0])} has several rows"]
+        unknown = heads.filter(~heads.is_in(everybody.implode()))
+        if len(unknown):
+            return [
+                (
+                    f"{PERSONS}.parquet: {len(unknown):,} persons of {EVENTS}.parquet have no row, for "
+                    f"example {safe_repr(unknown[0])}"
+                )
+            ]
+    if len(everybody) != certificate.persons:
+        persons = counted(len(everybody), "person", "persons")
+        return [f"{name}.parquet: has {persons}, the certificate says {certificate.persons:,}"]
     return []

@@ -25,8 +25,8 @@ from sequester.release.folder import (
     read_certificate,
     read_certificate_file,
 )
+from sequester.release.release import EVENTS, PERSONS
 from sequester.verification.claim import (
-    EVENTS,
     claimed_model,
     compare_verdict,
     hidden_parameters,
@@ -224,12 +224,15 @@ def verify(
 
     hidden_parameters(certificate)
     table = original if isinstance(original, EventTable) else None
+    if table is not None and PERSONS not in certificate.columns:
+        # Records have the attributes of their persons among their own.
+        table = original = table.with_attributes
     differences = compare_claim(
         certificate,
         model=model if model is None or table is None else model.about(table),
-        schema=None if table is None else table.schema,
+        schema=None if table is None else table.histories.schema,
         places=table is not None and table.regions is not None,
-        protected=None if table is None else table.protected,
+        protected=None if table is None else table.histories.protected,
         method=method,
     )
     if differences:
@@ -254,7 +257,6 @@ def verify(
     contents, findings = read_contents(folder, certificate, ours=ours)
     if contents is None:
         return answer(findings)
-    frame = contents.frame
     findings = [] if table is None else compare_contents(folder, certificate, contents, table)
     if findings:
         return answer(findings)
@@ -264,7 +266,7 @@ def verify(
         progress(1.0, "checked")
         return answer(verdict.witnesses or compare_verdict(verdict, certificate), verdict)
     if original is not None:
-        findings += check_pseudonyms(beside, frame, original) if beside is not None else []
+        findings += check_pseudonyms(beside, contents.persons, original) if beside is not None else []
         n_persons = certificate.persons or 0
         if n_persons > original.n_persons:
             persons = counted(n_persons, "person", "persons")
@@ -272,7 +274,7 @@ def verify(
     if findings:
         return answer(findings)
     progress(0.6, "checking the claim")
-    rebuilt = rebuild_table(frame, certificate, contents.hierarchies)
+    rebuilt = rebuild_table(contents.tables, certificate, contents.hierarchies)
     released: EventTable | Sequences = rebuilt
     compared: EventTable | Sequences = rebuilt
     if beside is not None and isinstance(original, EventTable):
@@ -285,7 +287,9 @@ def verify(
         # A promise about quasi-identifiers is about the release alone; one about symbols may compare.
         verdict = claimed.check(compared, original=original)
     progress(1.0, "checked")
-    return answer(verdict.witnesses if not verdict else [*disagreement, *check_names(frame)], verdict)
+    return answer(
+        verdict.witnesses if not verdict else [*disagreement, *check_names(contents.tables)], verdict
+    )
 
 
 def _judge(

@@ -158,6 +158,8 @@ def attack(
             raise SchemaError(msg)
     released = None if isinstance(release.model, RecordModel) else release.table
     notes: list[str] = []
+    # Records have the attributes of their persons among their own.
+    original = original.with_attributes if released is None else original
     risks = _attack(
         release.model,
         Case(
@@ -216,8 +218,10 @@ def attack_release(
     certificate = opened.certificate
     model = claimed_model(certificate, None if method is None else method.model().about(table))
     released = None
-    if not isinstance(model, RecordModel):
-        released = rebuild_table(opened.frame, certificate, opened.hierarchies)
+    if isinstance(model, RecordModel):
+        table = table.with_attributes
+    else:
+        released = rebuild_table(opened.tables, certificate, opened.hierarchies)
     # What may not be published, such as patterns, is in the configuration.
     if method is not None and method.name != certificate.method:
         method = None

@@ -59,6 +59,8 @@ class Clusters(NamedTuple):
     """Persons who are counted to how many of them may be at risk; -1 where they are too few."""
     seed: int
     """Events are suppressed at random, by this seed below 2^32; -1: they are aligned."""
+    n_fixed: int = 0
+    """First events that are never suppressed at random: those that hold attributes of persons."""
 
 
 class Scratch(NamedTuple):
@@ -208,16 +210,18 @@ def draw_pairs(
     key: int,
     row: Counts,
     places: Counts,
+    n_fixed: int = 0,
 ) -> int:
     """Suppress events of the longer side, drawn by `key`, and pair the rest; count them.
 
-    What they save is the last number of `row`.
+    The first `n_fixed` events of both sides are paired in any case. What they save is the last number of
+    `row`.
     """
     long = n_left if n_left > n_right else n_right
     short = n_left + n_right - long
     taken, n_pairs, saving = 0, 0, 0
     for place in range(long):
-        if mix(mix(0, key), place) % (long - place) < short - taken:
+        if place < n_fixed or mix(mix(0, key), place) % (long - place) < short - taken:
             i = taken if n_left < long else place
             j = place if n_left < long else taken
             taken += 1
@@ -245,7 +249,7 @@ def pair_events(clusters: Clusters, scratch: Scratch, cluster: int, other: int) 
     two = cluster + other - one
     key = mix(mix(mix(0, clusters.seed), one), state[one, SIZE])
     key = mix(mix(key, two), state[two, SIZE])
-    return int(draw_pairs(profile, n_left, cells, start, n_right, key, row, places))
+    return int(draw_pairs(profile, n_left, cells, start, n_right, key, row, places, clusters.n_fixed))
 
 
 @njit

@@ -58,12 +58,17 @@ class Trees:
         )
         longest = int(np.diff(table.person_offsets).max(initial=1))
         unit = min(exact, FINEST, max(_ROOM // (max(table.n_persons, 1) * longest * len(trees)), 1))
-        parts, first, n_groups = [], [0], 0
+        parts, first, n_groups = [], [int(bool(table.of_persons))], 0
         for name, tree, weight in zip(quasi, trees, weights, strict=True):
-            part, n_groups = _columns(tree, _worths(tree, weight, unit), first[-1], n_groups)
+            n_before = n_groups + bool(table.of_persons)
+            part, n_after = _columns(tree, _worths(tree, weight, unit), first[-1], n_before)
             part[tree.depth < _least_depth(table, name), kernels.SHARED] = kernels.FORBIDDEN
-            parts.append(part)
             first.append(first[-1] + len(tree))
+            if table.of_persons:
+                part = _beside_nothing(part, first[-2], n_groups, n_after, name not in table.of_persons)
+                first[-1] += 2
+            parts.append(part)
+            n_groups = n_after
         return cls(
             names=tuple(quasi),
             hierarchies=trees,
@@ -81,7 +86,8 @@ class Trees:
         """Return the node of every cell, events by quasi-identifiers."""
         sequences = table.sequences
         columns = [
-            (tree.nodes(sequences.codebooks[name].labels) + at)[sequences.columns[name]]
+            # Nothing comes behind the nodes of the tree.
+            (np.append(tree.nodes(sequences.codebooks[name].labels), len(tree)) + at)[sequences.columns[name]]
             for name, tree, at in zip(self.names, self.hierarchies, self.first, strict=False)
         ]
         return np.ascontiguousarray(np.stack(columns, axis=1), np.int32)
@@ -102,6 +108,20 @@ def _columns(tree: Hierarchy, worths: Counts, first: int, n_groups: int) -> tupl
     columns[:, kernels.GROUP] = before[node_of_group]
     columns[:, kernels.GROUP_END] = before[tree.subtree_end[node_of_group]]
     return columns, int(before[-1])
+
+
+def _beside_nothing(part: Codes, first: int, n_groups: int, n_after: int, is_of_events: bool) -> Codes:
+    """Put a node above a tree, and below it, behind the tree, one for a cell that holds nothing.
+
+    What is above both must not be shown, so that no event becomes one with what holds attributes of a person.
+    Nothing has a worth in columns of events, which only that one has not: so two of them are always paired,
+    whatever is left of the attributes.
+    """
+    end = first + len(part) + 1
+    above = [first - 1, end, 0, kernels.FORBIDDEN, n_groups, n_after]
+    nothing = [first - 1, end, is_of_events, is_of_events, n_groups, n_after]
+    part[0, kernels.PARENT] = first - 1
+    return np.concatenate([[above], part, [nothing]]).astype(np.int32)
 
 
 def _proportions(weights: list[float]) -> list[Fraction]:
@@ -158,7 +178,7 @@ class ProtectedValues:
             names += [(attribute, label) for label in code_of]
             for column in columns:
                 book = sequences.codebooks[column].labels
-                codes = np.array([code_of.get(label, -1) for label in book], np.int64)
+                codes = np.array([*(code_of.get(label, -1) for label in book), -1], np.int64)
                 codes = codes[sequences.columns[column]]
                 pairs.append((events * (1 << 31) + codes)[codes >= 0])
                 for node in in_label_order(table.protected_nodes[attribute] - labels):
@@ -167,7 +187,9 @@ class ProtectedValues:
                     if (attribute, node) not in names:
                         names.append((attribute, node))
                     tree = table.hierarchies[column]
-                    is_below = np.array([node in _labels_above(tree, label) for label in book], np.bool_)
+                    is_below = np.array(
+                        [*(node in _labels_above(tree, label) for label in book), False], np.bool_
+                    )
                     has_it = is_below[sequences.columns[column]]
                     pairs.append(events[has_it] * (1 << 31) + names.index((attribute, node)))
         distinct = np.unique(np.concatenate(pairs))
@@ -244,6 +266,7 @@ class Work:
                 values=values.codes,
                 allowed=np.where(counts < k, -1, allowed),
                 seed=-1 if seed is None else seed,
+                n_fixed=int(bool(table.of_persons)),
             ),
             k=k,
             c=c,

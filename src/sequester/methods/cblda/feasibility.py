@@ -129,18 +129,23 @@ def refuse_broken_rules(table: EventTable, solution: Solution) -> None:
         owners_of(table.person_offsets)[solution.is_kept],
         minlength=table.n_persons,
     )
+    if table.of_persons:
+        # The first event holds the person's attributes, without which nobody is released.
+        lengths = solution.is_kept[table.person_offsets[:-1]].astype(np.int64)
     if (lengths == 0).any():
         capped = [name for name, quasi in table.schema.quasi.items() if quasi.max_level is not None]
         n_empty = int((lengths == 0).sum())
+        what = "attributes" if table.of_persons else "events"
         msg = (
-            f"{n_empty:,} of {table.n_persons:,} persons would lose all their events, because max_level of "
+            f"{n_empty:,} of {table.n_persons:,} persons would lose all their {what}, because max_level of "
             f"{', '.join(capped) or 'no column'} and never_suppress keep values apart"
         )
         raise UnattainableError(msg)
     for quasi, name in enumerate(solution.trees.names):
         labels = table.sequences.codebooks[name].labels
         kept = table.schema.quasi[name].never_suppress
-        must_stay = np.array([label in kept for label in labels], np.bool_)[table.sequences.columns[name]]
+        must_stay = np.array([*(label in kept for label in labels), False], np.bool_)
+        must_stay = must_stay[table.sequences.columns[name]]
         is_root = solution.shown[:, quasi] == solution.trees.first[quasi]
         broken = np.flatnonzero(must_stay & (~solution.is_kept | is_root))
         if len(broken):

@@ -36,6 +36,7 @@ class KCMethod(Method):
         'alike show a protected value (with reading = "each": the same one).'
     )
     trial_persons: ClassVar[int] = 2_000
+    takes_persons: ClassVar[bool] = True
     aligns: ClassVar[bool]
     """Events are paired so that the least is lost, and not at random."""
 

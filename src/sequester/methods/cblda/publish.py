@@ -59,9 +59,10 @@ def publish(table: EventTable, solution: Solution, plan: Plan) -> Outcome:
     for quasi, (name, tree) in enumerate(zip(trees.names, trees.hierarchies, strict=True)):
         nodes = solution.shown[is_out, quasi] - trees.first[quasi]
         present, places = np.unique(nodes, return_inverse=True)
-        labels = [tree.labels[node] for node in present]
+        # Behind the nodes of the tree comes nothing.
+        labels = [tree.labels[node] for node in present if node < len(tree)]
         books[name] = Codebook.of(labels)
-        columns[name] = books[name].encode(labels)[places]
+        columns[name] = np.append(books[name].encode(labels), np.int32(-1))[places]
         hierarchies[name] = tree.above(labels)
     rest = {name: source.columns[name] for name in table.schema.sensitive_columns if name not in columns}
     kept = Sequences.encoded(
@@ -107,9 +108,9 @@ def list_changes(table: EventTable, solution: Solution) -> pl.DataFrame:
     parts = []
     for quasi, (name, tree) in enumerate(zip(trees.names, trees.hierarchies, strict=True)):
         labels = sequences.codebooks[name].labels
-        before = tree.nodes(labels)[sequences.columns[name]]
+        before = np.append(tree.nodes(labels), np.int32(len(tree)))[sequences.columns[name]]
         after = solution.shown[:, quasi] - trees.first[quasi]
-        events = np.flatnonzero((before != after) | ~is_out)
+        events = np.flatnonzero(((before != after) | ~is_out) & (before < len(tree)))
         book = pl.Series(tree.labels, dtype=pl.String)
         shown = book.gather(np.where(is_out[events], after[events], 0))
         parts.append(
@@ -174,7 +175,7 @@ def count_apart(table: EventTable, solution: Solution, k: int) -> int:
         for column in sensitive.columns:
             labels = sequences.codebooks[column].labels
             secret = np.array([label in table.protected[attribute] for label in labels], np.bool_)
-            codes = np.where(secret, -1, np.arange(len(labels)))[sequences.columns[column]]
+            codes = np.append(np.where(secret, -1, np.arange(len(labels))), -1)[sequences.columns[column]]
             columns.append(codes)
     owners = owners_of(table.person_offsets)
     is_out = solution.is_kept & solution.is_released[owners]
@@ -238,8 +239,10 @@ def _text(
 
 def _columns(part: pl.DataFrame, table: EventTable) -> tuple[str, ...]:
     counts = part.group_by("column").len().sort("len", "column", descending=[True, False])
+    codes = table.sequences.columns
     return tuple(
-        f"{column}: {count:,} of {table.n_events:,} values" for column, count in counts.head(EXAMPLES).rows()
+        f"{column}: {count:,} of {np.count_nonzero(codes[column] >= 0):,} values"
+        for column, count in counts.head(EXAMPLES).rows()
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from sequester.engine import part, silent
 from sequester.methods.halt import _kernels
 from sequester.methods.halt.extraction import Extraction
-from sequester.methods.halt.histories import HIDDEN
+from sequester.methods.halt.histories import HIDDEN, NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -81,6 +81,9 @@ class Costs:
         persons = np.repeat(histories.persons.weights, np.diff(histories.offsets))
         # A weight of 0 says that nothing in the column matters; if nothing matters at all, all losses are 0.
         scale = int(persons.sum()) * sum(weights)
+        # Cells that hold nothing have nothing to lose.
+        for weight, cells in zip(weights, histories.cells.T, strict=True):
+            scale -= weight * int(persons[cells == NOTHING].sum())
         self._weights = [weight / scale if scale else 0.0 for weight in weights]
         self._counts = [
             np.bincount(cells[cells >= 0], persons[cells >= 0], minlength=column.n_nodes).astype(np.float64)

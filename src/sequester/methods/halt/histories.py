@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 HIDDEN = -1
 """The node of a cell that nothing can be known of."""
+NOTHING = -2
+"""The node of a cell that holds nothing; see `EventTable.histories`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +92,7 @@ class Histories:
     """Rows of events, each a row of cells; a row stands for one person or for several with equal cells."""
 
     cells: Codes
-    """The node of every cell, events by quasi-identifiers; `HIDDEN` where nothing can be known."""
+    """The node of every cell, events by quasi-identifiers; `HIDDEN` or `NOTHING` below 0."""
     offsets: Offsets
     """Row ``r`` has the events ``offsets[r]`` to ``offsets[r + 1]``."""
     persons: Persons
@@ -109,7 +111,7 @@ class Histories:
             labels = sequences.codebooks[column.name].labels
             node_of = column.tree.nodes(labels) if labels else np.empty(0, np.int32)
             node_of[column.is_hidden[node_of]] = HIDDEN
-            columns.append(node_of[sequences.columns[column.name]])
+            columns.append(np.append(node_of, np.int32(NOTHING))[sequences.columns[column.name]])
         return cls(np.stack(columns, axis=1), table.person_offsets.astype(np.int64), Persons.of(table))
 
     @property
@@ -138,7 +140,7 @@ class Histories:
     def translate(self, shown: list[Codes]) -> Histories:
         """Show each cell as what `shown` leads to, per quasi-identifier from node to node or `HIDDEN`."""
         columns = [
-            np.where(cells < 0, np.int32(HIDDEN), nodes[cells])
+            np.where(cells < 0, np.int32(HIDDEN), nodes[np.maximum(cells, 0)])
             for cells, nodes in zip(self.cells.T, shown, strict=True)
         ]
         return replace(self, cells=np.stack(columns, axis=1))

@@ -35,6 +35,7 @@ class KCPMethod(Method):
         "persons or none, and no protected value is shown for more than the share c of them (with levels = "
         '"same": as long as the values of one column are known at one level throughout).'
     )
+    takes_persons: ClassVar[bool] = True
     suppresses: ClassVar[bool]
     """Values may be suppressed, and not only generalized."""
 

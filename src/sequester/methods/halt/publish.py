@@ -83,7 +83,7 @@ def publish(table: EventTable, solution: Solution, *, p: int, mixed: bool) -> Ou
     for name, book in books.items():
         released = book["to"].to_list()
         codebooks[name] = Codebook.of(released)
-        columns[name] = codebooks[name].encode(released)[source.columns[name]]
+        columns[name] = np.append(codebooks[name].encode(released), np.int32(-1))[source.columns[name]]
         hierarchies[name] = table.hierarchies[name].above(codebooks[name].labels)
     rest = {name: source.columns[name] for name in table.schema.sensitive_columns if name not in columns}
     kept = Sequences.encoded(
@@ -185,7 +185,7 @@ def list_changes(table: EventTable, solution: Solution, books: dict[str, pl.Data
         is_changed = np.append((book["to"] != book["from"]).to_numpy(), False)[codes]
         parts += [
             _cells(table, owners, np.flatnonzero(is_kept & is_changed), book, codes),
-            _cells(table, owners, np.flatnonzero(~is_kept), book.with_columns(**gone), codes),
+            _cells(table, owners, np.flatnonzero(~is_kept & (codes >= 0)), book.with_columns(**gone), codes),
         ]
     return pl.concat(parts).sort("row", maintain_order=True)
 

@@ -73,6 +73,7 @@ class SnapshotMethod(Method):
     waits: ClassVar[bool] = True
     """A longer window lets more records out."""
     paper: ClassVar[str] = "Wang, Xu, Wong, Fu (2010)"
+    takes_persons: ClassVar[bool] = True
     promise: ClassVar[str] = (
         "In every published snapshot, and in every group that is published in it, no sensitive value belongs "
         "to more than 1/l of the records."
@@ -146,6 +147,10 @@ class SnapshotMethod(Method):
         from sequester.methods.reposition.window import Window  # noqa: PLC0415
 
         return Window(size=1, level=self.level, costs=self.costs, seed=seed)
+
+    def view(self, table: EventTable) -> EventTable:
+        """Return the table as the method sees it: records have the attributes of their persons."""
+        return table.with_attributes
 
     def accept(self, table: EventTable) -> None:
         """Refuse a table without one sensitive value per record in snapshots, and name what is in the way."""
