@@ -80,3 +80,22 @@ def keep_values(
     ([5, 7], [0, 1, 2])
     """
     return values[is_kept], offsets_of(is_kept)[offsets]
+
+
+def list_sets(
+    values: npt.NDArray[np.integer[Any]], offsets: Offsets
+) -> tuple[npt.NDArray[np.int32], Offsets]:
+    """Return the different values of each row, ascending. Values are not negative.
+
+    Examples
+    --------
+    >>> values, offsets = list_sets(np.array([7, 5, 7, 6]), np.array([0, 3, 3, 4]))
+    >>> values.tolist(), offsets.tolist()
+    ([5, 7, 6], [0, 2, 2, 3])
+    """
+    size = int(values.max(initial=0)) + 1
+    keys = owners_of(offsets) * size + values
+    keys.sort()
+    keys = keys[np.diff(keys, prepend=-1) > 0]
+    rows, different = np.divmod(keys, size)
+    return different.astype(np.int32), offsets_of(np.bincount(rows, minlength=len(offsets) - 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -12,9 +13,17 @@ from hypothesis import strategies as st
 
 from sequester.privacy import g_sequences
 from sequester.privacy._sequence_kernels import (
+    AMONG,
+    COMPARES,
     COUNTS,
+    FEWEST,
+    HAVE,
     HOLDS,
     MAKES,
+    N_WORST_FIELDS,
+    RAREST,
+    SUREST,
+    VALUE,
     WITH_VALUE,
     Rows,
     Views,
@@ -177,6 +186,38 @@ def test_owners_of_several_rows_count_once(case, data):
         for path in listed(kinds, *case[1:]):
             holders.setdefault(path, set()).add(owner)
     assert counted(table)[0] == {path: sum(owner + 1 for owner in each) for path, each in holders.items()}
+
+
+@given(cases())
+def test_comparing_finds_the_worst_of_each_owner(case):
+    rows, *_, most = case
+    packed, table = rows_of(rows), table_of(case)
+    table.walk(packed, MAKES | COUNTS)
+    nodes = table.list_nodes()
+    table.forget_rows()
+    table.walk(packed, HOLDS)
+    table.forget_rows()
+    n_persons = 1 + sum(weight for _, weight, *_ in rows)
+    worst = np.full((len(rows), N_WORST_FIELDS), n_persons, np.int64)
+    worst[:, [RAREST, SUREST]] = 0
+    # Nothing is known of those with values, and of the others there is nothing to find out.
+    worst[[bool(values) for *_, values, _ in rows], HAVE] = 0
+    table.walk(packed, COMPARES, worst=worst)
+    persons, _, held = expected(*case)
+    for found, (row, _, values, _) in zip(worst, rows, strict=True):
+        paths = [path for path in listed(row, *case[1:]) if len(path) == most]
+        assert found[FEWEST] == min((persons[path] for path in paths), default=n_persons)
+        if paths:
+            assert persons[paths_of(table, nodes, [found[RAREST]])[0]] == found[FEWEST]
+        shares = [
+            (Fraction(held[path, value], persons[path]), persons[path]) for path in paths for value in values
+        ]
+        assert (Fraction(int(found[HAVE]), int(found[AMONG])), found[AMONG]) == max(
+            shares, default=(Fraction(int(not values)), n_persons)
+        )
+        if shares:
+            (path,) = paths_of(table, nodes, [found[SUREST]])
+            assert (held[path, found[VALUE]], persons[path]) == (found[HAVE], found[AMONG])
 
 
 def test_more_sequences_than_there_is_room_for_are_told():

@@ -9,7 +9,8 @@ import numpy as np
 
 from sequester._repr import json_fields
 from sequester._validation import at_least
-from sequester.attacks.exposure_search import ItemKind, Items, Search, SearchRows
+from sequester.attacks.exposure_rows import ItemKind, Items, SearchRows
+from sequester.attacks.exposure_search import Search
 from sequester.attacks.risk import Proportion
 from sequester.datasets import SEED
 from sequester.datasets.draws import generator
@@ -190,7 +191,7 @@ def _with_the_rarest(items: Items, targets: int) -> Counts:
 def _sum_up(
     search: Search, items: Items, kind: ItemKind, size: int, share: Callable[..., Proportion]
 ) -> Exposure:
-    found, n_drawn = search.found, search.n_drawn
+    n_drawn = search.n_drawn
     targets = int(n_drawn.sum())
 
     def count(mask: Mask) -> int:
@@ -198,7 +199,7 @@ def _sum_up(
 
     small, maybe = [], []
     for bound in BOUNDS:
-        small.append(found.fewest < bound)
+        small.append(search.fewest < bound)
         maybe.append(search.is_cut & ~small[-1] & (search.weights < bound))
     unique, below_5, below_10 = (
         share(count(yes), targets, undecided=count(open_)) for yes, open_ in zip(small, maybe, strict=True)
@@ -223,7 +224,7 @@ def _confidence(
     count: Callable[[Mask], int],
     share: Callable[..., Proportion],
 ) -> Confidence:
-    has, surest = search.has_value, search.found.surest
+    has, surest = search.has_value, search.surest
     concerned = count(has)
     above = [has & (exceeds_share(surest, bound, 1)) for bound in SURE]
     above_half, above_80 = (
@@ -241,9 +242,8 @@ def _confidence(
 
 def _rarest(search: Search, items: Items, size: int) -> tuple[Pattern, ...]:
     """Return the smallest candidate sets that `size` items leave and fewer do not, the rarest items first."""
-    found = search.found
-    where = np.flatnonzero((found.fewest < BOUNDS[-1]) & _has(found.rare, size))
-    codes, persons = found.rare[where], found.fewest[where]
+    where = np.flatnonzero((search.fewest < BOUNDS[-1]) & _has(search.rare, size))
+    codes, persons = search.rare[where], search.fewest[where]
     order = np.lexsort((*codes.T[::-1], persons))
     return tuple(
         Pattern(items=_labels(codes[place], items), persons=int(persons[place]))
@@ -253,16 +253,15 @@ def _rarest(search: Search, items: Items, size: int) -> tuple[Pattern, ...]:
 
 def _most_telling(search: Search, items: Items, size: int) -> tuple[Pattern, ...]:
     """Return the largest confidences that `size` items give and fewer do not, the largest sets first."""
-    found = search.found
-    where = np.flatnonzero(search.has_value & _has(found.telling, size))
-    codes = np.column_stack([found.told[where], found.telling[where]])
-    order = np.lexsort((*codes.T[::-1], -found.among[where], -found.surest[where]))
+    where = np.flatnonzero(search.has_value & _has(search.telling, size))
+    codes = np.column_stack([search.told[where], search.telling[where]])
+    order = np.lexsort((*codes.T[::-1], -search.among[where], -search.surest[where]))
     return tuple(
         Pattern(
             items=_labels(codes[place, 1:], items),
-            persons=int(found.among[where[place]]),
+            persons=int(search.among[where[place]]),
             value="=".join(items.value_names[codes[place, 0]]),
-            confidence=float(found.surest[where[place]]),
+            confidence=float(search.surest[where[place]]),
         )
         for place in _first_different(codes[order], order)
     )
@@ -325,4 +324,4 @@ def sequence_risk(
         search.run(
             size, engine=engine, progress=progress, phase=f"counting candidate sets ({size} of {known} items)"
         )
-    return float((search.n_drawn / search.found.fewest).sum() / max(table.n_persons, 1))
+    return float((search.n_drawn / search.fewest).sum() / max(table.n_persons, 1))

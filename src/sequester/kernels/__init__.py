@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from sequester.kernels import cells as cells
     from sequester.kernels import containment as containment
     from sequester.kernels import embeddings as embeddings
-    from sequester.kernels import knowledge as knowledge
-    from sequester.kernels import knowledge_rows as knowledge_rows
-    from sequester.kernels import knowledge_search as knowledge_search
     from sequester.kernels import near_paths as near_paths
     from sequester.kernels import owners as owners
     from sequester.kernels import quest as quest

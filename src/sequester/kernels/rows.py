@@ -96,21 +96,6 @@ def _list_symbols(
 
 
 @njit
-def count_ahead(items: Codes, offsets: Offsets, n_symbols: int) -> Codes:
-    """Count, for each place of a row, the different symbols that occur there or later."""
-    seen_in = np.full(n_symbols, -1, np.int64)
-    n_ahead = np.zeros(items.size, np.int32)
-    for row in range(offsets.size - 1):
-        different = 0
-        for i in range(offsets[row + 1] - 1, offsets[row] - 1, -1):
-            if seen_in[items[i]] != row:
-                seen_in[items[i]] = row
-                different += 1
-            n_ahead[i] = different
-    return n_ahead
-
-
-@njit
 def _fold_rows(items: Codes, offsets: Offsets, slots: Counts, group_of_row: Codes, first_rows: Counts) -> int:
     """Write the group of each row and the first row of each group; `slots` is twice as long, all -1."""
     n_groups = 0

@@ -5,8 +5,9 @@ holds, within events and across them, is looked up in a hash table: a tree whose
 the node of the sequence without its last item and by that item. So a key is a pair of whole numbers, and no
 two sequences share one.
 
-The same walk makes nodes, counts their persons, or counts those with each protected value: `walk_rows` goes,
-`_hold` does the latter, and `_grown` makes tables grow.
+The same walk makes nodes, counts their persons, counts those with each protected value, or compares what was
+counted with the worst that is known of an owner: `walk_rows` goes, `_hold` and `_compare` do the latter two,
+and `_grown` makes tables grow.
 Constants that are passed on are made by ``np.int64(0)``: numba compiles a function once more for a literal.
 """
 
@@ -36,8 +37,13 @@ next item."""
 UNWANTED = -2
 """Seen by nobody, and not looked for."""
 WITH_VALUE = 1 << 32
-MAKES, COUNTS, HOLDS = 1, 2, 4
-"""What a walk does: make nodes, count persons, count protected values."""
+MAKES, COUNTS, HOLDS, COMPARES = 1, 2, 4, 8
+"""What a walk does: make nodes, count persons, count protected values, compare counts with the worst so far.
+Only the first two go together."""
+FEWEST, RAREST, HAVE, AMONG, VALUE, SUREST, N_WORST_FIELDS = range(7)
+"""The worst that is known of an owner: the fewest persons who have a sequence of theirs, and its number; the
+largest share of such persons with a protected value of the owner's own, as two numbers, the value, and the
+number of the sequence. Numbers are 0 where no sequence of the table is worse than what was known."""
 
 
 class Rows(NamedTuple):
@@ -99,6 +105,8 @@ class Scratch(NamedTuple):
     """The fields of the sequence that the walk stands on, a row per length; ``P_FIRST`` of the first is 1."""
     tried: Counts
     """Per item, when it was last tried; all 0."""
+    worst: Table
+    """The worst that is known of each owner, where counts are compared."""
 
 
 @njit
@@ -157,24 +165,46 @@ def _hold(rows: Rows, owner: int, number: int, n_values: int, held: Table, n_hel
 
 
 @njit
+def _compare(
+    rows: Rows, owner: int, number: int, n_values: int, persons: int, held: Table, worst: Table
+) -> None:
+    """Keep a sequence that fewer persons have than the rarest so far, or that gives a larger share.
+
+    Of equal shares the one among more persons is kept.
+    """
+    if persons < worst[owner, FEWEST]:
+        worst[owner, FEWEST], worst[owner, RAREST] = persons, number
+    if worst[owner, HAVE] == worst[owner, AMONG]:
+        return
+    for i in range(rows.value_offsets[owner], rows.value_offsets[owner + 1]):
+        value = rows.values[i, 0]
+        slot = find(held, number * n_values + value)
+        if held[slot, 0] >= 0:
+            more = held[slot, 1] * worst[owner, AMONG] - worst[owner, HAVE] * persons
+            if more > 0 or (more == 0 and persons > worst[owner, AMONG]):
+                worst[owner, HAVE], worst[owner, AMONG] = held[slot, 1], persons
+                worst[owner, VALUE], worst[owner, SUREST] = value, number
+
+
+@njit
 def walk_rows(
     rows: Rows, views: Views, task: Task, nodes: Table, held: Table, scratch: Scratch
 ) -> tuple[Table, Table, int, int]:
     """Walk through every sequence of at most `most` items that uses all views, and do what the task is.
 
     Without ``MAKES`` only sequences that have nodes are followed. ``HOLDS`` adds to `held`, by the key
-    ``number * n_values + value``.
+    ``number * n_values + value``. ``COMPARES`` writes to `worst`, about sequences of `most` items.
 
     Returns the nodes and what they hold, in larger tables where need be; the number of sequences, the empty
     one included, -1 where there are more than `room`; and that of what is held.
     """
     items, columns, marks, missing = views.items, views.columns, views.marks, views.missing
     kinds, offsets, owners, weights = rows.kinds, rows.offsets, rows.owners, rows.weights
-    path, tried = scratch.path, scratch.tried
+    path, tried, worst = scratch.path, scratch.tried, scratch.worst
     most, first_item, stop_item, n_values = task.most, task.first_item, task.stop_item, task.n_values
     n_views, base, everything = columns.size, 2 * marks.size, missing.size - 1
     makes, counts = task.mode & MAKES != 0, task.mode & COUNTS != 0
-    holds = task.mode & HOLDS != 0
+    holds, compares = task.mode & HOLDS != 0, task.mode & COMPARES != 0
     n_sequences, n_held = np.int64(task.n_sequences), np.int64(task.n_held)
     clock, owner, owner_start = np.int64(0), np.int64(-1), np.int64(0)
     for row in range(task.first_row, task.stop_row):
@@ -224,6 +254,12 @@ def walk_rows(
                             nodes[slot, COUNT] += weight
                         elif holds:
                             held, n_held = _hold(rows, owner, child, n_values, held, n_held)
+                        elif compares and (
+                            nodes[slot, COUNT] & (WITH_VALUE - 1) < worst[owner, FEWEST]
+                            or worst[owner, HAVE] < worst[owner, AMONG]
+                        ):
+                            persons = nodes[slot, COUNT] & (WITH_VALUE - 1)
+                            _compare(rows, owner, child, n_values, persons, held, worst)
                 size -= 1
                 continue
             if n_sequences > task.room:

@@ -407,12 +407,7 @@ class GSequences:
         """
         is_wanted = exceeds_share(nodes.at_risk, c, nodes.persons)
         is_wanted |= nodes.at_risk * share.denominator > nodes.persons * share.numerator
-        is_wanted &= nodes.is_complete
-        wanted = np.flatnonzero(is_wanted)
-        while (wanted := wanted[wanted > 0]).size:
-            is_wanted[wanted] = True
-            wanted = table.parents(nodes.keys[wanted])
-        return is_wanted
+        return table.with_beginnings(nodes, is_wanted & nodes.is_complete)
 
     def _judge(
         self,

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from sequester.privacy._sequence_kernels import Rows, Table, Views
 
 NO_LIMIT = 1 << 40
+NOTHING_KNOWN: Table = np.empty((0, kernel.N_WORST_FIELDS), np.int64)
+"""What a walk that compares nothing writes to."""
 
 
 class Nodes(NamedTuple):
@@ -53,8 +55,12 @@ class SequenceTable:
         *,
         span: range | None = None,
         room: int = NO_LIMIT,
+        worst: Table = NOTHING_KNOWN,
     ) -> bool:
-        """Walk over all rows, or over some; return False where there would be more sequences than `room`."""
+        """Walk over all rows, or over some; return False where there would be more sequences than `room`.
+
+        A walk that compares writes to `worst`, a row per owner.
+        """
         span = range(len(rows.offsets) - 1) if span is None else span
         path = np.zeros((self._most, kernel.N_PATH_FIELDS), np.int64)
         path[0, kernel.P_FIRST] = 1
@@ -75,10 +81,7 @@ class SequenceTable:
             ),
             self._nodes,
             self._held,
-            kernel.Scratch(
-                path,
-                np.zeros(len(self._views.marks), np.int64),
-            ),
+            kernel.Scratch(path, np.zeros(len(self._views.marks), np.int64), worst),
         )
         return self._n_sequences >= 0
 
@@ -97,6 +100,14 @@ class SequenceTable:
         """Have no row seen yet, and look neither for sequences that are not wanted nor for longer ones."""
         seen = np.where(is_wanted, -1, kernel.UNWANTED)
         self._nodes[nodes.slots[1:], kernel.SEEN] = seen[1:]
+
+    def with_beginnings(self, nodes: Nodes, is_marked: Mask) -> Mask:
+        """Mark the sequences that marked ones begin with, too."""
+        marked = np.flatnonzero(is_marked)
+        while (marked := marked[marked > 0]).size:
+            is_marked[marked] = True
+            marked = self.parents(nodes.keys[marked])
+        return is_marked
 
     def list_values(self) -> tuple[Counts, Counts, Counts]:
         """Return the protected values that were counted: the sequence of each, the value, and its persons."""
