@@ -38,7 +38,10 @@ def work(bar, clock):
 def test_lines_name_phase_share_and_time_left(clock, capsys):
     with ProgressBar() as bar:
         work(bar, clock)
-    assert capsys.readouterr().err.splitlines() == ["  0% reading", " 50% writing, about 5 s left"]
+    assert capsys.readouterr().err.splitlines() == [
+        "  0% reading, time left unknown",
+        " 50% writing, about 5 s left",
+    ]
 
 
 def test_a_long_phase_is_named_again_after_ten_seconds(clock, capsys):
@@ -48,9 +51,25 @@ def test_a_long_phase_is_named_again_after_ten_seconds(clock, capsys):
             bar.show()
             clock.now += 1
     assert capsys.readouterr().err.splitlines() == [
-        "  0% reading",
+        "  0% reading, time left unknown",
         " 10% reading, about 1 min 30 s left",
         " 20% reading, about 1 min 20 s left",
+    ]
+
+
+def test_time_left_that_rises_says_why_and_where_nothing_moves_is_unknown(clock, capsys):
+    with ProgressBar() as bar:
+        for fraction, phase, now in ((0.5, "reading", 10), (0.55, "attacking", 40), (0.9, "writing", 60)):
+            clock.now = now
+            bar(fraction, phase)
+            bar.show()
+        clock.now = 75
+        bar.show()
+    assert capsys.readouterr().err.splitlines() == [
+        " 50% reading, about 10 s left",
+        " 55% attacking, about 33 s left (longer than expected: attacking)",
+        " 90% writing, about 7 s left",
+        " 90% writing, time left unknown",
     ]
 
 
@@ -69,7 +88,7 @@ def test_work_that_takes_long_shows_itself(monkeypatch, capsys):
         while not seen:
             time.sleep(0.01)
             seen = capsys.readouterr().err
-    assert seen == "  0% reading\n"
+    assert seen == "  0% reading, time left unknown\n"
 
 
 def test_a_terminal_gets_a_bar(clock, monkeypatch):

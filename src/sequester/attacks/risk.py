@@ -257,6 +257,11 @@ class Risk:
         return cls(release.value, release.interval, baseline, control, **more)
 
     @property
+    def release(self) -> Proportion:
+        """What is achieved against the release, with its interval."""
+        return Proportion(self.value, self.interval)
+
+    @property
     def is_within(self) -> bool:
         """The bound, if there is one, is kept."""
         return self.bound is None or not exceeds_share(self.value, self.bound, 1)

@@ -288,6 +288,7 @@ def compare(
 
 
 def _comparison_lines(found: "Comparison", out: Path) -> Iterator[str]:
+    from sequester.report.text import in_population, population_for  # noqa: PLC0415  (as above)
     from sequester.workflow.comparison.outputs import ADVERSARIES, describe_knowledge  # noqa: PLC0415  (as above)
     from sequester.workflow.comparison.trial import SINGLED_OUT  # noqa: PLC0415  (as above)
 
@@ -305,8 +306,14 @@ def _comparison_lines(found: "Comparison", out: Path) -> Iterator[str]:
     known = (
         "" if found.adversary == "record_guess" else f", for somebody {describe_knowledge(found.knowledge)}"
     )
-    today = "" if found.original is None else f"; in the original it is {found.original.value:.3g}"
+    today = ""
+    if found.original is not None:
+        value = found.original.value
+        today = f"; in the original it is {in_population(value, population_for([value]))}"
     yield f"risk: {ADVERSARIES[found.adversary]}{known}{today}"
+    alike = sum(not found.told_apart(place) for place in made if place != found.recommended)
+    if alike:
+        yield f"= marks {alike:,} whose risk cannot be told from that of the recommended one by its interval"
     beyond = sorted({each.utility[SINGLED_OUT].value for each in found.made if SINGLED_OUT in each.utility})
     if beyond:
         span = " to ".join(f"{value:.1%}" for value in dict.fromkeys((beyond[0], beyond[-1])))
@@ -318,14 +325,18 @@ def _comparison_lines(found: "Comparison", out: Path) -> Iterator[str]:
 
 
 def _row(found: "Comparison", place: int) -> tuple[str, ...]:
+    from sequester.report.text import in_population  # noqa: PLC0415  (--help need not wait)
+
     each, risk, score = found.tried[place], found.risk(place), found.score(place)
     stands = "*" if place == found.recommended else "+" if place in found.frontier else ""
     low, high = (0.0, 0.0) if risk is None else risk.interval
+    alike = "" if place == found.recommended or found.told_apart(place) else "="
+    of = found.population
     return (
-        stands + ("o" if place in found.local_optima else ""),
+        stands + ("o" if place in found.local_optima else "") + alike,
         each.label,
-        "" if risk is None else f"{risk.value:.3g}",
-        "" if risk is None or risk.is_exact else f"{low:.2g} to {high:.2g}",
+        "" if risk is None else in_population(risk.value, of),
+        "" if risk is None or risk.is_exact else f"{round(low * of):,} to {round(high * of):,}",
         "" if score is None else f"{score.value:.4g}",
         f"{each.lost_share:.1%}",
         f"{each.invented:,}",

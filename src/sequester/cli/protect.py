@@ -14,7 +14,7 @@ from sequester.errors import InputError
 if TYPE_CHECKING:
     from sequester.attacks.singling_out import SinglingOut
     from sequester.release.release import Release
-    from sequester.workflow.audit import AuditResult
+    from sequester.report.summary import ReleaseSummary
     from sequester.workflow.dry_run import Forecast
     from sequester.workflow.protect import Protected
 
@@ -75,7 +75,7 @@ def protect(
     if dry_run:
         from sequester.workflow.dry_run import dry_run as try_out  # noqa: PLC0415  (--help need not wait)
 
-        with terminal.progress(configured_method(config), "protect") as progress:
+        with terminal.progress(configured_method(config), "protect", "attack") as progress:
             forecast = try_out(
                 config,
                 out=out,
@@ -134,39 +134,60 @@ def _follow(config: Path, source: str, others: list[str], terminal: Terminal) ->
         )
 
 
+_LINES = 15
+"""Lines of an answer, at most; the internal page has the rest."""
+
+
 def _summary(done: "Protected") -> Iterator[str]:
     from sequester.hierarchies.labels import counted  # noqa: PLC0415  (--help need not wait for numpy)
 
     release, written = done.release, done.written
     verified = written.verification
     measure = " by the paper's measure" if getattr(release.model, "measure", None) == "paper" else ""
-    yield f"{verified.model} holds{measure}, verified from the files: {levels(verified.achieved)}"
-    if release.reading is not None:
-        yield from release.reading.lines()
     lost = _lost(release)
     if release.n_persons is None:
-        yield f"{release.frame.height:,} records are in the release; {lost}"
+        rows = f"{release.frame.height:,} records are in the release; {lost}"
     else:
         one = release.unit.removesuffix("s")
         whom = counted(release.n_input_persons, f"{one} is", f"{release.unit} are")
         events = counted(release.frame.height, "event", "events")
-        yield f"{release.n_persons:,} of {whom} in the release, with {events}; {lost}"
-    if release.reading is not None and release.reading.left_out:
-        yield f"{release.unseen_share:.1%} of all rows that were read are no longer shown"
-    if release.singled_out is not None:
-        yield from _beyond(release.singled_out)
-    if done.audit.risks:
-        yield _attack_summary(done.audit)
-    yield f"to hand out      {written.path}"
-    yield f"to read          {written.path / 'report.html'}"
-    yield f"internal         {written.internal}"
-    yield f"certificate      {written.certificate_sha256} (send it through another channel)"
+        rows = f"{release.n_persons:,} of {whom} in the release, with {events}; {lost}"
+    first = [
+        f"{verified.model} holds{measure}, verified from the files: {levels(verified.achieved)}",
+        *_reading(release, "are no longer shown"),
+        rows,
+    ]
+    last = [
+        *([_beyond(release.singled_out)] if release.singled_out is not None else []),
+        f"to hand out      {written.path} (begin with report.html)",
+        f"internal         {written.internal}",
+        f"certificate      {written.certificate_sha256} (send it through another channel)",
+    ]
+    yield from _with_summary(first, done.summary, last)
 
 
-def _beyond(found: "SinglingOut", *, raw: bool = False) -> Iterator[str]:
-    first, *others = found.lines(raw=raw)
-    yield f"beyond the promise: {first}"
-    yield from others
+def _with_summary(first: list[str], summary: "ReleaseSummary", last: list[str]) -> Iterator[str]:
+    """Yield what a release keeps, costs and withstands between two parts, in 15 lines."""
+    risks = list(summary.risk_lines())
+    yield from first
+    yield from summary.column_lines(_LINES - len(first) - len(risks) - len(last) - 1)
+    yield summary.price_text()
+    yield from risks
+    yield from last
+
+
+def _reading(release: "Release", shown: str) -> list[str]:
+    """Return in one line what was left out and folded on reading; none where every row is an event."""
+    if release.reading is None:
+        return []
+    lines = [*release.reading.lines()]
+    if release.reading.left_out:
+        lines.append(f"{release.unseen_share:.1%} of all rows that were read {shown}")
+    return ["; ".join(lines)] if lines else []
+
+
+def _beyond(found: "SinglingOut", *, raw: bool = False) -> str:
+    return f"beyond the promise: {'; '.join(found.lines(raw=raw))}"
 
 
 def _lost(release: "Release") -> str:
@@ -183,14 +204,6 @@ def _lost(release: "Release") -> str:
     return text
 
 
-def _attack_summary(result: "AuditResult") -> str:
-    tried = f"{len(result.risks):,} attacks were tried"
-    claimed = sum(risk.bound is not None for risk in result.risks)
-    if not claimed:
-        return f"{tried}; the promise says nothing about them, and internal/report.html what they achieve"
-    return f"{tried}, {claimed:,} of them against the promise: none achieved more than is promised"
-
-
 def _forecast_lines(forecast: "Forecast") -> Iterator[str]:
     from sequester.hierarchies.labels import counted  # noqa: PLC0415  (--help need not wait for numpy)
 
@@ -200,19 +213,25 @@ def _forecast_lines(forecast: "Forecast") -> Iterator[str]:
     persons = counted(forecast.n_persons, "person", "persons")
     events = counted(forecast.n_events, "event", "events")
     reading = forecast.trial.reading
-    left_out = 0 if reading is None else reading.left_out
-    if reading is not None:
-        yield from reading.lines()
+    left = " are left" if reading is not None and reading.left_out else ""
     wrong = "; no problems found" if not forecast.n_problems else ""
-    yield f"{persons}, {trips}{events}{' are left' if left_out else ''}{wrong}"
-    yield f"{model} is feasible: {achieved}, {forecast.trial.lost_share:.1%} of events lost ({tried})"
-    if forecast.singled_out is not None:
-        yield from _beyond(forecast.singled_out, raw=not forecast.is_whole)
+    lost = f"{forecast.trial.lost_share:.1%} of events lost"
+    targets = forecast.targets
+    attacks = "attacks" if targets is None else f"attacks ({targets:,} targets for each kind of knowledge)"
     if forecast.trial.n_invented_items or forecast.trial.n_moved_items:
-        yield f"in the trial {_lost(forecast.trial)}"
-    if left_out:
-        yield f"{forecast.trial.unseen_share:.1%} of all rows that were read would no longer be shown"
-    if forecast.targets is not None:
-        yield f"attacks will draw {forecast.targets:,} targets for each kind of knowledge"
-    yield f"reading and protecting take about {duration(forecast.seconds)}; writing and verifying come on top"
-    yield f"dry run: would write to {forecast.job.out}; nothing was written"
+        lost = _lost(forecast.trial)
+    first = [
+        *_reading(forecast.trial, "would no longer be shown"),
+        f"{persons}, {trips}{events}{left}{wrong}",
+        f"{model} is feasible: {achieved}, {lost} ({tried})",
+    ]
+    last = [
+        *(
+            [_beyond(forecast.singled_out, raw=not forecast.is_whole)]
+            if forecast.singled_out is not None
+            else []
+        ),
+        f"reading and protecting take about {duration(forecast.seconds)}; {attacks} and writing come on top",
+        f"dry run: would write to {forecast.job.out}; nothing was written",
+    ]
+    yield from _with_summary(first, forecast.summary, last)

@@ -181,6 +181,8 @@ PATIENCE = 2.0
 _EVERY = 10.0
 _KNOWN = 0.02
 """Below this share of the work, a guess at the time left would be noise."""
+_STALLED = 10.0
+"""Seconds without a step after which nobody knows how long the phase takes."""
 
 
 class ProgressBar:
@@ -189,6 +191,9 @@ class ProgressBar:
     def __init__(self) -> None:
         self._started = time.monotonic()
         self._fraction, self._phase = 0.0, ""
+        self._moved = self._started
+        self._expected: float | None = None
+        self._risen = (-_EVERY, "")
         self._said = (-_EVERY, "")
         self._done, self._lock = Event(), Lock()
         self._rich: RichProgress | None = None
@@ -201,6 +206,8 @@ class ProgressBar:
 
     def __call__(self, fraction: float, phase: str) -> None:
         """Record how far the work has come."""
+        if fraction != self._fraction:
+            self._moved = time.monotonic()
         self._fraction, self._phase = fraction, phase
 
     def __exit__(
@@ -253,13 +260,21 @@ class ProgressBar:
         if self._phase and (self._phase != phase or elapsed - when >= _EVERY):
             self._said = (elapsed, self._phase)
             left = self._left()
-            write_stderr(f"{self._fraction:4.0%} {self._phase}{', ' + left if left else ''}\n")
+            write_stderr(f"{self._fraction:4.0%} {self._phase}, {left}\n")
 
     def _left(self) -> str:
-        if self._fraction < _KNOWN:
-            return ""
-        elapsed = time.monotonic() - self._started
-        return f"about {duration(elapsed * (1 - self._fraction) / self._fraction)} left"
+        """Estimate the time left; say why where it has risen, and that it is unknown where it is."""
+        now = time.monotonic()
+        if self._fraction < _KNOWN or now - self._moved > _STALLED:
+            return "time left unknown"
+        left = (now - self._started) * (1 - self._fraction) / self._fraction
+        if self._expected is not None and now + left > self._expected + max(0.2 * left, 5.0):
+            self._risen = (now, self._phase)
+            self._expected = None
+        self._expected = now + left if self._expected is None else min(self._expected, now + left)
+        when, phase = self._risen
+        why = f" (longer than expected: {phase})" if phase and now - when < _EVERY else ""
+        return f"about {duration(left)} left{why}"
 
 
 def duration(seconds: float) -> str:

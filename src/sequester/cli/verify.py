@@ -129,29 +129,40 @@ def attack(
     return DONE if found else NOT_SATISFIED
 
 
+_SHOWN = 10
+"""Risks that are printed unless all are asked for."""
+
+
 def _lines(found: "AttackResult", *, all_risks: bool) -> Iterator[str]:
-    header = ("attack, known", "original", "release", "95 %", "chance", "control", "claimed")
-    by_kind: dict[str, list[tuple[str, ...]]] = {}
-    printed = [risk for risk in found.risks if all_risks or risk.main or not risk.is_within]
+    from sequester.report.risks import case_text, interval_text, main_risks  # noqa: PLC0415  (--help need not wait)
+    from sequester.report.text import attack_title, percent  # noqa: PLC0415  (as above)
+
+    claimed = sum(risk.bound is not None for risk in found.risks)
+    kept = "none exceeds its bound" if found else f"{len(found.beaten):,} exceed their bound"
+    verdict = "holds against these adversaries" if found else "is broken"
+    bounded = (
+        f"{claimed:,} of them bounded by the promise: {kept}" if claimed else "none bounded by the promise"
+    )
+    outcome = verdict if claimed else "bounds no such adversary"
+    yield f"{found.model} {outcome}: {len(found.risks):,} attacks, {bounded}"
+    yield ""
+    printed = found.risks if all_risks else main_risks(found.risks, _SHOWN)
+    rows = [("attack", "knows", "before", "after", "95 %", "control", "chance", "promised")]
     for risk in printed:
-        low, high = risk.interval
-        by_kind.setdefault(risk.kind, []).append(
+        bound = "" if risk.bound is None else f"{percent(risk.bound)}{'' if risk.is_within else ' exceeded'}"
+        rows.append(
             (
-                f"{risk.name} {risk.known}",
-                f"{risk.raw.value:.4f}",
-                f"{risk.value:.4f}",
-                f"{low:.4f} to {high:.4f}",
-                f"{risk.baseline:.4f}",
-                f"{risk.control.value:.4f}",
-                "" if risk.bound is None else f"{risk.bound:.4f}{'' if risk.is_within else ' beaten'}",
+                f"{attack_title(risk.name)} [{risk.name}]" if all_risks else attack_title(risk.name),
+                case_text(risk),
+                percent(risk.raw.value),
+                percent(risk.value),
+                interval_text(risk.release),
+                percent(risk.control.value),
+                percent(risk.baseline),
+                bound,
             )
         )
-    for kind, rows in by_kind.items():
-        yield kind
-        yield from aligned([header, *rows], indent="  ")
-        yield ""
+    yield from aligned(rows)
     if len(printed) < len(found.risks):
-        yield f"{len(printed):,} of {len(found.risks):,} risks are shown; --all shows all"
-    claimed = sum(risk.bound is not None for risk in found.risks)
-    kept = "none was beaten" if found else f"{len(found.beaten):,} were beaten"
-    yield f"{len(found.risks):,} attacks, {claimed:,} of them against the claim {found.model}: {kept}"
+        yield ""
+        yield f"the worst case of {len(printed):,} attacks; --all shows all {len(found.risks):,} risks"

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sequester.attacks.risk import Proportion
 from sequester.report.text import attack_means, attack_title, kind_title, percent, plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sequester.attacks.risk import Risk
+    from sequester.attacks.risk import Proportion, Risk
 
 
 GENERAL = (
@@ -101,18 +100,23 @@ def worst(risks: Sequence[Risk]) -> Risk:
 
 
 def main_risks(risks: Sequence[Risk], most: int) -> list[Risk]:
-    """Return the risks that matter most: above their claim, then the worst of each attack, by value.
+    """Return the risks that matter most, at most so many, and all that are above their claim.
 
-    Attacks that the promise bounds come first, because they test it.
+    After those come the worst cases of the most telling attacks: half of the room is for attacks that the
+    promise bounds, because they test it, and the rest for the largest risks that it does not bound.
     """
     beaten = [risk for risk in risks if not risk.is_within]
-    names = _in_order(risk.name for risk in risks)
-    groups = [
-        [risk for risk in risks if risk.name == name and (risk.bound is None) == is_open and risk.is_within]
-        for is_open in (False, True)
-        for name in names
-    ]
-    return [*beaten, *(worst(group) for group in groups if group)][: max(most, len(beaten))]
+    groups: dict[tuple[bool, str], list[Risk]] = {}
+    for risk in risks:
+        name = plain_name(risk.name)
+        if risk.is_within and (name in _BEYOND or name not in GENERAL):
+            groups.setdefault((risk.bound is None, name), []).append(risk)
+    cases = {key: worst(group) for key, group in groups.items()}
+    bounded = [cases[False, name] for name in _in_order(name for is_open, name in cases if not is_open)]
+    others = sorted((risk for (is_open, _), risk in cases.items() if is_open), key=lambda risk: -risk.value)
+    room = max(most - len(beaten), 0)
+    n_bounded = max(room // 2, room - len(others))
+    return [*beaten, *bounded[:n_bounded], *others][: max(most, len(beaten))]
 
 
 def case_text(risk: Risk) -> str:
@@ -133,6 +137,7 @@ def is_largest(share: Proportion) -> bool:
 
     Examples
     --------
+    >>> from sequester.attacks.risk import Proportion
     >>> is_largest(Proportion(0.2, (0.2, 1.0))), is_largest(Proportion(0.2, (0.1, 0.3)))
     (True, False)
     """
@@ -155,7 +160,7 @@ def _row(risk: Risk) -> RiskRow:
         case=case_text(risk),
         raw=percent(risk.raw.value),
         release=percent(risk.value),
-        interval=interval_text(Proportion(risk.value, risk.interval)),
+        interval=interval_text(risk.release),
         control=percent(risk.control.value),
         chance=percent(risk.baseline),
         claimed="" if risk.bound is None else percent(risk.bound),
@@ -168,6 +173,7 @@ def interval_text(share: Proportion) -> str:
 
     Examples
     --------
+    >>> from sequester.attacks.risk import Proportion
     >>> interval_text(Proportion(0.2, (0.1, 0.3))), interval_text(Proportion(0.2, (0.2, 1.0)))
     ('10% to 30%', 'or more')
     """

@@ -9,7 +9,7 @@ from sequester.hierarchies.labels import ROOT, counted
 from sequester.privacy.snapshots import COUNT, GROUP, TIME
 from sequester.report.content import Released
 from sequester.report.risks import case_text, worst
-from sequester.report.text import attack_means, percent, plain_name, shown
+from sequester.report.text import attack_means, capitalize_first, percent, plain_name, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -179,20 +179,18 @@ class ReleaseSummary:
 
     def column_lines(self, most: int) -> Iterator[str]:
         """Yield at most so many lines about columns, one for each while there is room, the worst first."""
-        rest = [_listing("As recorded", self.unchanged)] if self.unchanged else []
-        rest += [_listing("Not released", self.dropped)] if self.dropped else []
-        room = max(most - len(rest), 1)
-        changed = self.changed
-        yield from (
-            f"{shown(each.name, 40)}: {each.text}"
-            for each in changed[: room if len(changed) <= room else room - 1]
-        )
-        if len(changed) > room:
-            others = changed[room - 1 :]
+        parts = (("as recorded", self.unchanged), ("not released", self.dropped))
+        rest = [_listing(title, names) for title, names in parts if names]
+        room = max(most - bool(rest), 1)
+        alone = self.changed if len(self.changed) <= room else self.changed[: room - 1]
+        yield from (f"{shown(each.name, 40)}: {each.text}" for each in alone)
+        others = self.changed[len(alone) :]
+        if others:
             gone = sum(each.is_gone for each in others)
             also = f" ({gone:,} of them gone)" if gone else ""
-            yield _listing(f"Also changed{also}", [each.name for each in others])
-        yield from rest
+            yield _listing(f"changed, too{also}", [each.name for each in others])
+        if rest:
+            yield capitalize_first("; ".join(rest))
 
     def risk_lines(self) -> Iterator[str]:
         """Yield a line for each of the three risks, and one about all attacks; none where none was tried."""
@@ -205,7 +203,7 @@ class ReleaseSummary:
         )
         kept = f"{self.n_beaten:,} exceed their bound" if self.n_beaten else "none exceeds its bound"
         outcome = f": {kept}" if self.n_claimed else ""
-        yield f"Simulated adversaries ({self.n_attacks:,} attacks, {claimed}{outcome}):"
+        yield f"Simulated adversaries: {self.n_attacks:,} attacks, {claimed}{outcome}"
         for each in self.risks:
             yield (
                 f"  {each.name}: {each.before} before, {each.after} after, promised {each.promised}"

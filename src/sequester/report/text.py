@@ -145,6 +145,33 @@ def percent(value: float) -> str:
     return "above 99%" if 99.5 <= whole < 100 else f"{whole:.0f}%"
 
 
+def population_for(shares: Iterable[float]) -> int:
+    """Return a round number of persons in which the smallest of some shares is at least one person.
+
+    Examples
+    --------
+    >>> population_for([0.2, 0.00007]), population_for([0.0]), population_for([0.5])
+    (100000, 1000, 100)
+    """
+    found = [each for each in shares if each > 0]
+    if not found:
+        return 1000
+    # One that differs from a whole number by less than a twentieth is not told finer.
+    return next((ten for ten in (100, 1_000, 10_000, 100_000) if min(found) * ten >= 0.95), 1_000_000)
+
+
+def in_population(share: float, population: int) -> str:
+    """Return a share as a number of persons among so many.
+
+    Examples
+    --------
+    >>> in_population(0.00007, 100_000), in_population(0.0787, 1_000), in_population(1e-9, 1_000_000)
+    ('7 in 100,000', '79 in 1,000', 'fewer than 1 in 1,000,000')
+    """
+    count = round(share * population)
+    return f"{'fewer than 1' if share and not count else f'{count:,}'} in {population:,}"
+
+
 def seconds(value: float) -> str:
     """Return a duration as text.
 

@@ -59,21 +59,9 @@ def audit(
         Where an adversary achieves more than the release claims: it must not be handed out.
     """
     stopwatch.begin("attacking")
-    notes: tuple[str, ...] = ()
-    try:
-        tried = attack(
-            release,
-            original=original,
-            targets=targets_for(original.n_events),
-            thorough=thorough,
-            engine=engine,
-            progress=_named(part(progress, 0.0, 0.6), "attacking"),
-        )
-        risks = tuple(tried)
-        notes = tuple(f"{line[0].upper()}{line[1:]}." for line in tried.notes)
-    except InputError as error:
-        # Nobody is there who could try.
-        risks, notes = (), (f"No attack was tried: {error}",)
+    risks, notes = attack_main(
+        release, original, thorough=thorough, engine=engine, progress=part(progress, 0.0, 0.6)
+    )
     beaten = [risk for risk in risks if not risk.is_within]
     if beaten:
         promise = type(release.model).__name__
@@ -88,6 +76,30 @@ def audit(
         progress=_named(part(progress, 0.6, 1.0), "looking for what would have kept more"),
     )
     return AuditResult(risks=risks, explanation=explanation, notes=notes)
+
+
+def attack_main(
+    release: Release,
+    original: EventTable,
+    *,
+    thorough: bool = False,
+    engine: Engine | None = None,
+    progress: Progress = silent,
+) -> tuple[tuple[Risk, ...], tuple[str, ...]]:
+    """Return what the main adversaries achieve, or all if `thorough`, and why nobody tried, if so."""
+    try:
+        risks = attack(
+            release,
+            original=original,
+            targets=targets_for(original.n_events),
+            thorough=thorough,
+            engine=engine,
+            progress=_named(progress, "attacking"),
+        )
+    except InputError as error:
+        # Nobody is there who could try.
+        return (), (f"No attack was tried: {error}",)
+    return tuple(risks), tuple(f"{line[0].upper()}{line[1:]}." for line in risks.notes)
 
 
 def _named(progress: Progress, phase: str) -> Progress:

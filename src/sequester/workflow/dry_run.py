@@ -18,7 +18,8 @@ from sequester.data.text import as_text
 from sequester.engine import part, silent
 from sequester.errors import InputError, UnattainableError, WarningCollector, ignore_warning
 from sequester.release.release import data_flow_counts
-from sequester.workflow.audit import MOST_TARGETS, targets_for
+from sequester.report.summary import ReleaseSummary
+from sequester.workflow.audit import MOST_TARGETS, attack_main, targets_for
 from sequester.workflow.config import Config
 from sequester.workflow.job import Job, check_problems
 from sequester.workflow.write import check_suppressed, check_unprotected, find_unprotected
@@ -61,6 +62,8 @@ class Forecast:
     tried, who is in the data as it stands, because fewer persons look more alone than they are."""
     warnings: tuple[str, ...]
     """What the steward must know, such as that a search was cut short."""
+    summary: ReleaseSummary
+    """Risks, columns and price of the trial."""
 
     @property
     def targets(self) -> int | None:
@@ -93,6 +96,7 @@ class Forecast:
             "attack_targets": self.targets,
             "singled_out": None if self.singled_out is None else self.singled_out.to_json(),
             "warnings": list(self.warnings),
+            "summary": self.summary.to_json(),
         }
 
 
@@ -132,7 +136,9 @@ def dry_run(
     reading = time.monotonic() - started
     collect(*check_problems(table))
     job.method.accept(table)
-    trial, tried_persons, seconds = _try(job, table, frame, engine, part(progress, 0.3, 1.0), collect)
+    trial, tried, seconds = _try(job, table, frame, engine, part(progress, 0.2, 0.7), collect)
+    risks, _ = attack_main(trial, tried, engine=engine, progress=part(progress, 0.7, 1.0))
+    tried_persons = tried.n_owners
     is_whole = tried_persons == table.n_owners
     singled_out = trial.singled_out
     if singled_out is not None and singled_out.unit == "persons" and not is_whole:
@@ -150,6 +156,7 @@ def dry_run(
         seconds=reading + seconds,
         singled_out=singled_out,
         warnings=collect.lines,
+        summary=ReleaseSummary.of(trial, original=tried, risks=risks),
     )
 
 
@@ -160,8 +167,8 @@ def _try(
     engine: Engine | None,
     progress: Progress,
     collect: WarningCollector,
-) -> tuple[Release, int, float]:
-    """Return a release in memory, its persons, and about how long one of the whole table takes to make."""
+) -> tuple[Release, EventTable, float]:
+    """Return a release in memory, what it was made of, and about how long one of everybody would take."""
     if table.n_events > TRIAL_EVENTS:
         share = TRIAL_EVENTS / table.n_events
         # What a part draws warnings for need not be so for the whole.
@@ -176,9 +183,9 @@ def _try(
         else:
             # Between once around everybody and comparing everybody with everybody.
             growth = min(max(math.log2(longer / shorter), 1.0), 2.0)
-            return trial, some.n_owners, longer * (1 / share) ** growth
+            return trial, some, longer * (1 / share) ** growth
     trial, seconds = _timed(job, table, table.reading, engine, progress, collect)
-    return trial, table.n_owners, seconds
+    return trial, table, seconds
 
 
 def _timed(

@@ -10,6 +10,7 @@ from sequester.engine import part, silent
 from sequester.errors import WarningCollector, ignore_warning
 from sequester.release.release import data_flow_counts
 from sequester.report.findings import Stopwatch
+from sequester.report.summary import ReleaseSummary
 from sequester.workflow.audit import AuditResult, audit
 from sequester.workflow.config import Config
 from sequester.workflow.job import FolderCheckpoint, Job, check_problems
@@ -36,6 +37,8 @@ class Protected:
     """What the steward must know."""
     audit: AuditResult = field(default_factory=AuditResult)
     """What adversaries achieved, and why the data was changed."""
+    summary: ReleaseSummary
+    """Risks, columns and price, as the first screen of the internal page has them."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that ``protect --json`` prints."""
@@ -53,9 +56,10 @@ class Protected:
             "singled_out": None if self.release.singled_out is None else self.release.singled_out.to_json(),
             "warnings": list(self.warnings),
             "attacks": {
-                "tried": len(self.audit.risks),
-                "claimed": sum(risk.bound is not None for risk in self.audit.risks),
+                "tried": self.summary.n_attacks,
+                "claimed": self.summary.n_claimed,
             },
+            "summary": self.summary.to_json(),
         }
 
 
@@ -149,4 +153,10 @@ def protect(
     )
     if kept is not None:
         kept.remove()
-    return Protected(release=release, written=written, warnings=collect.lines, audit=found)
+    return Protected(
+        release=release,
+        written=written,
+        warnings=collect.lines,
+        audit=found,
+        summary=ReleaseSummary.of(release, original=table, risks=found.risks),
+    )

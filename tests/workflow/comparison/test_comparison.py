@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,36 +12,51 @@ from sequester.workflow.comparison.comparison import Point, frontier, local_opti
 from sequester.workflow.comparison.trial import TrialResult
 
 tenths = st.integers(0, 6).map(lambda number: number / 10)
-many = st.lists(st.tuples(tenths, tenths, st.integers(0, 3)), max_size=8).map(
+widths = st.integers(0, 3).map(lambda number: number / 10)
+many = st.lists(st.tuples(tenths, tenths, st.integers(0, 3), widths), max_size=8).map(
     lambda rows: {
-        place: Point(risk, loss, risk + 0.05, crowd) for place, (risk, loss, crowd) in enumerate(rows)
+        place: Point(risk, loss, risk + width, k, least=max(risk - width, 0.0))
+        for place, (risk, loss, k, width) in enumerate(rows)
     }
 )
 
 
-def beats(one, other):
-    return (
-        one.risk <= other.risk and one.loss <= other.loss and (one.risk, one.loss) != (other.risk, other.loss)
-    )
+def keys(points):
+    """Risk groups by their definition, and within one the larger promise first."""
+    groups = []
+    for place in sorted(points, key=lambda each: (points[each].risk, points[each].loss, each)):
+        if not groups or points[place].least > points[groups[-1][0]].most:
+            groups.append([])
+        groups[-1].append(place)
+    return {place: (points[group[0]].risk, -points[place].k) for group in groups for place in group}
 
 
 @given(many)
 def test_the_frontier_is_what_nobody_beats(points):
+    key = keys(points)
+
+    def beats(one, other):
+        mine, theirs = (key[one], points[one].loss), (key[other], points[other].loss)
+        return mine[0] <= theirs[0] and mine[1] <= theirs[1] and mine != theirs
+
     unbeaten = {
-        (each.risk, each.loss) for each in points.values() if not any(beats(o, each) for o in points.values())
+        (key[each], points[each].loss) for each in points if not any(beats(other, each) for other in points)
     }
     kept = frontier(points)
-    assert {(points[place].risk, points[place].loss) for place in kept} == unbeaten
-    assert len(kept) == len(unbeaten)
-    risks = [points[place].risk for place in kept]
-    assert risks == sorted(risks)
-    for place in kept:
-        alike = [
-            each.crowd
-            for each in points.values()
-            if (each.risk, each.loss) == (points[place].risk, points[place].loss)
-        ]
-        assert points[place].crowd == max(alike)
+    assert [(key[place], points[place].loss) for place in kept] == sorted(unbeaten)
+
+
+def test_risks_that_intervals_cannot_tell_apart_are_not_ranked():
+    two = Point(0.001, 0.5, 0.004, 2, least=0.0)
+    lower = Point(0.0005, 0.6, 0.003, 2, least=0.0)
+    # It looks safer and costs more; nobody knows whether it is safer.
+    assert frontier({0: two, 1: lower}) == (0,)
+    certain = Point(0.0005, 0.6, 0.0006, 2, least=0.0004)
+    assert frontier({0: Point(0.001, 0.5, 0.0011, 2, least=0.0009), 1: certain}) == (1, 0)
+    # The promise is known exactly, so a larger k stays, and decides.
+    ten = Point(0.0011, 0.6, 0.004, 10, least=0.0)
+    assert frontier({0: two, 1: ten}) == (1, 0)
+    assert recommend({0: Point(0.001, 0.9, 0.004, 2, least=0.0), 1: replace(ten, loss=0.85)}) == 1
 
 
 @given(many)
@@ -51,12 +67,15 @@ def test_the_knee_is_on_the_frontier_and_nearest_to_the_best(points):
         assert best is None
         return
     assert best in kept
-    risks, losses = [points[i].risk for i in kept], [points[i].loss for i in kept]
+    key = keys(points)
+    risks, losses = [key[i][0] for i in kept], [points[i].loss for i in kept]
+    if len(set(risks)) == 1:
+        risks = [1 / max(points[i].k, 1) for i in kept]
 
     def distance(place):
         parts = [
-            (value - min(values)) / ((max(values) - min(values)) or 1)
-            for value, values in ((points[place].risk, risks), (points[place].loss, losses))
+            (values[kept.index(place)] - min(values)) / ((max(values) - min(values)) or 1)
+            for values in (risks, losses)
         ]
         return math.hypot(*parts)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sequester._repr import Card
 from sequester.errors import InputError
 from sequester.report.frontier import FrontierAxes, Mark, draw_frontier
+from sequester.report.text import in_population, population_for
 from sequester.workflow.comparison.outputs import ADVERSARIES
 from sequester.workflow.comparison.trial import LOST, PERSONS, RECORDS
 
@@ -82,7 +83,9 @@ class Comparison:
             if each.holds and measure in each.utility
         }
         points = {
-            place: Point(found.value, loss, found.interval[1], promised_k(tried[place]))
+            place: Point(
+                found.value, loss, found.interval[1], promised_k(tried[place]), least=found.interval[0]
+            )
             for place, loss in losses.items()
             if (found := _risk(tried[place], adversary)) is not None
         }
@@ -131,6 +134,20 @@ class Comparison:
     def score(self, place: int) -> Score | None:
         """The candidate's value of the measure."""
         return self.tried[place].utility.get(self.measure)
+
+    @property
+    def population(self) -> int:
+        """Of how many persons risks are told, the same for all candidates."""
+        return population_for(
+            found.value for place in range(len(self.tried)) if (found := self.risk(place)) is not None
+        )
+
+    def told_apart(self, place: int) -> bool:
+        """Return whether the interval of a candidate's risk lies apart from that of the recommended one."""
+        own, best = self.risk(place), None if self.recommended is None else self.risk(self.recommended)
+        if own is None or best is None:
+            return True
+        return own.interval[0] > best.interval[1] or best.interval[0] > own.interval[1]
 
     def axes(self) -> FrontierAxes:
         """Name what is drawn."""
@@ -215,7 +232,7 @@ class Comparison:
         return (
             stands,
             self.tried[place].label,
-            "" if risk is None else f"{risk.value:.3g}",
+            "" if risk is None else in_population(risk.value, self.population),
             "" if score is None else f"{score.value:.3g}",
             f"{self.tried[place].seconds:.1f}",
         )
@@ -268,21 +285,50 @@ class Point:
     """The upper end of the interval of the risk."""
     k: float = 0.0
     """The k (or l) that is promised."""
+    least: float = math.nan
+    """The lower end of the interval of the risk; the risk itself where nothing was drawn."""
+
+
+def comparable_risks(points: Mapping[int, Point]) -> dict[int, float]:
+    """Return the risk of each point; those that cannot be told from the lowest of a group share its risk.
+
+    From the lowest risk on, a new group begins where an interval lies wholly above that of the first of the
+    group before.
+
+    Examples
+    --------
+    >>> points = {0: Point(0.1, 1, 0.2, least=0.0), 1: Point(0.15, 1, 0.3, least=0.1)}
+    >>> comparable_risks(points | {2: Point(0.4, 1, 0.5, least=0.3)})
+    {0: 0.1, 1: 0.1, 2: 0.4}
+    """
+    risks: dict[int, float] = {}
+    first: Point | None = None
+    for place in sorted(points, key=lambda each: (*_costs(points[each]), each)):
+        point = points[place]
+        least = point.risk if math.isnan(point.least) else point.least
+        if first is None or least > (first.risk if math.isnan(first.least) else first.most):
+            first = point
+        risks[place] = first.risk
+    return {place: risks[place] for place in points}
 
 
 def frontier(points: Mapping[int, Point]) -> tuple[int, ...]:
     """List, from the lowest risk on, the points that no other one beats in one way and equals in the other.
 
-    Of points that are alike, the one with the larger promised k counts, then the first.
+    Risks whose intervals cannot tell them apart are equal; there the larger promised k counts as lower.
 
     Examples
     --------
     >>> frontier({0: Point(0.1, 0.5), 1: Point(0.2, 0.3), 2: Point(0.2, 0.4), 3: Point(0.3, 0.3)})
     (0, 1)
     """
+    risks = comparable_risks(points)
     best = math.inf
     kept = []
-    for place in sorted(points, key=lambda each: (*_costs(points[each]), -points[each].k, each)):
+    for place in sorted(
+        points,
+        key=lambda each: (round(risks[each], 12), -points[each].k, round(points[each].loss, 12), each),
+    ):
         if points[place].loss < best - _ALIKE:
             kept.append(place)
             best = points[place].loss
@@ -295,7 +341,8 @@ def recommend(points: Mapping[int, Point], *, max_risk: float | None = None) -> 
     With `max_risk`: the least loss among points whose risk is certainly, by the upper end of its interval, at
     most that. Without: the knee, which is the point nearest to the best risk and the best loss of the
     frontier, each counted in shares of the way from its best to its worst there. Of two that are as near, the
-    one with the lower risk.
+    one with the lower risk. Where intervals tell no two risks of the frontier apart, one over the promised
+    k takes the place of the risk.
 
     Examples
     --------
@@ -313,7 +360,10 @@ def recommend(points: Mapping[int, Point], *, max_risk: float | None = None) -> 
     kept = frontier(points)
     if not kept:
         return None
-    risks = [points[each].risk for each in kept]
+    comparable = comparable_risks(points)
+    risks = [comparable[each] for each in kept]
+    if len(set(risks)) == 1:
+        risks = [1 / max(points[each].k, 1.0) for each in kept]
     losses = [points[each].loss for each in kept]
     distances = [
         round(math.hypot(_scaled(risk, risks), _scaled(loss, losses)), 12)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sequester.errors import ParameterError
 from sequester.report.frontier import as_png
 from sequester.report.page import CandidateRow, Number, Section, comparison_page
-from sequester.report.text import number
+from sequester.report.text import in_population, number, population_for
 from sequester.workflow.comparison.store import OUTPUTS
 from sequester.workflow.comparison.trial import PERSONS, RECORDS
 from sequester.workflow.output_file import write_file
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 _FRONTIER = (
     "The frontier is made of the candidates that no other one beats: lower risk at the same value of the "
-    "measure, or a better value at the same risk."
+    "measure, or a better value at the same risk. Risks whose intervals overlap that of the lowest of their "
+    "group are not ranked: they count as equal, and the larger promised k (or l) as the safer choice."
 )
 
 
@@ -118,12 +119,15 @@ def _numbers(found: Comparison) -> Iterator[Number]:
     yield Number(name="Keep their promise", value=number(len(found.made)))
     if found.original is not None:
         low, high = found.original.interval
-        about = "in the original" if found.original.is_exact else f"in the original ({low:.3g} to {high:.3g})"
-        yield Number(name="Risk today", value=f"{found.original.value:.3g}", about=about)
+        of = population_for([found.original.value])
+        span = "" if found.original.is_exact else f" ({round(low * of):,} to {round(high * of):,})"
+        value = in_population(found.original.value, of)
+        yield Number(name="Risk today", value=value, about=f"in the original{span}")
     if found.recommended is not None:
         risk, score = found.risk(found.recommended), found.score(found.recommended)
         if risk is not None and score is not None:
-            yield Number(name="Risk", value=f"{risk.value:.3g}", about="of the recommended candidate")
+            value = in_population(risk.value, found.population)
+            yield Number(name="Risk", value=value, about="of the recommended candidate")
             yield Number(
                 name=found.measure.replace("_", " ").capitalize(),
                 value=f"{score.value:.3g}",
@@ -141,8 +145,10 @@ def _linked(found: Comparison) -> Iterator[CandidateRow]:
             label=each.label,
             page=each.report,
             stands=tuple(_stands(found, place)),
-            risk="" if risk is None else f"{risk.value:.3g}",
-            interval="" if risk is None or risk.is_exact else f"{low:.2g} to {high:.2g}",
+            risk="" if risk is None else in_population(risk.value, found.population),
+            interval=""
+            if risk is None or risk.is_exact
+            else f"{round(low * found.population):,} to {round(high * found.population):,}",
             score="" if score is None else number(score.value),
             lost=f"{each.lost_share:.1%}",
             invented=f"{each.invented:,} invented" if each.invented else "",
@@ -159,6 +165,8 @@ def _stands(found: Comparison, place: int) -> Iterator[str]:
         yield "frontier"
     if place in found.local_optima:
         yield "better than both neighbours"
+    if place != found.recommended and not found.told_apart(place):
+        yield "risk not told apart from the recommended one"
 
 
 def _sections(found: Comparison) -> Iterator[Section]:
