@@ -15,7 +15,7 @@ from methods.cblda.tables import examples
 from methods.halt.tables import cases
 from oracles import minimality as oracles
 from sequester.attacks import minimality
-from sequester.attacks.case import Case
+from sequester.attacks.context import Case
 from sequester.attacks.minimality import PossibleWorlds, attack_minimality, minimality_risk
 from sequester.data.schema import Schema
 from sequester.data.sequences import Sequences

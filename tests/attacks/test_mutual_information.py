@@ -14,7 +14,7 @@ from methods.mutual_information.cases import Case as Example
 from methods.mutual_information.cases import cases, released_rows, table_of
 from oracles import positions as oracles
 from sequester.attacks import _kernels
-from sequester.attacks.case import Case
+from sequester.attacks.context import Case
 from sequester.attacks.mutual_information import PatternPositions, attack_positions, position_risk
 from sequester.data.sequences import Sequences
 from sequester.errors import ParameterError

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from attacks.tables import some_rows
 from oracles import minimality as oracles
 from oracles import p2ka
-from sequester.attacks.case import Case
+from sequester.attacks.context import Case
 from sequester.attacks.sequence_k_anonymity import Destinations, attack_destinations, destination_risk
 from sequester.data.sequences import Sequences
 from sequester.errors import ParameterError, UnattainableError

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sequester as sq
 from oracles import snapshots as oracles
-from sequester.attacks.case import Case, Stream
+from sequester.attacks.context import Case, Stream
 from sequester.attacks.snapshot_attacks import (
     arrival_risk,
     attack_snapshots,

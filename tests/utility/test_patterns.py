@@ -16,9 +16,11 @@ from oracles import pattern_hiding, trajectories
 from oracles import sequences as oracles
 from sequester.data.sequences import Sequences
 from sequester.errors import ParameterError
+from sequester.mining import by_length
+from sequester.mining.by_length import as_sets, mine_by_length
 from sequester.mining.frequent import frequent, frequent_itemsets
-from sequester.utility import itemset_supports, pattern_similarity, patterns, side_effects
-from sequester.utility.patterns import as_sets, innocent_patterns, mine_by_length
+from sequester.utility import itemset_supports, pattern_similarity, side_effects
+from sequester.utility.patterns import innocent_patterns
 
 rows_of_text = st.lists(st.text("abc", max_size=4), max_size=6)
 
@@ -229,7 +231,7 @@ def test_few_short_patterns_are_counted_as_they_are_mined(rows, support):
 def test_many_candidates_are_left_to_the_miner(monkeypatch):
     data = Sequences.from_rows(["abcd", "abcd"])
     expected = pattern_similarity(data, original=data, min_support=2, max_length=3)
-    monkeypatch.setattr(patterns, "MOST_CANDIDATES", 5)
+    monkeypatch.setattr(by_length, "MOST_CANDIDATES", 5)
     assert (
         mine_by_length(data.distinct(data.symbol), data.codebooks[data.symbol], 2, 3, 99, are_sets=False)
         is None

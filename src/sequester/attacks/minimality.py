@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Counts, Mask
-    from sequester.attacks.case import Case, Replay
+    from sequester.attacks.context import Case, Replay
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.engine import Progress

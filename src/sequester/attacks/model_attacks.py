@@ -13,7 +13,7 @@ from sequester.attacks.snapshot_attacks import attack_snapshots
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sequester.attacks.case import Case
+    from sequester.attacks.context import Case
     from sequester.attacks.risk import Risk
 
 MODEL_ATTACKS: dict[str, Callable[[Any, Case], list[Risk]]] = {

@@ -11,7 +11,7 @@ import numpy as np
 from sequester import kernels
 from sequester._validation import one_of
 from sequester.attacks._kernels import count_possible
-from sequester.attacks.case import permute
+from sequester.attacks.context import permute
 from sequester.attacks.risk import Risk, exact, exact_mean, largest_of, mean_of
 from sequester.datasets.draws import generator
 from sequester.errors import ParameterError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Counts, Mask
-    from sequester.attacks.case import Case
+    from sequester.attacks.context import Case
     from sequester.attacks.risk import Proportion
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable

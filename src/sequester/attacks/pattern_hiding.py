@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from sequester._validation import one_of
-from sequester.attacks.case import permute
+from sequester.attacks.context import permute
 from sequester.attacks.risk import NOTHING, Proportion, Risk, exact, exact_mean, mean_of
 from sequester.datasets.draws import generator
 from sequester.errors import ParameterError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Counts, Mask
-    from sequester.attacks.case import Case
+    from sequester.attacks.context import Case
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.privacy.pattern_hiding import PatternHiding

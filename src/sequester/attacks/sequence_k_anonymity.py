@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Counts
-    from sequester.attacks.case import Case
+    from sequester.attacks.context import Case
     from sequester.attacks.risk import Proportion
     from sequester.data.sequences import Sequences
     from sequester.engine import Engine

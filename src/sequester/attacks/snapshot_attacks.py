@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Counts
-    from sequester.attacks.case import Case
+    from sequester.attacks.context import Case
     from sequester.attacks.risk import Proportion
     from sequester.data.table import EventTable
     from sequester.privacy.l_diversity import LDiversity
@@ -52,7 +52,7 @@ def snapshot_risk(
     Examples
     --------
     >>> import polars as pl
-    >>> from sequester.attacks.case import Stream
+    >>> from sequester.attacks.context import Stream
     >>> from sequester.data.schema import Schema
     >>> from sequester.data.table import EventTable
     >>> ills = ["flu", "flu", "flu", "HIV", "cold", "x"]
@@ -112,7 +112,7 @@ def arrival_risk(
     Examples
     --------
     >>> import polars as pl
-    >>> from sequester.attacks.case import Stream
+    >>> from sequester.attacks.context import Stream
     >>> from sequester.data.schema import Schema
     >>> from sequester.data.table import EventTable
     >>> ills = ["flu", "flu", "flu", "HIV", "cold", "x"]
@@ -254,7 +254,7 @@ def intersection_risk(
 
     Examples
     --------
-    >>> from sequester.attacks.case import Stream
+    >>> from sequester.attacks.context import Stream
     >>> from sequester.attacks.snapshots import Snapshots
     >>> from sequester.data.schema import Schema
     >>> from sequester.data.table import EventTable

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Codes, Counts
-    from sequester.attacks.case import Stream
+    from sequester.attacks.context import Stream
     from sequester.data.table import EventTable
 
     Amounts = npt.NDArray[np.float64]
@@ -175,7 +175,7 @@ def estimate_arrivals(snapshots: Snapshots) -> Arrivals:
     snapshot, so two of the three were published later.
 
     >>> import polars as pl
-    >>> from sequester.attacks.case import Stream
+    >>> from sequester.attacks.context import Stream
     >>> from sequester.attacks.snapshots import Snapshots
     >>> from sequester.data.schema import Schema
     >>> from sequester.data.table import EventTable

@@ -203,8 +203,7 @@ class Method(ABC):
         table = self.view(table)
         randomness = Randomness.of(seed)
         engine = engine or LocalEngine()
-        within = part(progress, 0.0, 0.6)
-        outcome = self._run(table, randomness, engine, within, checkpoint or NoCheckpoint())
+        outcome = self._run(table, randomness, engine, part(progress, 0.0, 0.6), checkpoint)
         losses = outcome_losses(outcome, table)
         utility = self._measure(outcome, table, losses, part(progress, 0.6, 0.8)) if evaluate else {}
         release = assemble(
@@ -230,12 +229,16 @@ class Method(ABC):
         randomness: Randomness,
         engine: Engine,
         progress: Progress,
-        checkpoint: Checkpoint,
+        checkpoint: Checkpoint | None,
     ) -> Outcome:
         """Return the outcome; where the promise is not feasible, raise with the nearest that is."""
         try:
             return self.resume(
-                table, randomness=randomness, engine=engine, progress=progress, checkpoint=checkpoint
+                table,
+                randomness=randomness,
+                engine=engine,
+                progress=progress,
+                checkpoint=checkpoint or NoCheckpoint(),
             )
         except UnattainableError as refusal:
             if refusal.is_settled:

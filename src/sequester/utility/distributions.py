@@ -13,7 +13,7 @@ from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import ROOT
 from sequester.mining.support import sequences_of
 from sequester.utility.generalization import weights_text
-from sequester.utility.score import Score, units_of
+from sequester.utility.score import Score, attribute_weights, units_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -93,13 +93,8 @@ class Attribute:
 def attributes_of(released: EventTable | Sequences, original: EventTable) -> list[Attribute]:
     """List the symbol, or the quasi-identifiers that have a weight."""
     after = sequences_of(released)
-    if original.symbol is not None:
-        return [_attribute(original.symbol, 1.0, after, original)]
-    return [
-        _attribute(name, each.weight, after, original)
-        for name, each in original.schema.quasi.items()
-        if each.weight > 0
-    ]
+    weights = attribute_weights(original)
+    return [_attribute(name, weight, after, original) for name, weight in weights.items()]
 
 
 def weighted_mean(attributes: Sequence[Attribute], score: Callable[[Attribute], float]) -> float:

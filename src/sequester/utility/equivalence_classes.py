@@ -9,7 +9,7 @@ import numpy as np
 from sequester import kernels
 from sequester.errors import ParameterError
 from sequester.mining.support import sequences_of
-from sequester.utility.score import Score, units_of
+from sequester.utility.score import Score, attribute_weights, units_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,13 +17,6 @@ if TYPE_CHECKING:
     from sequester._typing import Codes, Counts
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
-
-
-def distinguishing_attributes(original: EventTable) -> list[str]:
-    """Return the attributes that tell persons apart: the symbol, or quasi-identifiers that have a weight."""
-    if original.symbol is not None:
-        return [original.symbol]
-    return [name for name, each in original.schema.quasi.items() if each.weight > 0]
 
 
 def class_sizes(data: EventTable | Sequences, names: Sequence[str]) -> Counts:
@@ -90,7 +83,7 @@ def discernibility(released: EventTable | Sequences, *, original: EventTable) ->
     divided by the persons.
     """
     units = units_of(original)
-    sizes = class_sizes(released, distinguishing_attributes(original))
+    sizes = class_sizes(released, [*attribute_weights(original)])
     n = sequences_of(original).n_persons
     total = int((sizes * sizes).sum()) + (n - int(sizes.sum())) * n
     return Score(
@@ -136,7 +129,7 @@ def classification_metric(released: EventTable | Sequences, *, original: EventTa
         msg = "the classification metric needs a sensitive attribute, and there is none"
         raise ParameterError(msg)
     sequences = sequences_of(released)
-    classes = cell_classes(sequences, distinguishing_attributes(original))
+    classes = cell_classes(sequences, [*attribute_weights(original)])
     right = sum(_majority(classes, sequences.columns[column]) for column in columns) / len(columns)
     n = original.n_events
     return Score(
@@ -183,7 +176,7 @@ def loss_per_privacy_gain(
         msg = f"information_loss must be from 0 to 1, got {information_loss}"
         raise ParameterError(msg)
     units = units_of(original)
-    names = distinguishing_attributes(original)
+    names = [*attribute_weights(original)]
     before, after = (int(class_sizes(side, names).min(initial=2**62)) for side in (original, released))
     gain = max(after - before, 0) if max(before, after) < 2**62 else 0
     return Score(

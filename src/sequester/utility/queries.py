@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sequester._validation import at_least
 from sequester.data.table import EventTable
 from sequester.engine import LocalEngine, part, silent
 from sequester.errors import ParameterError
@@ -15,7 +16,7 @@ from sequester.hierarchies.labels import quoted
 from sequester.kernels.rows import fold_rows
 from sequester.ragged import gather_rows, keep_values, offsets_of, owners_of
 from sequester.utility._kernels import match_in_order
-from sequester.utility.score import Score, units_of
+from sequester.utility.score import Score, attribute_weights, units_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -358,16 +359,12 @@ def draw_queries(
     events.
     """
     for name, value in (("n", n), ("most_events", most_events), ("most_items", most_items)):
-        if value < 1:
-            msg = f"{name} must be at least 1, got {value}"
-            raise ParameterError(msg)
+        at_least(name, value, 1)
     if not table.n_persons:
         msg = "queries are drawn from persons, and the table has none"
         raise ParameterError(msg)
     draw = np.random.default_rng(seed)
-    weights = {name: each.weight for name, each in table.schema.quasi.items() if each.weight > 0}
-    if table.symbol is not None:
-        weights = {table.symbol: 1.0}
+    weights = attribute_weights(table)
     if not weights:
         msg = "queries ask for a symbol or for quasi-identifiers with a weight, and there are none"
         raise ParameterError(msg)

@@ -56,6 +56,20 @@ def units_of(data: EventTable | Sequences) -> Units:
     return Units("person", "persons") if sequences_of(data).owners is None else Units("trip", "trips")
 
 
+def attribute_weights(original: EventTable) -> dict[str, float]:
+    """Return the attributes that count, with their weights: the symbol, or quasi-identifiers above 0.
+
+    Examples
+    --------
+    >>> from sequester.testing import symbol_table
+    >>> attribute_weights(symbol_table(["ab"]))
+    {'symbol': 1.0}
+    """
+    if original.symbol is not None:
+        return {original.symbol: 1.0}
+    return {name: each.weight for name, each in original.schema.quasi.items() if each.weight > 0}
+
+
 def require_same_persons(released: Sequences, original: Sequences) -> None:
     """Refuse two sides that do not have the same number of persons, who stand in the same order on both."""
     if released.n_persons != original.n_persons:
@@ -95,7 +109,7 @@ class ReleasePair:
     @property
     def has_attributes(self) -> bool:
         """There is a symbol, or a quasi-identifier with a weight."""
-        return self.has_symbols or any(each.weight > 0 for each in self.original.schema.quasi.values())
+        return bool(attribute_weights(self.original))
 
     @property
     def makes_coarser(self) -> bool:

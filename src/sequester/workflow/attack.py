@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from sequester.attacks import attack_tables
 from sequester.attacks.attack import KNOWN
-from sequester.attacks.case import Case, Stream
-from sequester.attacks.context import TARGETS
+from sequester.attacks.context import TARGETS, Case, Stream
 from sequester.attacks.model_attacks import model_attacks
 from sequester.attacks.risk import Risks
 from sequester.data.table import EventTable
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes
     from sequester.attacks import Risk
-    from sequester.attacks.case import Replay, Replayed
+    from sequester.attacks.context import Replay, Replayed
     from sequester.data.sequences import Sequences
     from sequester.engine import Engine, Progress
     from sequester.errors import Warn

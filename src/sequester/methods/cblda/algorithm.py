@@ -10,7 +10,7 @@ import numpy as np
 from sequester.engine import part, silent
 from sequester.engine.progress import NoCheckpoint
 from sequester.methods.cblda import _alignment_kernels as kernels
-from sequester.methods.cblda.clusters import ProtectedValues, Snapshot, Work
+from sequester.methods.cblda.clusters import ProtectedValues, SavedClusters, Work
 from sequester.methods.cblda.feasibility import choose_persons, refuse_broken_rules, refuse_impossible
 from sequester.methods.cblda.merging import assign_rest, merge_nearest
 from sequester.ragged import offsets_of, places_of
@@ -212,7 +212,7 @@ def _split(work: Work, progress: Progress) -> None:
 def _divide(work: Work, cluster: int) -> Counts:
     """Cluster the persons of a class anew, if more is left of them so; return their classes."""
     members, _ = work.members(np.array([cluster]))
-    before, worth = Snapshot.of(work, members), work.left_worth(np.array([cluster]))
+    before, worth = SavedClusters.of(work, members), work.left_worth(np.array([cluster]))
     work.restore(members)
     merge_nearest(work, members, engine=None, progress=silent, checkpoint=NoCheckpoint(), name="", phase="")
     finished = work.with_status(kernels.FINISHED, members)

@@ -412,7 +412,7 @@ class Work:
 
 
 @dataclass(frozen=True, eq=False)
-class Snapshot:
+class SavedClusters:
     """Some persons as they are clustered now, to go back to."""
 
     persons: Counts
@@ -432,7 +432,7 @@ class Snapshot:
     )
 
     @classmethod
-    def of(cls, work: Work, persons: Counts) -> Snapshot:
+    def of(cls, work: Work, persons: Counts) -> SavedClusters:
         """Remember everything about some persons; whole clusters only."""
         events, _ = work.events_of(persons)
         return cls(persons, events, work.state[persons], work.clusters.cells[events])

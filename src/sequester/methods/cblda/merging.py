@@ -11,7 +11,7 @@ from sequester.engine import part
 from sequester.kernels.rows import fold_rows
 from sequester.methods.cblda import _alignment_kernels as kernels
 from sequester.methods.cblda import _search_kernels as search
-from sequester.methods.cblda.clusters import Snapshot
+from sequester.methods.cblda.clusters import SavedClusters
 
 if TYPE_CHECKING:
     from sequester._typing import Counts
@@ -148,7 +148,7 @@ def assign_rest(work: Work, rest: int, finished: Counts) -> None:
     chosen, extra = Assignment(work, finished).find(rest)
     members, _ = work.members(np.array([rest]))
     everybody, _ = work.members(np.append(finished, rest))
-    before = Snapshot.of(work, everybody)
+    before = SavedClusters.of(work, everybody)
     whole_worth = work.left_worth(np.append(finished, rest)) - extra
     finished, unassigned = _assign_persons(work, members, finished)
     if not len(unassigned) and (chosen < 0 or work.left_worth(finished) > whole_worth):
@@ -241,7 +241,7 @@ def _rate(work: Work, cluster: int, finished: Counts) -> search.Amounts:
     before, rates = excess(cluster), np.full(len(finished), np.inf)
     for i, other in enumerate(finished.tolist()):
         both = np.array([cluster, other])
-        snapshot, worth = Snapshot.of(work, work.members(both)[0]), work.left_worth(both)
+        snapshot, worth = SavedClusters.of(work, work.members(both)[0]), work.left_worth(both)
         merged = work.merge(other, cluster)
         extra, relief = worth - work.left_worth(np.array([merged])), before - excess(merged)
         snapshot.go_back(work)

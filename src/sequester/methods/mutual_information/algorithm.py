@@ -17,7 +17,7 @@ from sequester.engine import silent
 from sequester.errors import ParameterError, SchemaError
 from sequester.methods.mutual_information import _kernels, _search_kernels
 from sequester.methods.mutual_information.costs import costs_by_depth
-from sequester.methods.mutual_information.problem import Bound, Task, describe, paths_of
+from sequester.methods.mutual_information.problem import Bound, SharedTask, describe, paths_of
 from sequester.methods.patterns import absent_warnings
 from sequester.ragged import gather_rows
 
@@ -45,7 +45,7 @@ MOST_WORK = 3_000_000_000
 class Plan:
     """The sequences to work on, equal ones once, and how often each pattern occurs in each."""
 
-    task: Task
+    task: SharedTask
     """What is the same for everybody."""
     solver: Solver
     """How to search."""
@@ -94,7 +94,7 @@ class Plan:
             key=lambda place: (len(method.patterns[place]), method.patterns[place]),
         )
         leaves = tree.nodes(book.labels)
-        task = Task(
+        task = SharedTask(
             tree=tree,
             paths=paths_of(tree, leaves),
             leaf_depths=tree.depth[leaves].astype(np.int64),
@@ -166,7 +166,7 @@ class Solver:
     most_work: int = MOST_WORK
     """Where the exact search gives up."""
 
-    def solve(self, task: Task, row: Codes, found: Counts, weights: Numbers | None) -> Codes:
+    def solve(self, task: SharedTask, row: Codes, found: Counts, weights: Numbers | None) -> Codes:
         """Return the node that is released at each place of a sequence in which a pattern occurs."""
         if self.search == "greedy" and self.scope == "global":
             # Where the sensitive symbols suffice, the others stay as they are and need not be counted.
@@ -178,7 +178,7 @@ class Solver:
         person = describe(task, row, found, weights=weights, is_participant=takes_part)
         return _released(task, row, person, self._search(task, person))
 
-    def _go(self, task: Task, person: Person, active: Mask) -> Counts | None:
+    def _go(self, task: SharedTask, person: Person, active: Mask) -> Counts | None:
         """Return the depths that the paper's way finds; None where more than the active symbols must move."""
         if self.way == "top-down":
             return _top_down(person, active)
@@ -186,7 +186,7 @@ class Solver:
         is_private = _kernels.bottom_up(person.problem, active, tree.parent, tree.depth, depths)
         return depths if is_private else None
 
-    def _search(self, task: Task, person: Person) -> Counts:
+    def _search(self, task: SharedTask, person: Person) -> Counts:
         problem = person.problem
         everything = np.ones(len(person.codes), np.bool_)
         # All occurrences of a sensitive symbol, those that take part in no pattern included.
@@ -218,7 +218,7 @@ class Solver:
         return exact
 
 
-def participants(task: Task, row: Codes, found: Counts) -> Mask:
+def participants(task: SharedTask, row: Codes, found: Counts) -> Mask:
     """Mark the places of a sequence that take part in a sensitive occurrence."""
     marked = np.zeros(len(row), np.bool_)
     for each in np.flatnonzero(found):
@@ -240,7 +240,7 @@ def _cheapest(problem: Problem, answers: list[Counts | None]) -> Counts:
     return min(private, key=lambda depths: _search_kernels.loss_at(problem, depths))
 
 
-def _released(task: Task, row: Codes, person: Person, depths: Counts) -> Codes:
+def _released(task: SharedTask, row: Codes, person: Person, depths: Counts) -> Codes:
     nodes = task.leaf_nodes[row]
     moved = person.symbols >= 0
     chosen = person.problem.paths[np.arange(len(depths)), depths]

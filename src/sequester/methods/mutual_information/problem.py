@@ -62,7 +62,7 @@ class Bound:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class SharedTask:
     """What is the same for all persons."""
 
     tree: Hierarchy
@@ -120,7 +120,7 @@ def paths_of(tree: Hierarchy, leaves: Codes) -> Codes:
 
 
 def describe(
-    task: Task,
+    task: SharedTask,
     row: Codes,
     found: Counts,
     *,

@@ -185,14 +185,14 @@ class PatternMethod(Method):
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Return per pattern how many had it, how many may, and whose records it changed."""
         # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.ph.explain import reasons_of  # noqa: PLC0415
+        from sequester.methods.ph.publish import reasons_of  # noqa: PLC0415
 
         return reasons_of(self, release.changes, original)
 
     def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Let patterns have more supporters, all of them or those with a threshold of their own."""
         # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.ph.explain import threshold_relaxations  # noqa: PLC0415
+        from sequester.methods.ph.publish import threshold_relaxations  # noqa: PLC0415
 
         return threshold_relaxations(self, original)
 
@@ -318,7 +318,7 @@ class PH(PatternMethod):
     def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Ask for what pattern methods ask less of, or for less uncertainty where it is bounded."""
         # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.ph.explain import spread_relaxations  # noqa: PLC0415
+        from sequester.methods.ph.publish import spread_relaxations  # noqa: PLC0415
 
         bounded = self.uncertainty if isinstance(self.uncertainty, Bounded) else None
         return (*super().relaxations(original), *(() if bounded is None else spread_relaxations(bounded)))

@@ -1,7 +1,8 @@
-"""From changed sequences to the outcome of a method, and what it is still good for."""
+"""From changed sequences to the outcome of a method: what it is good for, why it changed, what to relax."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,10 +10,13 @@ import polars as pl
 
 from sequester.data.schema import Schema
 from sequester.data.sequences import Sequences
+from sequester.hierarchies.labels import counted
 from sequester.methods.limits import tie_limits
 from sequester.methods.ph import _swap_kernels
+from sequester.methods.relax import RelaxationPath, downwards, value_text
+from sequester.mining.support import supporters, supports
 from sequester.ragged import gather_rows, offsets_of, owners_of, places_of
-from sequester.release.outcome import Outcome
+from sequester.release.outcome import Outcome, Reason, count_affected
 from sequester.release.release import ORDER, PERSON
 from sequester.utility import Score
 from sequester.utility.patterns import as_long_as_few, itemset_supports, side_effects
@@ -20,7 +24,9 @@ from sequester.utility.patterns import as_long_as_few, itemset_supports, side_ef
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Progress
+    from sequester.methods.method import Method
     from sequester.methods.ph.algorithm import Sanitized
+    from sequester.methods.ph.method import Bounded, PatternMethod
 
 KINDS = ("permuted", "deleted")
 """Another item of the same person stands in the place; the place is gone."""
@@ -28,6 +34,7 @@ PERMUTED, DELETED = range(2)
 MAX_ITEMSETS = 1_000_000
 """Where more itemsets than this are frequent, only smaller ones are compared."""
 REFERENCE = "Gwadera, Gkoulalas-Divanis, Loukides (2013), distortion and Cayley distance"
+CONSTRAINT = "support of a pattern at or above min_support"
 
 
 def publish(
@@ -165,3 +172,94 @@ def count_swaps(changes: pl.DataFrame, table: EventTable) -> int:
     after[event_of_row[changes["row"].to_numpy()]] = to.cast(pl.Int32).fill_null(-1).to_numpy()
     swaps = _swap_kernels.count_swaps(codes, after, sequences.person_offsets, len(book))
     return int(swaps.sum())
+
+
+def reasons_of(method: PatternMethod, changes: pl.DataFrame, table: EventTable) -> tuple[Reason, ...]:
+    """Count, pattern by pattern, the changed records of those who had it; one record may have several."""
+    model = method.model().about(table)
+    reasons = []
+    for pattern in method.sensitive:
+        has_it = supporters(pattern, table)
+        support, threshold = int(has_it.sum()), int(model.threshold(pattern))
+        if support < threshold:
+            continue
+        who = table.persons.filter(pl.Series(has_it))
+        theirs = changes.filter(pl.col("person").is_in(who.implode()))
+        for what in KINDS:
+            part = theirs.filter(pl.col("what").cast(pl.String) == what)
+            if part.is_empty():
+                continue
+            persons, events = count_affected(part)
+            name = " → ".join(pattern)
+            reasons.append(
+                Reason(
+                    constraint=CONSTRAINT,
+                    change=what,
+                    persons=persons,
+                    events=events,
+                    text=(
+                        f"{name}: {support:,} had it, fewer than {threshold:,} may: "
+                        f"{counted(events, 'item was', 'items were')} {what} in the records of "
+                        f"{counted(persons, 'person', 'persons')} who had it."
+                    ),
+                    examples=(name,),
+                )
+            )
+    return tuple(reasons)
+
+
+def threshold_relaxations(method: PatternMethod, table: EventTable) -> tuple[RelaxationPath, ...]:
+    """Raise the threshold of the method, and that of each pattern that has its own.
+
+    A share of persons is raised as a number of persons; one more than have a pattern hides nothing.
+    """
+    model = method.model().about(table)
+    found = dict(zip(method.sensitive, supports(method.sensitive, table).tolist(), strict=True))
+    own = {each.items for each in method.pattern if each.min_support is not None}
+    common = max((count for pattern, count in found.items() if pattern not in own), default=0)
+    paths = []
+    if method.min_support is not None:
+        paths.append(RelaxationPath.of(method, "min_support", range(int(model.min_support) + 1, common + 2)))
+    for place, each in enumerate(method.pattern):
+        if each.min_support is not None:
+            steps = range(int(model.threshold(each.items)) + 1, found[each.items] + 2)
+            paths.append(_own(place, " → ".join(each.items), each.min_support, steps))
+    return tuple(paths)
+
+
+def _own(place: int, name: str, asked: float, steps: range) -> RelaxationPath:
+    def at(method: PatternMethod, table: EventTable, step: int) -> tuple[Method, EventTable]:
+        pattern = list(method.pattern)
+        pattern[place] = replace(pattern[place], min_support=step)
+        return replace(method, pattern=tuple(pattern)), table
+
+    return RelaxationPath(
+        parameter=f"min_support of {name}", asked=asked, steps=steps, at=at, text=value_text
+    )
+
+
+def spread_relaxations(bounded: Bounded) -> tuple[RelaxationPath, ...]:
+    """Ask for fewer permutations of a pattern, for fewer supporters of each, or for no spread at all."""
+
+    def part(name: str) -> RelaxationPath:
+        asked = getattr(bounded, name)
+
+        def at(method: PatternMethod, table: EventTable, step: int) -> tuple[Method, EventTable]:
+            return _with_uncertainty(method, table, replace(bounded, **{name: step}))
+
+        return RelaxationPath(parameter=f"uncertainty.{name}", asked=asked, steps=downwards(asked, 1), at=at)
+
+    whole = RelaxationPath(
+        parameter="uncertainty",
+        asked=bounded,
+        steps=("minimum-harm",),
+        at=_with_uncertainty,
+        text=lambda value: f'"{value}"' if isinstance(value, str) else "bounded",
+    )
+    return part("permutations"), part("support"), whole
+
+
+def _with_uncertainty(
+    method: PatternMethod, table: EventTable, step: Bounded | str
+) -> tuple[Method, EventTable]:
+    return replace(method, uncertainty=step), table  # type: ignore[call-arg]  # a PH
