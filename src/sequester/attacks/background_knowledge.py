@@ -62,7 +62,7 @@ class BackgroundKnowledge:
     """How many events the person has; -1 where that is not known."""
     never: Codes
     """Something that the person never had; -1 where that is not known."""
-    told: Codes
+    value_code: Codes
     """A protected value of the person that is among the items, by its number; -1 where none is."""
 
     def __len__(self) -> int:
@@ -214,7 +214,7 @@ class Draw:
             ),
             n_events=nothing,
             never=nothing,
-            told=nothing,
+            value_code=nothing,
         )
 
     @property
@@ -413,7 +413,7 @@ def beginning_with(
         nodes=nodes,
         days=still.astype(np.int64),
         places=still,
-        told=task.domain.value_of[value],
+        value_code=task.domain.value_of[value],
     )
 
 

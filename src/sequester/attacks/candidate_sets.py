@@ -241,7 +241,7 @@ class ValueRanges:
     """The last."""
 
 
-def without_known(windows: ValueRanges, told: Codes) -> ValueRanges:
+def without_known(windows: ValueRanges, value_codes: Codes) -> ValueRanges:
     """Remove the ranges that hold the value that is known of the target anyway.
 
     Examples
@@ -251,7 +251,7 @@ def without_known(windows: ValueRanges, told: Codes) -> ValueRanges:
     >>> without_known(windows, np.array([3], np.int32)).lows.tolist()
     [5]
     """
-    own = np.repeat(told, np.diff(windows.offsets))
+    own = np.repeat(value_codes, np.diff(windows.offsets))
     kept = (own < 0) | (own < windows.lows) | (windows.highs < own)
     before = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
     return ValueRanges(offsets=before[windows.offsets], lows=windows.lows[kept], highs=windows.highs[kept])
@@ -384,7 +384,7 @@ def _distinct(
     nodes = np.take_along_axis(nodes, order, 1)
     days, places = (np.take_along_axis(each, order, 1) for each in (knowledge.days, knowledge.places))
     rarest = _two_rarest(nodes, evidence, domain, shown=shown)
-    known = (knowledge.n_events, knowledge.never, knowledge.told)
+    known = (knowledge.n_events, knowledge.never, knowledge.value_code)
     rows = np.concatenate(
         [
             rarest,

@@ -113,7 +113,8 @@ class Inference(Adversary):
             return own
         lows, highs = (_groups if self.measure == "group" else _close)(context, self.groups or {})
         return without_known(
-            ValueRanges(offsets=own.offsets, lows=lows[own.lows], highs=highs[own.lows]), trial.knowledge.told
+            ValueRanges(offsets=own.offsets, lows=lows[own.lows], highs=highs[own.lows]),
+            trial.knowledge.value_code,
         )
 
 

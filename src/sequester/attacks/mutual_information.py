@@ -55,7 +55,7 @@ class PatternPositions:
     """The released symbols of each person, permuted among the person's places."""
     tree: Hierarchy | None
     """The taxonomy; without one, nothing lies between symbols and the root."""
-    told: Leakage
+    measured: Leakage
     """What the release tells."""
     is_everybody: bool
     """All persons are looked at, and not only some who were drawn."""
@@ -91,19 +91,19 @@ class PatternPositions:
     @property
     def has(self) -> Mask:
         """Cell ``[p, i]``: person ``i`` has pattern ``p``."""
-        return self.told.occurrences > 0
+        return self.measured.occurrences > 0
 
     @property
     def tuples(self) -> Counts:
         """Cell ``[p, i]``: the index tuples of person ``i`` that pattern ``p`` could have been."""
         sizes = np.diff(self.original.person_offsets)
-        rows = [tuple_counts(sizes, len(each), self.model.window) for each in self.told.patterns]
+        rows = [tuple_counts(sizes, len(each), self.model.window) for each in self.measured.patterns]
         return np.array(rows, np.int64).reshape(self.has.shape)
 
     @property
     def prior(self) -> Chances:
         """For each person and pattern they have: the share of all index tuples that are the pattern."""
-        share: Chances = self.told.occurrences[self.has] / self.tuples[self.has]
+        share: Chances = self.measured.occurrences[self.has] / self.tuples[self.has]
         return share
 
     @property
@@ -114,7 +114,7 @@ class PatternPositions:
         in one way or in several (Equation 2).
         """
         prior = self.prior
-        gained: Chances = self.told.leakage[self.has] / prior
+        gained: Chances = self.measured.leakage[self.has] / prior
         return np.exp2(np.minimum(np.log2(prior) + gained, 0.0))
 
     def by_chance(self) -> tuple[Counts, Counts]:
@@ -125,7 +125,7 @@ class PatternPositions:
         offsets, window, has = self.original.person_offsets, self.model.window, self.has
         right, alike = np.zeros(has.shape, np.int64), np.zeros(has.shape, np.int64)
         count = kernels.window_counts.count_spelled
-        for row, pattern in enumerate(self.told.patterns):
+        for row, pattern in enumerate(self.measured.patterns):
             if not has[row].any():
                 continue
             codes = book.encode(pattern)
@@ -139,11 +139,11 @@ class PatternPositions:
 
     def claimed(self) -> Chances:
         """Return the largest posterior that the promise leaves for each person and pattern they have."""
-        lengths, _, _, bound = self.model.bounds(self.told)
+        lengths, _, _, bound = self.model.bounds(self.measured)
         rows = (
-            np.arange(len(self.told.patterns))
+            np.arange(len(self.measured.patterns))
             if self.model.worst_case
-            else np.searchsorted(lengths, self.told.lengths)
+            else np.searchsorted(lengths, self.measured.lengths)
         )
         prior = self.prior
         with np.errstate(over="ignore"):
@@ -155,7 +155,7 @@ class PatternPositions:
         """For each person and pattern they have: the index tuples of `data` that may have been it."""
         book, before_book = data.codebooks[data.symbol], self.original.codebooks[self.original.symbol]
         counts = np.zeros(self.has.shape, np.int64)
-        for row, pattern in enumerate(self.told.patterns):
+        for row, pattern in enumerate(self.measured.patterns):
             if not self.has[row].any():
                 continue
             counts[row] = count_possible(
@@ -226,7 +226,7 @@ def position_risk(
         by_chance = _informed(places, right, alike) if is_exact else _gained(chances, prior)
         release, control = _largest(worst, places), _largest(by_chance, places)
     elif measure == "surest_position":
-        release, control = _largest(places.told.posterior[places.has], places), _largest(chances, places)
+        release, control = _largest(places.measured.posterior[places.has], places), _largest(chances, places)
         baseline = float(prior.max(initial=0.0))
     else:
         mean: Callable[[Chances], Proportion] = exact_mean if places.is_everybody else mean_of
@@ -245,7 +245,7 @@ def position_risk(
         raw=exact(1.0 if n_pairs else 0.0),
         name=measure,
         kind=kind,
-        known=max((len(each) for each in places.told.patterns), default=0),
+        known=max((len(each) for each in places.measured.patterns), default=0),
         bound=bound,
         targets=n_pairs,
     )
@@ -282,7 +282,7 @@ def _worst_share(places: PatternPositions, measure: Measure) -> tuple[Chances, f
     measure than that of the promise, nothing is claimed.
     """
     is_claimed = measure == places.model.measure
-    _, leakage, entropy, bound = replace(places.model, measure=measure).bounds(places.told)
+    _, leakage, entropy, bound = replace(places.model, measure=measure).bounds(places.measured)
     is_some = entropy > 0
     if not is_some.any():
         return np.zeros(0), 1.0 if is_claimed else None
@@ -293,7 +293,7 @@ def _worst_share(places: PatternPositions, measure: Measure) -> tuple[Chances, f
 
 def _informed(places: PatternPositions, right: Counts, alike: Counts) -> Chances:
     """Return the share of the entropy of "is it the pattern?" that is told by "does it look like it?"."""
-    n_tuples, n_hits = places.tuples[places.has], places.told.occurrences[places.has]
+    n_tuples, n_hits = places.tuples[places.has], places.measured.occurrences[places.has]
     table = np.array([right, alike - right, n_hits - right, n_tuples - n_hits - alike + right])
     outcomes = np.array([n_hits, n_tuples - n_hits])
     terms = [
@@ -303,8 +303,8 @@ def _informed(places: PatternPositions, right: Counts, alike: Counts) -> Chances
     ]
     entropy = terms[1]
     is_open = entropy > 0
-    told: Chances = np.maximum(np.sum(terms, axis=0)[is_open] / entropy[is_open], 0.0)
-    return told
+    shares: Chances = np.maximum(np.sum(terms, axis=0)[is_open] / entropy[is_open], 0.0)
+    return shares
 
 
 def _plogp(shares: Chances) -> Chances:

@@ -125,7 +125,7 @@ class TargetPool:
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         places = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts) + np.repeat(firsts, counts)
         own = self.values[places]
-        return without_known(ValueRanges(offsets=offsets, lows=own, highs=own), knowledge.told)
+        return without_known(ValueRanges(offsets=offsets, lows=own, highs=own), knowledge.value_code)
 
 
 HOLDERS = 10

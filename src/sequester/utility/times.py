@@ -138,9 +138,9 @@ def gap_distance(released: EventTable | Sequences, *, original: EventTable) -> S
         msg = "gaps need a quasi-identifier that tells time, and there is none"
         raise ParameterError(msg)
     sequences = sequences_of(released)
-    (told,) = (each for each in attributes_of(sequences, original) if each.name == clock.name)
-    after = clock.gaps(told.after, sequences.person_offsets)
-    before = clock.gaps(told.before, original.person_offsets)
+    (column,) = (each for each in attributes_of(sequences, original) if each.name == clock.name)
+    after = clock.gaps(column.after, sequences.person_offsets)
+    before = clock.gaps(column.before, original.person_offsets)
     return Score(
         value=wasserstein_distance(after, before),
         bounds=(0, None),
@@ -275,10 +275,10 @@ def _times(after: Sequences, original: EventTable, clock: Clock | None) -> tuple
     sides = after.person_offsets, original.person_offsets
     if clock is None:
         return _places(sides[0]), _places(sides[1])
-    (told,) = (each for each in attributes_of(after, original) if each.name == clock.name)
+    (column,) = (each for each in attributes_of(after, original) if each.name == clock.name)
     since = [
         _since_first(clock, nodes, offsets)
-        for nodes, offsets in zip((told.after, told.before), sides, strict=True)
+        for nodes, offsets in zip((column.after, column.before), sides, strict=True)
     ]
     points = np.unique(np.quantile(np.concatenate([*since, [0.0]]), np.linspace(0, 1, N_TIMES)))
     after_times, before_times = (np.searchsorted(points, each).astype(np.int64) for each in since)

@@ -117,6 +117,6 @@ def query_errors(
     return errors
 
 
-def told_values(values: Codes, n_values: int) -> tuple[Counts, Shares]:
+def exact_values(values: Codes, n_values: int) -> tuple[Counts, Shares]:
     """Return groups and shares of records whose value itself is told."""
     return values.astype(np.int64), np.eye(n_values)

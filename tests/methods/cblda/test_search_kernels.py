@@ -50,7 +50,7 @@ class LookAtAll(merging.Assignment):
         work, state = self.work, self.work.state
         best, least = -1, None
         for other in np.sort(self.finished).tolist():
-            before = merging.Snapshot.of(work, work.members(np.array([cluster, other]))[0])
+            before = merging.SavedClusters.of(work, work.members(np.array([cluster, other]))[0])
             worth = work.left_worth(np.array([cluster, other]))
             both = work.merge(cluster, other)
             extra = worth - work.left_worth(np.array([both]))

@@ -196,10 +196,10 @@ def reasons_of(method: KCMethod, changes: pl.DataFrame, table: EventTable) -> tu
     most = 2 * method.k - 2
     reasons = []
     large = (pl.col("persons") > most).alias("large")
-    told = changes.with_columns(pl.col("what").cast(pl.String), large)
+    marked = changes.with_columns(pl.col("what").cast(pl.String), large)
     for what in KINDS:
         for is_large in (False, True):
-            part = told.filter((pl.col("what") == what) & (pl.col("large") == is_large))
+            part = marked.filter((pl.col("what") == what) & (pl.col("large") == is_large))
             if part.is_empty():
                 continue
             persons, events = count_affected(part)

@@ -321,9 +321,9 @@ def reasons_of(changes: pl.DataFrame, evidence: Mapping[str, pl.DataFrame]) -> t
     above = verdicts.filter(pl.col("entropy_bits") > pl.col("bound_bits") + SLACK * pl.col("entropy_bits"))
     by = "pattern" if "pattern" in verdicts.columns else "length"
     reasons = []
-    for (which,), told in above.group_by(by, maintain_order=True):
-        theirs = changes.filter(pl.col("person").is_in(told["person"].implode()))
-        worst = told.sort("entropy_bits", descending=True).row(0, named=True)
+    for (which,), group in above.group_by(by, maintain_order=True):
+        theirs = changes.filter(pl.col("person").is_in(group["person"].implode()))
+        worst = group.sort("entropy_bits", descending=True).row(0, named=True)
         name = str(which) if by == "pattern" else f"patterns of {counted(int(str(which)), 'event', 'events')}"
         for what in KINDS:
             part = theirs.filter(pl.col("what").cast(pl.String) == what)
@@ -342,7 +342,7 @@ def reasons_of(changes: pl.DataFrame, evidence: Mapping[str, pl.DataFrame]) -> t
                         f"{counted(events, 'symbol was', 'symbols were')} {what} for "
                         f"{counted(persons, 'person', 'persons')}."
                     ),
-                    examples=_most_telling(evidence[PATTERNS], told),
+                    examples=_most_telling(evidence[PATTERNS], group),
                 )
             )
     return tuple(reasons)
@@ -355,8 +355,8 @@ def more_bits(asked: float, model: MutualInformationPrivacy, table: EventTable) 
     return [tenth / TENTHS for tenth in range(math.floor(TENTHS * asked) + 1, highest + 1)]
 
 
-def _most_telling(patterns: pl.DataFrame, told: pl.DataFrame) -> tuple[str, ...]:
-    theirs = patterns.filter(pl.col("person").is_in(told["person"].implode()))
+def _most_telling(patterns: pl.DataFrame, group: pl.DataFrame) -> tuple[str, ...]:
+    theirs = patterns.filter(pl.col("person").is_in(group["person"].implode()))
     counts = theirs.group_by("pattern").agg(pl.col("occurrences").sum())
     first = counts.sort("occurrences", "pattern", descending=[True, False]).head(EXAMPLES)
     return tuple(f"{pattern}: {count:,} times" for pattern, count in first.rows())

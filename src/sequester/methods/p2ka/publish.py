@@ -182,11 +182,11 @@ def reasons_of(changes: pl.DataFrame, table: EventTable, *, k: int) -> tuple[Rea
     """Count changed sequences by what happened to them, and by which count was too small."""
     trip = {} if table.owners is None else {"trip": number_trips(table.owners)}
     is_rare = pl.DataFrame({"person": table.persons, **trip, "rare": too_rare(table, k)})
-    told = changes.join(is_rare, on=["person", *trip], how="left", maintain_order="left")
+    marked = changes.join(is_rare, on=["person", *trip], how="left", maintain_order="left")
     reasons = []
     for what in KINDS:
         for rare, constraint in ((True, RARE), (False, LEFT_ALONE)):
-            part = told.filter((pl.col("what").cast(pl.String) == what) & (pl.col("rare") == rare))
+            part = marked.filter((pl.col("what").cast(pl.String) == what) & (pl.col("rare") == rare))
             if part.is_empty():
                 continue
             persons, events = count_affected(part)

@@ -80,13 +80,13 @@ def _distances(cost: object, window: int) -> tuple[float, ...]:
         raise ParameterError(msg)
     for distance in range(1, len(cost)):
         step = cost[distance] - cost[distance - 1]
-        told = f"at distance {distance}: {cost[distance - 1]:g} to {cost[distance]:g}"
+        where = f"at distance {distance}: {cost[distance - 1]:g} to {cost[distance]:g}"
         if step <= 0:
-            msg = f"cost must rise with every distance, it does not {told}"
+            msg = f"cost must rise with every distance, it does not {where}"
             raise ParameterError(msg)
         before = cost[distance - 1] - cost[distance - 2] if distance > 1 else step
         # Costs in decimals: what differs by rounding only is the same.
         if step < before * (1 - 1e-12):
-            msg = f"cost must not rise less than before, it does {told}"
+            msg = f"cost must not rise less than before, it does {where}"
             raise ParameterError(msg)
     return tuple(float(each) for each in cost[:window])

@@ -14,7 +14,7 @@ from sequester.privacy.l_diversity import VALUES
 from sequester.privacy.snapshots import COUNT, GROUP, TIME
 from sequester.release.outcome import Plot, Reason, count_affected
 from sequester.utility.score import Score
-from sequester.utility.window_queries import RecordView, draw_queries, query_errors, told_values
+from sequester.utility.window_queries import RecordView, draw_queries, exact_values, query_errors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,7 +67,7 @@ def measure_queries(
     weights = {name: each.weight for name, each in table.schema.quasi.items()}
     column = table.schema.sensitive_columns[0]
     labels = table.sequences.codebooks[column].labels
-    groups, shares = told_values(table.sequences.columns[column], len(labels))
+    groups, shares = exact_values(table.sequences.columns[column], len(labels))
     original = RecordView(
         first=homes,
         last=homes,
@@ -110,8 +110,8 @@ def view_of(
         shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1)
         groups = main[GROUP].to_numpy()
     else:
-        told = main[attribute].replace_strict(codes, return_dtype=pl.Int32).to_numpy()
-        groups, shares = told_values(told, len(labels))
+        values_shown = main[attribute].replace_strict(codes, return_dtype=pl.Int32).to_numpy()
+        groups, shares = exact_values(values_shown, len(labels))
     return RecordView(
         first=main[TIME].replace_strict(first, return_dtype=pl.Int64).to_numpy(),
         last=main[TIME].replace_strict(last, return_dtype=pl.Int64).to_numpy(),
@@ -205,11 +205,11 @@ def reasons_of(
     owners = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
     pairs = pl.DataFrame({"row": table.rows, "person": owners, "snapshot": numbers})
     twice = pairs.select("row", twice=pl.len().over("person", "snapshot") > 1)
-    told = changes.join(twice, on="row", how="left", maintain_order="left")
+    marked = changes.join(twice, on="row", how="left", maintain_order="left")
     reasons = []
     for what, done in ((LEFT_OUT, "are not published"), (MOVED, "are published later than they came")):
         for is_twice, constraint in ((False, FREQUENT), (True, TWICE)):
-            part = told.filter((pl.col("what").cast(pl.String) == what) & (pl.col("twice") == is_twice))
+            part = marked.filter((pl.col("what").cast(pl.String) == what) & (pl.col("twice") == is_twice))
             if part.is_empty():
                 continue
             persons, events = count_affected(part)

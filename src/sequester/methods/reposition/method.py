@@ -180,9 +180,9 @@ class SnapshotMethod(Method):
         lines = []
         columns = schema.sensitive_columns
         if len(columns) != 1:
-            told = f"there are {len(columns)}: {', '.join(columns)}" if columns else "there is none"
+            found = f"there are {len(columns)}: {', '.join(columns)}" if columns else "there is none"
             lines.append(
-                f"{self.name} needs exactly one sensitive attribute with one value per event, {told}"
+                f"{self.name} needs exactly one sensitive attribute with one value per event, {found}"
             )
         lines += [
             f"column {column!r} has the role keep, and {self.name} releases quasi-identifiers and the "
