@@ -15,7 +15,7 @@ from sequester.methods.relax import feasible_alternatives
 from sequester.release.purpose import Suitability  # noqa: TC001
 
 if TYPE_CHECKING:
-    from sequester.attacks.case import Stream
+    from sequester.attacks.context import Stream
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.engine.progress import Checkpoint

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from fractions import Fraction
 
-    from sequester.attacks.case import Stream
+    from sequester.attacks.context import Stream
     from sequester.data.schema import Schema
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
@@ -120,7 +120,7 @@ class SnapshotMethod(Method):
     def stream_of(self, table: EventTable) -> Stream:
         """Return when records come, and that they may be published within the window."""
         # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.attacks.case import Stream  # noqa: PLC0415
+        from sequester.attacks.context import Stream  # noqa: PLC0415
         from sequester.methods.reposition.algorithm import timeline  # noqa: PLC0415
 
         line = timeline(table, self.snapshot)
