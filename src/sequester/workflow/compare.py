@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sequester._validation import at_least, in_range
 from sequester.attacks.context import TARGETS
 from sequester.data.table import EventTable
 from sequester.engine import part, silent
@@ -65,13 +66,10 @@ class CompareOptions:
 
     def __post_init__(self) -> None:
         for name in ("known", "targets", "at_once"):
-            value: object = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-                msg = f"{name} must be a whole number of at least 1, got {value!r}"
-                raise ParameterError(msg)
-        if self.max_risk is not None and not 0 <= self.max_risk <= 1:
-            msg = f"max_risk must be between 0 and 1, got {self.max_risk}"
-            raise ParameterError(msg)
+            if (value := getattr(self, name)) is not None:
+                at_least(name, value, 1)
+        if self.max_risk is not None:
+            in_range("max_risk", self.max_risk, 0, 1)
         check_adversary(self.adversary)
 
 
@@ -270,7 +268,7 @@ def _compare(
             [each for each in tasks if not each.candidate.misfit], table, store, asked, progress, named
         )
         tried = [
-            _unfit(each.candidate)
+            TrialResult.about(each.candidate, state="unfit", reason=each.candidate.misfit)
             if each.candidate.misfit
             else replace(done[each.key], label=each.candidate.label)
             for each in tasks
@@ -399,16 +397,6 @@ def _placed(tried: TrialResult, task: TrialTask, folder: Path) -> TrialResult:
         "" if path is None else path.relative_to(folder).as_posix() for path in (task.report, task.release)
     )
     return replace(tried, report=report, release=release)
-
-
-def _unfit(candidate: Candidate) -> TrialResult:
-    return TrialResult(
-        method=candidate.name,
-        label=candidate.label,
-        parameters=candidate.parameters,
-        state="unfit",
-        reason=candidate.misfit,
-    )
 
 
 def _remarks(found: Comparison) -> Iterator[str]:

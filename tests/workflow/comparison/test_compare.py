@@ -67,9 +67,9 @@ def test_records_without_persons_have_an_adversary_of_their_own(tmp_path):
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"known": 0}, "known must be a whole number of at least 1, got 0"),
-        ({"targets": True}, "targets must be a whole number of at least 1, got True"),
-        ({"at_once": 1.5}, r"at_once must be a whole number of at least 1, got 1\.5"),
+        ({"known": 0}, "known must be at least 1, got 0"),
+        ({"targets": True}, "targets must be a whole number, got True"),
+        ({"at_once": 1.5}, r"at_once must be a whole number, got 1\.5"),
         ({"max_risk": 2}, "max_risk must be between 0 and 1, got 2"),
         ({"adversary": "mallory"}, "adversary must be one of found, marketer, .*, got 'mallory'"),
         ({"write_releases": True}, "write_releases needs out"),

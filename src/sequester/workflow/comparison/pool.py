@@ -146,7 +146,11 @@ def run_candidates(
                     alone.add(run.task.key)
                     waiting.append(run.task)
                     continue
-                tried = tried or _failed(run.task, "its process ended, as happens where memory runs out")
+                tried = tried or TrialResult.about(
+                    run.task.candidate,
+                    state="failed",
+                    reason="its process ended, as happens where memory runs out",
+                )
                 largest = max(largest, tried.peak_memory)
                 n_done += 1
                 yield run.task, tried
@@ -176,20 +180,9 @@ def _result(run: _Run) -> TrialResult | None:
     except BrokenProcessPool:
         return None
     if "failed" in answer:
-        return _failed(run.task, answer["failed"], is_ours=answer["is_ours"])
+        candidate, reason = run.task.candidate, answer["failed"]
+        return TrialResult.about(candidate, state="failed", reason=reason, is_ours=answer["is_ours"])
     return TrialResult.of(answer)
-
-
-def _failed(task: TrialTask, reason: str, *, is_ours: bool = False) -> TrialResult:
-    candidate = task.candidate
-    return TrialResult(
-        method=candidate.name,
-        label=candidate.label,
-        parameters=candidate.parameters,
-        state="failed",
-        reason=reason,
-        is_ours=is_ours,
-    )
 
 
 def _report(progress: Progress, running: Sequence[_Run], n_done: int, total: int) -> None:

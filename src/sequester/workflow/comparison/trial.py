@@ -112,6 +112,11 @@ class TrialResult:
         """There is a release, and it keeps its promise."""
         return self.state == "made"
 
+    @classmethod
+    def about(cls, candidate: Candidate, **known: Any) -> TrialResult:
+        """Return the result of a candidate with what is known of it, such as why it has none."""
+        return cls(method=candidate.name, label=candidate.label, parameters=candidate.parameters, **known)
+
     def to_json(self) -> dict[str, Any]:
         """Return the document that is kept; `of` reads it."""
         return asdict(self) | {"holds": self.holds}
@@ -206,8 +211,7 @@ class TrialTask:
 
 def try_candidate(task: TrialTask, table: EventTable, progress: Progress) -> TrialResult:
     """Make a release and judge it; where none can be made, say why."""
-    candidate = task.candidate
-    tried = TrialResult(method=candidate.name, label=candidate.label, parameters=candidate.parameters)
+    tried = TrialResult.about(task.candidate)
     started = time.monotonic()
     collect = WarningCollector()
     try:

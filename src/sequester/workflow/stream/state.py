@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from sequester.errors import InputError
@@ -113,29 +113,13 @@ class State:
 
     def taken(self) -> list[TakenFile]:
         """List the files that were taken, in their order."""
-        rows = self._connection.execute(
-            "SELECT number, name, stem, digest, size, modified, label, key, records "
-            "FROM taken ORDER BY number"
-        )
-        names = [column[0] for column in rows.description]
+        names = [each.name for each in fields(TakenFile)]
+        rows = self._connection.execute(f"SELECT {', '.join(names)} FROM taken ORDER BY number")  # noqa: S608
         return [TakenFile(**dict(zip(names, row, strict=True))) for row in rows]
 
     def take(self, taken: TakenFile, records: bytes) -> None:
         """Note a file as taken, and keep its records."""
-        self._connection.execute(
-            "INSERT INTO taken VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                taken.number,
-                taken.name,
-                taken.stem,
-                taken.digest,
-                taken.size,
-                taken.modified,
-                taken.label,
-                taken.key,
-                taken.records,
-            ),
-        )
+        self._connection.execute("INSERT INTO taken VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", astuple(taken))
         self._connection.execute("INSERT INTO held VALUES (?, ?)", (taken.number, records))
 
     def held(self) -> dict[int, bytes]:
