@@ -16,6 +16,7 @@ import tomli_w
 
 from sequester._version import __version__
 from sequester.errors import InputError, SchemaError
+from sequester.release.fields import plain_value
 from sequester.release.randomness import Randomness
 from sequester.release.staging import Target, check_target
 from sequester.workflow.output_file import refuse_inputs
@@ -115,17 +116,11 @@ def check_problems(table: EventTable) -> tuple[str, ...]:
 
 def _written(table: dict[str, Any]) -> dict[str, Any]:
     """Leave out what has no value, which TOML cannot write, and write sets and tuples as lists."""
-    return {name: _plain(value) for name, value in table.items() if value is not None}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return _written(value)
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, set | frozenset):
-        return sorted(_plain(each) for each in value)
-    return value if isinstance(value, bool | int | float | str) else str(value)
+    return {
+        name: _written(value) if isinstance(value, dict) else plain_value(value)
+        for name, value in table.items()
+        if value is not None
+    }
 
 
 ABOUT = "run.json"
