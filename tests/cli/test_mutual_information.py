@@ -186,7 +186,7 @@ def test_follow_reads_lines_and_writes_them_sanitized(run, log, monkeypatch):
         (["--follow", "log.csv"], "--follow must be -, which is standard input, got 'log.csv'"),
         (
             ["--follow", "-", "--out", "there"],
-            "--out says where or how a release is written; --follow writes none",
+            "--out cannot be used with --follow, which makes no release",
         ),
     ],
 )

@@ -79,7 +79,7 @@ def test_another_version_is_refused(tmp_path, monkeypatch):
     with opened(tmp_path / "out"):
         pass
     monkeypatch.setattr(stores, "__version__", "9")
-    with pytest.raises(InputError, match="or by another version"):
+    with pytest.raises(InputError, match="or of another version"):
         opened(tmp_path / "out")
 
 
