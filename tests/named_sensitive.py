@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import tomllib
+
+from sequester.workflow.init import text as _text
 
 
 def with_sensitive_named(text: str, which: int = 0) -> str:
@@ -11,7 +14,17 @@ def with_sensitive_named(text: str, which: int = 0) -> str:
     if not tables:
         return text
     start, end = tables[which % len(tables)].span()
-    return text[:start] + re.sub(r"^#", "", text[start:end], flags=re.MULTILINE) + text[end:]
+    named = re.sub(r"^#", "", text[start:end], flags=re.MULTILINE)
+    ((name, table),) = tomllib.loads(named)["data"]["sensitive"].items()
+    before = "\n".join(
+        line for line in text[:start].split("\n") if not _drops(line, table.get("columns", [name]))
+    )
+    return before + named + text[end:]
+
+
+def _drops(line: str, columns: list[str]) -> bool:
+    """Whether a line of the drafted list of dropped columns is about one of these."""
+    return any(line.startswith(f"    {_text(column)},") for column in columns)
 
 
 def count_sensitive(text: str) -> int:

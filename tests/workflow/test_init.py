@@ -43,7 +43,7 @@ time = "at"
 [data.symbol]
 column = "page"
 
-# How to protect it; `sequester methods` explains the choices.
+# How to protect it; `sequester advise` tries what fits.
 #[method]
 #name = "p2ka"
 #k = 10
@@ -107,7 +107,7 @@ def test_every_invented_data_set_is_accepted(name, tmp_path):
     for content in (text, with_sensitive_named(text)):
         (tmp_path / "release.toml").write_text(content, encoding="utf-8")
         table = loaded(tmp_path / "release.toml")
-        assert table.n_persons == frame[DATASETS[name].columns[0]].n_unique()
+        assert table.n_owners == frame[DATASETS[name].columns[0]].n_unique()
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ import pytest
 from named_sensitive import count_sensitive, with_sensitive_named
 from sequester.errors import InputError, SequesterWarning
 from sequester.workflow.config import Config
+from sequester.workflow.draft.draft import MOST_QUASI
+from sequester.workflow.draft.places import REGIONS_PER_TRIP
 from sequester.workflow.init import init
 
 pytestmark = pytest.mark.real
@@ -30,6 +32,7 @@ class Expected:
 
 ROW = "row"
 NOBODY = "person: no column repeats like persons"
+ONE_LOG = "person: taken for the log of one person"
 EXPECTED = {
     "msnbc/msnbc990928.seq.gz": Expected("person", ("order",), 989_818, "symbol"),
     "spmf/MSNBC.txt.gz": Expected("person", ("order",), 31_790, "symbol"),
@@ -46,15 +49,22 @@ EXPECTED = {
         "case:concept:name",
         ("time:timestamp",),
         7_554,
-        doubt="column 'organization country': 2 labels look alike",
+        "concept:name",
+        "drop: 'org:resource' names people, too",
     ),
     "eventlogs/08_receipt.xes.gz": Expected(
-        "case:concept:name", ("time:timestamp",), 1_434, doubt="column 'org:resource': 2 labels look alike"
+        "case:concept:name",
+        ("time:timestamp",),
+        1_434,
+        "concept:name",
+        doubt="drop: 'org:resource' names people, too",
     ),
-    "eventlogs/helpdesk.xes.gz": Expected("case:concept:name", ("time:timestamp",), 4_580, doubt="time: "),
-    "eventlogs/running-example.xes.gz": Expected("case:concept:name", ("time:timestamp",), 6),
-    "eventlogs/traffic_fines.csv.gz": Expected("case_id", ("timestamp",), 10_000),
-    "eventlogs/hospital_billing.csv.gz": Expected("case_id", ("timestamp",), 10_000),
+    "eventlogs/helpdesk.xes.gz": Expected(
+        "case:concept:name", ("time:timestamp",), 4_580, "concept:name", doubt="time: "
+    ),
+    "eventlogs/running-example.xes.gz": Expected("case:concept:name", ("time:timestamp",), 6, "concept:name"),
+    "eventlogs/traffic_fines.csv.gz": Expected("case_id", ("timestamp",), 10_000, doubt="drop: "),
+    "eventlogs/hospital_billing.csv.gz": Expected("case_id", ("timestamp",), 10_000, doubt="drop: "),
     # A spreadsheet cut the years to two digits.
     "mimic4demo/admissions.csv.gz": Expected(
         "subject_id", ("admittime",), 100, doubt="time: the century is not"
@@ -66,10 +76,10 @@ EXPECTED = {
     "synthea/patients.csv.gz": Expected(ROW, (), 1_000),
     # The users are called label, and trips have the better name.
     "foursquare_nyc_week/train_latlon.csv.gz": Expected(
-        "label", ("tid",), 193, doubt="person: nothing in its name"
+        "label", ("day",), 193, doubt="person: nothing in its name"
     ),
     "foursquare_nyc_week/test_latlon.csv.gz": Expected(
-        "label", ("tid",), 193, doubt="person: nothing in its name"
+        "label", ("day",), 193, doubt="person: nothing in its name"
     ),
     "geolife11/geolife11.csv.gz": Expected("user", ("date", "time"), 11, doubt="time: 426 rows"),
     "fitbit/hourlySteps_merged.csv.gz": Expected("Id", ("ActivityDate", "ActivityTime"), 33),
@@ -78,12 +88,12 @@ EXPECTED = {
     "lifecourse/biofam.csv.gz": Expected(ROW, (), 2_000, doubt=NOBODY),
     "houston_crime/crime.csv.gz": Expected(ROW, ("time",), 86_314, doubt=NOBODY),
     "hk_covid/enhanced_sur_covid_19_eng.csv.gz": Expected("Case no.", ("Report date",), 15_441),
-    # Logs of one person each: no column says who, and that is said.
-    "casas_aruba/activity_dataset.csv.gz": Expected(ROW, ("date",), 6_440, doubt=NOBODY),
-    "casas_aruba/dataset.csv.gz": Expected(ROW, ("date",), 12_954, "label", NOBODY),
-    "casas_hh101/dataset.csv.gz": Expected(ROW, ("date",), 2_459, doubt="/"),
+    # Logs of one person each.
+    "casas_aruba/activity_dataset.csv.gz": Expected("all", ("date",), 1, "label", ONE_LOG),
+    "casas_aruba/dataset.csv.gz": Expected("all", ("date",), 1, "label", ONE_LOG),
+    "casas_hh101/dataset.csv.gz": Expected("all", ("date",), 1, "label", "/"),
     **{
-        f"kasteren/K{house}_{kind}.csv.gz": Expected(ROW, ("Start time",), rows, "ID", "/")
+        f"kasteren/K{house}_{kind}.csv.gz": Expected("all", ("Start time",), 1, "ID", "/")
         for house, kind, rows in [
             ("A", "as", 259),
             ("B", "as", 112),
@@ -137,7 +147,7 @@ def test_who_and_when(name, shared_data, tmp_path):
     assert (count_sensitive(text) == 0) == (expected.symbol is not None)
     path.write_text(with_sensitive_named(text), encoding="utf-8")
     table = loaded(path)
-    assert table.n_persons == expected.persons
+    assert table.n_owners == expected.persons
     assert bool(table.protected) == (expected.symbol is None)
 
 
@@ -184,3 +194,36 @@ def test_households_and_visits_are_no_attributes(shared_data, tmp_path):
     for name, column in [("lifecourse/biofam.csv.gz", "idhous"), ("mimic4demo/admissions.csv.gz", "hadm_id")]:
         draft = drafted(shared_data, name, tmp_path).draft
         assert column in {each.column for each in draft.drop}
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "form"),
+    [
+        ("synthea/conditions.csv.gz", "CODE", "SNOMED CT codes"),
+        ("synthea/medications.csv.gz", "DESCRIPTION", "drug names"),
+        ("mimic4demo/diagnoses_icd.csv.gz", "icd_code", "ICD codes"),
+    ],
+)
+def test_codes_are_proposed_as_sensitive_by_their_form(name, column, form, shared_data, tmp_path):
+    first = drafted(shared_data, name, tmp_path).draft.candidates[0]
+    assert (first.columns[0], f"the values look like {form}" in first.why) == (column, True)
+
+
+def test_a_wide_table_is_cut_to_what_an_outsider_could_know(shared_data, tmp_path):
+    name = "desynpuf/DE1_0_2008_to_2010_Inpatient_Claims_Sample_1.csv.gz"
+    draft = drafted(shared_data, name, tmp_path).draft
+    assert len(draft.quasi) == MOST_QUASI
+    cut = [each for each in draft.drop if "not among the 12" in each.why]
+    assert len(cut) > MOST_QUASI
+    (codes,) = [each for each in draft.candidates if each.name == "ICD9_DGNS_CD"]
+    assert codes.why.startswith("10 columns; the values look like ICD-9 codes")
+    yearly = drafted(shared_data, "desynpuf/DE1_0_2008_Beneficiary_Summary_File_Sample_1.csv.gz", tmp_path)
+    kinds = {each.column: each.hierarchy.kind for each in yearly.draft.quasi}
+    assert (kinds["SP_STATE_CODE"], kinds["BENE_COUNTY_CD"], kinds["BENE_RACE_CD"]) == ("flat",) * 3
+
+
+def test_points_become_regions_of_which_trips_cross_enough(shared_data, tmp_path):
+    for name in ("geolife11/geolife11.csv.gz", "foursquare_nyc_week/train_latlon.csv.gz"):
+        draft = drafted(shared_data, name, tmp_path).draft
+        assert float(draft.place.why.split()[0]) >= REGIONS_PER_TRIP
+        assert draft.trip is not None

@@ -26,7 +26,10 @@ def init(
     ),
     person: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help='Who, where the guess is wrong; "row" if each row is a person.'),
+        typer.Option(
+            metavar="COLUMN",
+            help='Who, where the guess is wrong; "row" if each row is a person, "all" if the file is one.',
+        ),
     ] = None,
     sensitive: Annotated[
         list[str] | None,
@@ -83,7 +86,7 @@ def _ask(proposed: "Proposed", terminal: Terminal, *, ask_person: bool) -> "Prop
     if ask_person:
         guess = proposed.draft.person
         terminal.say(f"{proposed.data.path}: {guess.why}")
-        answer = _answer(f"Who? A column, or row if each row is a person [{plain(guess.column)}]")
+        answer = _answer(f"Who? A column, row if each row is a person, all for one [{plain(guess.column)}]")
         while answer and answer != guess.column:
             try:
                 proposed = proposed.with_person(answer)
@@ -119,12 +122,14 @@ def _again(error: InputError, terminal: Terminal) -> str:
 
 def _summary(proposed: "Proposed") -> Iterator[str]:
     draft, out = proposed.draft, proposed.out
-    who = "each row is a person" if draft.person.column == "row" else f"person {draft.person.column}"
-    parts = [who]
+    whole = {"row": "each row is a person", "all": "the file is one person"}
+    parts = [whole.get(draft.person.column, f"person {draft.person.column}")]
     if draft.when is not None:
         parts.append(f"{'time' if draft.when.is_time else 'order'} {' and '.join(draft.when.columns)}")
     if draft.symbol is not None:
         parts.append(f"symbol {draft.symbol.column}")
+    elif draft.place is not None:
+        parts.append(f"regions of {draft.place.lat} and {draft.place.lon}")
     elif draft.quasi:
         parts.append(f"{len(draft.quasi)} quasi-identifier{'s' * (len(draft.quasi) != 1)}")
     if draft.sensitive:

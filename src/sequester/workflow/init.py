@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sequester.data.schema import ROW
+from sequester.data.schema import ALL, ROW
 from sequester.engine import silent
 from sequester.errors import InputError
 from sequester.io import looks_like_spmf, read_frame
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from sequester.engine import Progress
+    from sequester.workflow.draft.places import RegionProposal
     from sequester.workflow.draft.roles import SensitiveCandidate
     from sequester.workflow.settings import HierarchySettings
 
@@ -39,10 +41,12 @@ class Proposed:
     """What is in the file."""
     draft: Draft
     """The role of every column."""
+    said: tuple[str, ...] = ()
+    """What was noted while the file was read."""
 
     def with_person(self, person: str) -> Proposed:
         """Guess again, the person being known."""
-        return replace(self, draft=make_draft(self.frame, person=person))
+        return replace(self, draft=_with_notes(make_draft(self.frame, person=person), self.said))
 
     def with_sensitive(self, names: Iterable[str]) -> Proposed:
         """Take the steward's word for what is sensitive."""
@@ -64,7 +68,10 @@ class Proposed:
             "order": when.columns[0] if when is not None and not when.is_time else None,
             "tie": None if draft.tie is None else draft.tie.column,
             "drop": [each.column for each in draft.drop],
+            "trip": None if draft.trip is None else draft.trip.column,
+            "missing": draft.missing,
             "symbol": None if draft.symbol is None else draft.symbol.column,
+            "place": None if draft.place is None else [draft.place.lat, draft.place.lon],
             "quasi": {each.column: each.hierarchy.model_dump(exclude_unset=True) for each in draft.quasi},
             "sensitive": [each.name for each in draft.sensitive],
             "sensitive_candidates": [each.name for each in draft.candidates],
@@ -100,7 +107,12 @@ def init(
     except InputError as error:
         raise InputError(*(f"{data}: {line}" for line in error.lines)) from None
     named = DataFile(_relative(data, out), format, delimiter, encoding)
-    return Proposed(data=named, out=out, frame=frame, draft=replace(draft, doubts=(*said, *draft.doubts)))
+    draft = _with_notes(draft, said)
+    return Proposed(data=named, out=out, frame=frame, draft=draft, said=tuple(said))
+
+
+def _with_notes(draft: Draft, said: Iterable[str]) -> Draft:
+    return replace(draft, doubts=(*said, *draft.doubts))
 
 
 def _relative(data: Path, out: Path) -> str:
@@ -178,14 +190,19 @@ def comment(line: str) -> str:
 def _value(value: object) -> str:
     if isinstance(value, str):
         return text(value)
-    if isinstance(value, list):
+    if isinstance(value, Mapping):
+        return _table(value)
+    if isinstance(value, list | tuple):
         return f"[{', '.join(map(_value, value))}]"
     return str(value)
 
 
 def _hierarchy(settings: HierarchySettings) -> str:
-    given = settings.model_dump(exclude_unset=True)
-    return "hierarchy = { " + ", ".join(f"{name} = {_value(value)}" for name, value in given.items()) + " }"
+    return f"hierarchy = {_table(settings.model_dump(exclude_unset=True))}"
+
+
+def _table(given: Mapping[str, object]) -> str:
+    return "{ " + ", ".join(f"{key(name)} = {_value(value)}" for name, value in given.items()) + " }"
 
 
 def _head(draft: Draft, data: DataFile) -> Iterator[str]:
@@ -225,6 +242,12 @@ def _data(draft: Draft, data: DataFile) -> Iterator[str]:
     if draft.tie is not None:
         yield comment(draft.tie.why)
         yield f"tie = {text(draft.tie.column)}"
+    if draft.trip is not None:
+        yield comment(f"trips: {draft.trip.why}")
+        yield f"trip = {text(draft.trip.column)}"
+    if draft.missing:
+        yield comment("missing: cells that say so; blanks around them do not count")
+        yield f"missing = {_value(draft.missing)}"
     if draft.invalid:
         yield comment(f'{" and ".join(draft.invalid)}: left out; "refuse" would stop instead')
         yield 'invalid = "drop"'
@@ -246,8 +269,13 @@ def _what(draft: Draft) -> Iterator[str]:
         yield comment(f"what: {draft.symbol.why}")
         yield "[data.symbol]"
         yield f"column = {text(draft.symbol.column)}"
+        if draft.person.column == ALL:
+            yield comment("methods for one log make symbols vaguer: a tree of them says how")
+            yield '#hierarchy = { path = "symbols.csv" }'
         yield ""
         return
+    if draft.place is not None:
+        yield from _place(draft.place)
     if draft.quasi:
         yield comment("What an adversary may know of an event, and how it may be made vaguer.")
         yield ""
@@ -256,8 +284,6 @@ def _what(draft: Draft) -> Iterator[str]:
         yield f"[data.quasi.{key(each.column)}]"
         yield _hierarchy(each.hierarchy)
         yield ""
-    if draft.coordinates is not None:
-        yield from _place(*draft.coordinates)
     if draft.released_time is not None and draft.when is not None:
         order = "" if draft.person.column == ROW else ", only the order of events"
         yield comment(f"The time itself is not released{order}. To release it, coarsened:")
@@ -266,22 +292,20 @@ def _what(draft: Draft) -> Iterator[str]:
         yield ""
 
 
-def _place(lat: str, lon: str) -> Iterator[str]:
-    tables = " and ".join(f"[data.quasi.{key(column)}]" for column in (lat, lon))
+def _place(place: RegionProposal) -> Iterator[str]:
     yield comment(
-        "Nobody else was at the same coordinates, to the metre. To release the regions that many cross"
+        "where: coordinates that become the regions many cross, because nobody else was at the same"
     )
-    yield comment(f"instead, take the # off, and delete {tables}. A column that numbers")
-    yield comment('trips can be named above, as in: trip = COLUMN; or trip = { gap = "30min" }')
-    yield "#[data.place]"
-    yield f"#lat = {text(lat)}"
-    yield f"#lon = {text(lon)}"
-    yield '#regions = { kind = "density", cell = 250, threshold = 0.02 }'
+    yield comment(f"metre; {place.why}")
+    yield "[data.place]"
+    yield f"lat = {text(place.lat)}"
+    yield f"lon = {text(place.lon)}"
+    yield f"regions = {_table(place.regions.model_dump(exclude_unset=True))}"
     yield ""
 
 
 def _sensitive(draft: Draft) -> Iterator[str]:
-    if draft.symbol is not None:
+    if draft.symbol is not None or (draft.place is not None and not draft.candidates):
         return
     for each in draft.sensitive:
         yield comment(
@@ -293,10 +317,10 @@ def _sensitive(draft: Draft) -> Iterator[str]:
         return
     yield comment("What must nobody learn about a person? That is yours to say: nothing is decided here.")
     yield comment(
-        "Take the # off one of these, or write another, and list the values that matter. Then delete the"
+        "Take the # off one of these, or write another, and list the values that matter. Then delete its"
     )
     yield comment(
-        "[data.quasi] table of the same column, unless its other values may be known to an adversary."
+        "columns from drop, and their [data.quasi] tables unless other values may be known to an adversary."
     )
     for each in draft.candidates:
         yield comment(each.why)
@@ -320,8 +344,13 @@ def _in_comment(line: str) -> str:
 
 
 def _method(draft: Draft) -> Iterator[str]:
-    yield comment("How to protect it; `sequester methods` explains the choices.")
-    name, *parameters = _FOR_SYMBOLS if draft.symbol is not None else _FOR_QUASI
+    yield comment("How to protect it; `sequester advise` tries what fits.")
+    is_log = draft.person.column == ALL
+    name, *parameters = (
+        _FOR_ONE_LOG if is_log else _FOR_SYMBOLS if draft.symbol or draft.place else _FOR_QUASI
+    )
+    if is_log:
+        yield comment("One person cannot be hidden among others, but patterns can: name yours.")
     yield "#[method]"
     yield f"#name = {text(name)}"
     yield from (f"#{parameter}" for parameter in parameters)
@@ -331,4 +360,5 @@ def _method(draft: Draft) -> Iterator[str]:
 
 
 _FOR_SYMBOLS = ("p2ka", "k = 10")
+_FOR_ONE_LOG = ("top-down", 'patterns = [["first", "then"]]', "window = 10", "max_leakage = 0.5")
 _FOR_QUASI = ("halt", "k = 5", "c = 0.5", "p = 2")

@@ -68,9 +68,7 @@ def test_without_a_name_it_is_the_column_that_changes_the_file_least_and_said_so
 def test_ties_are_broken_by_what_numbers_rows():
     found = draft({"date": [DAYS[0]] * 6, "activity_instance_id": range(10, 16), ".order": range(1, 7)})
     assert found.tie.column == ".order"
-    assert (
-        found.tie.why == "6 rows have the time of another row of the person, and this column tells them apart"
-    )
+    assert found.tie.why == "6 rows have the time of another row of the person, and it tells them apart"
     assert found.doubts == ()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 import pytest
 
@@ -10,6 +12,7 @@ from sequester.errors import InputError
 from sequester.workflow.config import Config
 from sequester.workflow.draft.columns import Column
 from sequester.workflow.draft.draft import make_draft
+from sequester.workflow.draft.places import REGIONS_PER_TRIP
 from sequester.workflow.draft.roles import find_coordinates, reason_to_drop
 from sequester.workflow.init import init
 
@@ -84,7 +87,7 @@ def test_one_person_is_a_person():
 def test_what_is_only_called_id_is_what_happened_if_nothing_else_did():
     frame = pl.DataFrame({"Start time": [f"2010-01-{day:02}" for day in range(1, 29)], "ID": ["1", "2"] * 14})
     draft = make_draft(frame)
-    assert (draft.person.column, draft.symbol.column) == ("row", "ID")
+    assert (draft.person.column, draft.symbol.column) == ("all", "ID")
 
 
 def test_the_word_of_the_steward():
@@ -95,9 +98,9 @@ def test_the_word_of_the_steward():
     for wrong in ("nobody", "none"):
         with pytest.raises(InputError) as caught:
             person(columns, person=wrong)
-        assert caught.value.lines == (
-            f"person must be 'row' or a column with values ('at', 'user', 'ward', 'page'), got '{wrong}'",
-        )
+        (line,) = caught.value.lines
+        assert line.startswith("person must be 'row', 'all' or a column with values ('at', 'user', ")
+        assert line.endswith(f"got '{wrong}'")
 
 
 def test_a_second_name_of_persons_never_leaves():
@@ -191,17 +194,18 @@ def test_a_pair_of_coordinates_is_found_or_none(columns, expected):
     assert find_coordinates(Column(name, pl.Series(values)) for name, values in columns.items()) == expected
 
 
-def test_the_block_of_a_draft_turns_points_into_regions(tmp_path):
+def test_coordinates_become_regions_with_trips(tmp_path):
     trips.make(persons=100).write_csv(tmp_path / "gps.csv")
     out = tmp_path / "release.toml"
+    draft = init(tmp_path / "gps.csv", out).draft
+    assert (draft.trip.column, draft.place.lat, draft.place.lon) == ("trip", "lat", "lon")
+    assert draft.quasi == ()
     init(tmp_path / "gps.csv", out).write()
-    lines = out.read_text().splitlines()
-    start = lines.index("#[data.place]")
-    assert lines[start + 1 : start + 3] == ['#lat = "lat"', '#lon = "lon"']
-    block = [line.removeprefix("#") for line in lines[start : start + 4]]
-    first = next(number for number, line in enumerate(lines) if line.startswith("[data.quasi"))
-    out.write_text(
-        "\n".join([*lines[:first], 'trip = "trip"', *block, *lines[lines.index("[release]") :], ""])
-    )
     table = Config.load(out).table()
     assert (table.n_owners, table.symbol) == (100, "region")
+    assert table.n_events >= REGIONS_PER_TRIP * table.n_persons
+    said = re.match(
+        r"([0-9.]+) regions per trip .*, ([0-9.]+)% lie in no region and are lost", draft.place.why
+    )
+    assert float(said[1]) == round(table.n_events / table.n_persons, 1)
+    assert float(said[2]) == round(100 * table.reading.outside / table.reading.rows, 1)

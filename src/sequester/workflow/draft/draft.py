@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
+import polars as pl
 
-from sequester.data.alike import Vocabulary, settle
+from sequester.data.cells import without_markers
 from sequester.data.roles import RESERVED, refuse_patterns
-from sequester.data.schema import ROW
+from sequester.data.schema import ALL, ROW
 from sequester.errors import InputError
-from sequester.hierarchies.labels import counted, quoted
+from sequester.hierarchies.labels import quoted
 from sequester.workflow.draft.columns import Column
+from sequester.workflow.draft.doubts import (
+    find_sorted_away,
+    find_spread,
+    find_twins,
+    order_doubts,
+    tied_rows,
+)
+from sequester.workflow.draft.gaps import as_setting, ask_about_sentinels, find_gaps
 from sequester.workflow.draft.hierarchies import Proposal, propose_hierarchy
 from sequester.workflow.draft.infer_time import (
-    always_rises,
     describe_rows,
     infer_order,
     infer_tie,
     infer_time,
 )
-from sequester.workflow.draft.names import names_activity, names_order, names_person
+from sequester.workflow.draft.names import names_activity, names_order, names_person, rate_knowledge
+from sequester.workflow.draft.places import find_trip, propose_regions
 from sequester.workflow.draft.roles import (
     NOBODY,
+    STAFF_ASKED,
     Guess,
     SensitiveCandidate,
+    families,
     find_candidates,
     find_coordinates,
     infer_person,
@@ -36,17 +45,18 @@ from sequester.workflow.draft.roles import (
 from sequester.workflow.settings import Dates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    import polars as pl
-
-    from sequester.data.problems import Problem
     from sequester.workflow.draft.infer_time import EventOrder
+    from sequester.workflow.draft.places import RegionProposal
     from sequester.workflow.settings import HierarchySettings
 
-_ALIKE = 6
-"""Columns with the same values that look like one attribute at several times."""
-_CATEGORIES = 20
+MOST_QUASI = 12
+"""Quasi-identifiers of a draft, at most: every further one costs all the others."""
+_NOT_CHOSEN = f"not among the {MOST_QUASI} that an outsider is likeliest to know"
+_ACTIVITY_OF_LOGS, _CASE_OF_LOGS = "concept:name", ("case:concept:name", "concept:name")
+"""What happened and to whom, as XES calls it."""
+ONE_LOG = 'taken for the log of one person; person = "row" if every row is somebody else'
 _SYMBOLS = 50
 """Numbers of so few values are symbols."""
 
@@ -74,6 +84,8 @@ class Draft:
     """What decides where the time is the same."""
     invalid: tuple[str, ...]
     """Rows without a person or a readable time, in words."""
+    trip: Guess | None = None
+    """What separates the trips of a person, where events are symbols or regions."""
     drop: tuple[Guess, ...]
     """What never leaves."""
     symbol: Attribute | None
@@ -88,15 +100,19 @@ class Draft:
     """What the steward should look at first."""
     released_time: HierarchySettings | None = None
     """How the time could be released, coarsened."""
-    coordinates: tuple[str, str] | None = None
-    """Columns of latitudes and longitudes, which could become regions."""
+    place: RegionProposal | None = None
+    """Coordinates that become regions."""
+    beside: tuple[Attribute, ...] = ()
+    """What is dropped only because events are symbols or regions."""
+    missing: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
+    """Cells that stand for a missing value: everywhere, or by column."""
     alike: tuple[str, ...] = ()
     """Labels that look alike, in words."""
 
     def with_sensitive(self, names: Iterable[str]) -> Draft:
         """Take the steward's word for what is sensitive: such a column is no quasi-identifier then."""
         chosen = {candidate.name: candidate for candidate in self.candidates}
-        symbol = () if self.symbol is None else (self.symbol,)
+        symbol = (*(() if self.symbol is None else (self.symbol,)), *self.beside)
         released = [each.column for each in (*self.quasi, *symbol) if each.column not in self.when_columns]
         dropped = [each.column for each in self.drop if each.column not in RESERVED]
         wanted: list[SensitiveCandidate] = []
@@ -115,9 +131,21 @@ class Draft:
         if not wanted:
             return self
         # Where something is sensitive, the symbol is what an adversary may know of it.
-        quasi = tuple(each for each in (*self.quasi, *symbol) if each.column not in taken)
-        drop = tuple(each for each in self.drop if each.column not in taken)
-        return replace(self, symbol=None, quasi=quasi, drop=drop, sensitive=tuple(wanted))
+        quasi = tuple(each for each in (*self.quasi, *symbol) if each.column not in taken)[:MOST_QUASI]
+        taken.update(each.column for each in quasi)
+        drop = [each for each in self.drop if each.column not in taken]
+        if self.trip is not None:
+            drop.append(
+                Guess(self.trip.column, f"{self.trip.why}; methods for sensitive values take no trips")
+            )
+        return replace(
+            self, symbol=None, trip=None, beside=(), quasi=quasi, drop=tuple(drop), sensitive=tuple(wanted)
+        )
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Columns that say who and when."""
+        return frozenset((self.person.column, *self.when_columns))
 
     @property
     def when_columns(self) -> tuple[str, ...]:
@@ -136,22 +164,60 @@ def make_draft(frame: pl.DataFrame, *, person: str | None = None) -> Draft:
     Examples
     --------
     >>> import polars as pl
-    >>> frame = pl.DataFrame({"user": ["a", "a", "b"], "n": [1, 2, 1], "page": ["news", "tech", "news"]})
+    >>> frame = pl.DataFrame({"user": ["a", "a", "b"], "n": [1, 2, 1], "page": ["news", "?", "news"]})
     >>> draft = make_draft(frame)
-    >>> draft.person.column, draft.when.columns, draft.symbol.column
-    ('user', ('n',), 'page')
+    >>> draft.person.column, draft.when.columns, draft.symbol.column, draft.missing
+    ('user', ('n',), 'page', ('?',))
     """
     _check_shape(frame)
+    gaps = find_gaps(frame)
+    frame, given = without_markers(frame, gaps, []), frame
     columns = [Column(name, frame[name]) for name in frame.columns]
+    draft = _with_trips(frame, columns, _who(columns, person))
+    asked = tuple(ask_about_sentinels(column for column in columns if column.name not in draft.keys))
+    return replace(draft, missing=as_setting(gaps, given), doubts=(*draft.doubts, *asked))
+
+
+def _who(columns: Sequence[Column], person: str | None) -> tuple[Guess, ...]:
+    """Return who may be the persons, the likeliest first: another is taken where nothing else is left."""
     if person is not None:
-        return _draft(columns, named_person(columns, person))
+        return (named_person(columns, person),)
     who = infer_person(columns, has_when=_has_when(columns))
-    if who.column != ROW and names_person(who.column) < 3:
-        # What is only called id is as often the key of what happened: where nothing else did, it is.
-        for guess in (who, Guess(ROW, "every row is a person", NOBODY)):
-            with suppress(InputError):
-                return _draft(columns, guess, may_be_time=False)
-    return _draft(columns, who)
+    if who.column != ROW and names_person(who.column) == 3:
+        return (who,)
+    nobody = who if who.column == ROW else Guess(ROW, "every row is a person", NOBODY)
+    others = [
+        column
+        for column in columns
+        if column.time_form is None and column.clock is None and column.n_distinct > 1
+    ]
+    # What is only called id is as often the key of what happened: where nothing else did, it is.
+    if len(others) == 1 and _is_log(others[0], columns):
+        nobody = Guess(ALL, f"one thing at a time, {quoted(others[0].name)}, and no column says who", ONE_LOG)
+    return (who, nobody) if who.column != ROW else (nobody,)
+
+
+def _is_log(column: Column, columns: Sequence[Column]) -> bool:
+    """Return whether a column beside times is what one person did: a category that repeats."""
+    has_time = any(each.time_form is not None and each.n_distinct > 1 for each in columns)
+    return has_time and column.rows_each >= 2 and (column.numbers is None or column.n_distinct <= _SYMBOLS)
+
+
+def _with_trips(frame: pl.DataFrame, columns: Sequence[Column], guesses: Sequence[Guess]) -> Draft:
+    """Draft for the first guess that leaves something, with trips where events are symbols or regions."""
+    for place, who in enumerate(guesses):
+        may_be_time = place == len(guesses) - 1
+        try:
+            trip = None if who.column in (ROW, ALL) else find_trip(columns, who.column)
+            if trip is not None:
+                draft = _draft(frame, columns, who, trip=trip, may_be_time=may_be_time)
+                if draft.place is not None or draft.symbol is not None:
+                    return draft
+            return _draft(frame, columns, who, may_be_time=may_be_time)
+        except InputError:
+            if may_be_time:
+                raise
+    raise AssertionError
 
 
 def _check_shape(frame: pl.DataFrame) -> None:
@@ -178,47 +244,103 @@ def _has_when(columns: Sequence[Column]) -> bool:
     )
 
 
-def _draft(columns: Sequence[Column], who: Guess, *, may_be_time: bool = True) -> Draft:
+def _draft(
+    frame: pl.DataFrame,
+    columns: Sequence[Column],
+    who: Guess,
+    *,
+    trip: Column | None = None,
+    may_be_time: bool = True,
+) -> Draft:
     """Return every other column its role; `may_be_time` lets the time be all that is known of an event."""
     by_name = {column.name: column for column in columns}
-    owner = None if who.column == ROW else by_name[who.column]
-    when = _when(columns, owner)
-    tie, n_tied = (None, 0) if owner is None or when is None else infer_tie(columns, owner, when)
+    owner = None if who.column in (ROW, ALL) else by_name[who.column]
+    others = [column for column in columns if column is not trip]
+    when = _when(others, _of_trips(owner, trip))
+    tie, n_tied = (None, 0) if owner is None or when is None else infer_tie(others, owner, when)
     said_when = {*when.columns} if when is not None else set()
     used = {*said_when, *([owner.name] if owner else []), *([tie] if tie else [])}
+    used |= {trip.name} if trip else set()
     # A column that orders events only for want of a better one is something to know of them as well.
     twice = said_when if when is not None and not when.is_time and when.doubts else set()
-    drop, attributes = _sort_out([column for column in columns if column.name not in used - twice], owner)
+    left = [column for column in columns if column.name not in used - twice]
+    coordinates = None if who.column == ROW or when is None else find_coordinates(left)
+    place = None
+    if coordinates is not None and when is not None:
+        place = propose_regions(frame, who.column, when, None if trip is None else trip.name, coordinates)
+        left = [column for column in left if column.name not in (*coordinates, *said_when)]
+    drop, attributes = _sort_out(left, owner)
     drop = [guess for guess in drop if guess.column not in used]
     released_time = _released_time(by_name, when)
-    if not attributes and may_be_time:
+    if not attributes and may_be_time and place is None:
         attributes = _from_when(by_name, when, released_time)
-    if not attributes:
+    if not attributes and place is None:
         msg = "nothing is left to release: every column is a key, an identifier, a time, or always the same"
         raise InputError(msg)
-    symbol = _symbol(attributes, by_name, used)
+    symbol = None if place is not None else _symbol(attributes, by_name, used, who)
     known = [by_name[each.column] for each in attributes if each.column not in used]
-    alike = tuple(_alike([*([owner] if owner else []), *known], owner))
+    candidates = () if symbol is not None or not known else tuple(find_candidates(known, list(by_name)))
+    chosen, cut = _likeliest(attributes, by_name, candidates)
+    drop += [Guess(each.column, f"{_NOT_CHOSEN}; {each.why}") for each in cut]
+    if symbol is not None or place is not None:
+        reason = f"methods for {'regions' if symbol is None else 'the symbol'} release nothing beside"
+        chosen = [each for each in chosen if symbol is None or each.column != symbol.column]
+        drop += [Guess(each.column, f"{reason}; {each.why}") for each in chosen]
+    alike = tuple(find_twins([*([owner] if owner else []), *known], owner))
     return Draft(
         n_rows=columns[0].n_rows,
         person=who,
         when=when,
-        tie=None if tie is None else Guess(tie, f"{_tied(n_tied, when)}, and this column tells them apart"),
+        tie=None if tie is None else Guess(tie, f"{tied_rows(n_tied, when)}, and it tells them apart"),
+        trip=None if trip is None else Guess(trip.name, f"named like trips; {trip.evidence()}"),
         invalid=_invalid(owner, when),
         drop=tuple(drop),
         symbol=symbol,
-        quasi=() if symbol is not None else tuple(attributes),
-        candidates=() if symbol is not None else tuple(find_candidates(known, list(by_name))),
+        quasi=() if symbol is not None or place is not None else tuple(chosen),
+        beside=tuple(chosen) if symbol is not None or place is not None else (),
+        candidates=candidates,
         alike=alike,
         doubts=(
-            *_doubts(who, when, tie, n_tied),
-            *_spread(known),
-            *_sorted_away(owner, by_name[symbol.column] if symbol is not None else None),
+            *order_doubts(who, when, tie, n_tied),
+            *find_spread(known),
+            *find_sorted_away(owner, by_name[symbol.column] if symbol is not None else None),
+            *(
+                f"drop: {quoted(each.column)} names people, too; {STAFF_ASKED}"
+                for each in drop
+                if STAFF_ASKED in each.why
+            ),
             *alike,
         ),
         released_time=None if {each.column for each in attributes} & said_when else released_time,
-        coordinates=None if owner is None else find_coordinates(known),
+        place=place,
     )
+
+
+def _of_trips(owner: Column | None, trip: Column | None) -> Column | None:
+    """Return the person of each row, or the trip where there are trips: what orders events is seen within."""
+    if owner is None or trip is None:
+        return owner
+    return Column(owner.name, owner.text + "\0" + trip.text)
+
+
+def _likeliest(
+    attributes: Sequence[Attribute],
+    by_name: Mapping[str, Column],
+    candidates: Iterable[SensitiveCandidate],
+) -> tuple[list[Attribute], list[Attribute]]:
+    """Part the quasi-identifiers that an outsider is likeliest to know from the others."""
+    secret = {name for each in candidates for name in each.columns if "look like" in each.why}
+
+    def rating(attribute: Attribute) -> float:
+        column = by_name[attribute.column]
+        is_measure = column.numbers is not None and column.n_distinct > _SYMBOLS
+        known = 2 * rate_knowledge(column.name) + (column.time_form is not None) + names_activity(column.name)
+        return known - column.missing_share - 0.5 * is_measure - 3 * (column.name in secret)
+
+    best = {each.column for each in sorted(attributes, key=rating, reverse=True)[:MOST_QUASI]}
+    return [each for each in attributes if each.column in best], [
+        each for each in attributes if each.column not in best
+    ]
 
 
 def _when(columns: Sequence[Column], owner: Column | None) -> EventOrder | None:
@@ -237,19 +359,33 @@ def _when(columns: Sequence[Column], owner: Column | None) -> EventOrder | None:
 
 
 def _sort_out(columns: Sequence[Column], owner: Column | None) -> tuple[list[Guess], list[Attribute]]:
-    """Part what never leaves from what may, coarsened."""
+    """Part what never leaves from what may, coarsened; columns of one family get one hierarchy."""
     drop: list[Guess] = []
     attributes: list[Attribute] = []
+    proposals = {
+        column.name: _of_family(members) for members in families(columns).values() for column in members
+    }
     for column in columns:
         reason = _names_somebody(column, owner) or reason_to_drop(column)
         if reason is None:
-            proposed = propose_hierarchy(column)
+            proposed = proposals[column.name] or propose_hierarchy(column)
             if isinstance(proposed, Proposal):
                 attributes.append(_attribute(column, proposed))
                 continue
             reason = _without_hierarchy(column, proposed)
         drop.append(Guess(column.name, reason))
     return drop, attributes
+
+
+def _of_family(members: Sequence[Column]) -> Proposal | None:
+    """Propose one hierarchy for the values of several columns; None where none fits all of them."""
+    if len(members) < 2 or not all(each.is_plain and each.n_distinct for each in members):
+        return None
+    together = Column(members[0].name, pl.concat([each.text.alias("") for each in members]))
+    proposed = propose_hierarchy(together)
+    if isinstance(proposed, str):
+        return None
+    return replace(proposed, why=f"{proposed.why}; as {len(members)} columns of this name")
 
 
 def _attribute(column: Column, proposal: Proposal) -> Attribute:
@@ -295,18 +431,23 @@ def _from_when(
 
 
 def _symbol(
-    attributes: Sequence[Attribute], by_name: Mapping[str, Column], used: set[str]
+    attributes: Sequence[Attribute], by_name: Mapping[str, Column], used: set[str], who: Guess
 ) -> Attribute | None:
-    """Take the only attribute as what happened, if it is a category and not needed as the order too."""
-    if len(attributes) != 1 or attributes[0].column in used:
+    """Take what happened as the symbol: the activity of an event log, or the only category there is."""
+    named = [each for each in attributes if each.column == _ACTIVITY_OF_LOGS and who.column in _CASE_OF_LOGS]
+    if not named and who.column == ALL:
+        named = [each for each in attributes if by_name[each.column].time_form is None]
+    candidates = named or attributes
+    if len(candidates) != 1 or candidates[0].column in used:
         return None
-    (attribute,) = attributes
+    (attribute,) = candidates
     column = by_name[attribute.column]
     is_category = column.numbers is None or names_activity(column.name) or column.n_distinct <= _SYMBOLS
     if not is_category or column.time_form is not None:
         return None
-    why = f"the only thing that is known of an event; {column.evidence()}"
-    return replace(attribute, why=why)
+    is_log = who.column in _CASE_OF_LOGS
+    why = "the activity of an event log" if is_log else "the only thing that is known of an event"
+    return replace(attribute, why=f"{why}; {column.evidence()}")
 
 
 def _invalid(owner: Column | None, when: EventOrder | None) -> tuple[str, ...]:
@@ -314,61 +455,3 @@ def _invalid(owner: Column | None, when: EventOrder | None) -> tuple[str, ...]:
     if owner is not None and owner.n_missing:
         nobody = describe_rows(owner.text.is_null().to_numpy(), "row has no person", "rows have no person")
     return (*nobody, *(when.invalid if when is not None else ()))
-
-
-def _tied(n_tied: int, when: EventOrder | None) -> str:
-    what = "time" if when is not None and when.is_time else "place"
-    return f"{counted(n_tied, 'row has', 'rows have')} the {what} of another row of the person"
-
-
-def _doubts(who: Guess, when: EventOrder | None, tie: str | None, n_tied: int) -> list[str]:
-    doubts = [f"person: {who.doubt}"] if who.doubt else []
-    if when is not None:
-        doubts += [f"{'time' if when.is_time else 'order'}: {doubt}" for doubt in when.doubts]
-        if n_tied and tie is None and not (when.doubts and not when.is_time):
-            doubts.append(
-                f"{'time' if when.is_time else 'order'}: {_tied(n_tied, when)}; they stay in file order"
-            )
-    return doubts
-
-
-def _alike(columns: Sequence[Column], owner: Column | None) -> Iterator[str]:
-    """Name the labels of released columns, and the persons, that look alike."""
-    for column in columns:
-        if column.time_form is not None or column.series.dtype.is_integer():
-            continue
-        vocabulary = Vocabulary(
-            name=f"column {quoted(column.name)}",
-            texts={column.name: column.text},
-            occurring=column.counts["value"],
-            noun="person" if column is owner else "label",
-        )
-        problems: list[Problem] = []
-        settle(vocabulary, None, np.arange(1, column.n_rows + 1), problems)
-        yield from map(str, problems)
-
-
-def _sorted_away(owner: Column | None, symbol: Column | None) -> Iterator[str]:
-    if owner is not None and symbol is not None and always_rises(symbol, owner):
-        yield "symbol: everybody's symbols rise and never repeat: the file has probably lost their own order"
-
-
-def _spread(known: Sequence[Column]) -> Iterator[str]:
-    """Find columns that look like one attribute at several times, which is no table of events."""
-    alike: list[tuple[set[str], list[str]]] = []
-    for column in known:
-        if 2 < column.n_distinct <= _CATEGORIES:
-            values = set(column.counted_values)
-            for others, names in alike:
-                if len(values & others) >= 0.75 * len(values | others):
-                    others.update(values)
-                    names.append(column.name)
-                    break
-            else:
-                alike.append((values, [column.name]))
-    for _, names in alike:
-        if len(names) >= _ALIKE:
-            yield (
-                f"columns: {len(names)} of them, {quoted(names[0])} to {quoted(names[-1])}, have the same "
-                "values. If they are one thing at several times, write one row per time instead"
-            )

@@ -15,7 +15,7 @@ import polars as pl
 from sequester.hierarchies.labels import listed
 from sequester.hierarchies.lint import lint
 from sequester.hierarchies.numbers import two_digits
-from sequester.workflow.draft.names import LIFE, names_code, names_one_of
+from sequester.workflow.draft.names import LIFE, names_area, names_code, names_coded, names_one_of
 from sequester.workflow.settings import Dates, Flat, Intervals, Mask, Quantiles
 
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ _FEW = 12
 """Numbers of so few values are categories."""
 _FLAT = 50
 """Categories up to which nothing between a value and * is missed."""
+_MOST_CODED, _FEW_CODED = 100, 30
+"""Different numbers up to which they are categories, where they are named like that and where not."""
+_OFTEN, _WIDEST = 20, 10_000
+"""Rows of each number, and their range, that codes without a telling name have."""
 _CODE, _LONGEST_CODE = 4, 16
 """Characters of what is a code even where there are few."""
 
@@ -63,6 +67,13 @@ def _candidates(column: Column) -> Iterator[Proposal]:
     numbers = column.numbers
     odd = column.odd_among_numbers if numbers is None else []
     is_code = names_code(column.name) or (numbers is not None and column.has_leading_zeros)
+    if names_area(column.name):
+        why = "states and counties have no order of their own: a tree in a file would keep more"
+        yield Proposal(Flat(kind="flat"), f"areas; {why}")
+        return
+    if numbers is not None and _is_coded(column, numbers):
+        yield Proposal(Flat(kind="flat"), f"coded categories such as {_some(column)}: numbers that are names")
+        return
     if is_code and (column.n_distinct > _FEW or (column.n_distinct > 2 and column.lengths[1] >= _CODE)):
         yield from _mask(column, "codes, of which the first characters say most")
     elif numbers is not None and column.n_distinct > _FEW:
@@ -74,10 +85,27 @@ def _candidates(column: Column) -> Iterator[Proposal]:
         yield from _mask(column, "short texts without blanks, perhaps codes")
     yield Proposal(
         Flat(kind="flat"),
-        f"categories such as {listed(column.counts['value'].head(3).to_list())}"
+        f"categories such as {_some(column)}"
         if column.n_distinct <= _FLAT
         else "many categories: a tree in a file would keep more than a flat hierarchy",
     )
+
+
+def _some(column: Column) -> str:
+    return listed(column.counts["value"].head(3).to_list())
+
+
+def _is_coded(column: Column, numbers: Numbers) -> bool:
+    """Return whether numbers stand for categories: few, named like a code, or with gaps of all sizes."""
+    if not numbers.is_whole or column.n_distinct <= _FEW or column.has_leading_zeros:
+        return False
+    if names_coded(column.name) and column.n_distinct <= _MOST_CODED:
+        return True
+    if column.n_distinct > _FEW_CODED or column.rows_each < _OFTEN or numbers.high - numbers.low > _WIDEST:
+        return False
+    values = np.sort(column.counts["value"].cast(pl.Float64).to_numpy()).astype(np.int64)
+    is_sparse = column.n_distinct < 0.5 * (numbers.high - numbers.low)
+    return is_sparse and bool(np.gcd.reduce(np.diff(values)) == 1)
 
 
 def _dates(column: Column) -> Proposal:

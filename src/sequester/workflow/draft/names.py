@@ -76,11 +76,32 @@ ACTIVITY = word_set(
     "url product song type region cell site status"
 )
 """Words for what happened."""
+STAFF = word_set(
+    "resource doctor physician nurse surgeon clinician staff officer agent clerk operator teacher driver "
+    "caregiver employee worker handler inspector technician responsible"
+)
+"""Words for those who do something: people, too."""
+TRIP = word_set("trip tid trajectory traj journey tour ride")
+"""Words for a journey of somebody."""
+_AREA = word_set("state states county counties province canton country")
+_VISIBLE = word_set(
+    "age birth born dob birthyr birthdate birthday sex gender zip zipcode postal postcode plz city town "
+    "county state country region district race ethnicity ethnic nationality language marital married "
+    "education occupation job profession employer religion"
+)
+_SEEN = word_set(
+    "ward department unit hospital clinic site station location place admission discharge type insurance "
+    "payer specialty org group year month date day stay los activity event offense premise beat category"
+)
+_COUNTED = word_set("num number n nr no count total amount time days hours cost costs")
 _SENSITIVE = tuple(
     word_set(
-        "diagnos dgns disease illness icd condition symptom disorder drug medicat prescri treat procedur "
-        "prcdr surg outcome offens offenc crime arrest religio ethnic race sexual orient politic salary "
-        "income wage debt hiv pregnan abort addict psych disab complaint genetic deceased"
+        "diagnos diag dgns dx disease illness icd condition symptom disorder drug medicat medicine prescri "
+        "treat therap procedur prcdr surg outcome hiv pregnan abort addict psych mental disab genetic "
+        "deceased allerg cancer tumor tumour infect vaccin "
+        "salary income wage debt credit loan balance bankrupt insolv tax benefit "
+        "offens offenc crime criminal arrest convict sentence charge victim penalty "
+        "religio sexual orient politic union complaint"
     )
 )
 
@@ -136,7 +157,7 @@ def names_key(name: str) -> bool:
     found = words(name)
     return bool(found) and (
         found[-1] in KEY
-        or found[-1] in ("tid", "trip", "trajectory")
+        or found[-1] in TRIP
         or (found[0].startswith("id") and not found[0].startswith(("idle", "idea")))
     )
 
@@ -170,14 +191,43 @@ def names_sensitive(name: str) -> bool:
 
     Examples
     --------
-    >>> [names_sensitive(name) for name in ("Disease", "ICD9_DGNS_CD_1", "DiagnosticBlood", "trace")]
+    >>> [names_sensitive(name) for name in ("Disease", "ICD9_DGNS_CD_1", "DiagnosticBlood", "num_procedures")]
     [True, True, False, False]
     """
+    found = words(name)
+    if found and found[0] in _COUNTED:
+        return False
     return any(
-        word.startswith(stem) and not word.startswith("diagnostic")
-        for word in words(name)
+        word.startswith(stem) and not word.startswith(("diagnostic", "taxi"))
+        for word in found
         for stem in _SENSITIVE
     )
+
+
+def names_area(name: str) -> bool:
+    """Return whether a column is named like states or counties, whose codes have no order of their own."""
+    return bool({*words(name)} & _AREA)
+
+
+def names_coded(name: str) -> bool:
+    """Return whether a column of numbers is named like a category: by a key or a code at the end."""
+    found = words(name)
+    is_classified = {*found} & CODE - {"code", "codes", "cd"}
+    return (
+        bool(found) and not is_classified and found[-1] in {"id", "code", "cd", "type", "class", "category"}
+    )
+
+
+def rate_knowledge(name: str) -> int:
+    """Return how likely an outsider knows what a column of this name says: 3 is seen by all, 0 by nobody.
+
+    Examples
+    --------
+    >>> rate_knowledge("BirthYear"), rate_knowledge("ward"), rate_knowledge("leucocytes")
+    (3, 2, 0)
+    """
+    found = {*words(name)}
+    return 3 if found & _VISIBLE else 2 if found & _SEEN else 0
 
 
 def names_one_of(name: str, stems: tuple[str, ...]) -> bool:

@@ -6,13 +6,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sequester.data.roles import RESERVED
-from sequester.data.schema import ROW
+from sequester.data.roles import RESERVED, nearest_name
+from sequester.data.schema import ALL, ROW
 from sequester.errors import InputError
 from sequester.hierarchies.labels import counted, quoted
+from sequester.workflow.draft.codes import code_form, names_drug
 from sequester.workflow.draft.names import (
     EVENT,
     PERSON,
+    STAFF,
     names_activity,
     names_key,
     names_person,
@@ -47,7 +49,7 @@ _MOST_MISSING = 0.5
 
 NOBODY = (
     "no column repeats like persons, so every row is taken for a person. If all rows are of one person, "
-    "add a column with that person's name in every row"
+    'person = "all" says so'
 )
 
 
@@ -75,13 +77,14 @@ def infer_person(columns: Sequence[Column], *, has_when: bool) -> Guess:
 
 def named_person(columns: Sequence[Column], name: str) -> Guess:
     """Take the column that the steward names."""
-    if name == ROW:
-        return Guess(ROW, "every row is a person, as you say")
+    if name in (ROW, ALL):
+        return Guess(name, f"{'every row is' if name == ROW else 'all rows are of'} one person, as you say")
     for column in columns:
         if column.name == name and column.n_distinct:
             return Guess(name, f"as you say; {_repeats(column)}")
     known = ", ".join(quoted(column.name) for column in columns if column.n_distinct)
-    msg = f"person must be {quoted(ROW)} or a column with values ({known}), got {quoted(name)}"
+    near = nearest_name(name, [column.name for column in columns if column.n_distinct])
+    msg = f"person must be 'row', 'all' or a column with values ({known}), got {quoted(name)}{near}"
     raise InputError(msg)
 
 
@@ -116,6 +119,8 @@ def _repeats(column: Column) -> str:
     return f"{counted(column.n_distinct, 'distinct value', 'distinct values')}, {rows}{missing}"
 
 
+STAFF_ASKED = "as a quasi-identifier they would be released, coarsened"
+"""What is asked about columns of staff."""
 _MOST = 0.8
 """Share of values that look alike which makes the column one of them."""
 _FEW = 20
@@ -169,11 +174,14 @@ def reason_to_drop(column: Column) -> str | None:
         return "is always empty"
     if column.n_distinct == 1 and not column.n_missing:
         return f"is always {quoted(column.counts['value'][0])}, which says nothing"
+    if {*words(column.name)} & STAFF and column.n_distinct > 2:
+        return f"those who do something are people, too; {column.evidence()}; {STAFF_ASKED}"
     what = _identifies(column)
     if what is not None:
         return f"{what}; {column.evidence()}"
     if column.name in RESERVED:
-        return f"a release has a column {quoted(column.name)} of its own: rename this one to publish it"
+        new = f'rename = {{ {column.name} = "{column.name}_" }}'
+        return f"a release has a column {quoted(column.name)} of its own: {new} gives this one another name"
     return None
 
 
@@ -248,22 +256,39 @@ class SensitiveCandidate:
 
 
 def find_candidates(columns: Sequence[Column], taken: Sequence[str]) -> list[SensitiveCandidate]:
-    """List attributes that may be sensitive among `columns`; no name of a new attribute is among `taken`."""
-    named = [column for column in columns if names_sensitive(column.name)]
-    if not named:
-        likely = sorted(columns, key=_is_category, reverse=True)
-        likely = [column for column in likely if _is_category(column)[0]][:_FALLBACK] or likely[:1]
-        return [_candidate(column.name, [column], "nothing in its name says so") for column in likely]
-    groups: dict[str, list[Column]] = {}
-    for column in named:
-        groups.setdefault(_stem(column.name), []).append(column)
-    found = []
-    for stem, members in groups.items():
-        if len(members) > 1 and stem and stem not in (*taken, *RESERVED):
-            found.append(_candidate(stem, members, f"{len(members)} columns; the names suggest it"))
+    """List attributes that may be sensitive among `columns`; no name of a new attribute is among `taken`.
+
+    What values are by their form comes before what names suggest. Columns of one family are one attribute.
+    """
+    found: list[tuple[int, SensitiveCandidate]] = []
+    drugs = [column for column in columns if names_drug(column.name) and not column.numbers]
+    if len(drugs) > 1:
+        name = next(each for each in ("drugs", "drug_columns") if each not in taken)
+        found.append((1, _candidate(name, drugs, f"{len(drugs)} columns; named like drugs")))
+    rest = [column for column in columns if len(drugs) < 2 or column not in drugs]
+    for stem, members in families(rest).items():
+        forms = [code_form(column) for column in members if not names_key(column.name)]
+        form = next((each for each in forms if each is not None), None)
+        if form is None and not any(names_sensitive(column.name) for column in members):
+            continue
+        rank, why = (0, f"the values look like {form}") if form else (2, "the name suggests it")
+        if len(members) > 1 and stem not in (*taken, *RESERVED):
+            found.append((rank, _candidate(stem, members, f"{len(members)} columns; {why}")))
         else:
-            found += [_candidate(column.name, [column], "the name suggests it") for column in members]
-    return found[:_MAX_CANDIDATES]
+            found += [(rank, _candidate(column.name, [column], why)) for column in members]
+    if found:
+        return [candidate for _, candidate in sorted(found, key=lambda each: each[0])][:_MAX_CANDIDATES]
+    likely = sorted(columns, key=_is_category, reverse=True)
+    likely = [column for column in likely if _is_category(column)[0]][:_FALLBACK] or likely[:1]
+    return [_candidate(column.name, [column], "nothing in its name says so") for column in likely]
+
+
+def families(columns: Iterable[Column]) -> dict[str, list[Column]]:
+    """Return the columns by the name that they have in common: D1 and D2 are of one family."""
+    groups: dict[str, list[Column]] = {}
+    for column in columns:
+        groups.setdefault(_stem(column.name) or column.name, []).append(column)
+    return groups
 
 
 def _is_category(column: Column) -> tuple[int, int]:
