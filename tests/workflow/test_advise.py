@@ -57,7 +57,7 @@ def all_advice():
         fitting = advising._fitting
         patch.setattr(advising, "_fitting", lambda table, k: known(names[id(table)], k))
         return [
-            (table, answers, advise(table, **by_name(answers)))
+            (table, answers, advise(table, **by_name(answers), seconds=0))
             for table in TABLES.values()
             for answers in ANSWERS
         ]
@@ -181,3 +181,84 @@ def test_unknown_answers_are_refused():
     words = ", ".join(KEEP.answers)
     with pytest.raises(ParameterError, match=f"keep must be one of {words}, got 'everything'"):
         advise(TABLES["symbols"], recipient="public", known="few", keep="everything")
+
+
+def histories(n=60):
+    rows = [f"{'abcd'[i % 4]}{'bcd'[i % 3]}{'ad'[i // 7 % 2]}" for i in range(n)]
+    return history_table(rows)
+
+
+def test_candidates_are_tried_and_what_keeps_most_is_recommended():
+    advice = advise(histories(), recipient="partner", known="few", keep="records")
+    kept = {each.method.name: each.information_kept for each in advice.trials}
+    assert {"halt", "cblda"} <= {*kept}
+    best = max(each for each in kept.values() if each is not None)
+    assert kept[advice.recommended.method.name] >= best - advising.CLOSE
+    document = advice.to_json()
+    assert [each["method"] for each in document["trials"]] == [each.method.name for each in advice.trials]
+    lines = advice.lines()
+    start = lines.index(f"tried on {advice.sample}:")
+    assert lines[start + 1].split() == ["method", "setting", "events", "information", "kept"]
+    assert len(lines[start + 2 :]) >= len(advice.trials)
+
+
+def test_what_a_method_keeps_is_what_its_release_keeps():
+    table = histories()
+    advice = advise(table, recipient="partner", known="few", keep="records")
+    for trial in advice.trials:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SequesterWarning)
+            release = trial.method(**trial.parameters).apply(table, seed="x" * 16)
+        assert trial.information_kept == pytest.approx(1 - release.utility["information_loss"].value)
+        assert trial.events_kept == pytest.approx(1 - release.lost_share)
+
+
+def test_no_time_leaves_nothing_tried():
+    advice = advise(histories(), recipient="partner", known="few", keep="records", seconds=1e-9)
+    assert {each.reason for each in advice.trials} == {"not done in its share of the time"}
+    assert (
+        advice.recommended.method.name
+        == advise(
+            histories(), recipient="partner", known="few", keep="records", seconds=0
+        ).recommended.method.name
+    )
+    assert any("no figure on the sample" in reason for reason in advice.recommended.reasons)
+
+
+def feed(per_day, days=60):
+    n = per_day * days
+    frame = pl.DataFrame(
+        {
+            "day": [f"2024-{1 + i // per_day // 28:02}-{1 + i // per_day % 28:02}" for i in range(n)],
+            "ill": ["abcdefgh"[i * 5 % 8] for i in range(n)],
+        }
+    )
+    return sq.EventTable(frame, sq.Schema(person="row", time="day", sensitive={"ill": "all"}))
+
+
+def test_snapshots_come_from_the_data():
+    few = METHODS["reposition"].suggest(feed(3), k=10)
+    many = METHODS["reposition"].suggest(feed(60), k=10)
+    assert (few["snapshot"], many["snapshot"]) == ("month", "day")
+    assert METHODS["reposition"].suggest(feed(6), k=10)["snapshot"] == "week"
+    advice = advise(feed(3), recipient="public", known="time", keep="counts", release="repeated")
+    tried = [each for each in advice.trials if each.method is advice.recommended.method]
+    chosen = next(each for each in tried if each.parameters == advice.recommended.parameters)
+    assert chosen.events_kept >= 0.8
+    weekly = advise(feed(6), recipient="public", known="time", keep="counts", release="repeated")
+    tried = [each for each in weekly.trials if each.method is weekly.recommended.method]
+    assert [each.parameters["snapshot"] for each in tried] == ["week", "month"]
+
+
+def test_one_log_gets_the_loss_of_several_bounds():
+    advice = advise(
+        TABLES["one person"], recipient="service", known="patterns", keep="complete", release="repeated"
+    )
+    tried = [each for each in advice.trials if each.method.name == "top-down"]
+    assert [each.parameters["max_leakage"] for each in tried] == [0.1, 0.25, 0.5, 0.75]
+    assert [each.bits for each in tried] == sorted(each.bits for each in tried)
+    kept = [each.information_kept for each in tried]
+    assert kept == sorted(kept)
+    assert advice.recommended.parameters["max_leakage_bits"] == float(f"{tried[2].bits:.2g}")
+    once = advise(TABLES["one person"], recipient="service", known="patterns", keep="complete")
+    assert once.recommended.parameters["max_leakage"] == 0.5

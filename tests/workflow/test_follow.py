@@ -114,3 +114,16 @@ def test_a_stream_needs_symbols_and_a_taxonomy(tmp_path):
     path.write_text(text.replace(symbol, f"[data.quasi.page]\nhierarchy = {TREE}\n"), encoding="utf-8")
     with pytest.raises(InputError, match=r"data\.symbol is missing"):
         followed(path, [])
+
+
+def test_what_is_said_while_it_runs_is_the_figure_that_is_meant(tmp_path):
+    config = write_config(tmp_path, bound="max_leakage_bits = 0.01")
+    lines = [json.dumps(each).encode() for each in ["local", "sports"] * 990 + ["news", "bbs", "local"] * 20]
+    said = []
+    done = follow(config, lines, lambda line: None, said.append)
+    assert [each.n_symbols for each in said] == [1000, 2000]
+    assert 0 < done.leakage_bits < 0.01 == done.bound_bits
+    text = str(done)
+    assert f"tell {done.leakage_bits:.2g} bits" in text
+    assert "at most 0.01 are allowed" in text
+    assert float(text.split("tell ")[1].split(maxsplit=1)[0]) > 0

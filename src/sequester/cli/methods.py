@@ -135,7 +135,14 @@ def advise(
     from sequester.workflow.advise import advise as weigh  # noqa: PLC0415  (--help need not wait for polars)
 
     with terminal.progress() as progress:
-        advice = weigh(config, **answers, progress=progress)
+        advice = weigh(
+            config,
+            recipient=answers[RECIPIENT.name],
+            known=answers[KNOWN.name],
+            keep=answers[KEEP.name],
+            release=answers[RELEASE.name],
+            progress=progress,
+        )
     terminal.answer(advice.to_json(), advice.lines())
     return DONE if advice else NOT_SATISFIED
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sequester.cli.options import ConfigPath, Force, Json, Quiet, Seed, configured_method
-from sequester.cli.terminal import Terminal, duration, levels, write_stderr
+from sequester.cli.terminal import Terminal, duration, levels
 from sequester.errors import InputError
 
 if TYPE_CHECKING:
@@ -125,13 +125,11 @@ def _follow(config: Path, source: str, others: list[str], terminal: Terminal) ->
         sys.stdout.write(line)
         sys.stdout.flush()
 
-    done = follow(config, sys.stdin.buffer, write)
-    if not terminal.quiet:
-        counted_by = "mutual information" if done.measure == "exact" else "by the paper's measure"
-        write_stderr(
-            f"{done.n_symbols:,} symbols have left; they tell at most {done.leakage_bits:.4f} bits "
-            f"({counted_by}), and lost {done.loss_per_symbol:.3f} each\n"
-        )
+    def report(so_far: object) -> None:
+        if not terminal.quiet:
+            terminal.say(str(so_far))
+
+    report(follow(config, sys.stdin.buffer, write, report))
 
 
 _LINES = 15

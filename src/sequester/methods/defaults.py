@@ -55,14 +55,41 @@ def default_pattern(table: EventTable) -> list[list[str]]:
 
 
 def default_level(table: EventTable, *, at_most: int) -> int:
-    """Return a whole l of at least 2, below half of the number of sensitive values.
+    """Return a whole l of at least 2, below half of the sensitive values, that the most frequent allows.
 
     Examples
     --------
     >>> from sequester.testing.tables import record_table
     >>> default_level(record_table(["abcdef", "ab"]), at_most=5)
     3
+    >>> default_level(record_table(["abcdef", "aaaaaa"]), at_most=5)
+    2
     """
     columns = table.schema.sensitive_columns
-    n_values = len(table.labels[columns[0]]) if columns else 0
-    return max(2, min(at_most, n_values // 2))
+    if not columns or not table.n_events:
+        return 2
+    counts = table.frame[columns[0]].drop_nulls().value_counts()["count"]
+    most_frequent = max(counts.to_numpy(), default=1)
+    return max(2, min(at_most, len(counts) // 2, int(table.n_events // most_frequent)))
+
+
+ENOUGH_RECORDS = 5
+"""Records of a snapshot for each of the l values that it must show, in the mean."""
+
+
+def default_snapshot(table: EventTable, *, level: int) -> str:
+    """Return the finest of day, week and month that has enough records in the mean; order without times.
+
+    Examples
+    --------
+    >>> from sequester.testing.tables import record_table
+    >>> default_snapshot(record_table(["ab", "c"]), level=2)
+    'order'
+    """
+    if table.times is None:
+        return "order"
+    for unit, every in (("day", "1d"), ("week", "1w")):
+        n_snapshots = table.times.dt.truncate(every).n_unique()
+        if table.n_events >= ENOUGH_RECORDS * level * n_snapshots:
+            return unit
+    return "month"

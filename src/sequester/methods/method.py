@@ -94,6 +94,12 @@ class Method(ABC):
         del table, k
         return {}
 
+    @classmethod
+    def alternatives(cls, table: EventTable, parameters: dict[str, object]) -> tuple[dict[str, object], ...]:
+        """Return settings that are tried on a sample of `table`, the suggested `parameters` among them."""
+        del table
+        return (parameters,)
+
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Return which constraint of the promise led to which changes; kind by kind unless overridden."""
         # Loaded here so that `sequester methods` need not wait for polars.

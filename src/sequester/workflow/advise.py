@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sequester.attacks.singling_out import SinglingOut
-from sequester.engine import silent
+from sequester.engine import part, silent
 from sequester.errors import InputError, ParameterError
 from sequester.hierarchies.labels import counted
 from sequester.methods import METHODS
 from sequester.release.purpose import KEEP, KNOWN, QUESTIONS, RECIPIENT, RELEASE
+from sequester.workflow.advise_trials import SECONDS, MethodTrial, best_setting, try_methods
 from sequester.workflow.config import Config
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Recommendation:
     """Why it serves."""
     parameters: Mapping[str, object]
     """What to begin with."""
+    kept: float | None = None
+    """What it kept of a sample: one less its information loss; None where it was not tried."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +65,10 @@ class Advice:
     """The others, and why not."""
     notes: tuple[str, ...]
     """What else to think of; where nothing is recommended, which other answers are served."""
+    trials: tuple[MethodTrial, ...] = ()
+    """What each method that serves kept of a sample."""
+    sample: str = ""
+    """What they were tried on."""
 
     def __bool__(self) -> bool:
         return self.recommended is not None
@@ -99,6 +106,8 @@ class Advice:
             else {"method": self.runner_up[0], "why_not": self.runner_up[1]},
             "refused": dict(self.refused),
             "notes": list(self.notes),
+            "sample": self.sample,
+            "trials": [each.to_json() for each in self.trials],
         }
 
     def __str__(self) -> str:
@@ -115,6 +124,13 @@ class Advice:
         if self.runner_up is not None:
             said.append(f"runner-up: {self.runner_up[0]}, but {self.runner_up[1]}")
         said += self.notes
+        if self.trials:
+            header = ("method", "setting", "events", "information kept")
+            said += [
+                "",
+                f"tried on {self.sample}:",
+                *_table([header, *(each.cells() for each in self.trials)]),
+            ]
         if self.recommended is None:
             said += [f"not {name}: {why}" for name, why in self.refused.items()]
         else:
@@ -129,6 +145,7 @@ def advise(
     known: str,
     keep: str,
     release: str = "once",
+    seconds: float = SECONDS,
     progress: Progress = silent,
 ) -> Advice:
     """Recommend a method for a table, or for the data that a configuration describes.
@@ -145,6 +162,8 @@ def advise(
         What must stay true: records, complete, patterns, counts, times, or yardstick.
     release
         once, or repeated.
+    seconds
+        Time to try the methods that serve the answers on a sample; 0 recommends without trial.
     progress
         Called with the share of the work that is done, and what is done next.
 
@@ -175,9 +194,9 @@ def advise(
             raise ParameterError(msg)
     progress(0.0, "reading")
     table = Config.load(data).table() if isinstance(data, str | Path) else data
-    progress(0.8, "weighing methods")
+    progress(0.2, "weighing methods")
     fitting, misfits = _fitting(table, k=_suggest_k(table, recipient))
-    advice = _decide(table, answers, fitting, misfits)
+    advice = _decide(table, answers, fitting, misfits, seconds=seconds, progress=part(progress, 0.2, 1.0))
     progress(1.0, "weighed")
     return advice
 
@@ -209,6 +228,9 @@ def _decide(
     answers: Mapping[str, str],
     fitting: Mapping[str, dict[str, object]],
     misfits: Mapping[str, str],
+    *,
+    seconds: float,
+    progress: Progress,
 ) -> Advice:
     heard = dict(answers)
     notes = []
@@ -228,11 +250,18 @@ def _decide(
             continue
         candidates.append(_candidate(METHODS[name], service, heard, parameters, table))
     candidates.sort(key=lambda each: -each.merit)
+    trials, sample = list[MethodTrial](), ""
+    if seconds and candidates:
+        settings = [(each.method, dict(each.parameters)) for each in candidates]
+        trials, sample = try_methods(settings, table, seconds=seconds, progress=progress)
+        candidates = _ranked(candidates, trials, heard)
     first = candidates[0] if candidates else None
     runner_up = None
     if first is not None:
         runner_up = _runner_up(first, candidates[1:], refused, fitting)
         notes += _cautions(first, heard)
+        if first.kept is not None and first.kept < LITTLE:
+            notes.append(f"none kept {LITTLE:.0%} of the sample: fewer or coarser columns would keep more")
         notes += _beyond(table)
     else:
         # Whom one person's data goes to makes no difference.
@@ -245,7 +274,46 @@ def _decide(
         runner_up=runner_up,
         refused=refused,
         notes=tuple(notes),
+        trials=tuple(trials),
+        sample=sample,
     )
+
+
+LITTLE = 0.5
+"""Where the best keeps less than this share of the information, that is said."""
+CLOSE = 0.05
+"""Shares of information kept that differ by less are taken for equal: then the method's merit decides."""
+
+
+def _ranked(
+    candidates: Sequence[Recommendation], trials: Sequence[MethodTrial], answers: Mapping[str, str]
+) -> list[Recommendation]:
+    """Return the candidates by what they kept of the sample, with the settings that kept it."""
+    found = []
+    for each in candidates:
+        best = best_setting([trial for trial in trials if trial.method is each.method], each.parameters)
+        if best is None:
+            reason = next(trial.reason for trial in trials if trial.method is each.method)
+            found.append(replace(each, reasons=(*each.reasons, f"it gave no figure on the sample: {reason}")))
+            continue
+        parameters = dict(best.parameters)
+        if best.bits is not None and answers[RELEASE.name] == "repeated":
+            # A stream has no entropy that a share could be taken of.
+            del parameters["max_leakage"]
+            parameters["max_leakage_bits"] = float(f"{best.bits:.2g}")
+        found.append(replace(each, parameters=parameters, kept=best.information_kept))
+    most = max((each.kept for each in found if each.kept is not None), default=0.0)
+
+    def rank(each: Recommendation) -> tuple[bool, int, float]:
+        kept = -1.0 if each.kept is None else each.kept
+        return kept < most - CLOSE, -each.merit, -kept
+
+    return sorted(found, key=rank)
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
 def _mismatch(service: Suitability, answers: Mapping[str, str]) -> str | None:
@@ -297,6 +365,8 @@ def _runner_up(
     """Return the next best that serves all answers, or one that takes the data and fails an answer."""
     if others:
         second = others[0]
+        if first.kept is not None and second.kept is not None and abs(first.kept - second.kept) > CLOSE:
+            return second.method.name, f"it kept {second.kept:.0%} of the sample, not {first.kept:.0%}"
         better = "no better" if second.merit == first.merit else "less well"
         return second.method.name, f"it keeps {better} what must stay true: {second.keeps}"
     near = next((name for name in fitting if name in refused), None)

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from sequester.methods.mutual_information.online import OnlineTopDown
 
 
+_REPORTED = 1_000
+"""Symbols after which it is said what has become of them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FollowResult:
     """What became of a stream."""
@@ -32,13 +36,30 @@ class FollowResult:
     """How leakage is measured: "exact" is mutual information, "paper" the paper's sum."""
     loss_per_symbol: float
     """Their mean cost."""
+    bound_bits: float
+    """What they may tell."""
+
+    def __str__(self) -> str:
+        """Write what has left, what it tells of what it may, and what it lost."""
+        counted_by = "mutual information" if self.measure == "exact" else "by the paper's measure"
+        return (
+            f"{self.n_symbols:,} symbols have left; place by place they tell {self.leakage_bits:.2g} bits on "
+            f"average ({counted_by}), at most {self.bound_bits:g} are allowed, and they lost "
+            f"{self.loss_per_symbol:.0%} of what they said"
+        )
 
 
-def follow(config: str | Path | Config, lines: Iterable[bytes], write: Callable[[str], None]) -> FollowResult:
+def follow(
+    config: str | Path | Config,
+    lines: Iterable[bytes],
+    write: Callable[[str], None],
+    report: Callable[[FollowResult], None] | None = None,
+) -> FollowResult:
     """Read a symbol per line and write what leaves, each line as soon as it can.
 
     A line is a JSON text, or an object with the symbol's column; what leaves has the same form, and nothing
-    but the symbol. Empty lines are passed over. The data of the configuration is not read.
+    but the symbol. Empty lines are passed over. The data of the configuration is not read. `report` is called
+    with what has become of the stream, after every 1,000 symbols.
 
     Raises
     ------
@@ -47,13 +68,22 @@ def follow(config: str | Path | Config, lines: Iterable[bytes], write: Callable[
         what has been written stays true.
     """
     config = config if isinstance(config, Config) else Config.load(config)
-    online, column, leaf_of, measure = _start(config)
+    online, column, leaf_of, method = _start(config)
     is_object = False
     n_symbols = 0
 
     def leave(labels: list[str]) -> None:
         for label in labels:
             write(json.dumps({column: label} if is_object else label, ensure_ascii=False) + "\n")
+
+    def result() -> FollowResult:
+        return FollowResult(
+            n_symbols=n_symbols,
+            leakage_bits=online.leakage_bits,
+            measure=method.measure,
+            loss_per_symbol=online.loss_per_symbol,
+            bound_bits=method.max_leakage_bits or 0.0,
+        )
 
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -64,17 +94,14 @@ def follow(config: str | Path | Config, lines: Iterable[bytes], write: Callable[
         except InputError as error:
             raise InputError(*(f"line {number}: {each}" for each in error.lines)) from None
         n_symbols += 1
+        if report is not None and n_symbols % _REPORTED == 0:
+            report(result())
     leave(online.finish())
-    return FollowResult(
-        n_symbols=n_symbols,
-        leakage_bits=online.leakage_bits,
-        measure=measure,
-        loss_per_symbol=online.loss_per_symbol,
-    )
+    return result()
 
 
-def _start(config: Config) -> tuple[OnlineTopDown, str, Callable[[str], str], str]:
-    """Return what follows, the symbol's column, which leaf a symbol is, and the measure."""
+def _start(config: Config) -> tuple[OnlineTopDown, str, Callable[[str], str], TopDown]:
+    """Return what follows, the symbol's column, which leaf a symbol is, and the method."""
     method = config.method()
     if not isinstance(method, TopDown):
         msg = f'{config.path.name}: method.name must be "top-down" to follow a stream, got "{method.name}"'
@@ -88,7 +115,7 @@ def _start(config: Config) -> tuple[OnlineTopDown, str, Callable[[str], str], st
         leaf_of = _leaves(config, method, taxonomy)
         # Patterns mean the leaves that they look like, where these are merged.
         patterns = tuple(tuple(map(leaf_of, pattern)) for pattern in method.patterns)
-        return replace(method, patterns=patterns).follow(taxonomy), symbol.column, leaf_of, method.measure
+        return replace(method, patterns=patterns).follow(taxonomy), symbol.column, leaf_of, method
     except InputError as error:
         names = method.parameters()
         raise InputError(

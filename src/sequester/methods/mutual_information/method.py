@@ -150,6 +150,12 @@ class MutualInformationMethod(Method):
         del k
         return {"patterns": default_pattern(table), "window": 10, "max_leakage": 0.5}
 
+    @classmethod
+    def alternatives(cls, table: EventTable, parameters: dict[str, object]) -> tuple[dict[str, object], ...]:
+        """Return several bounds, the suggested one among them, that show what leakage costs."""
+        del table
+        return tuple({**parameters, "max_leakage": share} for share in (0.1, 0.25, 0.5, 0.75))
+
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Return which patterns told more than their bound, and whose symbols became coarser for it."""
         # Loaded here so that `sequester methods` need not wait for polars.

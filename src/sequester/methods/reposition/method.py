@@ -223,17 +223,26 @@ class SnapshotMethod(Method):
 
     @classmethod
     def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
-        """Return an l that the number of values allows, by day or by order."""
+        """Return an l that the values allow, and the finest snapshots that have enough records for it."""
         # Loaded here so that `sequester methods` need not wait for numpy.
-        from sequester.methods.defaults import default_level  # noqa: PLC0415
+        from sequester.methods.defaults import default_level, default_snapshot  # noqa: PLC0415
 
-        schema = table.schema
+        level = default_level(table, at_most=max(k // 2, 2))
         return {
-            "l": default_level(table, at_most=max(k // 2, 2)),
+            "l": level,
             "window": 7,
-            "snapshot": "order" if schema.order is not None else "day",
-            "then": "anatomy" if schema.quasi else "none",
+            "snapshot": default_snapshot(table, level=level),
+            "then": "anatomy" if table.schema.quasi else "none",
         }
+
+    @classmethod
+    def alternatives(cls, table: EventTable, parameters: dict[str, object]) -> tuple[dict[str, object], ...]:
+        """Return the suggested snapshots and coarser ones."""
+        del table
+        units = ("day", "week", "month")
+        finest = parameters["snapshot"]
+        coarser = units[units.index(finest) + 1 :] if finest in units else ()
+        return (parameters, *({**parameters, "snapshot": unit} for unit in coarser))
 
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Return which records a too frequent value moved or lost, and which a second record of a person."""
