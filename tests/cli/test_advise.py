@@ -37,7 +37,10 @@ def test_json(run, clicks):
     document = run("advise", "release.toml", *ANSWERS, "--json").document
     assert document["recommended"]["method"] == "p2ka"
     assert document["runner_up"]["method"] == "prefix-pruning"
-    assert set(document) == {"answers", "data", "recommended", "runner_up", "refused", "notes"}
+    assert set(document) == {"answers", "data", "recommended", "runner_up", "refused", "notes"} | {
+        "trials",
+        "sample",
+    }
 
 
 def test_nothing_serves(run, clicks):

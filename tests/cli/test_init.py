@@ -69,6 +69,9 @@ def test_json(run, data):
         "quasi": {"ward": {"kind": "flat"}, "Disease": {"kind": "flat"}},
         "sensitive": [],
         "sensitive_candidates": ["Disease"],
+        "missing": [],
+        "place": None,
+        "trip": None,
         "doubts": [],
     }
 
@@ -117,7 +120,7 @@ def test_bad_input_by_hand(run, tmp_path, listing, name, content, line):
     [
         (
             ("--person", "nobody"),
-            "visits.csv: person must be 'row' or a column with values ('who', 'n',",
+            "visits.csv: person must be 'row', 'all' or a column with values ('who', 'n',",
         ),
         (("--sensitive", "who"), "sensitive must be one of 'Disease', 'ward', got 'who'"),
         (("--format", "klingon"), "format must be one of"),
@@ -159,7 +162,7 @@ def test_questions_on_a_terminal(data):
     code, shown = on_a_terminal(data, b"\nDisease\n")
     assert code == 0
     assert "named like persons; 2 distinct values, 2.0 rows each" in shown
-    assert "Who? A column, or row if each row is a person [who]" in shown
+    assert "Who? A column, row if each row is a person, all for one [who]" in shown
     assert "What must nobody learn about a person? It could be Disease." in shown
     assert tomllib.loads((data / "release.toml").read_text())["data"]["sensitive"] == {
         "Disease": {"protect": "all"}
@@ -169,7 +172,7 @@ def test_questions_on_a_terminal(data):
 def test_answers_are_checked_and_nothing_leaves_it_open(data):
     code, shown = on_a_terminal(data, b"nobody\nrow\nnothing\n\n")
     assert code == 0
-    assert "person must be 'row' or a column with values" in shown
+    assert "person must be 'row', 'all' or a column with values" in shown
     assert "sensitive must be one of" in shown
     written = tomllib.loads((data / "release.toml").read_text())["data"]
     assert written["person"] == "row"
