@@ -67,9 +67,9 @@ class Opened:
         Attributes of persons are those of each of their events; where nothing else is asked for, persons are
         counted.
 
-        A generalized value is each of the values that it covers with the same probability, and cells are
-        independent: the estimate is the sum of the probabilities of all rows. It is exact where nothing
-        was generalized.
+        A generalized value is each of the values that it covers with a probability in proportion to the rows
+        that show it (see `node_probabilities`), and cells are independent: the estimate is the sum of the
+        probabilities of all rows. It is exact where nothing was generalized.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class Opened:
         """List the values of a column: how many events show them, and how many are expected to have had them.
 
         ``value``, ``leaves`` (values of the source that it covers), ``shown`` and ``expected``, which takes
-        in the coarser values above by their share, and all values below.
+        in the coarser values above by how often the values below them are shown, and all values below.
         """
         everybody = self.tables.get(PERSONS, self.frame)
         frame = self.frame if column in self.frame.columns else everybody
@@ -150,11 +150,20 @@ _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-[0-9]{2}.*")
 
 
 def node_probabilities(
-    tree: pl.DataFrame, wanted: str, *, column: str, under: str | None = None
+    tree: pl.DataFrame,
+    wanted: str,
+    *,
+    column: str,
+    under: str | None = None,
+    shown: Mapping[str, int] | None = None,
 ) -> dict[str, float]:
     """Return, for each node of a released hierarchy, the probability that its value was the wanted one.
 
-    A node at or below `wanted` certainly is; one above it is with the share of its leaves that `wanted` has.
+    A node at or below `wanted` certainly is. The rows of a coarser one are divided from the root down: first
+    among leaves below it that are not released, up to what a released leaf has on average; the rest among
+    the released nodes in proportion to the rows that show them (`shown`), as iterative proportional fitting
+    does for nested classes, where it has this closed form. One further row is divided evenly, so that a node
+    without rows is not taken for impossible. Where nothing below is shown, all leaves are equally likely.
     A value below all that is released counts as one leaf of the finest node that covers it: `under`, or what
     the labels of ranges, masked codes and dates say; where these all say that they do not, the root.
 
@@ -163,19 +172,78 @@ def node_probabilities(
     >>> tree = pl.DataFrame({"node": ["*", "56***", "7****"], "parent": ["", "*", "*"], "leaves": [9, 5, 4]})
     >>> node_probabilities(tree, "56***", column="ZIP")
     {'*': 0.5555555555555556, '56***': 1.0, '7****': 0.0}
-    >>> node_probabilities(tree, "56001", column="ZIP")
-    {'*': 0.1111111111111111, '56***': 0.2, '7****': 0.0}
+    >>> node_probabilities(tree, "56001", column="ZIP")["56***"]
+    0.2
+    >>> round(node_probabilities(tree, "56***", column="ZIP", shown={"56***": 9, "7****": 90})["*"], 3)
+    0.096
+
+    References
+    ----------
+    Deming, Stephan (1940), On a least squares adjustment of a sampled frequency table.
     """
-    parent = dict(tree.select("node", "parent").iter_rows())
-    leaves = dict(tree.select("node", "leaves").iter_rows())
-    is_node = wanted in parent
-    place = wanted if is_node else _covering_node(parent, leaves, wanted, column, under)
-    above = _ancestors(parent, place)
-    size = leaves[wanted] if is_node else 1
+    weights = NodeWeights.of(tree, shown or {})
+    is_node = wanted in weights.parent
+    place = wanted if is_node else _covering_node(weights.parent, weights.leaves, wanted, column, under)
+    chance = 1.0 if is_node else weights.unseen[place]
+    above = {place: chance}
+    while weights.parent[place]:
+        chance *= weights.shares[place]
+        place = weights.parent[place]
+        above[place] = chance
     return {
-        node: size / leaves[node] if node in above else float(is_node and place in _ancestors(parent, node))
-        for node in parent
+        node: above[node] if node in above else float(is_node and wanted in _ancestors(weights.parent, node))
+        for node in weights.parent
     }
+
+
+@dataclass(frozen=True, slots=True)
+class NodeWeights:
+    """How the rows of each node of a released hierarchy are divided among the nodes below it."""
+
+    parent: Mapping[str, str]
+    """Node to the one above it; empty for the root."""
+    leaves: Mapping[str, int]
+    """Node to the values of the source that it covers."""
+    below: Mapping[str, int]
+    """Node to the rows that show it or a node below it."""
+    from_above: Mapping[str, float]
+    """Node to the rows of coarser nodes that are expected to belong to it."""
+    shares: Mapping[str, float]
+    """Node to the share of the rows of its parent that belong to it."""
+    unseen: Mapping[str, float]
+    """Node to the share of its rows that belongs to one leaf that is not released."""
+
+    @classmethod
+    def of(cls, tree: pl.DataFrame, shown: Mapping[str, int]) -> NodeWeights:
+        """Divide the rows, from the root down."""
+        parent = dict(tree.select("node", "parent").iter_rows())
+        leaves = dict(tree.select("node", "leaves").iter_rows())
+        below = dict.fromkeys(parent, 0)
+        for node, count in shown.items():
+            for each in _ancestors(parent, node) if node in parent else ():
+                below[each] += count
+        children: dict[str, list[str]] = {node: [] for node in parent}
+        for node, above in parent.items():
+            if above:
+                children[above].append(node)
+        from_above, shares = dict.fromkeys(parent, 0.0), dict.fromkeys(parent, 1.0)
+        unseen = dict.fromkeys(parent, 0.0)
+        for node in sorted(parent, key=lambda each: len(_ancestors(parent, each))):
+            released = sum(leaves[child] for child in children[node])
+            hidden = leaves[node] - released
+            inside = sum(below[child] for child in children[node])
+            rows = shown.get(node, 0) + from_above[node]
+            # A value that is shown would as a rule be shown here, too: what is coarse belongs to what is not
+            # shown, but not more to each of these values than a shown one has on average.
+            apart = (
+                hidden / leaves[node] if not inside else min(hidden * inside / released, rows) / (rows or 1)
+            )
+            unseen[node] = apart / (hidden or 1)
+            for child in children[node]:
+                part = (below[child] + leaves[child] / released) / (inside + 1)
+                shares[child] = (1 - apart) * part
+                from_above[child] = rows * shares[child]
+        return cls(parent, leaves, below, from_above, shares, unseen)
 
 
 def _covering_node(
@@ -270,7 +338,8 @@ def _cells(
             msg = f"under names {safe_repr(column)}, which has no hierarchy"
             raise ParameterError(msg)
         return (text == wanted).fill_null(value=False).cast(pl.Float64)
-    chance = node_probabilities(tree, wanted, column=column, under=under)
+    shown = dict(text.drop_nulls().alias("node").value_counts().iter_rows())
+    chance = node_probabilities(tree, wanted, column=column, under=under, shown=shown)
     return text.replace_strict(list(chance), list(chance.values()), default=0.0, return_dtype=pl.Float64)
 
 
@@ -286,17 +355,11 @@ def _by_group(frame: pl.DataFrame, values: pl.DataFrame, column: str, wanted: st
 def counts_by_node(cells: pl.Series, tree: pl.DataFrame) -> pl.DataFrame:
     """List each node of a hierarchy with the rows that show it, and those expected at or below it."""
     counts = dict(cells.cast(pl.String).alias("node").value_counts().iter_rows())
-    parent = dict(tree.select("node", "parent").iter_rows())
-    below = dict.fromkeys(parent, 0)
-    for node, count in counts.items():
-        for each in _ancestors(parent, node):
-            below[each] += count
-    leaves = dict(tree.select("node", "leaves").iter_rows())
-    rows = []
-    for node in parent:
-        coarser = _ancestors(parent, node) - {node}
-        from_above = sum(counts.get(each, 0) * leaves[node] / leaves[each] for each in coarser)
-        rows.append((node, leaves[node], counts.get(node, 0), below[node] + from_above))
+    weights = NodeWeights.of(tree, counts)
+    rows = [
+        (node, weights.leaves[node], counts.get(node, 0), weights.below[node] + weights.from_above[node])
+        for node in weights.parent
+    ]
     schema = {"value": pl.String, "leaves": pl.Int64, "shown": pl.Int64, "expected": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
