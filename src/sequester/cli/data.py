@@ -28,21 +28,24 @@ def init(
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help='Who, where the guess is wrong; "row" if each row is a person, "all" if the file is one.',
+            help='The column of persons, if the guess is wrong; "row" if each row is one, "all" if the file is.',
         ),
     ] = None,
     sensitive: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="COLUMN", help="What nobody may learn about a person; may be given several times."
+            metavar="COLUMN", help="A sensitive column, which nobody may learn; may be given several times."
         ),
     ] = None,
     form: Annotated[
-        str | None, typer.Option("--format", metavar="FORMAT", help="Where the name of DATA does not tell.")
+        str | None,
+        typer.Option("--format", metavar="FORMAT", help="The format of DATA, if its name does not show it."),
     ] = None,
-    delimiter: Annotated[str | None, typer.Option(metavar="CHARACTER", help="Of a CSV file.")] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(metavar="CHARACTER", help="The delimiter of a CSV file.")
+    ] = None,
     encoding: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of a text file that is not UTF-8.")
+        str | None, typer.Option(metavar="NAME", help="The encoding of a text file that is not UTF-8.")
     ] = None,
     force: Force = False,
     json: Json = False,
@@ -165,7 +168,7 @@ def inspect(
         str | None,
         typer.Option(
             metavar="TEXT",
-            help="Where not everybody is looked at, who is drawn comes from this text; the same by default.",
+            help="Draw persons from this text where not all are looked at; the same persons by default.",
         ),
     ] = None,
     force: Force = False,
@@ -227,31 +230,37 @@ def convert(
         ),
     ],
     person: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Who; row where each row is a person.")
+        str | None,
+        typer.Option(metavar="COLUMN", help="The column of persons; row where each row is a person."),
     ] = None,
     order: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="When: numbers, or text in order.")
+        str | None, typer.Option(metavar="COLUMN", help="The column that orders events: numbers, or text.")
     ] = None,
     time: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="When: times; twice for a column of dates and one of clocks."),
+        typer.Option(metavar="COLUMN", help="The column of times; give it twice for dates and clock times."),
     ] = None,
     time_format: Annotated[
-        str | None, typer.Option(metavar="FORM", help="How times are written, such as %Y%m%d.")
+        str | None, typer.Option(metavar="FORM", help="The format of times, such as %Y%m%d.")
     ] = None,
     tie: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Second key where order or time repeat.")
+        str | None, typer.Option(metavar="COLUMN", help="A second key for events of the same order or time.")
     ] = None,
-    symbol: Annotated[str | None, typer.Option(metavar="COLUMN", help="What happened.")] = None,
+    symbol: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column of symbols: what happened.")
+    ] = None,
     format: Annotated[  # noqa: A002  (as in the configuration)
         str | None,
-        typer.Option(metavar="NAME", help="Of IN, where its name does not tell: csv, spmf, seq, xes, ..."),
+        typer.Option(
+            metavar="NAME", help="The format of IN, if its name does not show it: csv, spmf, seq, xes, ..."
+        ),
     ] = None,
     delimiter: Annotated[
-        str | None, typer.Option(metavar="CHARACTER", help="Of IN, where it is CSV; otherwise found.")
+        str | None,
+        typer.Option(metavar="CHARACTER", help="The delimiter of IN, if it is CSV; found by default."),
     ] = None,
     encoding: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of IN, where it is text; otherwise utf-8.")
+        str | None, typer.Option(metavar="NAME", help="The encoding of IN, if it is text; utf-8 by default.")
     ] = None,
     force: Force = False,
     json: Json = False,

@@ -12,12 +12,12 @@ from sequester.cli.terminal import Terminal
 Attribute = Annotated[str, typer.Argument(metavar="ATTRIBUTE", help="A column that has a hierarchy.")]
 _DEPTH, _CHILDREN = 2, 10
 
-app = typer.Typer(cls=Group, help="Look after hierarchies.", rich_markup_mode=None)
+app = typer.Typer(cls=Group, help="Check, build and show hierarchies.", rich_markup_mode=None)
 
 
 @app.callback()
 def hierarchy() -> None:
-    """Look after hierarchies."""
+    """Check, build and show hierarchies."""
 
 
 @app.command(cls=Command)
@@ -45,7 +45,9 @@ def lint(config: ConfigPath, json: Json = False, quiet: Quiet = False) -> int:
 def build(
     config: ConfigPath,
     attribute: Attribute,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Where to; one row per leaf, as ARX has it.")],
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="The file to write, in ARX format: one row per leaf.")
+    ],
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,

@@ -35,7 +35,7 @@ def protect(
     ] = None,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="No attacks and no reasons; the internal report has neither."),
+        typer.Option("--quick", help="Skip attacks and explanations; the internal report has neither."),
     ] = False,
     thorough: Annotated[
         bool,

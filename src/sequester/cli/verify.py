@@ -74,7 +74,9 @@ def attack(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release folder, such as out/release.")],
     original: Annotated[
         Path,
-        typer.Option(metavar="CONFIG", help="The configuration it was made from: what adversaries know."),
+        typer.Option(
+            metavar="CONFIG", help="The configuration that it was made from: the background knowledge."
+        ),
     ],
     held_out: Annotated[
         Path | None,
@@ -94,7 +96,7 @@ def attack(
     ] = 10_000,
     seed: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Who is drawn comes from this text; the same by default."),
+        typer.Option(metavar="TEXT", help="Draw targets from this text; the same targets by default."),
     ] = None,
     all_risks: Annotated[
         bool, typer.Option("--all", help="Print all risks, not only the main ones and those above a claim.")
