@@ -31,9 +31,9 @@ MOST_WORK = 1e11
 """G-sequences of persons that are counted at most: an hour or two on two cores."""
 PER_SECOND = 2e7
 """About so many are counted in a second."""
-MOST_PROJECTED = 2e8
+MOST_PROJECTED = 1e8
 """Events that are projected on level signatures, which is what many columns cost: half a minute."""
-FEWEST_SIGNATURES = 2_000
+FEWEST_SIGNATURES = 1_000
 """Signatures that are mined in any case, however many events there are."""
 MOST_NODES = 10_000
 """Nodes that a full search goes through."""
