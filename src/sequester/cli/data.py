@@ -28,7 +28,7 @@ def init(
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help='The column of persons, if the guess is wrong; "row" if each row is one, "all" if the file is.',
+            help='The column of persons, if the guess is wrong; "row": each row is one; "all": the file is.',
         ),
     ] = None,
     sensitive: Annotated[
