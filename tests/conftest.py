@@ -18,7 +18,7 @@ from sequester.report.page import template
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sequester.report.plot import Tally
+    from sequester.release.plot import Tally
 
 # Commands that tests start load a third faster from bytecode.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

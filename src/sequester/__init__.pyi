@@ -49,5 +49,6 @@ from sequester.workflow.advise import advise as advise
 from sequester.workflow.attack import attack as attack
 from sequester.workflow.compare import compare as compare
 from sequester.workflow.config import read as read
+from sequester.workflow.init import propose_schema as init  # noqa: F401  (``init`` is for files there)
 from sequester.workflow.inspect import inspect as inspect
 from sequester.workflow.write import write as write

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass, fields
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _LONGEST_CELL = 60
 _INVISIBLE = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))}
@@ -115,3 +119,87 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_as_json(each) for each in value]
     return value.to_json() if hasattr(value, "to_json") else value
+
+
+LABEL_WIDTH = 20
+"""Characters of a label that fit beside a bar; wide letters count twice."""
+_UNREADABLE = "\N{REPLACEMENT CHARACTER}"
+
+
+def shown(text: str, width: int | None = None) -> str:
+    r"""Return `text` without control characters, and short enough to show.
+
+    Control characters, direction marks and the like become a visible mark: the renderer of the plots ends the
+    whole process on some of them, and others would let a label rearrange the line it stands in.
+
+    Examples
+    --------
+    >>> shown("tab\there")
+    'tab�here'
+    >>> shown("a label that is far too long", 12)
+    'a label tha…'
+    """
+    if width is not None:
+        text = text[: width + 1]
+    text = "".join(letter if letter.isprintable() else _UNREADABLE for letter in text)
+    if width is None or display_width(text) <= width:
+        return text
+    taken, room = [], width - 1
+    for letter in text:
+        room -= display_width(letter)
+        if room < 0:
+            break
+        taken.append(letter)
+    return "".join(taken) + "…"
+
+
+def display_width(text: str) -> int:
+    """Return the width of `text` in characters; wide letters count twice.
+
+    Examples
+    --------
+    >>> display_width("news"), display_width("新聞"), display_width("WWW")
+    (5, 4, 6)
+    """
+    return sum(
+        2 if letter in "mwMW@%" or unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text
+    )
+
+
+def short_labels(labels: Iterable[str], width: int = LABEL_WIDTH) -> list[str]:
+    """Return shortened labels; those that would look alike are numbered.
+
+    Examples
+    --------
+    >>> short_labels(["news", "a long label, first", "a long label, second"], 12)
+    ['news', 'a long labe…', 'a long … (2)']
+    """
+    taken: set[str] = set()
+    short = []
+    for label in labels:
+        candidate = shown(label, width)
+        if not candidate.strip():
+            candidate = "(blank)" if candidate else "(empty)"
+        number = 1
+        while candidate in taken:
+            number += 1
+            mark = f" ({number})"
+            candidate = shown(label, width - len(mark)).removesuffix("…") + "…" + mark
+        taken.add(candidate)
+        short.append(candidate)
+    return short
+
+
+def number(value: float) -> str:
+    """Return a number as text, with thousands separators and at most four significant digits.
+
+    Examples
+    --------
+    >>> number(1234567), number(0.123456), number(2.0), number(float("inf"))
+    ('1,234,567', '0.1235', '2', 'unbounded')
+    """
+    if value in (float("inf"), float("-inf")):
+        return "unbounded"
+    if value == int(value):
+        return f"{int(value):,}"
+    return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"

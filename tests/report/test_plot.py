@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sequester.report.plot import INK, RULE, SERIES, Tally, bars, lengths_of, per_person, per_value, values_of
-from sequester.report.text import short_labels
+from sequester._repr import short_labels
+from sequester.release.plot import INK, RULE, SERIES, Tally, lengths_of, per_person, per_value, values_of
+from sequester.report.plot import bars
 
 
 def texts(svg):

@@ -8,15 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sequester.report.text import (
-    LABEL_WIDTH,
-    display_width,
-    number,
-    parameter_text,
-    share,
-    short_labels,
-    shown,
-)
+from sequester._repr import LABEL_WIDTH, display_width, number, short_labels, shown
+from sequester.report.text import parameter_text, share
 
 
 @given(st.text(), st.integers(1, 30))

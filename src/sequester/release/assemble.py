@@ -16,6 +16,7 @@ from sequester.privacy.snapshots import GROUP
 from sequester.ragged import gather_rows
 from sequester.release.randomness import pseudonym_labels, seed_warnings
 from sequester.release.release import EVENTS, ORDER, PERSON, PERSONS, Release, released_table
+from sequester.utility.score import Scores
 from sequester.utility.suppression import Losses, count_losses
 
 if TYPE_CHECKING:
@@ -96,10 +97,10 @@ def assemble(
             *_kept_apart(table),
         ),
         warnings=(*seed_warnings(randomness.seed), *outcome.warnings),
-        utility=utility,
+        utility=Scores(utility),
         changes=_keyed(outcome.changes, table),
         pseudonyms=pseudonyms,
-        plots=outcome.plots,
+        method_plots=outcome.plots,
         evidence=outcome.evidence,
         trips=table.owners is not None,
         regions=table.regions,

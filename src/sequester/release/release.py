@@ -12,6 +12,15 @@ from sequester.data.persons import Persons
 from sequester.data.table import EventTable
 from sequester.hierarchies.labels import counted
 from sequester.release.about import About
+from sequester.release.plot import (
+    Figure,
+    Released,
+    Tally,
+    change_figures,
+    comparison_figures,
+    released_figures,
+)
+from sequester.utility.score import Scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -86,13 +95,13 @@ class Release:
     """What is not promised, in plain words, safe to hand out."""
     warnings: tuple[str, ...] = ()
     """What the steward must know, not for the recipient."""
-    utility: Mapping[str, Score] = field(default_factory=dict)
+    utility: Mapping[str, Score] = field(default_factory=Scores)
     """Measures against the original; only a rounded ``information_loss`` is public."""
     changes: pl.DataFrame
     """Every changed cell or event, keyed by input row. Internal."""
     pseudonyms: pl.DataFrame
     """``person`` as in the input and ``pseudonym``. Internal."""
-    plots: tuple[Plot, ...] = ()
+    method_plots: tuple[Plot, ...] = ()
     """What is drawn for the steward beside what is drawn of every release. Internal."""
     evidence: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """How the promise is kept in detail, such as person by person, by a name. Internal."""
@@ -125,6 +134,49 @@ class Release:
     def frame(self) -> pl.DataFrame:
         """The main table, as it would be published."""
         return next(iter(self.tables.values()))
+
+    @property
+    def method_figures(self) -> tuple[Figure, ...]:
+        """The plots of the method itself."""
+        return tuple(
+            Figure(each.title, each.unit, Tally(each.labels, each.series)) for each in self.method_plots
+        )
+
+    @property
+    def plots(self) -> tuple[Figure, ...]:
+        """What the report draws: the released data, the changes and the plots of the method. Internal.
+
+        Each shows itself in a notebook, and has a `chart` of Altair.
+        """
+        return self._figures(None)
+
+    def plot(self, original: EventTable | None = None) -> Any:
+        """Return all plots in one chart of Altair, below each other; with `original`, before and after.
+
+        Examples
+        --------
+        >>> from sequester.methods import PrefixPruning
+        >>> from sequester.testing import symbol_table
+        >>> table = symbol_table(["ab", "ab", "c"])
+        >>> release = PrefixPruning(k=2).apply(table)
+        >>> [figure.title for figure in release.plots][:2]
+        ['Events per person', 'Most frequent values of symbol']
+        >>> type(release.plot(original=table)).__name__
+        'VConcatChart'
+        """
+        import altair as alt  # noqa: PLC0415  (takes most of a second to load)
+
+        charts = [figure.layers() for figure in self._figures(original)]
+        together = alt.vconcat(*charts).resolve_scale(color="independent", yOffset="independent")
+        return together.configure_view(stroke=None)
+
+    def _figures(self, original: EventTable | None) -> tuple[Figure, ...]:
+        rows = Released.of(self.frame)
+        of_data = (
+            released_figures(rows, self.unit) if original is None else comparison_figures(rows, original)
+        )
+        changes = change_figures(self.changes, self.n_input_persons, self.unit)
+        return (*of_data, *changes, *self.method_figures)
 
     @cached_property
     def table(self) -> EventTable:

@@ -5,26 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-import polars as pl
-
+from sequester._repr import shown
 from sequester.hierarchies.labels import ROOT
 from sequester.privacy.snapshots import GROUP, TIME
 from sequester.release.files import unsupported_reason
+from sequester.release.plot import Figure, Released, change_figures
 from sequester.release.release import ORDER, PERSON
-from sequester.report.plot import Tally, lengths_of, original_values, per_person, per_value, values_of
-from sequester.report.text import LEVELS, shown
+from sequester.report.text import LEVELS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sequester._typing import Counts
-    from sequester.data.table import EventTable
     from sequester.release.release import Release
 
 _SAMPLE = 10
 _CELL_WIDTH = 60
-_PLOTTED_COLUMNS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +49,6 @@ class ColumnMeaning:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A plot with its title and its numbers."""
-
-    title: str
-    """What is counted."""
-    unit: str
-    """Persons, events or changes."""
-    tally: Tally
-    """The numbers."""
-
-
-@dataclass(frozen=True, slots=True)
 class Changes:
     """What a method changed, summed up."""
 
@@ -95,43 +76,6 @@ def data_files(release: Release) -> list[str]:
     if release.event_log is not None and unsupported_reason(release.frame, release.event_log) is None:
         tables.append(f"events.{release.event_log}")
     return tables
-
-
-@dataclass(frozen=True, slots=True)
-class Released:
-    """The released rows, counted once for everything a page says about them."""
-
-    lengths: Counts | None
-    """Events of each person; None where the release has no persons."""
-    n_rows: int
-    """Events, or records where there are no persons."""
-    values: Mapping[str, pl.DataFrame]
-    """Column to its values with their counts; without the person and the order."""
-
-    @classmethod
-    def of(cls, frame: pl.DataFrame) -> Released:
-        """Return the counts of the main table of a release."""
-        return cls(
-            lengths_of(frame[PERSON]) if PERSON in frame.columns else None,
-            frame.height,
-            {name: values_of(frame[name]) for name in frame.columns if name not in (PERSON, ORDER)},
-        )
-
-    @property
-    def n_persons(self) -> int | None:
-        """Persons, where the release has any notion of them."""
-        return None if self.lengths is None else len(self.lengths)
-
-    def n_values(self, column: str) -> int:
-        """Return the number of different values of a column."""
-        if self.lengths is not None and column in (PERSON, ORDER):
-            return len(self.lengths) if column == PERSON else int(self.lengths.max(initial=0))
-        return self.values[column].height
-
-    @property
-    def plotted(self) -> list[str]:
-        """Columns worth a plot: those with a value that occurs twice; a few, for the size of the page."""
-        return [name for name, each in self.values.items() if each.height < self.n_rows][:_PLOTTED_COLUMNS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,41 +142,6 @@ def describe_columns(release: Release, rows: Released) -> list[ColumnMeaning]:
     ]
 
 
-def released_figures(rows: Released, unit: str = "persons") -> list[Figure]:
-    """Return plots of the released data: events per person or trip, and the values of each column."""
-    figures = []
-    if rows.lengths is not None:
-        title = f"Events per {unit.removesuffix('s')}"
-        figures.append(Figure(title, unit, per_person({"released": rows.lengths})))
-    return figures + [
-        Figure(f"Most frequent values of {name}", "events", per_value({"released": rows.values[name]}))
-        for name in rows.plotted
-    ]
-
-
-def comparison_figures(rows: Released, original: EventTable) -> list[Figure]:
-    """Return the same plots before and after."""
-    figures = []
-    if rows.lengths is not None:
-        tally = per_person({"before": np.diff(original.person_offsets), "after": rows.lengths})
-        unit = "persons" if original.owners is None else "trips"
-        figures.append(Figure(f"Events per {unit.removesuffix('s')}", unit, tally))
-    return figures + [
-        Figure(
-            f"Most frequent values of {name}",
-            "events",
-            per_value({"before": original_values(original, name), "after": rows.values[name]}),
-        )
-        for name in rows.plotted
-        if name in original.sequences.columns
-    ]
-
-
-def method_figures(release: Release) -> list[Figure]:
-    """Return the plots of the method itself."""
-    return [Figure(each.title, each.unit, Tally(each.labels, each.series)) for each in release.plots]
-
-
 @dataclass(frozen=True, slots=True)
 class EvidenceSample:
     """The first rows of a table about how the promise is kept."""
@@ -263,27 +172,10 @@ def evidence_samples(release: Release) -> list[EvidenceSample]:
 def summarize_changes(release: Release) -> Changes:
     """Return the changes counted by the column ``what``, with the first of them as a sample."""
     frame = release.changes
-    figures = []
-    if "what" in frame.columns and frame.height:
-        if "person" in frame.columns:
-            figures.append(_persons_by_kind(frame, release.n_input_persons, release.unit))
-        by_kind = per_value({"changes": values_of(frame["what"])})
-        figures.append(Figure("Changes by kind", "cells or events", by_kind))
+    figures = change_figures(frame, release.n_input_persons, release.unit)
     head = frame.head(_SAMPLE)
     sample = tuple(tuple(_cell(value) for value in row) for row in head.iter_rows())
     return Changes(frame.height, tuple(figures), tuple(frame.columns), sample)
-
-
-def _persons_by_kind(frame: pl.DataFrame, n_input_persons: int, unit: str) -> Figure:
-    """Count the persons, or trips, affected by each kind of change, and those that are unchanged."""
-    who = [name for name in ("person", "trip") if name in frame.columns]
-    pairs = frame.select(*who, "what").unique()
-    unchanged = pl.DataFrame(
-        {"value": ["unchanged"], "count": [n_input_persons - pairs.select(who).unique().height]}
-    )
-    persons = pl.concat([values_of(pairs["what"]), unchanged])
-    title = f"{unit.capitalize()} by what happened to their data"
-    return Figure(title, unit, per_value({unit: persons}))
 
 
 def _cell(value: object) -> str:

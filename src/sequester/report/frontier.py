@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from sequester.report.plot import INK, RULE, SERIES, as_svg
-from sequester.report.text import shown
+from sequester._repr import shown
+from sequester.release.plot import INK, RULE, SERIES
+from sequester.report.plot import as_svg
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup, escape
 
+from sequester._repr import display_width, shown
 from sequester.data.trajectories import METRES_PER_DEGREE
 from sequester.hierarchies.labels import counted
 from sequester.mining.support import sequences_of
-from sequester.report.plot import INK, RULE, SERIES
-from sequester.report.text import display_width, shown
+from sequester.release.plot import INK, RULE, SERIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

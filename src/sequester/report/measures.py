@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sequester._repr import number, shown
 from sequester.hierarchies.labels import ROOT, counted
-from sequester.report.text import capitalize_first, direction, number, shown
+from sequester.report.text import capitalize_first, direction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

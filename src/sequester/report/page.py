@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 
+from sequester._repr import number, shown
 from sequester._version import __version__
 from sequester.release.fields import plain_value
+from sequester.release.plot import Released, comparison_figures, released_figures
 from sequester.release.release import data_flow, data_flow_counts
 from sequester.report import text
 from sequester.report.content import (
-    Released,
     coarse_example,
-    comparison_figures,
     data_files,
     describe_columns,
     evidence_samples,
-    method_figures,
     promised_levels,
-    released_figures,
     summarize_changes,
 )
 from sequester.report.findings import NO_FINDINGS
@@ -37,8 +35,8 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from sequester.data.table import EventTable
+    from sequester.release.plot import Figure
     from sequester.release.release import Release
-    from sequester.report.content import Figure
     from sequester.report.findings import Findings
     from sequester.report.measures import AttributeLevels
     from sequester.utility.score import Score
@@ -83,7 +81,7 @@ def internal_page(
         maps=maps(release, original),
         compared=original is not None,
         changes=summarize_changes(release),
-        plots=method_figures(release),
+        plots=release.method_figures,
         evidence=evidence_samples(release),
         measures=group_measures(release.utility),
         generalities=levels_by_attribute(release, rows, original),
@@ -136,8 +134,8 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
     )
     environment.filters.update(
-        shown=text.shown,
-        number=text.number,
+        shown=shown,
+        number=number,
         share=text.share,
         setting=text.parameter_text,
         percent=text.percent,
@@ -302,7 +300,7 @@ def internal_document(
         "notes": findings.notes,
         "levels": [_levels(each) for each in levels_by_attribute(release, rows, original)],
         "utility": {name: _score(score) for name, score in release.utility.items()},
-        "figures": [_figure(each) for each in (*changed.figures, *method_figures(release), *figures)],
+        "figures": [_figure(each) for each in (*changed.figures, *release.method_figures, *figures)],
         "timings": None if findings.timings is None else findings.timings.to_json(),
         "summary": ReleaseSummary.of(release, original=original, risks=findings.risks).to_json(),
     }

@@ -1,44 +1,23 @@
-"""Bar plots as inline SVG, and the counts that they show."""
+"""Plots as inline SVG."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import polars as pl
 from markupsafe import Markup, escape
 
-from sequester.hierarchies.labels import in_label_order
-from sequester.report.text import display_width, number, short_labels
+from sequester.release.plot import draw_bars
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from sequester.release.plot import Tally
 
-    from sequester._typing import Counts
-    from sequester.data.table import EventTable
-
-
-INK = "#20262e"
-"""Letters; the page's style sheet finds all colours by their value and turns them in dark mode."""
-RULE = "#d5dbe1"
-"""The line at zero."""
-SERIES = ("#2f6f9f", "#d98324")
-"""Bars of the first and second series; apart in lightness, so they survive print and colour blindness."""
-
-_WIDTH = 436
-_LETTER = 7.5
-_GAP = 8
-_NUMBERS = 62
-_ROW = 22
-_PAIR = 36
 _HEAD = re.compile(r'<svg [^>]*?width="(\d+)" height="(\d+)"[^>]*>')
 
 
 def bars(tally: Tally, *, title: str) -> Markup:
     """Draw one row of bars per label, the number at its end; `title` is what a screen reader says."""
-    return as_svg(_chart(tally), title=title)
+    return as_svg(draw_bars(tally), title=title)
 
 
 def as_svg(chart: Any, *, title: str, standalone: bool = False) -> Markup:
@@ -58,161 +37,3 @@ def as_svg(chart: Any, *, title: str, standalone: bool = False) -> Markup:
     )
     # Labels come escaped from the renderer; the tests hold it to that.
     return Markup(opening + svg[head.end() :])  # noqa: S704
-
-
-def _chart(tally: Tally) -> Any:
-    # Altair takes most of a second to load, and only pages need it.
-    import altair as alt  # noqa: PLC0415
-
-    names = list(tally.series)
-    labels = short_labels(tally.labels)
-    margin = round(_LETTER * max(map(display_width, labels), default=0)) + 2 * _GAP
-    rows = [
-        {"place": place, "label": label, "series": name, "count": count, "text": _brief(count)}
-        for name, counts in tally.series.items()
-        for place, (label, count) in enumerate(zip(labels, counts, strict=True))
-    ]
-    # Labels are data and never part of the specification: the renderer turns what it finds there (an order of
-    # values, say) into expressions that it runs. Its own cut of long labels is not used either; it splits
-    # letters beyond the first 65,536 in two and fails on the halves. Sizes are given rather than measured, so
-    # that the page does not depend on the fonts of the machine that makes it.
-    base = alt.Chart(alt.InlineData(values=rows)).encode(
-        y=alt.Y("place:O", title=None, axis=alt.Axis(labels=False, ticks=False, domainColor=RULE, aria=False))
-    )
-    counts = base.encode(
-        x=alt.X("count:Q", title=None, axis=None, scale=alt.Scale(domain=[0, _largest(tally)], nice=False)),
-        yOffset=alt.YOffset("series:N", sort=names),
-    )
-    color = alt.Color("series:N", scale=alt.Scale(domain=names, range=SERIES[: len(names)]), legend=None)
-    first = alt.datum.series == names[0]
-    return alt.layer(
-        counts.mark_bar(aria=False).encode(color=color),
-        counts.mark_text(aria=False, baseline="middle", color=INK, align="left", dx=5, fontSize=11).encode(
-            text="text:N"
-        ),
-        base.transform_filter(first)
-        .mark_text(aria=False, baseline="middle", color=INK, align="right", fontSize=12)
-        .encode(text="label:N", x=alt.value(-_GAP)),
-        width=_WIDTH - margin - _NUMBERS,
-        height=len(labels) * (_ROW if len(names) == 1 else _PAIR),
-    ).configure(
-        autosize=alt.AutoSizeParams(type="none"),
-        padding={"left": margin, "right": _NUMBERS, "top": 2, "bottom": 2},
-        background="transparent",
-        font="sans-serif",
-        view=alt.ViewConfig(stroke=None),
-        aria=False,
-    )
-
-
-def _brief(count: float) -> str:
-    return f"{count / 1e6:,.1f} M" if count >= 10_000_000 else number(count)
-
-
-def _largest(tally: Tally) -> float:
-    return max((count for counts in tally.series.values() for count in counts), default=0) or 1
-
-
-TOP = 20
-"""Values that are shown one by one; the rest is counted."""
-_ONE_BY_ONE = 12
-_TENS = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Labels with one number per series, and how many labels are not shown."""
-
-    labels: tuple[str, ...]
-    """What is counted, in the order it is shown."""
-    series: Mapping[str, tuple[float, ...]]
-    """Series to its numbers, beside `labels`."""
-    hidden: int = 0
-    """Labels that are left out because others are more frequent."""
-
-
-def per_person(lengths: Mapping[str, Counts]) -> Tally:
-    """Count persons by their number of events, in one set of bins for all series.
-
-    Examples
-    --------
-    >>> tally = per_person({"released": np.array([1, 1, 3, 0])})
-    >>> tally.labels, tally.series["released"]
-    (('1', '2', '3'), (2, 0, 1))
-    """
-    present = {name: each[each > 0] for name, each in lengths.items()}
-    everything = np.concatenate([*present.values(), np.empty(0, np.int64)])
-    if not everything.size:
-        return Tally((), dict.fromkeys(lengths, ()))
-    edges = _edges(int(everything.max()))
-    counted = {name: np.histogram(each, [*edges, np.inf])[0] for name, each in present.items()}
-    filled = np.flatnonzero(sum(counted.values()))
-    first, last = int(filled[0]), int(filled[-1])
-    labels = [
-        str(low) if high - low == 1 else f"{low:,}–{high - 1:,}"
-        for low, high in zip(edges, [*edges[1:], edges[-1] + 1], strict=True)
-    ]
-    return Tally(
-        tuple(labels[first : last + 1]),
-        {name: tuple(each[first : last + 1].tolist()) for name, each in counted.items()},
-    )
-
-
-def _edges(largest: int) -> list[int]:
-    """Return the lower ends of bins: every number as long as they are few, then 1-2-5 steps."""
-    if largest <= _ONE_BY_ONE:
-        return [*range(1, largest + 1)]
-    steps = [6] + [step * 10**ten + 1 for ten in range(1, _TENS) for step in (1, 2, 5)]
-    # One step above the largest closes the last bin.
-    above = next(i for i, step in enumerate(steps) if step > largest)
-    return [1, 2, 3, 4, 5, *steps[: above + 1]]
-
-
-def per_value(counts: Mapping[str, pl.DataFrame], top: int = TOP) -> Tally:
-    """Return the most frequent values of all series together, with their counts.
-
-    Examples
-    --------
-    >>> before = values_of(pl.Series(["a", "a", "b", "c", "c", "c"]))
-    >>> after = values_of(pl.Series(["a", "a", "c"]))
-    >>> tally = per_value({"before": before, "after": after}, top=2)
-    >>> tally.labels, tally.series["after"], tally.hidden
-    (('a', 'c'), (2, 1), 1)
-    """
-    together = pl.concat(counts.values()).group_by("value").agg(pl.col("count").sum())
-    # Polars takes the first by text, however many there are; those few are then put in label order.
-    first = together.sort("count", "value", descending=[True, False]).head(top)
-    totals = dict(first.iter_rows())
-    labels = sorted(in_label_order(totals), key=totals.__getitem__, reverse=True)
-    return Tally(
-        tuple(labels),
-        {name: tuple(_look_up(each, labels)) for name, each in counts.items()},
-        together.height - len(labels),
-    )
-
-
-def _look_up(counts: pl.DataFrame, labels: list[str]) -> list[int]:
-    found = dict(counts.filter(pl.col("value").is_in(labels)).iter_rows())
-    return [found.get(label, 0) for label in labels]
-
-
-def values_of(column: pl.Series) -> pl.DataFrame:
-    """Count the values of a released column, missing ones under their own name: ``value``, ``count``."""
-    return (
-        column.alias("value")
-        .value_counts()
-        .select(pl.col("value").cast(pl.String).fill_null("(missing)"), pl.col("count").cast(pl.Int64))
-    )
-
-
-def original_values(table: EventTable, column: str) -> pl.DataFrame:
-    """Count the values of a column of the original, which are at hand as codes."""
-    labels = table.sequences.codebooks[column].labels
-    counted = np.bincount(table.sequences.columns[column], minlength=len(labels))
-    frame = pl.DataFrame({"value": labels, "count": counted}, schema={"value": pl.String, "count": pl.Int64})
-    return frame.filter(pl.col("count") > 0)
-
-
-def lengths_of(persons: pl.Series) -> Counts:
-    """Return the number of events of each person, whose events stand together."""
-    return persons.rle().struct.field("len").to_numpy().astype(np.int64)

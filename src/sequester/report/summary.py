@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sequester._repr import shown
 from sequester.hierarchies.labels import ROOT, counted
 from sequester.privacy.snapshots import COUNT, GROUP, TIME
-from sequester.report.content import Released
+from sequester.release.plot import Released
 from sequester.report.risks import case_text, worst
-from sequester.report.text import attack_means, capitalize_first, percent, plain_name, shown
+from sequester.report.text import attack_means, capitalize_first, percent, plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

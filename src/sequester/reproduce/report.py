@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 from markupsafe import Markup
 
+from sequester.release.plot import INK, RULE, SERIES
 from sequester.report.page import template
-from sequester.report.plot import INK, RULE, SERIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -195,7 +195,7 @@ def queries(dataset: DataSet, l: int, method: str) -> Rows:  # noqa: E741
             release = METHODS[method](l).apply(dataset.load(), seed=SEED)
         except UnattainableError:
             return []
-    (plot,) = (plot for plot in release.plots if plot.title.startswith(_QUERIES))
+    (plot,) = (plot for plot in release.method_plots if plot.title.startswith(_QUERIES))
     lost = release.n_lost_events / release.n_input_events
     return [
         {"length": int(length), "error": error / 100, "lost": lost}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from sequester._repr import Card, number
 from sequester.errors import ParameterError
 from sequester.mining.support import sequences_of
 
@@ -33,6 +34,47 @@ class Score:
     """How it is computed, as it would be written on paper."""
     reference: str = ""
     """Where the definition is from, and where it was completed."""
+
+
+_SHOWN_SCORES = 12
+
+
+class Scores(dict[str, Score]):
+    """Scores by name; they print as a short table, information loss first.
+
+    Examples
+    --------
+    >>> f1, loss = Score(value=0.75, goal="maximize", means=""), Score(value=0.12, means="")
+    >>> Scores({"f1": f1, "information_loss": loss})
+    Utility: 2 measures
+      information_loss  0.12  lower is better, 0 to 1
+      f1                0.75  higher is better, 0 to 1
+    """
+
+    def __repr__(self) -> str:
+        return str(self._card())
+
+    def _repr_html_(self) -> str:
+        return self._card().html()
+
+    def _card(self) -> Card:
+        names = sorted(self, key=lambda name: name != "information_loss")
+        values = {name: number(self[name].value) for name in names}
+        width = max(map(len, values.values()), default=0)
+        more = len(names) - _SHOWN_SCORES
+        return Card(
+            title=f"Utility: {len(names)} measures",
+            facts=tuple(
+                (name, f"{values[name]:{width}}  {_direction(self[name])}") for name in names[:_SHOWN_SCORES]
+            ),
+            remarks=(f"and {more} more; release.utility[name].means says what a number means",) * (more > 0),
+        )
+
+
+def _direction(score: Score) -> str:
+    low, high = score.bounds
+    better = "lower" if score.goal == "minimize" else "higher"
+    return f"{better} is better, {number(low)} " + ("and more" if high is None else f"to {number(high)}")
 
 
 class Units(NamedTuple):

@@ -5,25 +5,31 @@ from __future__ import annotations
 import json
 import os
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sequester.data.schema import ALL, ROW
+from sequester.data.text import as_polars
 from sequester.engine import silent
-from sequester.errors import InputError
+from sequester.errors import InputError, issue_warning
 from sequester.io import looks_like_spmf, read_frame
+from sequester.workflow.config import make_schema
 from sequester.workflow.draft.columns import SAMPLE
 from sequester.workflow.draft.draft import Draft, make_draft
 from sequester.workflow.output_file import refuse_existing, refuse_inputs, write_file
+from sequester.workflow.settings import DataSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     import polars as pl
 
+    from sequester.data.schema import Schema
     from sequester.engine import Progress
+    from sequester.errors import Warn
     from sequester.workflow.draft.places import RegionProposal
     from sequester.workflow.draft.roles import SensitiveCandidate
     from sequester.workflow.settings import HierarchySettings
@@ -109,6 +115,53 @@ def init(
     named = DataFile(_relative(data, out), format, delimiter, encoding)
     draft = _with_notes(draft, said)
     return Proposed(data=named, out=out, frame=frame, draft=draft, said=tuple(said))
+
+
+def propose_schema(
+    frame: object,
+    *,
+    person: str | None = None,
+    sensitive: Sequence[str] = (),
+    warn: Warn = issue_warning,
+) -> Schema:
+    """Propose the role and the hierarchy of every column of a frame, as ``sequester init`` does for a file.
+
+    Parameters
+    ----------
+    frame
+        One row per event: a polars or pandas frame, or anything with an Arrow stream.
+    person
+        The column of person keys, ``"row"`` or ``"all"``, where the guess is wrong.
+    sensitive
+        What nobody may learn about a person: columns, or families such as ``diag`` for ``diag_1`` and
+        ``diag_2``. Nothing is sensitive unless it is named here.
+    warn
+        Called with each doubt; unless told, a `SequesterWarning` is issued.
+
+    Returns
+    -------
+    Schema
+        A role for every column; change it with `dataclasses.replace`.
+
+    Raises
+    ------
+    InputError
+        If nothing is left to release, or `person` or `sensitive` names no column.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"user": ["a", "a", "b"], "n": [1, 2, 1], "page": ["news", "?", "news"]})
+    >>> schema = propose_schema(frame)
+    >>> schema.person, schema.order, schema.symbol.column, schema.missing
+    ('user', 'n', 'page', ('?',))
+    """
+    draft = make_draft(as_polars(frame), person=person).with_sensitive(sensitive)
+    for doubt in draft.doubts:
+        warn(doubt)
+    # What is written for a file is what is meant for a frame.
+    settings = tomllib.loads(to_toml(draft, DataFile("frame")))
+    return make_schema(DataSettings.model_validate(settings["data"]), Path())
 
 
 def _with_notes(draft: Draft, said: Iterable[str]) -> Draft:

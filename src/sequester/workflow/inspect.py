@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sequester._repr import shown
 from sequester.attacks import expose
 from sequester.attacks.exposure import EXACT, TARGETS
 from sequester.attacks.exposure_search import most_items
@@ -15,7 +16,6 @@ from sequester.datasets import SEED
 from sequester.engine import part, silent
 from sequester.errors import ParameterError, ignore_warning
 from sequester.mining.dependence import find_dependences
-from sequester.report.text import shown
 from sequester.workflow.config import Config
 from sequester.workflow.inspect_measures import SHOWN, C, ChannelCounts, FrequentPatterns, K, Shape
 from sequester.workflow.inspect_text import lines

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from sequester._repr import Card
 from sequester.attacks.risk import percent
-from sequester.report.content import Figure
+from sequester.release.plot import Figure, Tally
 from sequester.report.page import Number, Section, section_page
-from sequester.report.plot import Tally, bars
+from sequester.report.plot import bars
 from sequester.workflow import inspect_text
 
 if TYPE_CHECKING:

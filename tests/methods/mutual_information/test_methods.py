@@ -174,7 +174,7 @@ def test_what_the_steward_sees(method):
     assert verdicts["holds"].all()
     patterns = release.evidence["patterns"]
     assert (patterns["posterior"] < 1).all()
-    assert [plot.title for plot in release.plots] == [
+    assert [plot.title for plot in release.method_plots] == [
         "The 10 most frequent pairs of the original",
         "The 10 most frequent pairs of the release",
     ]

@@ -106,7 +106,7 @@ def test_records_are_published_as_they_came_or_later():
     assert (moved["to"].cast(pl.Int64) > moved["from"].cast(pl.Int64)).all()
     assert release.n_lost_events == changes["to"].null_count()
     assert "information_loss" not in release.utility
-    assert {each.title.split(",")[0] for each in release.plots} == {
+    assert {each.title.split(",")[0] for each in release.method_plots} == {
         "Records by how many snapshots later they are published",
         "Records that are not published",
         "Mean error of window queries",
@@ -117,7 +117,7 @@ def test_records_are_published_as_they_came_or_later():
 def test_what_moves_nothing_has_no_distances(method):
     table = record_table(["abab", "abba", "bbaa", "aabb"])
     release = release_of(method(l=2, window=2, snapshot="order", then="none"), table)
-    assert not any("later" in plot.title for plot in release.plots)
+    assert not any("later" in plot.title for plot in release.method_plots)
     assert not {"moved_records", "mean_distance", "reposition_cost"} & set(release.utility)
     assert {"unpublished_records", "window_query_error"} <= set(release.utility)
 
