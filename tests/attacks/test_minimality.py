@@ -205,6 +205,22 @@ def test_worlds_that_are_the_same_table_are_tried_once():
     assert len(calls) == 4  # the table itself, and H at each of the others
 
 
+def test_values_that_are_quasi_identifiers_are_not_permuted():
+    """A column that is known may be sensitive, too; then every world is the table itself."""
+    frame = pl.DataFrame({"who": list("wxyz"), "n": 1, "q": list("aacc")})
+    schema = Schema(person="who", order="n", quasi={"q": Hierarchy.flat()}, sensitive={"q": ["a"]})
+    table = EventTable(frame, schema)
+    calls = []
+
+    def unchanged(table):
+        calls.append(table)
+        return Made(table.sequences, pl.DataFrame())
+
+    worlds = PossibleWorlds.of(table, unchanged, seed=SEED, progress=silent)
+    assert worlds.n_fit == worlds.n_tried
+    assert len(calls) == 1
+
+
 def test_where_no_other_world_fits_the_risk_is_open(monkeypatch):
     monkeypatch.setattr(minimality, "MOST_WORLDS", 1)
     made = replay(table_of([(("a",), (value,)) for value in "Hfff"]))

@@ -80,7 +80,8 @@ class PossibleWorlds:
             shown[group] = has[group].mean(axis=0)
         wanted = _records(made, table)
         columns = _permuted_columns(table)
-        codes = np.array([table.sequences.columns[name] for name in columns]).reshape(len(columns), -1)
+        codes = np.array([table.sequences.columns[name] for name in columns], np.int32)
+        codes = codes.reshape(len(columns), table.n_events)
         # Worlds with the same values at every event are one table, and the method is run once for it.
         fits = {codes.tobytes(): True}
         is_all = prod(factorial(len(group)) for group in members) <= MOST_WORLDS

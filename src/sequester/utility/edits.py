@@ -19,7 +19,7 @@ from sequester.utility.generalization import weights_text
 from sequester.utility.score import Score, require_same_persons, units_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
@@ -114,19 +114,11 @@ def edit_distance(released: EventTable | Sequences, *, original: EventTable | Se
     ----------
     Pensa, Monreale, Pinelli, Pedreschi (2008), Definition 4.
     """
-    # Loaded here because only this measure needs it.
+    # Loaded here because few measures need it.
     from rapidfuzz.distance import Levenshtein  # noqa: PLC0415
-    from rapidfuzz.process import cpdist  # noqa: PLC0415
 
     pairs = pair_sequences(released, original)
-    before, after = written(pairs.before, pairs.n_symbols), written(pairs.after, pairs.n_symbols)
-    distances: Counts = cpdist(
-        [before[row] for row in pairs.before_rows],
-        [after[row] for row in pairs.after_rows],
-        scorer=Levenshtein.distance,
-        dtype=np.int64,
-        workers=usable_cores(),
-    )
+    distances = score_pairs(pairs, Levenshtein.distance)
     unit = pairs.unit.removesuffix("s")
     return Score(
         value=int(distances @ pairs.weights) / max(pairs.n_persons, 1),
@@ -138,7 +130,36 @@ def edit_distance(released: EventTable | Sequences, *, original: EventTable | Se
     )
 
 
-def written(rows: Distinct, n_symbols: int) -> Sequence[Sequence[object]]:
+def score_pairs(pairs: SequencePairs, scorer: Callable[..., int]) -> Counts:
+    """Return what a scorer of rapidfuzz says of each pair of an original and a released sequence."""
+    # Loaded here because few measures need it.
+    from rapidfuzz.process import cpdist  # noqa: PLC0415
+
+    before, after = (_write_rows(side, pairs.n_symbols) for side in (pairs.before, pairs.after))
+    scores: Counts = cpdist(
+        [before[row] for row in pairs.before_rows],
+        [after[row] for row in pairs.after_rows],
+        scorer=scorer,
+        dtype=np.int64,
+        workers=usable_cores(),
+    )
+    return scores
+
+
+def count_invented(pairs: SequencePairs) -> Counts:
+    """Count, for each pair, the released items that the original sequence does not have."""
+    had, got = (
+        owners_of(offsets) * pairs.n_symbols + items
+        for items, offsets in (
+            gather_rows(pairs.before.items, pairs.before.offsets, pairs.before_rows),
+            gather_rows(pairs.after.items, pairs.after.offsets, pairs.after_rows),
+        )
+    )
+    strange = got[~np.isin(got, had)] // max(pairs.n_symbols, 1)
+    return np.bincount(strange, minlength=len(pairs.weights)).astype(np.int64)
+
+
+def _write_rows(rows: Distinct, n_symbols: int) -> Sequence[Sequence[object]]:
     """Write each row as a text with one character per item; as numbers where characters do not suffice."""
     bounds = list(pairwise(rows.offsets.tolist()))
     if n_symbols > MAX_CHARACTERS:
@@ -146,13 +167,6 @@ def written(rows: Distinct, n_symbols: int) -> Sequence[Sequence[object]]:
     points = np.where(rows.items < SURROGATES.start, rows.items, rows.items + len(SURROGATES))
     text = points.astype("<u4").tobytes().decode("utf-32-le")
     return [text[a:b] for a, b in bounds]
-
-
-def number_items(rows: Distinct, chosen: Counts, n_symbols: int) -> Counts:
-    """Number the items of the chosen rows, so that equal items of one place in `chosen` are equal."""
-    items, offsets = gather_rows(rows.items, rows.offsets, chosen)
-    numbers: Counts = owners_of(offsets) * n_symbols + items
-    return numbers
 
 
 def expected_edits(released: EventTable | Sequences, *, original: EventTable) -> Score:
@@ -234,14 +248,8 @@ def invented_items(released: EventTable | Sequences, *, original: EventTable | S
     Pensa, Monreale, Pinelli, Pedreschi (2008), Fig. 1: DEJF is released as ADEF.
     """
     pairs = pair_sequences(released, original)
-    had, got = (
-        number_items(side, rows, pairs.n_symbols)
-        for side, rows in ((pairs.before, pairs.before_rows), (pairs.after, pairs.after_rows))
-    )
-    is_invented = np.zeros(len(pairs.weights), np.bool_)
-    is_invented[got[~np.isin(got, had)] // max(pairs.n_symbols, 1)] = True
     return Score(
-        value=float(pairs.weights[is_invented].sum()),
+        value=float(pairs.weights[count_invented(pairs) > 0].sum()),
         bounds=(0, pairs.n_persons),
         means=f"How many of the {pairs.n_persons} {pairs.unit} got an item that they never had; "
         "0 says that no item was made up.",

@@ -9,10 +9,9 @@ import numpy as np
 
 from sequester.data.sequences import SYMBOL, Sequences
 from sequester.data.text import Codebook
-from sequester.engine.local import usable_cores
 from sequester.hierarchies.labels import ROOT
 from sequester.mining.support import sequences_of
-from sequester.utility.edits import number_items, pair_sequences, written
+from sequester.utility.edits import count_invented, pair_sequences, score_pairs
 from sequester.utility.score import Score, require_same_persons, units_of
 
 if TYPE_CHECKING:
@@ -183,21 +182,10 @@ def _align(before: _Side, after: _Side) -> tuple[int, int]:
     """Count the items that both sides have in order, and the released ones that the person never had."""
     # Loaded here because many releases need no alignment.
     from rapidfuzz.distance import LCSseq  # noqa: PLC0415
-    from rapidfuzz.process import cpdist  # noqa: PLC0415
 
     pairs = pair_sequences(after.sequences(), before.sequences())
-    own, given = written(pairs.before, pairs.n_symbols), written(pairs.after, pairs.n_symbols)
-    common: Counts = cpdist(
-        [own[row] for row in pairs.before_rows],
-        [given[row] for row in pairs.after_rows],
-        scorer=LCSseq.similarity,
-        dtype=np.int64,
-        workers=usable_cores(),
-    )
-    had = number_items(pairs.before, pairs.before_rows, pairs.n_symbols)
-    got = number_items(pairs.after, pairs.after_rows, pairs.n_symbols)
-    strange = np.bincount(got[~np.isin(got, had)] // pairs.n_symbols, minlength=len(pairs.weights))
-    return int(common @ pairs.weights), int(strange @ pairs.weights)
+    common = score_pairs(pairs, LCSseq.similarity)
+    return int(common @ pairs.weights), int(count_invented(pairs) @ pairs.weights)
 
 
 def _n_shown(sequences: Sequences, original: EventTable) -> int:
