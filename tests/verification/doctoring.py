@@ -99,7 +99,8 @@ class Copy:
     @property
     def tables(self) -> list[str]:
         """Names of the tables, the main one first."""
-        return [name for name in ("events", "records", "values") if self.path(f"{name}.parquet").exists()]
+        names = ("events", "records", "values", *(["persons"] if "persons" in self.house.name else []))
+        return [name for name in names if self.path(f"{name}.parquet").exists()]
 
     def frame(self, name: str | None = None) -> pl.DataFrame:
         """Read a table."""
@@ -165,7 +166,8 @@ class Copy:
             }
             if not self.boasts and self.tables:
                 frame = self.frame()
-                counts = {"persons": frame["person"].n_unique()} if "person" in frame.columns else {}
+                everybody = self.frame("persons") if "persons" in self.tables else frame
+                counts = {"persons": everybody["person"].n_unique()} if "person" in frame.columns else {}
                 document["counts"] = {**counts, "events": frame.height}
         for change in self.last:
             change()

@@ -27,7 +27,8 @@ Who = Literal["recipient", "house", "nobody"]
 NAME = NAMES[0]
 """Somebody whom no release may name."""
 
-QUASI = ("halt", "glogen", "cblda", "cblda-baseline", "rich")
+WITH_PERSONS = ("persons", "persons-cblda")
+QUASI = ("halt", "glogen", "cblda", "cblda-baseline", "rich", *WITH_PERSONS)
 SYMBOL = ("p2ka", "prefix-pruning", "ph", "sbsh", "abul", "top-down", "bottom-up", "xes", "spmf")
 HIDDEN = ("ph", "sbsh", "abul", "top-down", "bottom-up")
 """Judged with the original, because their claim cannot be checked without."""
@@ -36,7 +37,7 @@ ANATOMY = ("reposition", "suppress-only", "merge-snapshots", "stream")
 RECORDS = (*ANATOMY, "generalize", "none")
 HISTORIES = (*QUASI, *SYMBOL, "trips")
 FOLDERS = tuple(case for case in CASES if case != "stream")
-LAYOUTS = ("rich", "trips", "xes", "spmf", "reposition", "generalize", "none", "stream")
+LAYOUTS = ("rich", "persons", "trips", "xes", "spmf", "reposition", "generalize", "none", "stream")
 """One release of each kind, for what has to do with files and not with methods."""
 HIERARCHIES = (*QUASI, *TREE, "generalize", "none", "reposition", "suppress-only", "merge-snapshots")
 
@@ -110,6 +111,79 @@ def roles(document: dict[str, Any]) -> dict[str, dict[str, str]]:
     if claimed is None:
         raise NotHereError
     return claimed
+
+
+# Persons.
+
+
+@forgery(WITH_PERSONS)
+def leave_a_person_out_of_the_table_of_persons(copy: Copy) -> None:
+    who = copy.frame()["person"][0]
+    copy.put(copy.frame("persons").filter(pl.col("person") != who), "persons")
+
+
+@forgery(WITH_PERSONS)
+def give_a_person_two_rows(copy: Copy) -> None:
+    persons = copy.frame("persons")
+    copy.put(pl.concat([persons.head(1), persons]), "persons")
+
+
+@forgery(WITH_PERSONS)
+def put_the_table_of_persons_in_another_order(copy: Copy) -> None:
+    copy.put(copy.frame("persons").reverse(), "persons")
+
+
+@forgery(WITH_PERSONS)
+def call_a_person_by_name_in_the_table_of_persons(copy: Copy) -> None:
+    persons, events = copy.frame("persons"), copy.frame()
+    who = events["person"][0]
+    for name, frame in (("persons", persons), ("events", events)):
+        copy.put(frame.with_columns(pl.col("person").replace(who, NAMES[0])), name)
+
+
+@forgery(WITH_PERSONS)
+def publish_the_birth_year_of_a_person(copy: Copy) -> None:
+    persons = copy.frame("persons")
+    copy.put(persons.with_columns(pl.Series("born", ["1950", *persons["born"][1:]])), "persons")
+
+
+@forgery(WITH_PERSONS)
+def make_csv_and_parquet_of_persons_differ(copy: Copy) -> None:
+    path = copy.path("persons.csv")
+    path.write_text(path.read_text().replace("some", "none", 1))
+
+
+@forgery(WITH_PERSONS)
+def claim_that_no_attribute_is_known(copy: Copy) -> None:
+    with copy.certify() as document:
+        del document["claim"]["parameters"]["persons"]
+
+
+@forgery(WITH_PERSONS)
+def claim_one_attribute_less(copy: Copy) -> None:
+    with copy.certify() as document:
+        document["claim"]["parameters"]["persons"] = ["born"]
+
+
+@forgery(WITH_PERSONS)
+def call_an_attribute_of_persons_kept(copy: Copy) -> None:
+    persons = copy.frame("persons")
+    copy.put(persons.select("person", "born", "faith", "sex", "site"), "persons")
+    with copy.certify() as document:
+        roles(document)["persons"] = {
+            "person": "technical",
+            "born": "quasi",
+            "faith": "sensitive",
+            "sex": "keep",
+            "site": "keep",
+        }
+
+
+@forgery(WITH_PERSONS)
+def add_a_column_of_names_to_the_persons(copy: Copy) -> None:
+    persons = copy.frame("persons")
+    names = pl.Series("name", [NAMES[row % len(NAMES)] for row in range(persons.height)])
+    copy.put(persons.with_columns(names), "persons")
 
 
 # Columns.
@@ -990,7 +1064,9 @@ for _file in (
     def _extra(copy: Copy, file: str = _file) -> None:
         copy.path(file).write_text(f"person,name\n1,{NAME}\n")
 
-    forgery(LAYOUTS)(named(f"add_{_file.replace('.', '_')}", _extra))
+    forgery([case for case in LAYOUTS if (case, _file.partition(".")[0]) != ("persons", "persons")])(
+        named(f"add_{_file.replace('.', '_')}", _extra)
+    )
 
 
 @forgery([case for case in LAYOUTS if case != "stream"])
@@ -1868,7 +1944,7 @@ def name_a_person_in_a_snapshot(copy: Copy) -> None:
 
 @forgery(QUASI, RECORDS, who="house", why="Unprotected values are released as they are; the data has others.")
 def name_a_person_in_a_sensitive_value(copy: Copy) -> None:
-    name = copy.tables[-1]
+    name = "values" if "values" in copy.tables else copy.tables[0]
     attribute = copy.columns("sensitive")[0] if name != "values" else copy.frame("values").columns[1]
     frame = copy.frame(name)
     others = sorted(set(frame[attribute]) - {"HIV"})
@@ -1998,6 +2074,8 @@ def release_the_data_as_it_is(copy: Copy) -> None:
     data = data.with_columns(order=pl.col("n").cast(pl.Int64)).sort("person", "order")
     copy.put(data.select(frame.columns))
     for column, path in copy.trees().items():
+        if column not in data.columns:
+            continue
         labels = sorted(set(data[column]))
         grow(path, [["*", "", str(len(labels))], *([label, "*", "1"] for label in labels)])
 

@@ -59,6 +59,21 @@ def _histories() -> pl.DataFrame:
     return pl.DataFrame(rows, schema=columns, orient="row")
 
 
+def _persons() -> pl.DataFrame:
+    rows = [
+        (
+            name,
+            name,
+            ("f", "m")[number % 2],
+            str(1950 + number // 3),
+            ("some", "rare")[number % 8 == 3],
+            "north",
+        )
+        for number, name in enumerate([*NAMES, "Eve Gale", "Flo Gale", "Gus Gale"])
+    ]
+    return pl.DataFrame(rows, schema=["pid", "name", "sex", "born", "faith", "site"], orient="row")
+
+
 def _symbols() -> pl.DataFrame:
     sequences = ["abc", "abc", "abd", "acd", "bcd", "bd", "cd", "ab", "acb", "abab", "dcba", "bcda"] * 2
     rows = [
@@ -125,6 +140,18 @@ protect = ["HIV", "gout"]
 [data.sensitive.drug]
 protect = ["opioid"]
 """
+PERSONS = f"""{HISTORIES}
+[data.persons]
+path = "persons.csv"
+drop = ["name"]
+keep = ["site"]
+[data.persons.quasi.sex]
+hierarchy = {{ kind = "flat" }}
+[data.persons.quasi.born]
+hierarchy = {{ kind = "intervals", width = [10, 40], origin = 0 }}
+[data.persons.sensitive.faith]
+protect = ["rare"]
+"""
 SYMBOLS = """
 [data]
 path = "data.csv"
@@ -181,6 +208,8 @@ CASES: dict[str, tuple[str, str]] = {
     "cblda": (HISTORIES, f'name = "cblda"\n{KC}'),
     "cblda-baseline": (HISTORIES, f'name = "cblda-baseline"\n{KC}'),
     "rich": (RICH, f'name = "halt"\n{KCP}'),
+    "persons": (PERSONS, f'name = "halt"\n{KCP}'),
+    "persons-cblda": (PERSONS, f'name = "cblda"\n{KC}'),
     "p2ka": (SYMBOLS, 'name = "p2ka"\nk = 3\n'),
     "prefix-pruning": (SYMBOLS, 'name = "prefix-pruning"\nk = 3\n'),
     "ph": (SYMBOLS, f'name = "ph"\n{HIDE}'),
@@ -203,6 +232,7 @@ CASES: dict[str, tuple[str, str]] = {
 _DATA = {
     HISTORIES: _histories,
     RICH: _histories,
+    PERSONS: _histories,
     SYMBOLS: _symbols,
     TREE: _symbols,
     RECORDS: _records,
@@ -229,6 +259,8 @@ def make(case: str, folder: Path) -> House:
         (folder / "data.spmf").write_text("\n".join([*labels, *lines, ""]))
     else:
         _DATA[data]().write_csv(folder / "data.csv")
+    if data == PERSONS:
+        _persons().write_csv(folder / "persons.csv")
     config = folder / "release.toml"
     config.write_text(
         f'{data}[method]\n{method}[release]\npath = "out"\npseudonyms = true\nseed = "{SEED}"\n'

@@ -108,7 +108,11 @@ SHOWN = 5
 
 def kinds_of(table: EventTable) -> tuple[ItemKind, ...]:
     """Return the kinds of knowledge that a table allows; of one event where events have several items."""
-    return tuple(kind for kind in get_args(ItemKind) if kind != "event" or len(table.schema.quasi) > 1)
+    allowed = {
+        "event": len(table.schema.quasi) > 1,
+        "demographics": any(name in table.of_persons for name in table.schema.quasi),
+    }
+    return tuple(kind for kind in get_args(ItemKind) if allowed.get(kind, True))
 
 
 def expose(

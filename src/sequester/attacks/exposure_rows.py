@@ -9,7 +9,7 @@ import numpy as np
 
 from sequester import kernels
 from sequester.attacks.domain import value_names, values_of
-from sequester.ragged import gather_rows, list_sets, places_of
+from sequester.ragged import gather_rows, keep_values, list_sets, places_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets
     from sequester.data.table import EventTable
 
-ItemKind = Literal["ordered", "event", "anywhere"]
-"""Items of different events in their order, of one event, or wherever they are."""
+ItemKind = Literal["ordered", "event", "anywhere", "demographics"]
+"""Items of different events in their order, of one event, wherever they are; or attributes of persons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ class Items:
         places = np.arange(table.n_events) - np.repeat(table.person_offsets[:-1], lengths)
         events = np.repeat(places.astype(np.int32), len(columns))
         offsets = table.person_offsets * len(columns)
-        if not is_item.all():
-            kept = is_item[codes]
+        if not is_item.all() or table.of_persons:
+            kept = is_item[codes] & (codes >= 0)
             before = np.concatenate([[0], np.cumsum(kept)])
             codes, events, offsets = codes[kept], events[kept], before[offsets]
         ones = np.ones(table.n_persons, np.int64)
@@ -109,7 +109,8 @@ def _code(table: EventTable, columns: list[str]) -> tuple[Codes, list[tuple[str,
     parts, marks = [], []
     for column in columns:
         labels = sequences.codebooks[column].labels
-        parts.append(sequences.columns[column] + np.int32(len(names)))
+        own = sequences.columns[column]
+        parts.append(np.where(own < 0, np.int32(-1), own + np.int32(len(names))))
         names += [(column, label) for label in labels]
         hidden: set[str] = set()
         for attribute, sensitive in schema.sensitive.items():
@@ -151,6 +152,10 @@ class SearchRows:
     def of(cls, items: Items, kind: ItemKind) -> SearchRows:
         """Make the rows of one kind of knowledge."""
         codes, offsets, groups = items.codes, items.offsets, items.events
+        if kind == "demographics":
+            # They are the first event of each person, and nothing else is known.
+            groups, _ = keep_values(groups, offsets, items.events == 0)
+            codes, offsets = keep_values(codes, offsets, items.events == 0)
         if kind == "anywhere":
             codes, offsets = list_sets(codes, offsets)
             groups = places_of(offsets).astype(np.int32)
@@ -170,7 +175,7 @@ class SearchRows:
         groups, _ = gather_rows(groups, offsets, persons)
         codes, offsets = gather_rows(codes, offsets, persons)
         owners = np.arange(len(persons), dtype=np.int32)
-        if kind == "event":
+        if kind in ("event", "demographics"):
             codes, offsets, owners = _split_events(codes, groups, offsets)
             groups = places_of(offsets).astype(np.int32)
         is_filled = np.diff(offsets) > 0

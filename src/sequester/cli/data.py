@@ -24,6 +24,10 @@ def init(
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where the configuration goes.")] = Path(
         "release.toml"
     ),
+    persons: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A table with one row per person, such as patients beside visits."),
+    ] = None,
     person: Annotated[
         str | None,
         typer.Option(
@@ -63,6 +67,7 @@ def init(
         proposed = draft(
             data,
             out,
+            persons=persons,
             person=person,
             format=form,
             delimiter=delimiter,

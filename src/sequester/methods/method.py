@@ -254,7 +254,20 @@ class Method(ABC):
             ) from None
 
     def view(self, table: EventTable) -> EventTable:
-        """Return the table as the method sees it: attributes of persons are an event before all others."""
+        """Return the table as the method sees it: attributes of persons are an event before all others.
+
+        Raises
+        ------
+        SchemaError
+            If the method does not know what to do with attributes of persons.
+        """
+        if table.demographics is not None and not self.takes_persons:
+            names = ", ".join(table.demographics.schema.attributes)
+            msg = (
+                f"{self.name} cannot protect attributes of persons ({names}): leave out the table of "
+                "persons, or use halt or cblda, with what events have as quasi-identifiers"
+            )
+            raise SchemaError(msg)
         return table.histories
 
     def _check_input(self, table: object, seed: object) -> None:
@@ -271,13 +284,6 @@ class Method(ABC):
             raise ParameterError(msg)
         if table.owners is not None and not self.takes_trips:
             msg = f"{self.name} needs one sequence per person, and trip makes several: leave trip out"
-            raise SchemaError(msg)
-        if table.demographics is not None and not self.takes_persons:
-            names = ", ".join(table.demographics.schema.attributes)
-            msg = (
-                f"{self.name} cannot protect attributes of persons ({names}): leave out the table of "
-                "persons, or use halt or cblda, with what events have as quasi-identifiers"
-            )
             raise SchemaError(msg)
         self.refuse_twins(table)
         self.accept(self.view(table))

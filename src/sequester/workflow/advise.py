@@ -215,7 +215,8 @@ def _fitting(table: EventTable, *, k: int) -> tuple[dict[str, dict[str, object]]
             continue
         try:
             parameters = method.suggest(table, k=k)
-            method(**parameters).accept(table)
+            made = method(**parameters)
+            made.accept(made.view(table))
         except InputError as error:
             misfits[name] = error.lines[0]
         else:

@@ -295,7 +295,7 @@ def _fitted(candidate: Candidate, table: EventTable) -> Candidate:
     if candidate.method is None:
         return candidate
     try:
-        candidate.method.accept(table)
+        candidate.method.accept(candidate.method.view(table))
     except InputError as error:
         return replace(candidate, misfit=one_line(error.lines))
     return candidate

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from pydantic import ValidationError
 
+from sequester.data.persons import Persons
 from sequester.data.schema import ROW, Protect, Quasi, Schema, Sensitive, Symbol
 from sequester.data.sequences import SYMBOL
 from sequester.data.table import EventTable
@@ -23,6 +24,7 @@ from sequester.workflow.method_settings import build_method, method_model, name_
 from sequester.workflow.settings import (
     DataSettings,
     File,
+    PersonsSettings,
     ProtectSettings,
     Settings,
     SymbolSettings,
@@ -92,16 +94,26 @@ class Config:
         return self.folder / self.settings.data.path
 
     @property
+    def persons_path(self) -> Path | None:
+        """The table of persons, where there is one of its own."""
+        persons = self.settings.data.persons
+        return None if persons is None or persons.path is None else self.folder / persons.path
+
+    @property
     def inputs(self) -> dict[str, Path]:
         """Every file that the configuration is made of or leads to, by what it is."""
         data = self.settings.data
+        own = data.persons
         trees = {f"data.quasi.{column}": quasi.hierarchy for column, quasi in data.quasi.items()}
+        if own is not None:
+            trees |= {f"data.persons.quasi.{column}": each.hierarchy for column, each in own.quasi.items()}
         if data.symbol is not None and data.symbol.hierarchy is not None:
             trees["data.symbol"] = data.symbol.hierarchy
         files = {where: self.folder / tree.path for where, tree in trees.items() if isinstance(tree, File)}
         return {
             "the configuration": self.path,
             "the data": self.data_path,
+            **({} if self.persons_path is None else {"the table of persons": self.persons_path}),
             **{f"the hierarchy of {where}": path for where, path in files.items()},
             **parameter_files(self.settings.method or {}, self.folder),
         }
@@ -135,26 +147,60 @@ class Config:
         except InputError as error:
             raise type(error)(*(f"{self.path.name}: {line}" for line in error.lines)) from None
 
+    @cached_property
+    def persons_schema(self) -> Schema | None:
+        """The roles of the attributes of persons, with their hierarchies; None where there are none."""
+        settings = self.settings.data.persons
+        if settings is None:
+            return None
+        making = _SchemaBuilder(self.folder, ("data", "persons"))
+        schema = making.schema(settings, person=ROW)
+        if schema is None or making.lines:
+            raise InputError(*(f"{self.path.name}: {line}" for line in making.lines))
+        return schema
+
     def frame(self, warn: Warn = issue_warning) -> pl.DataFrame:
         """Read the data as it is; `warn` is called with what was left out."""
-        data = self.settings.data
+        return self._read(self.data_path, self.settings.data, "data", warn)
+
+    def persons(self, warn: Warn = issue_warning, *, schema: Schema | None = None) -> Persons | None:
+        """Read the table of persons, with its roles or with others; None where there is none."""
+        settings, roles = self.settings.data.persons, schema or self.persons_schema
+        if settings is None or roles is None:
+            return None
+        path = self.persons_path
+        frame = None if path is None else self._read(path, settings, "data.persons", warn)
+        return Persons(
+            frame,
+            person=settings.person,
+            quasi=roles.quasi,
+            sensitive=roles.sensitive,
+            keep=roles.keep,
+            drop=roles.drop,
+        )
+
+    def table(self, warn: Warn = issue_warning) -> EventTable:
+        """Read the data, with the role of every column; `warn` is called with what was left out."""
+        schema, _ = self.schema, self.persons_schema
+        return EventTable(self.frame(warn), schema, self.persons(warn))
+
+    def _read(
+        self, path: Path, settings: DataSettings | PersonsSettings, table: str, warn: Warn
+    ) -> pl.DataFrame:
         try:
             return read_frame(
-                self.data_path,
-                format=data.format,
-                delimiter=data.delimiter,
-                encoding=data.encoding,
+                path,
+                format=settings.format,
+                delimiter=settings.delimiter,
+                encoding=settings.encoding,
                 warn=warn,
             )
         except InputError as error:
             wrong = re.compile(r"(format|delimiter|encoding) must be ")
-            lines = (f"{self.path.name}: data.{line}" if wrong.match(line) else line for line in error.lines)
+            lines = (
+                f"{self.path.name}: {table}.{line}" if wrong.match(line) else line for line in error.lines
+            )
             raise type(error)(*lines) from None
-
-    def table(self, warn: Warn = issue_warning) -> EventTable:
-        """Read the data, with the role of every column; `warn` is called with what was left out."""
-        schema = self.schema
-        return EventTable(self.frame(warn), schema)
 
 
 def read(path: str | Path) -> EventTable:
@@ -220,35 +266,26 @@ def make_schema(
     `weight` is the column and `named` are the labels of the symbol that a method names.
     """
     data = with_implied_roles(data)
-    making = _SchemaBuilder(folder)
-    quasi = {name: making.quasi(name, each) for name, each in data.quasi.items()}
-    sensitive = {name: making.sensitive(name, each) for name, each in data.sensitive.items()}
+    making = _SchemaBuilder(folder, ("data",))
     symbol = None if data.symbol is None else making.symbol(data.symbol, named)
     place = None if data.place is None else making.place(data.place)
     trip = making.trip(data.trip)
-    schema = making.attempt(
-        lambda: Schema(
-            person=data.person or "",
-            order=data.order,
-            time=data.time,
-            time_format=data.time_format,
-            tie=data.tie,
-            symbol=symbol,
-            quasi={name: each for name, each in quasi.items() if each is not None},
-            sensitive={name: each for name, each in sensitive.items() if each is not None},
-            keep=data.keep,
-            drop=data.drop,
-            derive=data.derive,
-            invalid=data.invalid,
-            alike=data.alike,
-            trip=trip,
-            place=place,
-            weight=weight,
-            missing=data.missing,
-            rename=data.rename,
-        ),
-        ("data",),
-        type(data).model_fields,
+    schema = making.schema(
+        data,
+        person=data.person or "",
+        order=data.order,
+        time=data.time,
+        time_format=data.time_format,
+        tie=data.tie,
+        symbol=symbol,
+        derive=data.derive,
+        invalid=data.invalid,
+        alike=data.alike,
+        trip=trip,
+        place=place,
+        weight=weight,
+        missing=data.missing,
+        rename=data.rename,
     )
     if schema is None or making.lines:
         raise InputError(*making.lines)
@@ -286,9 +323,26 @@ def _has_lines(form: object, path: object) -> bool:
 class _SchemaBuilder:
     """Makes what it can, and keeps a line for what it cannot."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, at: tuple[str, ...]) -> None:
         self.folder = folder
+        self.at = at
         self.lines: list[str] = []
+
+    def schema(self, data: DataSettings | PersonsSettings, **others: Any) -> Schema | None:
+        """Make the roles of a table's columns."""
+        quasi = {name: self.quasi(name, each) for name, each in data.quasi.items()}
+        sensitive = {name: self.sensitive(name, each) for name, each in data.sensitive.items()}
+        return self.attempt(
+            lambda: Schema(
+                quasi={name: each for name, each in quasi.items() if each is not None},
+                sensitive={name: each for name, each in sensitive.items() if each is not None},
+                keep=data.keep,
+                drop=data.drop,
+                **others,
+            ),
+            self.at,
+            type(data).model_fields,
+        )
 
     def attempt(
         self, make: Callable[[], T], place: tuple[str, ...], names: Iterable[str], kind: str = ""
@@ -312,7 +366,7 @@ class _SchemaBuilder:
         )
 
     def quasi(self, name: str, settings: QuasiSettings) -> Quasi | None:
-        place = ("data", "quasi", name)
+        place = (*self.at, "quasi", name)
         hierarchy = self.hierarchy(settings.hierarchy, place)
         if hierarchy is None:
             return None
@@ -334,7 +388,7 @@ class _SchemaBuilder:
                 return Sensitive(columns, Protect(**protect.model_dump()))
             return Sensitive(columns, Protect(tuple(protect)))
 
-        return self.attempt(make, ("data", "sensitive", name), type(settings).model_fields)
+        return self.attempt(make, (*self.at, "sensitive", name), type(settings).model_fields)
 
     def place(self, settings: PlaceSettings) -> Place | None:
         at = ("data", "place")

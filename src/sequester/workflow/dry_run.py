@@ -132,10 +132,10 @@ def dry_run(
     progress(0.0, "reading")
     started = time.monotonic()
     frame = job.config.frame(collect)
-    table = EventTable(frame, job.config.schema)
+    table = EventTable(frame, job.config.schema, job.config.persons(collect))
     reading = time.monotonic() - started
     collect(*check_problems(table))
-    job.method.accept(table)
+    job.method.accept(job.method.view(table))
     trial, tried, seconds = _try(job, table, frame, engine, part(progress, 0.2, 0.7), collect)
     risks, _ = attack_main(trial, tried, engine=engine, progress=part(progress, 0.7, 1.0))
     tried_persons = tried.n_owners
@@ -207,6 +207,10 @@ def _timed(
 
 def _part_of(table: EventTable, frame: pl.DataFrame, schema: Schema, share: float) -> EventTable:
     """Take some persons, with all of their rows: trips and regions come from all points."""
+    if table.demographics is not None:
+        return table.sample(
+            persons=max(round(share * table.n_persons), 1), events=table.n_events, seed="part"
+        )
     persons = table.joined().persons
     count = max(round(share * len(persons)), 1)
     chosen = persons.gather(np.sort(np.random.default_rng(0).choice(len(persons), count, replace=False)))

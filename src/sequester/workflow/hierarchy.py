@@ -55,16 +55,29 @@ def bind_hierarchy(config: str | Path | Config, attribute: str) -> tuple[EventTa
         or where the hierarchy does not fit its column.
     """
     config = config if isinstance(config, Config) else Config.load(config)
-    schema = config.schema
-    known = [*_sources(schema), *([REGION] if schema.place is not None else [])]
+    schema, own = config.schema, config.persons_schema
+    known = [
+        *(() if own is None else _sources(own)),
+        *_sources(schema),
+        *([REGION] if schema.place is not None else []),
+    ]
     if attribute not in known:
         may = f"one of {', '.join(map(quoted, known))}" if known else "and no column has one"
         msg = (
             f"{config.path.name}: ATTRIBUTE must be a column with a hierarchy, {may}, got {quoted(attribute)}"
         )
         raise InputError(msg)
-    table = EventTable(config.frame(), _with_flat_hierarchies(schema, but=attribute))
+    table = _flat_table(config, but=attribute)
+    if own is not None and attribute in own.quasi and table.demographics is not None:
+        table = table.demographics
     return table, table.hierarchies[attribute]
+
+
+def _flat_table(config: Config, *, but: str | None = None) -> EventTable:
+    """Read the data with hierarchies that always fit: files may be wrong, or not written yet."""
+    own = config.persons_schema
+    persons = None if own is None else config.persons(schema=_with_flat_hierarchies(own, but=but))
+    return EventTable(config.frame(), _with_flat_hierarchies(config.schema, but=but), persons)
 
 
 def _sources(schema: Schema) -> dict[str, Hierarchy | HierarchyBuilder]:
@@ -76,7 +89,7 @@ def _sources(schema: Schema) -> dict[str, Hierarchy | HierarchyBuilder]:
 
 
 def _with_flat_hierarchies(schema: Schema, *, but: str | None = None) -> Schema:
-    """Return the schema with the hierarchy that always fits: files may be wrong, or not written yet."""
+    """Return the schema with the hierarchy that always fits."""
     symbol = schema.symbol
     return replace(
         schema,
@@ -321,21 +334,27 @@ class LintResult:
 def lint_hierarchies(config: str | Path | Config, *, progress: Progress = silent) -> list[LintResult]:
     """Lint the hierarchies of all columns that have one, derived columns included."""
     config = config if isinstance(config, Config) else Config.load(config)
-    schema = config.schema
+    schema, own = config.schema, config.persons_schema
     progress(0.0, "reading")
-    table = EventTable(config.frame(), _with_flat_hierarchies(schema))
-    sources = _sources(schema)
+    table = _flat_table(config)
+    sources = {**({} if own is None else _sources(own)), **_sources(schema)}
+    frames = dict.fromkeys(sources, table.frame)
+    quasi_of = dict(schema.quasi)
+    if own is not None and table.demographics is not None:
+        frames |= dict.fromkeys(own.quasi, table.demographics.frame)
+        quasi_of |= own.quasi
     if schema.place is not None:
         # Regions come with their tree.
         sources[REGION] = table.hierarchies[REGION]
     linted = []
     for place, (attribute, source) in enumerate(sources.items()):
         progress(0.5 + 0.5 * place / len(sources), "linting")
-        counts = Counter(dict(table.frame[attribute].drop_nulls().value_counts().iter_rows()))
-        quasi = schema.quasi.get(attribute)
+        cells = frames.get(attribute, table.frame)[attribute]
+        counts = Counter(dict(cells.drop_nulls().value_counts().iter_rows()))
+        quasi = quasi_of.get(attribute)
         if schema.alike == "merge":
             counts, quasi = _merged(counts, quasi, source, attribute)
-        limits = _limits(quasi, attribute, table.frame[attribute], counts)
+        limits = _limits(quasi, attribute, cells, counts)
         findings = (*limits, *lint(source, counts, attribute))
         linted.append(LintResult(attribute=attribute, n_values=len(counts), findings=findings))
     return linted

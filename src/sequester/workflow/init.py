@@ -18,7 +18,7 @@ from sequester.errors import InputError, issue_warning
 from sequester.io import looks_like_spmf, read_frame
 from sequester.workflow.config import make_schema
 from sequester.workflow.draft.columns import SAMPLE
-from sequester.workflow.draft.draft import Draft, make_draft
+from sequester.workflow.draft.draft import Draft, draft_persons, find_constant, make_draft
 from sequester.workflow.output_file import refuse_existing, refuse_inputs, write_file
 from sequester.workflow.settings import DataSettings
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sequester.data.schema import Schema
     from sequester.engine import Progress
     from sequester.errors import Warn
+    from sequester.workflow.draft.draft import PersonsDraft
     from sequester.workflow.draft.places import RegionProposal
     from sequester.workflow.draft.roles import SensitiveCandidate
     from sequester.workflow.settings import HierarchySettings
@@ -49,10 +50,15 @@ class Proposed:
     """The role of every column."""
     said: tuple[str, ...] = ()
     """What was noted while the file was read."""
+    persons: DataFile | None = None
+    """The table of persons, where there is one."""
+    persons_frame: pl.DataFrame | None = None
+    """What is in it."""
 
     def with_person(self, person: str) -> Proposed:
         """Guess again, the person being known."""
-        return replace(self, draft=_with_notes(make_draft(self.frame, person=person), self.said))
+        draft = _with_notes(make_draft(self.frame, person=person), self.said)
+        return replace(self, draft=_with_persons(draft, self.frame, self.persons_frame))
 
     def with_sensitive(self, names: Iterable[str]) -> Proposed:
         """Take the steward's word for what is sensitive."""
@@ -60,7 +66,7 @@ class Proposed:
 
     def write(self) -> None:
         """Put the configuration in its place."""
-        write_file(to_toml(self.draft, self.data).encode(), self.out)
+        write_file(to_toml(self.draft, self.data, self.persons).encode(), self.out)
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that ``init --json`` prints."""
@@ -79,6 +85,7 @@ class Proposed:
             "symbol": None if draft.symbol is None else draft.symbol.column,
             "place": None if draft.place is None else [draft.place.lat, draft.place.lon],
             "quasi": {each.column: each.hierarchy.model_dump(exclude_unset=True) for each in draft.quasi},
+            **({} if draft.persons is None else {"persons": _persons_json(draft.persons)}),
             "sensitive": [each.name for each in draft.sensitive],
             "sensitive_candidates": [each.name for each in draft.candidates],
             "doubts": list(draft.doubts),
@@ -89,6 +96,7 @@ def init(
     data: str | Path,
     out: str | Path = "release.toml",
     *,
+    persons: str | Path | None = None,
     person: str | None = None,
     format: str | None = None,  # noqa: A002 - the name it has in the configuration
     delimiter: str | None = None,
@@ -96,10 +104,16 @@ def init(
     force: bool = False,
     progress: Progress = silent,
 ) -> Proposed:
-    """Read a file and draft a configuration for it; `Proposed.write` puts it at `out`."""
+    """Read a file and draft a configuration for it; `Proposed.write` puts it at `out`.
+
+    `persons` is a table of persons, with one row each.
+    """
     data, out = Path(data), Path(out)
     refuse_existing(out, force=force)
-    refuse_inputs(out, inputs={"the data": data})
+    refuse_inputs(
+        out,
+        inputs={"the data": data, **({} if persons is None else {"the table of persons": Path(persons)})},
+    )
     progress(0.0, "reading")
     if format is None and looks_like_spmf(data):
         format = "spmf"  # noqa: A001 - as above
@@ -112,9 +126,22 @@ def init(
         draft = make_draft(frame, person=person)
     except InputError as error:
         raise InputError(*(f"{data}: {line}" for line in error.lines)) from None
+    others = None if persons is None else read_frame(persons, warn=said.append)
+    try:
+        draft = _with_persons(draft, frame, others)
+    except InputError as error:
+        raise InputError(*(f"{persons}: {line}" for line in error.lines)) from None
     named = DataFile(_relative(data, out), format, delimiter, encoding)
     draft = _with_notes(draft, said)
-    return Proposed(data=named, out=out, frame=frame, draft=draft, said=tuple(said))
+    return Proposed(
+        data=named,
+        out=out,
+        frame=frame,
+        draft=draft,
+        said=tuple(said),
+        persons=None if persons is None else DataFile(_relative(Path(persons), out)),
+        persons_frame=others,
+    )
 
 
 def propose_schema(
@@ -168,6 +195,28 @@ def _with_notes(draft: Draft, said: Iterable[str]) -> Draft:
     return replace(draft, doubts=(*said, *draft.doubts))
 
 
+def _with_persons(draft: Draft, frame: pl.DataFrame, persons: pl.DataFrame | None) -> Draft:
+    """Add the attributes of persons: of their own table, or columns that never change within a person."""
+    if persons is None:
+        return replace(draft, persons=find_constant(frame, draft))
+    if draft.person.column == ROW:
+        msg = "a table of persons needs events of persons, and every row of the data is a person"
+        raise InputError(msg)
+    if draft.symbol is not None:
+        # Beside attributes of persons, what happened is a quasi-identifier.
+        draft = replace(draft, symbol=None, quasi=(draft.symbol,))
+    return replace(draft, persons=draft_persons(persons, frame, draft.person.column))
+
+
+def _persons_json(persons: PersonsDraft) -> dict[str, Any]:
+    return {
+        "person": persons.person,
+        "drop": [each.column for each in persons.drop],
+        "quasi": {each.column: each.hierarchy.model_dump(exclude_unset=True) for each in persons.quasi},
+        "sensitive_candidates": [each.name for each in persons.candidates],
+    }
+
+
 def _relative(data: Path, out: Path) -> str:
     """Name the data as seen from the configuration; a link stays one, because its name tells the format."""
     folder, home = (Path(os.path.realpath(path.parent)) for path in (data.absolute(), out.absolute()))
@@ -197,10 +246,18 @@ class DataFile:
     encoding: str | None = None
 
 
-def to_toml(draft: Draft, data: DataFile) -> str:
+def to_toml(draft: Draft, data: DataFile, persons: DataFile | None = None) -> str:
     """Write the configuration."""
     return "\n".join(
-        [*_head(draft, data), *_data(draft, data), *_what(draft), *_sensitive(draft), *_method(draft), ""]
+        [
+            *_head(draft, data),
+            *_data(draft, data),
+            *_what(draft),
+            *_sensitive(draft),
+            *_persons(draft, persons),
+            *_method(draft),
+            "",
+        ]
     )
 
 
@@ -384,8 +441,43 @@ def _sensitive(draft: Draft) -> Iterator[str]:
     yield ""
 
 
-def _attribute(candidate: SensitiveCandidate, mark: str) -> Iterator[str]:
-    yield f"{mark}[data.sensitive.{key(candidate.name)}]"
+def _persons(draft: Draft, file: DataFile | None) -> Iterator[str]:
+    found = draft.persons
+    if found is None:
+        return
+    if file is None:
+        names = ", ".join(each.column for each in found.quasi)
+        yield comment(f"Never changes within a person, and so is an attribute of persons: {names}.")
+        yield comment(
+            "To protect it as one, take the # off, and delete the [data.quasi] table of the column."
+        )
+        mark = "#"
+    else:
+        yield comment("Who a person is: an event before all others, which an adversary may know as well.")
+        mark = ""
+    yield f"{mark}[data.persons]"
+    if file is not None:
+        yield f"path = {text(file.path)}"
+        if found.person is not None and found.person != draft.person.column:
+            yield f"person = {text(found.person)}"
+        if found.drop:
+            yield "drop = ["
+            yield from (f"    {text(each.column)},  {comment(each.why)}" for each in found.drop)
+            yield "]"
+    yield mark
+    for each in found.quasi:
+        yield comment(each.why)
+        yield f"{mark}[data.persons.quasi.{key(each.column)}]"
+        yield f"{mark}{_hierarchy(each.hierarchy)}"
+        yield mark
+    for candidate in found.candidates:
+        yield comment(f"may be sensitive: {candidate.why}")
+        yield from _attribute(candidate, "#", "data.persons.sensitive")
+    yield ""
+
+
+def _attribute(candidate: SensitiveCandidate, mark: str, table: str = "data.sensitive") -> Iterator[str]:
+    yield f"{mark}[{table}.{key(candidate.name)}]"
     if candidate.columns != (candidate.name,):
         yield f"{mark}columns = {_value(list(candidate.columns))}"
     example = f"  # or only some: {_value(list(candidate.values))}" if candidate.values else ""

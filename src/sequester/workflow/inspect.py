@@ -112,7 +112,7 @@ def inspect(
     progress(0.0, "measuring")
     shape = Shape.of(table)
     # Who has the data has all trips of a person under one key.
-    whole = table.joined()
+    whole = table.joined().histories
     follows = find_dependences(table)
     frequent = None
     if patterns:

@@ -115,7 +115,8 @@ class Shape:
         >>> shape.columns[-1]
         ColumnShape(name='page', role='symbol', labels=1, missing=1)
         """
-        items = (table.symbol,) if table.symbol is not None else tuple(table.schema.quasi)
+        whole, own = table.histories, table.demographics
+        items = (table.symbol,) if table.symbol is not None else tuple(whole.schema.quasi)
         return cls(
             persons=table.n_owners,
             trips=None if table.owners is None else table.n_persons,
@@ -123,8 +124,8 @@ class Shape:
             per_person=Spread.of(np.diff(table.joined().person_offsets)),
             per_trip=None if table.owners is None else Spread.of(np.diff(table.person_offsets)),
             gaps=None if table.times is None else Spread.of(_gaps(table)),
-            alphabet=sum(len(table.labels[name]) for name in items),
-            columns=tuple(_columns(table)),
+            alphabet=sum(len(whole.labels[name]) for name in items),
+            columns=(*_columns(table), *(() if own is None else _columns(own, " of persons"))),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -144,11 +145,11 @@ def _gaps(table: EventTable) -> npt.NDArray[np.float64]:
         return np.empty(0)
     moments = table.times.to_physical().to_numpy()
     is_next = np.ones(table.n_events, np.bool_)
-    is_next[table.person_offsets[:-1]] = False
+    is_next[table.person_offsets[:-1][np.diff(table.person_offsets) > 0]] = False
     return np.diff(moments, prepend=0)[is_next] / _MICROSECONDS
 
 
-def _columns(table: EventTable) -> list[ColumnShape]:
+def _columns(table: EventTable, whose: str = "") -> list[ColumnShape]:
     columns = []
     for name, roles in roles_of(table.schema).items():
         if name not in table.frame.columns:
@@ -157,7 +158,7 @@ def _columns(table: EventTable) -> list[ColumnShape]:
         columns.append(
             ColumnShape(
                 name=name,
-                role=" and ".join(roles),
+                role=f"{' and '.join(roles)}{whose}",
                 labels=None if labels is None else len(labels) - (MISSING in labels),
                 missing=table.frame[name].null_count(),
             )

@@ -20,6 +20,7 @@ KINDS = {
     "ordered": "items of different events, in their order, with gaps",
     "event": "items of one event",
     "anywhere": "items of any events, in no order",
+    "demographics": "attributes of the person alone; in the other kinds they are an event before all others",
 }
 """What somebody knows, in words."""
 WORST_CASE = (

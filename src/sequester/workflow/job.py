@@ -82,7 +82,11 @@ class Job:
         folder = self.config.folder
         data = _written(settings.data.model_dump(exclude_unset=True))
         data["path"] = str(self.config.data_path.resolve())
-        for each in (data.get("symbol", {}), *data.get("quasi", {}).values()):
+        persons = data.get("persons", {})
+        if self.config.persons_path is not None:
+            persons["path"] = str(self.config.persons_path.resolve())
+        trees = (*data.get("quasi", {}).values(), *persons.get("quasi", {}).values())
+        for each in (data.get("symbol", {}), *trees):
             if "path" in each.get("hierarchy", {}):
                 each["hierarchy"]["path"] = str((folder / each["hierarchy"]["path"]).resolve())
         release = _written(settings.release.model_dump(exclude_unset=True))
@@ -219,7 +223,7 @@ def _digest(job: Job, table: EventTable) -> str:
     """Return a hash of what is asked for, the seed and the data."""
     settings = job.config.settings
     asked = {
-        "data": settings.data.model_dump(mode="json", exclude={"path"}),
+        "data": settings.data.model_dump(mode="json", exclude={"path": True, "persons": {"path"}}),
         "method": job.method.name,
         "parameters": {name: repr(value) for name, value in job.method.parameters().items()},
         "seed": job.seed,
@@ -239,6 +243,7 @@ def table_digest(table: EventTable) -> str:
     >>> table_digest(symbol_table(["ab", "a"])) == table_digest(symbol_table(["ab", "b"]))
     False
     """
+    table = table.histories
     schema = table.schema
     roles = {
         "columns": [schema.person, schema.order, schema.tie, table.symbol, schema.weight],

@@ -269,6 +269,29 @@ class SymbolSettings(Table):
     hierarchy: HierarchySettings | None = None
 
 
+class PersonsSettings(Table):
+    """A table with one row per person: their attributes are an event before all others."""
+
+    path: Name | None = None
+    """The table, relative to this file; without it: columns of the data that never change within a person."""
+    format: Literal["csv", "spmf", "seq", "xes", "parquet", "arrow"] | None = None
+    """Only where the name of the file does not tell."""
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    """What separates the cells of a CSV file; default: found among , ; tab |."""
+    encoding: Name = "utf-8"
+    """How text is written."""
+    person: Annotated[str, Field(min_length=1)] | None = None
+    """The column of person keys; default: the name in data."""
+    drop: list[str] = Field(default_factory=list)
+    """Identifiers: never leave."""
+    keep: list[str] = Field(default_factory=list)
+    """Released as they are, with their person: the steward vouches."""
+    quasi: dict[str, QuasiSettings] = Field(default_factory=dict)
+    """One table per quasi-identifier of persons."""
+    sensitive: dict[str, SensitiveSettings] = Field(default_factory=dict)
+    """One table per sensitive attribute of persons."""
+
+
 class DataSettings(Table):
     """Which table is published, and the role of each column."""
 
@@ -314,6 +337,8 @@ class DataSettings(Table):
     """One table per quasi-identifier."""
     sensitive: dict[str, SensitiveSettings] = Field(default_factory=dict)
     """One table per sensitive attribute."""
+    persons: PersonsSettings | None = None
+    """What is known of persons apart from their events: one row per person."""
 
 
 class ReleaseSettings(Table):

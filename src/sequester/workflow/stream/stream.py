@@ -144,6 +144,12 @@ def stream(
     if method.merged != 1:
         msg = f"{config.path.name}: method.name must not be {method.name!r} in a stream: it would merge files"
         raise InputError(msg)
+    if config.settings.data.persons is not None:
+        msg = (
+            f"{config.path.name}: data.persons: stream takes no table of persons: name their attributes in "
+            "data.quasi, as columns of each record"
+        )
+        raise InputError(msg)
     method.accept_schema(ordered(config.schema))
     _refuse_folders(inputs, out, folder)
     collect = WarningCollector(warn)
