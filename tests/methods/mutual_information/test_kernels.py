@@ -31,7 +31,7 @@ from sequester.methods.mutual_information.costs import costs_by_depth
 from sequester.methods.mutual_information.problem import (
     DENSE,
     Bound,
-    Task,
+    SharedTask,
     count_index_tuples,
     describe,
     paths_of,
@@ -50,7 +50,7 @@ def problem_of(row, patterns, window, *, share=0.5, worst_case=False, measure="e
     tree = taxonomy(TREE)
     leaves = tree.nodes(SYMBOLS)
     patterns = sorted(patterns, key=lambda pattern: (len(pattern), pattern))
-    task = Task(
+    task = SharedTask(
         tree=tree,
         paths=paths_of(tree, leaves),
         leaf_depths=tree.depth[leaves].astype(np.int64),
