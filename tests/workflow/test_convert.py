@@ -295,7 +295,16 @@ def test_cells_that_are_tables_are_refused(tmp_path):
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("name", ["BIKE", "BMSWebView1", "LEVIATHAN", "MSNBC", "SIGN"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "SIGN",
+        *(
+            pytest.param(each, marks=pytest.mark.thorough)
+            for each in ("BIKE", "BMSWebView1", "LEVIATHAN", "MSNBC")
+        ),
+    ],
+)
 def test_real_sequences_come_back_byte_for_byte(shared_data, tmp_path, name):
     source = Source(path=shared_data / "spmf" / f"{name}.txt.gz", format="spmf")
     first = convert(source, tmp_path / "a.xes.gz")
