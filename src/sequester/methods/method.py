@@ -205,8 +205,7 @@ class Method(ABC):
         from sequester.release.assemble import assemble, outcome_losses  # noqa: PLC0415
         from sequester.release.randomness import Randomness  # noqa: PLC0415
 
-        self._check_input(table, seed)
-        table = self.view(table)
+        table = self._accepted(table, seed)
         randomness = Randomness.of(seed)
         engine = engine or LocalEngine()
         outcome = self._run(table, randomness, engine, part(progress, 0.0, 0.6), checkpoint)
@@ -270,8 +269,8 @@ class Method(ABC):
             raise SchemaError(msg)
         return table.histories
 
-    def _check_input(self, table: object, seed: object) -> None:
-        """Refuse, before anything runs, a table or a seed that cannot be worked with."""
+    def _accepted(self, table: object, seed: object) -> EventTable:
+        """Return the table as the method sees it; refuse, before anything runs, what it cannot work with."""
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.data.table import EventTable  # noqa: PLC0415
 
@@ -286,7 +285,9 @@ class Method(ABC):
             msg = f"{self.name} needs one sequence per person, and trip makes several: leave trip out"
             raise SchemaError(msg)
         self.refuse_twins(table)
-        self.accept(self.view(table))
+        view = self.view(table)
+        self.accept(view)
+        return view
 
     def _measure(
         self, outcome: Outcome, table: EventTable, losses: Losses, progress: Progress

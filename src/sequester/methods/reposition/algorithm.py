@@ -15,6 +15,7 @@ from sequester.data.text import as_text
 from sequester.errors import UnattainableError
 from sequester.hierarchies.labels import MISSING
 from sequester.methods.reposition.groups import Records, publish
+from sequester.methods.reposition.limits import in_several
 from sequester.methods.reposition.measures import (
     LEFT_OUT,
     MOVED,
@@ -24,7 +25,6 @@ from sequester.methods.reposition.measures import (
     scores,
     spans_of,
 )
-from sequester.methods.reposition.method import in_several
 from sequester.methods.reposition.window import Snapshot
 from sequester.release.outcome import Outcome
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from sequester._validation import one_of, true_or_false, within
 from sequester.errors import ParameterError, SchemaError
-from sequester.methods.limits import ONE_RELEASE
 from sequester.methods.method import Method
 from sequester.methods.relax import RelaxationPath
+from sequester.methods.reposition.limits import LATE, MERGED, SEVERAL, UNPUBLISHED, limits_of
 from sequester.release.purpose import BEST, FAIR, GOOD, Suitability
 
 if TYPE_CHECKING:
@@ -31,36 +31,6 @@ if TYPE_CHECKING:
     from sequester.release.randomness import Randomness
     from sequester.release.release import Release
     from sequester.utility.score import Score
-
-ONE_RECORD = (
-    "A published snapshot has at most one record of each person. The program saw to that; nobody can check "
-    "it in the release, because records carry no person."
-)
-POSTERIOR = (
-    "What is bounded is how often a sensitive value occurs in a snapshot, not what somebody may conclude who "
-    "also knows how the program works and how many records came at which time: that can be surer than 1 in l."
-)
-SEVERAL = (
-    "Persons with records in several snapshots are not protected against somebody who knows in which "
-    "snapshots they are, and looks for what those have in common."
-)
-LATE = (
-    "The time of a record is the snapshot in which it is published. It may have come earlier, by fewer "
-    "snapshots than the window has, and some records are not published at all."
-)
-MERGED = (
-    "The time of a record is a span of several snapshots; in which of them it came is not told, and some "
-    "records are not published at all."
-)
-UNPUBLISHED = "Some records are not published at all, and more often those with frequent sensitive values."
-AS_THEY_ARE = (
-    "Quasi-identifiers are published as they are. Somebody who knows those of a person finds their records, "
-    "and learns when they are in the data, and which sensitive values are possible for them."
-)
-WITH_VALUES = (
-    "Quasi-identifiers stand beside the sensitive value as they are: somebody who knows those of a person "
-    "finds their record with its value. Only what a whole snapshot shows is bounded."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -456,27 +426,3 @@ class MergeSnapshots(SnapshotMethod):
     def merged(self) -> int:
         """Snapshots that are published as one."""
         return self.window
-
-
-def in_several(n_persons: int) -> str:
-    """Return the warning about persons who are in several published snapshots.
-
-    Examples
-    --------
-    >>> in_several(1)[:50]
-    '1 person has records in several published snapshot'
-    """
-    # `sequester methods` need not wait for polars.
-    from sequester.hierarchies.labels import counted  # noqa: PLC0415
-
-    who = counted(n_persons, "person has", "persons have")
-    return (
-        f"{who} records in several published snapshots; they are not protected against somebody who knows in "
-        "which"
-    )
-
-
-def limits_of(then: str, *, time: str) -> tuple[str, ...]:
-    """Return the limits of a release in which `then` followed, with what is to say about times."""
-    shown = {"none": (WITH_VALUES,), "anatomy": (AS_THEY_ARE,), "generalize": ()}[then]
-    return (*shown, ONE_RECORD, POSTERIOR, SEVERAL, time, ONE_RELEASE)

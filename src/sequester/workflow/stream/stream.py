@@ -18,7 +18,8 @@ from sequester.engine import silent
 from sequester.errors import InputError, WarningCollector, ignore_warning
 from sequester.hierarchies.labels import counted
 from sequester.methods.reposition.algorithm import window_seed
-from sequester.methods.reposition.method import SnapshotMethod, in_several
+from sequester.methods.reposition.limits import in_several
+from sequester.methods.reposition.method import SnapshotMethod
 from sequester.methods.reposition.window import Snapshot, label_codes
 from sequester.release.fields import plain_table
 from sequester.release.randomness import Randomness, seed_warnings
