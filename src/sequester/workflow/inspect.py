@@ -15,6 +15,7 @@ from sequester.attacks.singling_out import SinglingOut
 from sequester.datasets import SEED
 from sequester.engine import part, silent
 from sequester.errors import ParameterError, ignore_warning
+from sequester.mining.constancy import find_changes
 from sequester.mining.dependence import find_dependences
 from sequester.workflow.config import Config
 from sequester.workflow.inspect_measures import SHOWN, C, ChannelCounts, FrequentPatterns, K, Shape
@@ -138,7 +139,7 @@ def inspect(
     progress(1.0, "inspected")
     return Inspection(
         shape=shape,
-        problems=table.problems,
+        problems=(*table.problems, *find_changes(whole)),
         reading=table.reading,
         dependent=follows,
         exposures=exposures,

@@ -18,7 +18,7 @@ from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
 from sequester.datasets import trips as made_trips
 from sequester.engine import LocalEngine
-from sequester.errors import InputError, ParameterError, SchemaError, UnattainableError
+from sequester.errors import InputError, ParameterError, SchemaError, SequesterWarning, UnattainableError
 from sequester.methods import BFP2kA, PrefixPruning
 from sequester.methods.p2ka.algorithm import Reconstructor
 from sequester.methods.p2ka.nearness import Near
@@ -319,3 +319,14 @@ def test_without_a_release_there_is_nothing_to_compare(rows):
     nothing = Sequences.from_rows([""] * len(rows))
     score = displacement(nothing, original=Sequences.from_rows(rows), regions=LINE)
     assert score.value == 0
+
+
+def test_a_nearness_that_reaches_no_neighbour_warns(city):
+    with pytest.warns(SequesterWarning, match=r"nearness of 1 m reaches no neighbour: .* m apart"):
+        far = BFP2kA(k=5, nearness=1).apply(city, seed=SEED)
+    assert far.frame.equals(BFP2kA(k=5).apply(city, seed=SEED).frame)
+    labels = city.labels[city.symbol]
+    apart = city.regions.metres(labels)
+    least = min(apart[i, j] for i in range(len(labels)) for j in range(i) if apart[i, j] > 0)
+    assert Near(metres=least * 1.001).unreachable(city.regions, labels) is None
+    assert f"{least:,.0f} m apart" in Near(metres=least * 0.999).unreachable(city.regions, labels)

@@ -119,12 +119,17 @@ class PrefixMethod(Method):
         reconstruction = reconstructor.run(self.k, progress=part(progress, 0.1, 0.7))
         if reconstruction.releases_nothing:
             raise Advice(reconstructor).nothing_released(self.k)
-        warnings: tuple[str, ...] = ()
+        warnings = self.cautions(table)
         if reconstruction.cut_share > HALF:
             progress(0.7, "looking for a k that cuts less")
-            warnings = (Advice(reconstructor).cut_too_much(self.k, reconstruction.cut_share),)
+            warnings = (*warnings, Advice(reconstructor).cut_too_much(self.k, reconstruction.cut_share))
         progress(0.8, "listing the changes")
         return publish(table, reconstructor.distinct, reconstruction, limits=self.limits, warnings=warnings)
+
+    def cautions(self, table: EventTable) -> tuple[str, ...]:
+        """Return what is said about parameters that do nothing for this table."""
+        del table
+        return ()
 
     @classmethod
     def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
@@ -234,6 +239,13 @@ class BFP2kA(PrefixMethod):
         if has_minutes and table.regions is not None and not table.regions.parts:
             msg = "nearness.minutes needs parts of the day: give place.time_of_day"
             raise SchemaError(msg)
+
+    def cautions(self, table: EventTable) -> tuple[str, ...]:
+        """Warn of a nearness that reaches no neighbour."""
+        if not isinstance(self.nearness, Near) or table.regions is None or table.symbol is None:
+            return ()
+        line = self.nearness.unreachable(table.regions, table.labels[table.symbol])
+        return () if line is None else (line,)
 
     def weigh(self, table: EventTable) -> Callable[[Codes], Codes] | None:
         """Return what near regions have in common."""

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from sequester.data.places import Regions
 
 
+_AT_ONCE = 500
+"""Regions whose distances to all others are held at once."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Near:
     """A region counts the more, the fewer metres lie between it and the one that was visited.
@@ -53,6 +57,37 @@ class Near:
             msg = f"nearness must be metres, or a table of metres and minutes, got {dict(given)!r}"
             raise ParameterError(msg)
         return cls(**given)
+
+    def unreachable(self, regions: Regions, symbols: Sequence[str]) -> str | None:
+        """Return a warning where no region has another so near that it counts; None where some have.
+
+        Examples
+        --------
+        >>> from sequester.data.places import Regions, box
+        >>> squares = {"a": box(0, 0, 0.01, 0.01), "b": box(0, 0.01, 0.01, 0.02)}
+        >>> regions = Regions(squares, dict.fromkeys("ab", ()))
+        >>> Near(metres=2000).unreachable(regions, ["a", "b"]) is None
+        True
+        >>> print(Near(metres=500).unreachable(regions, ["a", "b"]))
+        nearness of 500 m reaches no neighbour: the middles of the nearest regions are 1,112 m apart
+        """
+        # Loaded here so that `sequester methods` need not wait for it.
+        import numpy as np  # noqa: PLC0415
+
+        places = list(dict.fromkeys(regions.split(symbol)[0] for symbol in symbols))
+        nearest = np.inf
+        for start in range(0, len(places), _AT_ONCE):
+            apart = regions.metres(places[start : start + _AT_ONCE], places)
+            np.fill_diagonal(apart[:, start:], np.inf)
+            nearest = min(nearest, float(apart.min(initial=np.inf)))
+            if nearest < self.metres:
+                return None
+        if len(places) < 2:
+            return None
+        return (
+            f"nearness of {self.metres:g} m reaches no neighbour: the middles of the nearest regions are "
+            f"{nearest:,.0f} m apart"
+        )
 
     def weights(self, regions: Regions, symbols: Sequence[str], others: Sequence[str]) -> Codes:
         """Weigh each of `symbols` with each of `others`, in thousandths.
