@@ -40,13 +40,13 @@ def demo(
 
 
 def _before(raw: "RawRisk") -> Iterator[str]:
-    yield f"A hospital wants to share {raw.events:,} visits of {raw.persons:,} patients."
+    yield f"A hospital wants to share two tables: {raw.persons:,} patients and their {raw.events:,} visits."
     yield ""
-    yield "What the raw file gives away, even without names:"
+    yield "What the raw files give away, even without names:"
     alone = f"{raw.alone:,} patients ({raw.alone / raw.persons:.0%})"
-    yield f"  {alone} have a visit with two values that match nobody else."
+    yield f"  {alone} have two values, of a visit or of who they are, that match nobody else."
     if raw.example is not None:
-        yield f"  Anyone who knows that {raw.example.person} had a visit with {_values(raw.example.values)}"
+        yield f"  Anyone who knows {_values(raw.example.values)} of {raw.example.person}"
         yield f"  learns the diagnosis: {raw.example.disease}."
     yield ""
 
@@ -58,13 +58,13 @@ def _after(shown: "Demo") -> Iterator[str]:
     yield ""
     yield "What was done to keep that promise:"
     for column in shown.columns:
-        stars = f", and * in {column.suppressed:.0%} of the visits" if column.suppressed else ""
+        stars = f", and * in {column.suppressed:.0%} of the rows" if column.suppressed else ""
         fewer = f"{column.after:,} values instead of {column.before:,}"
         kept = f"all {column.before:,} values" if column.after == column.before else fewer
         yield f"  {column.name}: {kept}{stars}"
     if shown.raw.example is not None:
         person, others = shown.raw.example.person, f"{shown.alike - 1:,} others"
-        yield f"  {person} now had a visit with {_values(shown.after)}, like {others}."
+        yield f"  {person} now has {_values(shown.after)}, like {others}."
     loss = release.utility["information_loss"].value
     yield f"  The price: an information loss of {loss:.2f}, where 1 is everything."
     yield ""

@@ -73,6 +73,28 @@ def make(
     )
 
 
+def make_persons(*, persons: int = 1_000, seed: str = SEED) -> pl.DataFrame:
+    """Make the patients of the visits of the same `persons` and `seed`: ``PID``, ``Sex``, ``BirthYear``.
+
+    Examples
+    --------
+    >>> patients = make_persons(persons=100)
+    >>> patients.columns, make(persons=100)["PID"].unique().is_in(patients["PID"].implode()).all()
+    (['PID', 'Sex', 'BirthYear'], True)
+    """
+    check_persons(persons)
+    # Draws of its own, so that the visits are what they are without patients.
+    chance = generator("hospital persons", seed)
+    ages = np.clip(chance.normal(52, 20, persons), 0, 95).astype(np.int64)
+    return pl.DataFrame(
+        {
+            "PID": repeat_keys("p", np.ones(persons, np.int64)),
+            "Sex": pl.Series(["F", "M"]).gather(chance.integers(0, 2, persons)),
+            "BirthYear": YEARS[0] - ages,
+        }
+    )
+
+
 def _admissions(chance: np.random.Generator, lengths: Counts) -> tuple[Counts, Counts]:
     """Draw days of admission, sorted per person: their year, and days since the first one of that year."""
     person = np.repeat(np.arange(len(lengths)), lengths)

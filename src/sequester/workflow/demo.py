@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from sequester.datasets import SEED
-from sequester.datasets.hospital import PROTECTED
+from sequester.datasets.hospital import PROTECTED, make_persons
 from sequester.engine import part, silent
 from sequester.errors import InputError, ignore_warning
 from sequester.workflow.config import Config
@@ -21,7 +21,7 @@ from sequester.workflow.protect import protect
 from sequester.workflow.verify import verify_release
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from sequester.attacks import Risk
     from sequester.data.table import EventTable
@@ -36,6 +36,7 @@ PERSONS = 5_000
 K, C, P = 5, 0.5, 2
 """What somebody knows, up to p values, fits k persons, and no protected disease more than c of them."""
 _DATA = "visits.csv"
+_PATIENTS = "patients.csv"
 _CONFIG = "release.toml"
 _MARK = "# Made by `sequester demo`, which replaces this folder when it runs again."
 _TOML = f"""{_MARK}
@@ -61,6 +62,15 @@ hierarchy = {{ kind = "intervals", width = [7, 28], origin = 0 }}
 [data.sensitive.Disease]
 protect = [{", ".join(f'"{disease}"' for disease in PROTECTED)}]
 
+[data.persons]
+path = "{_PATIENTS}"
+
+[data.persons.quasi.Sex]
+hierarchy = {{ kind = "flat" }}
+
+[data.persons.quasi.BirthYear]
+hierarchy = {{ kind = "intervals", width = [5, 10, 20], origin = 0 }}
+
 [method]
 name = "halt"
 k = {K}
@@ -74,7 +84,7 @@ path = "."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """One visit that two values single out."""
+    """One visit that two values single out, of the visit or of the patient."""
 
     person: str
     """The key in the input."""
@@ -83,7 +93,7 @@ class Example:
     order: int
     """Which of the person's visits, counted from 1."""
     values: dict[str, str]
-    """Two values of the visit, which no other person has in one visit."""
+    """Two values of the visit or the patient, which no other person has with one visit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,13 +105,14 @@ class RawRisk:
     events: int
     """Their visits."""
     alone: int
-    """Persons whom two values of one of their visits single out."""
+    """Persons whom two values single out, of one of their visits or of who they are."""
     example: Example | None
     """The first of those who are singled out and have a protected disease."""
 
     @classmethod
     def of(cls, table: EventTable) -> RawRisk:
-        """Find who is singled out by two values of a visit; fewer values single out nobody else."""
+        """Find who is singled out by two values of a visit or the patient; fewer single out nobody else."""
+        table = table.with_attributes
         names = list(table.schema.quasi)
         visits = table.frame.with_columns(
             pl.col(names).cast(pl.String), order=pl.int_range(1, pl.len() + 1).over("PID")
@@ -224,6 +235,7 @@ def demo(
         progress(0.0, "inventing visits to a hospital")
         seed_of_data = SEED if seed is None else seed
         make_dataset("hospital", out / _DATA, persons=PERSONS, seed=seed_of_data, force=True)
+        make_persons(persons=PERSONS, seed=seed_of_data).write_csv(out / _PATIENTS)
         (out / _CONFIG).write_text(_TOML, encoding="utf-8")
         config = Config.load(out / _CONFIG)
         table = config.table()
@@ -235,7 +247,7 @@ def demo(
         shown = Demo(
             folder=out,
             raw=raw,
-            columns=tuple(_column_changes(table, done.release.frame)),
+            columns=tuple(_column_changes(table, done.release.tables)),
             after=after,
             alike=alike,
             protected=done,
@@ -253,14 +265,14 @@ def demo(
     return shown
 
 
-def _column_changes(table: EventTable, released: pl.DataFrame) -> Iterator[ColumnChange]:
-    for name in table.schema.quasi:
-        kept = released[name].filter(released[name] != "*")
+def _column_changes(table: EventTable, released: Mapping[str, pl.DataFrame]) -> Iterator[ColumnChange]:
+    for name in table.histories.schema.quasi:
+        cells = next(frame[name] for frame in released.values() if name in frame.columns)
         yield ColumnChange(
             name=name,
-            before=table.frame[name].n_unique(),
-            after=kept.n_unique(),
-            suppressed=int((released[name] == "*").sum()) / released.height,
+            before=len(table.histories.labels[name]),
+            after=cells.filter(cells != "*").n_unique(),
+            suppressed=int((cells == "*").sum()) / len(cells),
         )
 
 
@@ -269,9 +281,10 @@ def _after(example: Example | None, release: Release) -> tuple[dict[str, str], i
     if example is None:
         return {}, 0
     pseudonym = release.pseudonyms.filter(pl.col("person") == example.person)["pseudonym"].item()
-    visit = release.frame.filter((pl.col("person") == pseudonym) & (pl.col("order") == example.order))
+    visits = release.table.with_attributes.frame
+    visit = visits.filter((pl.col("person") == pseudonym) & (pl.col("order") == example.order))
     after = visit.select(*example.values).row(0, named=True)
-    alike = release.frame.filter(pl.all_horizontal(pl.col(name) == label for name, label in after.items()))
+    alike = visits.filter(pl.all_horizontal(pl.col(name) == label for name, label in after.items()))
     return after, alike["person"].n_unique()
 
 
