@@ -173,6 +173,17 @@ def test_a_world_that_nobody_thinks_through():
     assert attack_minimality(model, Case(tables={}, released=table, original=table, replay=replay)) == []
 
 
+def test_too_many_columns_are_left_out_with_a_line(monkeypatch):
+    monkeypatch.setattr(minimality, "MOST_COLUMNS", 0)
+    table = table_of([(("a",), ("H",)), (("a",), ("f",))])
+    lines = []
+    case = Case(tables={}, released=table, original=table, replay=replay, warn=lines.append)
+    assert attack_minimality(KCPrivacy(k=2, c=0.5), case) == []
+    (line,) = lines
+    assert "minimality was left out" in line
+    assert "1 quasi-identifiers" in line
+
+
 def test_a_sample_that_cannot_be_protected_says_nothing():
     def refuse(table):
         msg = f"{table.n_persons} persons are too few"

@@ -37,6 +37,8 @@ CROWDS = 4
 """How many crowds of k persons a small world has room for."""
 LARGEST_WORLD = 400
 """Where k needs a larger world than this, nobody thinks it through."""
+MOST_COLUMNS = 12
+"""Quasi-identifiers; with more of them a method takes too long to run it many times."""
 MOST_WORLDS = 50
 """Permutations of sensitive values that are tried; all of them where there are no more."""
 
@@ -164,6 +166,11 @@ def attack_minimality(model: Confidence, case: Case) -> list[Risk]:
     """Run the minimality attack, on a sample of persons where there are many."""
     protects = any(case.original.histories.protected.values())
     if case.replay is None or not protects or case.original.owners is not None:
+        return []
+    if (n_columns := len(case.original.schema.quasi)) > MOST_COLUMNS:
+        case.warn(
+            f"the attack minimality was left out: it takes too long with {n_columns:,} quasi-identifiers"
+        )
         return []
     most = max(MOST_PERSONS, CROWDS * model.k)
     if case.original.n_persons > most > LARGEST_WORLD:
