@@ -42,6 +42,34 @@ def test_the_document_of_the_interface_is_read_and_written_back():
     assert certificate.claim["protect"] == {"Disease": ["HIV", "Cancer"]}
 
 
+ABOUT = {"title": "Visits", "licence": "CC-BY-4.0", "created": "2026-11-17", "columns": {"ZIP": "home"}}
+CLAIMED = {"events": {"person": "technical", "order": "technical", "ZIP": "quasi"}}
+
+
+def test_what_the_publisher_says_is_read_and_written_back():
+    document = json.loads(json.dumps(DOCUMENT)) | {"about": ABOUT}
+    document["claim"]["columns"] = CLAIMED
+    certificate = Certificate.from_json(json.dumps(document))
+    assert certificate.about.title == "Visits"
+    assert json.loads(certificate.to_json())["about"] == ABOUT
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"title": 1}, "about.title"),
+        ({"abstract": "x"}, "abstract"),
+        ({"columns": {"name": "x"}}, "must be a column that the claim names"),
+        ({"columns": {"ZIP": 1}}, "ZIP"),
+    ],
+)
+def test_what_the_publisher_may_not_say_is_refused(said, words):
+    document = json.loads(json.dumps(DOCUMENT)) | {"about": said}
+    document["claim"]["columns"] = CLAIMED
+    with pytest.raises(InputError, match=words):
+        Certificate.from_json(json.dumps(document))
+
+
 def test_a_release_is_certified_with_its_claim_and_a_rounded_loss():
     certificate = Certificate.of(release_of(loss=0.128), {"events.csv": HASH})
     assert json.loads(certificate.to_json()) == {

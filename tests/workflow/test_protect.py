@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from sequester.errors import UnattainableError
+from sequester.attacks.risk import Risks
+from sequester.errors import InputError, UnattainableError
 from sequester.workflow import audit
 from sequester.workflow.attack import attack
 from sequester.workflow.dry_run import dry_run
@@ -64,7 +65,15 @@ def test_nothing_of_it_is_in_the_release(config):
     for path in done.written.path.rglob("*"):
         if path.suffix in (".html", ".json"):
             text = path.read_text()
-            for words in ("adversar", "attacks", "relax", "seconds", "peak", "u0,", "Risk before"):
+            for words in (
+                "Simulated adversaries",
+                "attacks",
+                "relax",
+                "seconds",
+                "peak",
+                "u0,",
+                "Risk before",
+            ):
                 assert words not in text, (path.name, words)
 
 
@@ -88,7 +97,8 @@ def test_what_is_released_is_the_same_whether_it_was_audited_or_not(config, tmp_
 
 def test_a_release_that_an_adversary_beats_is_not_written(config, monkeypatch):
     def beaten(*args, **options):
-        return [replace(risk, bound=risk.value / 2) for risk in attack(*args, **options) if risk.value]
+        found = attack(*args, **options)
+        return Risks([replace(risk, bound=risk.value / 2) for risk in found if risk.value])
 
     monkeypatch.setattr(audit, "attack", beaten)
     with pytest.raises(UnattainableError, match="an attack achieved more than SequenceKAnonymity promises"):
@@ -130,3 +140,28 @@ def test_ties_are_told(tmp_path, job):
     line = "column 't': events of a person at the same time stay in file order (4 rows: 1, 2, 3, 4)"
     assert line in told
     assert line in done.to_json()["warnings"]
+
+
+def test_recipients_are_told_about_the_data(config):
+    said = 'title = "Clicks of a week"\npublisher = "A newspaper"\n'
+    said += 'licence = "CC-BY-4.0"\ncreated = "2026-11-17"\n'
+    described = '[data.columns.page]\ndescription = "The page that was read"\n'
+    config.write_text(config.read_text().rstrip() + "\n" + said + described)
+    done = protect(config, quick=True)
+    about = json.loads((done.written.path / "certificate.json").read_text())["about"]
+    assert about == {
+        "title": "Clicks of a week",
+        "publisher": "A newspaper",
+        "licence": "CC-BY-4.0",
+        "created": "2026-11-17",
+        "columns": {"page": "The page that was read"},
+    }
+    page = (done.written.path / "report.html").read_text()
+    for words in ("Clicks of a week", "A newspaper", "The page that was read", "pip install sequester"):
+        assert words in page
+
+
+def test_a_description_of_no_column_is_refused(config):
+    config.write_text(config.read_text() + '[data.columns.pgae]\ndescription = "x"\n')
+    with pytest.raises(InputError, match=r"data\.columns\.pgae describes no column that has a role"):
+        protect(config, quick=True)

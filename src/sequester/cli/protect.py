@@ -155,8 +155,11 @@ def _summary(done: "Protected") -> Iterator[str]:
         *_reading(release, "are no longer shown"),
         rows,
     ]
+    explanation = done.audit.explanation
+    offers = () if explanation is None else explanation.offers
     last = [
         *([_beyond(release.singled_out)] if release.singled_out is not None else []),
+        *(f"would keep more: {offer.text}" for offer in offers[:1]),
         f"to hand out      {written.path} (begin with report.html)",
         f"internal         {written.internal}",
         f"certificate      {written.certificate_sha256} (send it through another channel)",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sequester.engine import silent
 from sequester.errors import InputError, ParameterError, UnattainableError
 from sequester.explanation.explanation import Explanation
+from sequester.explanation.offers import find_offers
 from sequester.explanation.relaxation import RelaxationSearch, TrialRuns, find_relaxations, lost_parts
 from sequester.methods.relax import TimeUpError, working_time
 
@@ -78,9 +79,25 @@ def explain(
     progress(0.0, "finding reasons")
     original = method.view(original)
     reasons = method.reasons(release, original)
-    relaxations, notes = _relaxations(release, original, method, seconds, progress)
+    progress(0.05, "looking for rare persons and values")
+    began = working_time()
+    offers, why = find_offers(
+        original,
+        method,
+        seed=release.seed,
+        seconds=seconds / 2,
+        persons=method.trial_persons,
+        events=MOST_EVENTS,
+    )
+    left = max(seconds - (working_time() - began), 0.0)
+    relaxations, notes = _relaxations(release, original, method, left, progress)
     progress(1.0, "explained")
-    return Explanation(reasons=reasons, relaxations=tuple(relaxations), notes=tuple(notes))
+    return Explanation(
+        reasons=reasons,
+        offers=tuple(offers),
+        relaxations=tuple(relaxations),
+        notes=(*why, *notes),
+    )
 
 
 def _relaxations(

@@ -8,7 +8,7 @@ from typing import Any
 from sequester._repr import Card, json_fields
 from sequester.release.outcome import Reason
 
-__all__ = ["Explanation", "Reason", "Relaxation"]
+__all__ = ["Explanation", "Offer", "Reason", "Relaxation"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +49,37 @@ class Relaxation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """Something about a few persons or values that would have kept more, tried, with the loss it gives."""
+
+    kind: str
+    """``leave out`` persons, ``repair`` values, or add a ``node`` to a hierarchy."""
+    column: str
+    """The column, or columns, that they are about."""
+    persons: tuple[str, ...] = ()
+    """Their keys in the input."""
+    values: tuple[str, ...] = ()
+    """The rare values."""
+    loss_before: float
+    """The information loss as it is, on what was tried."""
+    loss: float
+    """The information loss that it would give."""
+    text: str
+    """All of it in a sentence."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the part of the document about this offer."""
+        return {
+            "kind": self.kind,
+            "column": self.column,
+            "persons": len(self.persons),
+            "values": list(self.values),
+            "loss": {"before": self.loss_before, "after": self.loss},
+            "text": self.text,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
     """Why a release is as it is, and what would have kept more. Internal."""
 
@@ -56,12 +87,19 @@ class Explanation:
     """What was changed, by the constraint that demanded it."""
     relaxations: tuple[Relaxation, ...] = ()
     """The smallest steps that would have kept more of what is lost, each of them tried."""
+    offers: tuple[Offer, ...] = ()
+    """What to leave out, repair or group, each of them tried, the smallest loss first."""
     notes: tuple[str, ...] = ()
     """How it was tried: on a sample, what would have helped nothing, and what there was no time for."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the document about this explanation."""
         return json_fields(self)
+
+    @property
+    def leave_out(self) -> tuple[str, ...]:
+        """The persons whom an offer leaves out, by their keys in the input; none where there is no offer."""
+        return next((each.persons for each in self.offers if each.kind == "leave out"), ())
 
     def _repr_html_(self) -> str:
         return Card(
@@ -73,5 +111,10 @@ class Explanation:
 
     def __str__(self) -> str:
         return "\n".join(
-            (*(each.text for each in self.reasons), *(each.text for each in self.relaxations), *self.notes)
+            (
+                *(each.text for each in self.reasons),
+                *(each.text for each in self.offers),
+                *(each.text for each in self.relaxations),
+                *self.notes,
+            )
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,3 +44,8 @@ class About:
         """Return name and value of what a page shows beside title and description."""
         rest = ("publisher", "contact", "licence", "created")
         return [(name.capitalize(), getattr(self, name)) for name in rest if getattr(self, name)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what is said, as the certificate has it; what is empty is left out."""
+        said = {name: getattr(self, name) for name in NAMES if getattr(self, name)}
+        return {**said, **({"columns": dict(self.columns)} if self.columns else {})}

@@ -14,6 +14,7 @@ from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.privacy import MODELS
 from sequester.privacy.model import RecordModel
 from sequester.privacy.snapshots import COUNT, GROUP, TIME
+from sequester.release.about import NAMES, About
 from sequester.release.fields import plain_table, plain_value, read_document, safe_repr
 from sequester.release.files import unsafe_path_reason
 from sequester.release.release import ORDER, PERSON, PERSONS
@@ -88,6 +89,8 @@ class Certificate:
     """The information loss, rounded; no other measure against the original is public."""
     limits: tuple[str, ...] = ()
     """What is not promised, in plain words."""
+    about: About = field(default_factory=About)
+    """What the publisher says about the data; nobody can check it."""
     files: Mapping[str, str]
     """Every other file of the folder and its hash."""
 
@@ -112,6 +115,7 @@ class Certificate:
                 if name == PUBLIC_MEASURE
             },
             limits=tuple(release.limits),
+            about=release.about,
             files=dict(sorted(files.items())),
         )
 
@@ -141,6 +145,7 @@ class Certificate:
                 for name, score in self.utility.items()
             },
             "limits": list(self.limits),
+            **({"about": self.about.to_json()} if self.about else {}),
             "files": self.files,
         }
         return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -151,7 +156,11 @@ class Certificate:
         top = read_document(text, CERTIFICATE)
         if top.take("format").count() != FORMAT:
             top.take("format").refuse(f"must be {FORMAT}, the one that this version reads")
-        top.expect("format", "software", "method", "claim", "verdict", "counts", "utility", "limits", "files")
+        about = ["about"] if "about" in top.value else []
+        top.expect(
+            *("format", "software", "method", "claim", "verdict", "counts", "utility", "limits", "files"),
+            *about,
+        )
         software = top.take("software").table().expect("name", "version")
         method = top.take("method").table().expect("name", "parameters")
         claim = top.take("claim").table()
@@ -176,6 +185,7 @@ class Certificate:
             events=counts.take("events").count(),
             utility={each.key: _score(each) for each in top.take("utility").table().fields()},
             limits=tuple(each.text() for each in top.take("limits").items()),
+            about=_about(top.take("about").table(), claim.value.get("columns")) if about else About(),
             files={each.key: _file_hash(each) for each in top.take("files").table().fields()},
         )
 
@@ -194,6 +204,25 @@ def _columns(tables: Table) -> dict[str, dict[str, str]]:
         if column.value not in ROLES:
             column.refuse(f"must be one of {', '.join(ROLES)}")
     return {table: {column.key: column.text() for column in columns} for table, columns in found.items()}
+
+
+def _about(table: Table, claimed: object) -> About:
+    """Return what the publisher says; a column that the claim does not name is refused."""
+    released = {
+        column
+        for columns in (claimed.values() if isinstance(claimed, dict) else ())
+        for column in (columns if isinstance(columns, dict) else ())
+    }
+    said = [name for name in (*NAMES, "columns") if name in table.value]
+    table.expect(*said)
+    described = table.take("columns").table().fields() if "columns" in said else []
+    for column in described:
+        if column.key not in released:
+            column.refuse("must be a column that the claim names")
+    return About(
+        **{name: table.take(name).text() for name in said if name != "columns"},
+        columns={column.key: column.text() for column in described},
+    )
 
 
 def _score(field: Field) -> Score:

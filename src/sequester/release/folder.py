@@ -17,7 +17,7 @@ from sequester.release.fields import plain_table, safe_text
 from sequester.release.files import HIERARCHIES, REGIONS, hierarchy_files, unsupported_reason, write_log
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from io import BufferedReader
     from pathlib import Path
 
@@ -104,16 +104,26 @@ CHANGES = "changes.parquet"
 """Every changed cell or event, keyed by input row."""
 CONFIGURATION = "release.toml"
 """The configuration of the run, to repeat it."""
+LEAVE_OUT = "leave-out.csv"
+"""Persons without whom less would be lost, ready for ``[release] leave_out``."""
 PAGE = "report.html"
 """The page."""
 DOCUMENT = "report.json"
 """The numbers of the page."""
 
 
-def write_internal(release: Release, folder: Path, *, config_toml: str | None, pseudonyms: bool) -> None:
+def write_internal(
+    release: Release,
+    folder: Path,
+    *,
+    config_toml: str | None,
+    pseudonyms: bool,
+    leave_out: Sequence[str] = (),
+) -> None:
     """Write the internal files; pseudonyms only if asked for, or if the promise is checked with them.
 
-    Only this file tells whose each trip is; persons cannot be counted without it.
+    Only that file tells whose each trip is; persons cannot be counted without it. `leave_out` are persons
+    who stayed out, or without whom less would be lost in a later run.
     """
     (folder / CONFIGURATION).write_text(
         _settings(release) if config_toml is None else config_toml, encoding="utf-8", newline="\n"
@@ -123,6 +133,8 @@ def write_internal(release: Release, folder: Path, *, config_toml: str | None, p
         frame.write_parquet(folder / f"{name}.parquet")
     if pseudonyms or release.model.needs_original or release.trips:
         release.pseudonyms.write_parquet(folder / PSEUDONYMS)
+    if leave_out:
+        pl.DataFrame({"person": leave_out}, schema={"person": pl.String}).write_csv(folder / LEAVE_OUT)
     for path in folder.iterdir():
         path.chmod(0o600)
 

@@ -194,9 +194,11 @@ class Release:
         vars(other)["table"] = table
         return other
 
-    def with_event_log(self, form: LogFormat | None) -> Release:
-        """Return the same release, whose events are also written in a format of event logs."""
-        other = replace(self, event_log=form)
+    def published_as(self, form: LogFormat | None, about: About) -> Release:
+        """Return the same release with what its publisher says, also written in a format of event logs."""
+        released = {column for frame in self.tables.values() for column in frame.columns}
+        columns = {name: text for name, text in about.columns.items() if name in released}
+        other = replace(self, event_log=form, about=replace(about, columns=columns))
         return other.with_table(vars(self)["table"]) if "table" in vars(self) else other
 
     @property

@@ -12,14 +12,19 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from pydantic import ValidationError
 
 from sequester.data.persons import Persons
+from sequester.data.places import REGION
 from sequester.data.schema import ROW, Protect, Quasi, Schema, Sensitive, Symbol
 from sequester.data.sequences import SYMBOL
 from sequester.data.table import EventTable
+from sequester.data.text import as_text
 from sequester.errors import InputError, issue_warning
+from sequester.hierarchies.labels import counted
 from sequester.io import read_frame
 from sequester.io.read import format_of
 from sequester.methods import METHODS
+from sequester.release.about import NAMES, About
 from sequester.release.files import LogFormat
+from sequester.release.release import PERSON
 from sequester.workflow.method_settings import build_method, method_model, name_key, parameter_files
 from sequester.workflow.settings import (
     DataSettings,
@@ -181,8 +186,9 @@ class Config:
 
     def table(self, warn: Warn = issue_warning) -> EventTable:
         """Read the data, with the role of every column; `warn` is called with what was left out."""
-        schema, _ = self.schema, self.persons_schema
-        return EventTable(self.frame(warn), schema, self.persons(warn))
+        # Mistakes in roles are told before the data is read.
+        _ = self.schema, self.persons_schema
+        return self.table_of(self.frame(warn), warn)
 
     def _read(
         self, path: Path, settings: DataSettings | PersonsSettings, table: str, warn: Warn
@@ -201,6 +207,56 @@ class Config:
                 f"{self.path.name}: {table}.{line}" if wrong.match(line) else line for line in error.lines
             )
             raise type(error)(*lines) from None
+
+    def table_of(self, frame: pl.DataFrame, warn: Warn = issue_warning) -> EventTable:
+        """Return the table of data that was read, without the persons who stay out."""
+        table = EventTable(frame, self.schema, self.persons(warn))
+        if not self.left_out:
+            return table
+        kept = ~table.persons.is_in(self._check_left_out(table))
+        n_left_out = table.n_owners - table.persons.filter(kept).n_unique()
+        warn(f"{counted(n_left_out, 'person stays', 'persons stay')} out, as [release] leave_out asks")
+        return table.take(kept.to_numpy())
+
+    @cached_property
+    def left_out(self) -> tuple[str, ...]:
+        """The persons of the input who stay out, by their keys."""
+        if self.settings.release.leave_out is None:
+            return ()
+        path = self.folder / self.settings.release.leave_out
+        frame = read_frame(path, format="csv")
+        if PERSON not in frame.columns:
+            msg = f"{path.name}: release.leave_out needs a column person, got {', '.join(frame.columns)}"
+            raise InputError(msg)
+        return tuple(as_text(frame[PERSON]).unique(maintain_order=True))
+
+    def _check_left_out(self, table: EventTable) -> list[str]:
+        """Return the persons who stay out; refuse one whom the data does not have, and everybody."""
+        present = set(table.persons)
+        unknown = [key for key in self.left_out if key not in present]
+        if unknown:
+            msg = f"{self.path.name}: release.leave_out names {unknown[0]!r}, who is not in the data"
+            raise InputError(msg)
+        if len(self.left_out) == len(present):
+            msg = f"{self.path.name}: release.leave_out names all persons of the data; nobody would be left"
+            raise InputError(msg)
+        return list(self.left_out)
+
+    @property
+    def about(self) -> About:
+        """What the publisher says about the data."""
+        release, described = self.settings.release, self.settings.data.columns
+        schema = self.schema
+        own = self.persons_schema
+        roles = (schema,) if own is None else (schema, own)
+        known = {name for each in roles for name in (*each.attributes, *each.keep, *each.drop)} | {REGION}
+        unknown = [name for name in described if name not in known]
+        if unknown:
+            place = toml_key(("data", "columns", unknown[0]))
+            msg = f"{self.path.name}: {place} describes no column that has a role"
+            raise InputError(msg)
+        columns = {name: each.description for name, each in described.items()}
+        return About(**{name: getattr(release, name) for name in NAMES}, columns=columns)
 
 
 def read(path: str | Path) -> EventTable:

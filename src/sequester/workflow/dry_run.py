@@ -132,7 +132,7 @@ def dry_run(
     progress(0.0, "reading")
     started = time.monotonic()
     frame = job.config.frame(collect)
-    table = EventTable(frame, job.config.schema, job.config.persons(collect))
+    table = job.config.table_of(frame, collect)
     reading = time.monotonic() - started
     collect(*check_problems(table))
     job.method.accept(job.method.view(table))

@@ -17,6 +17,7 @@ import tomli_w
 from sequester._version import __version__
 from sequester.errors import InputError, SchemaError
 from sequester.release.fields import plain_value
+from sequester.release.folder import LEAVE_OUT
 from sequester.release.randomness import Randomness
 from sequester.release.staging import Target, check_target
 from sequester.workflow.output_file import refuse_inputs
@@ -91,6 +92,8 @@ class Job:
                 each["hierarchy"]["path"] = str((folder / each["hierarchy"]["path"]).resolve())
         release = _written(settings.release.model_dump(exclude_unset=True))
         release |= {"path": str(self.out.resolve()), "seed": seed}
+        if "leave_out" in release:
+            release["leave_out"] = str((self.internal or self.out / "internal").resolve() / LEAVE_OUT)
         if self.internal is not None:
             release["internal"] = str(self.internal.resolve())
         method = {"name": self.method.name, **_written(self.method.parameters())}

@@ -101,7 +101,7 @@ def protect(
     )
     if thorough:
         job = replace(job, method=job.method.thorough())
-    settings = job.config.settings.release
+    settings, about = job.config.settings.release, job.config.about
     progress(0.0, "reading")
     table = job.config.table(collect)
     collect(*check_problems(table))
@@ -115,7 +115,7 @@ def protect(
         progress=watch.timed(part(progress, 0.1, 0.55), "protecting"),
         checkpoint=kept,
         warn=collect,
-    ).with_event_log(job.config.event_log)
+    ).published_as(job.config.event_log, about)
     # Now, before anybody spends time on attacks; `write` warns of what was accepted.
     check_unprotected(release.singled_out, accept=settings.accept_unprotected)
     collect(*find_unprotected(release.singled_out))
@@ -146,6 +146,7 @@ def protect(
         accept_unprotected=settings.accept_unprotected,
         risks=found.risks,
         explanation=found.explanation,
+        leave_out=job.config.left_out,
         notes=found.notes,
         stopwatch=watch,
         progress=watch.timed(part(progress, 0.75, 1.0), "writing"),

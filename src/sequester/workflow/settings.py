@@ -292,6 +292,13 @@ class PersonsSettings(Table):
     """One table per sensitive attribute of persons."""
 
 
+class ColumnSettings(Table):
+    """What a publisher says about a column."""
+
+    description: str
+    """What it means, for the recipient."""
+
+
 class DataSettings(Table):
     """Which table is published, and the role of each column."""
 
@@ -339,6 +346,8 @@ class DataSettings(Table):
     """One table per sensitive attribute."""
     persons: PersonsSettings | None = None
     """What is known of persons apart from their events: one row per person."""
+    columns: dict[str, ColumnSettings] = Field(default_factory=dict)
+    """One table per column that is described to the recipient."""
 
 
 class ReleaseSettings(Table):
@@ -354,6 +363,20 @@ class ReleaseSettings(Table):
     """Refuse a release that loses more than this share of events; without it, more than 0.2 only warns."""
     accept_unprotected: bool = False
     """Needed where kept columns alone single out more than 5 % of the persons."""
+    leave_out: Name | None = None
+    """A CSV file with a column person: these persons of the input stay out; relative to this file."""
+    title: str = ""
+    """What the data is called, for the recipient; as all that follows."""
+    publisher: str = ""
+    """Who publishes it."""
+    contact: str = ""
+    """Whom to ask about it."""
+    licence: str = ""
+    """Under which terms it may be used, such as CC-BY-4.0."""
+    description: str = ""
+    """What it is about."""
+    created: Annotated[str, Field(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")] = ""
+    """When the release was made, such as 2026-11-17; no clock is asked."""
     seed: str | None = None
     """Everything random comes from this text, which must be kept secret; --seed wins."""
 

@@ -99,6 +99,7 @@ def write(
     accept_unprotected: bool | None = None,
     risks: Sequence[Risk] = (),
     explanation: Explanation | None = None,
+    leave_out: Sequence[str] = (),
     stopwatch: Stopwatch | None = None,
     notes: Sequence[str] = (),
     report: Pages | None = None,
@@ -135,6 +136,9 @@ def write(
         What adversaries achieved, as `sequester.attack` gives it: the internal page has a section about it.
     explanation
         What was changed and why: the internal page has a section about it.
+    leave_out
+        Persons who stayed out, by their keys, for ``internal/leave-out.csv``; by default, those whom the
+        explanation offers to leave out.
     stopwatch
         What has measured the work so far: the internal page says how long it took. Where there is none, that
         page is the same every time.
@@ -196,7 +200,13 @@ def write(
             page = pages.external_page(release)
             (aside.release / "report.html").write_text(page, encoding="utf-8", newline="\n")
             own_hash = write_certificate(release, aside.release)
-            write_internal(release, aside.internal, config_toml=config_toml, pseudonyms=pseudonyms)
+            write_internal(
+                release,
+                aside.internal,
+                config_toml=config_toml,
+                pseudonyms=pseudonyms,
+                leave_out=leave_out or (() if explanation is None else explanation.leave_out),
+            )
             verification = _verify(aside, release.model, original, part(progress, 0.5, 0.8))
             progress(0.8, "drawing the internal report")
             # Last, so that it can say how long everything else took.

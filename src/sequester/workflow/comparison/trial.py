@@ -15,6 +15,7 @@ from sequester.attacks.snapshots import guess_original, guess_records
 from sequester.engine import LocalEngine, part
 from sequester.errors import InputError, UnattainableError, WarningCollector
 from sequester.privacy.model import RecordModel
+from sequester.release.about import About
 from sequester.release.fields import plain_table
 from sequester.report.findings import Findings
 from sequester.report.page import internal_page
@@ -237,7 +238,7 @@ def _evaluate(
     engine = LocalEngine(threads=task.threads)
     release = task.candidate.method.apply(
         table, seed=task.seed, engine=engine, progress=part(progress, 0.0, 0.6), warn=collect
-    ).with_event_log(task.event_log)
+    ).published_as(task.event_log, About())
     check_suppressed(release, task.max_suppressed)
     risks = _risks(task.knowledge, release, table, engine, part(progress, 0.6, 0.75))
     if task.report is not None:
