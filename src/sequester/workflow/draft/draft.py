@@ -32,6 +32,7 @@ from sequester.workflow.draft.names import names_activity, names_order, names_pe
 from sequester.workflow.draft.places import find_trip, propose_regions
 from sequester.workflow.draft.roles import (
     NOBODY,
+    NOTHING_SAYS_SO,
     STAFF_ASKED,
     Guess,
     SensitiveCandidate,
@@ -342,7 +343,9 @@ def _draft(
         raise InputError(msg)
     symbol = None if place is not None else _symbol(attributes, by_name, used, who)
     known = [by_name[each.column] for each in attributes if each.column not in used]
-    candidates = () if symbol is not None or not known else tuple(find_candidates(known, list(by_name)))
+    candidates = () if symbol is not None else tuple(find_candidates(known, list(by_name)))
+    if place is not None:
+        candidates = tuple(each for each in candidates if NOTHING_SAYS_SO not in each.why)
     chosen, cut = _likeliest(attributes, by_name, candidates)
     drop += [Guess(each.column, f"{_NOT_CHOSEN}; {each.why}") for each in cut]
     if symbol is not None or place is not None:

@@ -25,7 +25,7 @@ _FAR = 3.0
 def find_gaps(frame: pl.DataFrame) -> dict[str, tuple[str, ...]]:
     """Return the markers of missing values that occur in each column of texts, as they are written.
 
-    Keys may be called NA; ``-`` beside ``+`` is a result; NA among codes of two letters is one of them.
+    Keys may be called NA; ``-`` beside ``+`` is a result; NA among codes of a few letters is one of them.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def find_gaps(frame: pl.DataFrame) -> dict[str, tuple[str, ...]]:
         known = _SIGNS if is_key else _SIGNS | _WORDS
         known = known - {"-"} if "+" in values else known
         others = values.filter(~folded.is_in(known))
-        if len(others) and others.str.contains(r"^[A-Z]{2}$").all():
+        if len(others) and others.str.contains(r"^[A-Z]{1,3}$").all():
             known = known - {"na"}
         markers = values.filter(folded.is_in(known)).sort().to_list()
         if markers and len(others):

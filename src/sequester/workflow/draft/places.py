@@ -5,24 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+import polars as pl
+
 from sequester.data.places import Place
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.errors import InputError
-from sequester.workflow.draft.columns import SAMPLE
 from sequester.workflow.draft.names import TRIP, words
 from sequester.workflow.settings import DensitySettings, GridSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import polars as pl
-
     from sequester.workflow.draft.columns import Column
     from sequester.workflow.draft.infer_time import EventOrder
 
 REGIONS_PER_TRIP = 3
-"""Regions that a trip crosses at least, in the mean, where regions are proposed."""
+"""Regions that half of the trips cross at least, where regions are proposed."""
+MOST_POINTS = 500_000
+"""Points on which regions are measured, of some persons where there are more."""
 _MOST_OUTSIDE = 0.3
 """Share of points in no region up to which density regions are proposed."""
 _CELLS = (250, 500, 1000, 2000)
@@ -52,11 +54,13 @@ def propose_regions(
 ) -> RegionProposal:
     """Return density regions if trips cross enough of them and few points are lost; otherwise a grid.
 
-    What points lose when they become regions is measured on the first rows of the table.
+    What points lose when they become regions is measured on the table.
     """
     lat, lon = coordinates
     used = dict.fromkeys((person, *when.columns, *((trip,) if trip else ()), lat, lon))
-    points = frame.select(column for column in used if column in frame.columns).head(SAMPLE)
+    points = frame.select(column for column in used if column in frame.columns)
+    if points.height > MOST_POINTS and person in points.columns:
+        points = points.filter(pl.col(person).hash() % (points.height // MOST_POINTS + 1) == 0)
     best: RegionProposal | None = None
     for regions in _kinds():
         schema = Schema(
@@ -73,12 +77,11 @@ def propose_regions(
             table = EventTable(points, schema)
         except InputError:
             continue
-        crossed = table.n_events / table.n_persons
+        crossed = int(np.median(np.diff(table.person_offsets)))
         outside = table.reading.outside / points.height
-        unit = "trip" if trip else "person"
         why = (
-            f"{crossed:.1f} regions per {unit} (at least {REGIONS_PER_TRIP} are wanted); of the points, "
-            f"{outside:.1%} lie in no region and are lost"
+            f"half of the {'trips' if trip else 'persons'} cross {crossed} regions or more (at least "
+            f"{REGIONS_PER_TRIP} are wanted); of the points, {outside:.1%} lie in no region and are lost"
         )
         found = RegionProposal(lat, lon, regions, why)
         if crossed >= REGIONS_PER_TRIP and outside <= _MOST_OUTSIDE:

@@ -237,6 +237,8 @@ def _numbers_rows(column: Column) -> bool:
 _MAX_CANDIDATES = 6
 """Candidates that are written out."""
 _FALLBACK = 3
+NOTHING_SAYS_SO = "nothing in its name says so"
+"""Why a column is proposed where no other could be."""
 _CATEGORIES = range(3, 1001)
 _SHOWN = 3
 
@@ -280,7 +282,7 @@ def find_candidates(columns: Sequence[Column], taken: Sequence[str]) -> list[Sen
         return [candidate for _, candidate in sorted(found, key=lambda each: each[0])][:_MAX_CANDIDATES]
     likely = sorted(columns, key=_is_category, reverse=True)
     likely = [column for column in likely if _is_category(column)[0]][:_FALLBACK] or likely[:1]
-    return [_candidate(column.name, [column], "nothing in its name says so") for column in likely]
+    return [_candidate(column.name, [column], NOTHING_SAYS_SO) for column in likely]
 
 
 def families(columns: Iterable[Column]) -> dict[str, list[Column]]:
