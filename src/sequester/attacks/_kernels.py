@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
@@ -107,13 +107,13 @@ def list_owners(cells: Codes, offsets: Offsets, last: Counts, ends: Counts, owne
                     ends[node] += 1
 
 
-@njit
+@inner
 def _fits(cell: int, node: int, end: Codes, hidden: int) -> bool:
     """Return whether a cell of the node's column may stand for the node; `hidden` stands for nothing."""
     return cell != hidden and (cell < end[node] if cell >= node else node < end[cell])
 
 
-@njit
+@inner
 def _collect(
     node: int,
     shown: bool,
@@ -152,7 +152,7 @@ def _collect(
     return size
 
 
-@njit
+@inner
 def _follow(
     query: Counts, n: int, width: int, rows: Histories, owner: int, trees: Trees, hidden: Codes, reached: Mask
 ) -> bool:
@@ -182,7 +182,7 @@ def _follow(
     return found
 
 
-@njit
+@inner
 def _keep_fitting(
     kind: int,
     query: Counts,
@@ -241,7 +241,7 @@ def _keep_fitting(
     return kept
 
 
-@njit
+@inner
 def _leave_out(
     never: int, candidates: Codes, size: int, rows: Histories, trees: Trees, marks: Counts, mark: int
 ) -> int:
@@ -266,7 +266,7 @@ def _leave_out(
     return kept
 
 
-@njit
+@inner
 def _count_values(
     query: int,
     known_value: int,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -24,7 +24,7 @@ SLACK = 1e-9
 """Numbers are equal if they differ by no more than this share of them, or than this."""
 
 
-@njit
+@inner
 def _common(first: int, last: int, parent: Codes, end: Codes) -> int:
     """Return the lowest node at or above two nodes, the first of which does not come after the last."""
     node = first
@@ -55,7 +55,7 @@ def _size(low: float, high: float, is_whole: bool) -> float:
     return max(high - low, 0.0) + (SLACK if high >= low - SLACK else 0.0)
 
 
-@njit
+@inner
 def _holds_others(node: int, low: float, high: float, spans: Spans, end: Codes, is_whole: bool) -> bool:
     """Return whether a node stands for numbers from `low` to `high` that are in none of its children."""
     low, high = max(low, spans.lows[node]), min(high, spans.highs[node])
@@ -71,7 +71,7 @@ def _holds_others(node: int, low: float, high: float, spans: Spans, end: Codes, 
     return bool(left > SLACK / 2)
 
 
-@njit
+@inner
 def _within(
     cell: int, low: float, high: float, spans: Spans, parent: Codes, end: Codes, is_whole: bool
 ) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sequester._typing import Codes
 
 
-@njit
+@inner
 def ensure_capacity(values: Codes, n_used: int, n_needed: int) -> Codes:
     """Return a buffer with room for `n_needed` values that begins with the first `n_used` of `values`."""
     if n_needed <= values.size:
@@ -26,7 +26,7 @@ def ensure_capacity(values: Codes, n_used: int, n_needed: int) -> Codes:
     return grown
 
 
-@njit
+@inner
 def ensure_rows(table: npt.NDArray[np.int64], n_used: int, n_needed: int) -> npt.NDArray[np.int64]:
     """Return a table with room for `n_needed` rows that begins with the first `n_used` of `table`."""
     if n_needed <= table.shape[0]:

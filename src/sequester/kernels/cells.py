@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -27,7 +27,7 @@ _TIGHT = 1 - 1e-12
 """A sum that equals the threshold but for the last bits of a float is not below it."""
 
 
-@njit
+@inner
 def _place(cell: int, size: int) -> int:
     """Return the place where the search for a cell begins."""
     # Rows and columns have less than 31 bits, so that nothing overflows.
@@ -36,7 +36,7 @@ def _place(cell: int, size: int) -> int:
     return (mixed ^ (mixed >> 17) ^ (mixed >> 31)) & (size - 1)
 
 
-@njit
+@inner
 def _find(table: Counts, numbers: Codes, cell: int) -> int:
     """Return the number of a cell, or -1."""
     place = _place(cell, table.size)
@@ -48,7 +48,7 @@ def _find(table: Counts, numbers: Codes, cell: int) -> int:
     return FREE
 
 
-@njit
+@inner
 def _put(table: Counts, numbers: Codes, cell: int, number: int) -> None:
     """Enter a cell that is not in the table yet."""
     place = _place(cell, table.size)
@@ -58,7 +58,7 @@ def _put(table: Counts, numbers: Codes, cell: int, number: int) -> None:
     numbers[place] = number
 
 
-@njit
+@inner
 def _doubled(table: Counts, numbers: Codes) -> tuple[Counts, Codes]:
     """Copy a table into one of twice the size."""
     wider = np.full(2 * table.size, FREE, np.int64)
@@ -109,7 +109,7 @@ def count_touching(numbers: Codes, offsets: Offsets, n_cells: int) -> Counts:
     return counts
 
 
-@njit
+@inner
 def _strip(
     table: Counts,
     numbers: Codes,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester.kernels.buffers import ensure_rows
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 from sequester.kernels.rows import frozen, list_symbols
 from sequester.ragged import offsets_of
 
@@ -85,7 +85,7 @@ def _list_first_places(
                 filled[symbol] += 1
 
 
-@njit
+@inner
 def _place_after(items: Codes, ahead: Bits, start: int, stop: int, symbol: int) -> int:
     """Return the place after the first `symbol` in ``items[start:stop]``, or -1."""
     if start < stop and (ahead[start] >> np.uint64(symbol & 63)) & np.uint64(1):
@@ -95,7 +95,7 @@ def _place_after(items: Codes, ahead: Bits, start: int, stop: int, symbol: int) 
     return -1
 
 
-@njit
+@inner
 def _find(found: Counts, low: int, high: int, row: int) -> int:
     """Return the first place in the ascending ``found[low:high, 0]`` that is not below `row`."""
     while low < high:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets
@@ -15,7 +15,7 @@ MOST = 2**62 - 1
 """Counts stop here: two of them can still be added in 64 bits."""
 
 
-@njit
+@inner
 def count_row(items: Codes, start: int, stop: int, pattern: Codes, ways: Counts) -> int:
     """Return the number of embeddings of `pattern` in ``items[start:stop]``, or `MOST` where there are more.
 
@@ -42,7 +42,7 @@ def count_embeddings(items: Codes, offsets: Offsets, pattern: Codes) -> Counts:
     return counts
 
 
-@njit
+@inner
 def _times(left: int, right: int) -> int:
     """Multiply, or give `MOST` where the product is more."""
     if left == 0 or right == 0:

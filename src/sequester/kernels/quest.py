@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Shares = npt.NDArray[np.float64]
 
 
-@njit
+@inner
 def _choose(chance: np.random.Generator, n: int, size: int, out: Counts) -> None:
     """Write `size` of the numbers below `n` into `out`, in increasing order, every choice equally likely."""
     chosen = 0
@@ -50,7 +50,7 @@ def draw_patterns(chance: np.random.Generator, offsets: Offsets, n_same: Counts,
     return elements
 
 
-@njit
+@inner
 def _keep(chance: np.random.Generator, size: int, confidence: float) -> int:
     """Corrupt a pattern: drop one element after the other while chance exceeds the confidence."""
     while size > 0 and chance.random() > confidence:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 from sequester.ragged import owners_of
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _fold_rows(items: Codes, offsets: Offsets, slots: Counts, group_of_row: Code
     return n_groups
 
 
-@njit
+@inner
 def _precedes(items: Codes, offsets: Offsets, left: int, right: int) -> bool:
     """Return whether row `left` comes strictly before row `right`, a prefix before what it begins."""
     a, b = offsets[left], offsets[right]

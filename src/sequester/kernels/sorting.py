@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner
 
 if TYPE_CHECKING:
     from sequester._typing import Counts
 
 
-@njit
+@inner
 def sort_range(values: Counts, low: int, high: int) -> None:
     """Sort ``values[low:high]`` ascending, by Shell's method."""
     gap = 1

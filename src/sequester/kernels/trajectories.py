@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -92,7 +92,7 @@ def cross_cells(
     return cells[:fill], points[:fill], shares[:fill], starts
 
 
-@njit
+@inner
 def _cross_line(
     x: float,
     y: float,

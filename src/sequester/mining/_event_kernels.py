@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sequester.kernels.buffers import ensure_capacity, ensure_rows
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 from sequester.mining._kernels import DEPTH, HIGH, LOW, SUPPORT, SYMBOL, Limits, push_frequent, write_path
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def reach(events: Events, entries: Table, low: int, high: int, best: Counts) -> 
                 best[i - first] = start
 
 
-@njit
+@inner
 def meet(kind: int, row: int, weight: int, found: Extensions, n_met: int) -> int:
     """Count an extension of a row; return the number of kinds that were met."""
     if found.totals[kind, 1] == 0:
@@ -92,7 +92,7 @@ def meet(kind: int, row: int, weight: int, found: Extensions, n_met: int) -> int
     return n_met
 
 
-@njit
+@inner
 def enter(kind: int, row: int, end: int, start: int, fill_of: Counts, stack: Table, entries: Table) -> None:
     """Write an entry of the extension of this kind, unless it is rare."""
     if fill_of[kind] >= 0:
@@ -101,7 +101,7 @@ def enter(kind: int, row: int, end: int, start: int, fill_of: Counts, stack: Tab
         stack[fill_of[kind], HIGH] = to + 1
 
 
-@njit
+@inner
 def scan_extensions(
     events: Events, entries: Table, low: int, high: int, found: Extensions, stack: Table, enters: bool
 ) -> int:
@@ -135,7 +135,7 @@ def scan_extensions(
     return n_met
 
 
-@njit
+@inner
 def project_symbol(symbol: int, events: Events, entries: Table) -> tuple[Table, int, int]:
     """Write the projection of a symbol alone; return it with its weight and the number of entries."""
     n_entries, support = 0, 0

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sequester.kernels.buffers import ensure_capacity, ensure_rows
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 from sequester.kernels.sorting import sort_range
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def next_place(bits: Counts, start: int, place: int) -> int:
     return found
 
 
-@njit
+@inner
 def project_symbol(symbol: int, index: Index, keep_all: bool, entries: Table) -> tuple[Table, int, int]:
     """Write the projection of a symbol alone; return it with its weight and the number of entries."""
     n_entries, support = 0, 0
@@ -141,7 +141,7 @@ def project_symbol(symbol: int, index: Index, keep_all: bool, entries: Table) ->
     return entries, support, n_entries
 
 
-@njit
+@inner
 def weigh_extensions(index: Index, entries: Table, low: int, high: int, totals: Table, met: Counts) -> int:
     """Add up, symbol by symbol, the weights of the projection's rows that have it ahead, and their entries.
 
@@ -218,7 +218,7 @@ def project(
         entry = end
 
 
-@njit
+@inner
 def push_frequent(
     met: Counts,
     n_met: int,
@@ -336,7 +336,7 @@ def mine_below(
     return found, values, n_found, True
 
 
-@njit
+@inner
 def write_path(path: Counts, depth: int, values: Codes, n_values: int) -> int:
     """Write the items of a pattern behind the first `n_values`; return how many there are now."""
     for i in range(depth):
@@ -370,7 +370,7 @@ class Closing(NamedTuple):
     """Room for two numbers per item of the longest pattern and one more."""
 
 
-@njit
+@inner
 def match_pattern(closing: Closing, row: int, path: Counts, depth: int, within_match: bool) -> None:
     """Write the places of the first and of the last match of a pattern; see `has_insertion`."""
     items, firsts, lasts = closing.items, closing.matches[0], closing.matches[1]

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
 
 
-@njit
+@inner
 def find_slot(slots: Counts, key: int) -> int:
     """Return the slot that holds `key`, or the free one (-1) where it belongs."""
     # A multiplicative hash of 31 bits, so that no product overflows and the JIT may be off.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -121,7 +121,7 @@ def find(table: Table, key: int) -> int:
     return int(slot)
 
 
-@njit
+@inner
 def _grown(table: Table, n_slots: int) -> Table:
     """Return a larger table, with at least so many slots, that holds the same."""
     size = 2 * table.shape[0]
@@ -138,7 +138,7 @@ def _grown(table: Table, n_slots: int) -> Table:
     return larger
 
 
-@njit
+@inner
 def _enter(nodes: Table, key: int, name: int, makes_nodes: bool) -> int:
     """Return the slot of a key, under a new name where there was none; -1 where none is made or wanted."""
     slot = find(nodes, key)
@@ -149,7 +149,7 @@ def _enter(nodes: Table, key: int, name: int, makes_nodes: bool) -> int:
     return -1 if nodes[slot, SEEN] == UNWANTED else slot
 
 
-@njit
+@inner
 def _hold(rows: Rows, owner: int, number: int, n_values: int, held: Table, n_held: int) -> tuple[Table, int]:
     """Add an owner's protected values to those of a sequence; return what is held, and its size."""
     for i in range(rows.value_offsets[owner], rows.value_offsets[owner + 1]):
@@ -164,7 +164,7 @@ def _hold(rows: Rows, owner: int, number: int, n_values: int, held: Table, n_hel
     return held, n_held
 
 
-@njit
+@inner
 def _compare(
     rows: Rows, owner: int, number: int, n_values: int, persons: int, held: Table, worst: Table
 ) -> None:

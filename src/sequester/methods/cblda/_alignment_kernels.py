@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets
@@ -111,7 +111,7 @@ def write_profile(tree: Codes, cells: Codes, start: int, length: int, profile: C
                 above = tree[above, PARENT]
 
 
-@njit
+@inner
 def event_saving(profile: Codes, event: int, cells: Codes, other: int) -> int:
     """Add up what two events as one are worth; below 0 where they must not be one."""
     n_quasi = cells.shape[1] // 2
@@ -234,7 +234,7 @@ def draw_pairs(
     return n_pairs
 
 
-@njit
+@inner
 def pair_events(clusters: Clusters, scratch: Scratch, cluster: int, other: int) -> int:
     """Write down which events two clusters as one keep, and count them; the profile is that of the first.
 
@@ -282,7 +282,7 @@ def count_at_risk(clusters: Clusters, scratch: Scratch, cluster: int, side: int,
     return n_at_risk
 
 
-@njit
+@inner
 def largest_count(tally: Counts, n_at_risk: int) -> int:
     """Return the number of persons at risk as the promise reads it, and clear the tally."""
     if tally.shape[1] == 1:
@@ -310,7 +310,7 @@ def finish(clusters: Clusters, scratch: Scratch, cluster: int) -> bool:
     return True
 
 
-@njit
+@inner
 def unite(state: Counts, one: int, other: int) -> None:
     """Put the persons of a cluster behind those of another, which goes on waiting."""
     state[one, SIZE] += state[other, SIZE]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 from sequester.methods.cblda._alignment_kernels import (
     COUNTED,
     END,
@@ -77,7 +77,7 @@ class Index(NamedTuple):
     """What is looked for: `WAITING` clusters, or `FINISHED` ones that stay private."""
 
 
-@njit
+@inner
 def write_box(
     clusters: Clusters, index: Index, low: int, high: int, row: int, n_groups: int
 ) -> tuple[int, int, int]:
@@ -132,7 +132,7 @@ def sort_numbers(numbers: Counts, size: int) -> int:
     return here
 
 
-@njit
+@inner
 def cut_in_two(
     clusters: Clusters, order: Counts, low: int, high: int, event: int, quasi: int, node: int, numbers: Counts
 ) -> int:
@@ -187,7 +187,7 @@ def grow_index(clusters: Clusters, index: Index, grown: Counts, n_groups: int, n
     return True
 
 
-@njit
+@inner
 def stays_private(clusters: Clusters, scratch: Scratch, cluster: int, other: int) -> bool:
     """Return whether two clusters as one keep the promise; the profile is that of the first, and stays so."""
     tree, state = clusters.tree, clusters.state

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -28,7 +28,7 @@ GROUP_BITS = 20
 """Groups have smaller numbers than ``2 ** GROUP_BITS``."""
 
 
-@njit
+@inner
 def _first_slot(key: int, last: int) -> int:
     """Return the slot where a search begins; the products stay below 2 ** 62, so that the JIT may be off."""
     mixed = ((key & 0x7FFFFFFF) * 0x5D1B3A2F) ^ ((key >> 31) * 0x2C1B3C6D)
@@ -187,7 +187,7 @@ def index_items(records: Codes, n_heads: int, starts: Offsets, events: Codes) ->
                 starts[item + 1] += 1
 
 
-@njit
+@inner
 def _add_channel(
     channels: Codes, i: int, parents: Codes, counts: Counts, seen: Counts, clock: int, change: int
 ) -> None:

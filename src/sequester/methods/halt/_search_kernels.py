@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sequester.kernels.buffers import ensure_capacity
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 from sequester.kernels.shares import exceeds_share
 from sequester.kernels.sorting import sort_range
 from sequester.methods.halt._kernels import ITEM_BITS, find_open
@@ -115,7 +115,7 @@ class Scratch(NamedTuple):
     """Counters of protected values; all 0 between uses."""
 
 
-@njit
+@inner
 def _enter(
     path: Counts,
     depth: int,
@@ -151,7 +151,7 @@ def _enter(
             path[depth, ups + unit] = find_open(slots, children, group_of, above, np.int64(kind), raised)
 
 
-@njit
+@inner
 def _is_later(path: Counts, depth: int, place: int, item: int, items: Codes) -> bool:
     """Return whether the path and `item`, with the item in `place` a level up, may be known only later.
 
@@ -169,7 +169,7 @@ def _is_later(path: Counts, depth: int, place: int, item: int, items: Codes) -> 
     return bit == 0 or n_anchors > 1
 
 
-@njit
+@inner
 def _is_candidate(
     path: Counts, depth: int, way: int, items: Codes, slots: Counts, children: Codes, group_of: Codes
 ) -> bool:
@@ -198,7 +198,7 @@ def _is_candidate(
     return True
 
 
-@njit
+@inner
 def _look_at(path: Counts, depth: int, items: Codes, columns: Codes, look: Codes) -> bool:
     """List the columns that the next item may stand in; return False where too many anchors are missing."""
     n_left, n_missing = path.shape[0] - 1 - depth, 0
@@ -225,7 +225,7 @@ def _look_at(path: Counts, depth: int, items: Codes, columns: Codes, look: Codes
     return True
 
 
-@njit
+@inner
 def _weigh(rows: Rows, events: Codes, low: int, high: int, look: Codes, ways: Counts, touched: Counts) -> int:
     """Weigh the rows behind each way to go on from the events ``events[low:high]``; return how many ways."""
     records, stride = rows.records, rows.stride
@@ -259,7 +259,7 @@ def _weigh(rows: Rows, events: Codes, low: int, high: int, look: Codes, ways: Co
     return n_touched
 
 
-@njit
+@inner
 def _list_events(
     rows: Rows,
     events: Codes,
@@ -299,7 +299,7 @@ def _list_events(
     return n_touched
 
 
-@njit
+@inner
 def _list_event(event: int, way: int, events: Codes, ways: Counts, is_filling: bool) -> bool:
     """Count or list one event; return whether the way is counted for the first time."""
     fill = ways[way, W_FILL]
@@ -312,7 +312,7 @@ def _list_event(event: int, way: int, events: Codes, ways: Counts, is_filling: b
     return False
 
 
-@njit
+@inner
 def _count_values(rows: Rows, events: Codes, low: int, high: int, look: Codes, scratch: Scratch) -> None:
     """Count the persons with each protected value behind the ways that have a slot."""
     records, stride, ways = rows.records, rows.stride, scratch.ways
@@ -344,14 +344,14 @@ def _count_values(rows: Rows, events: Codes, low: int, high: int, look: Codes, s
             i += 1
 
 
-@njit
+@inner
 def _add_values(rows: Rows, row: int, slot: int, cells: Counts) -> None:
     """Add the protected values of a row to the counters of a slot."""
     for i in range(rows.value_offsets[row], rows.value_offsets[row + 1]):
         cells[slot * rows.n_values + rows.values[i, 0]] += rows.values[i, 1]
 
 
-@njit
+@inner
 def _list_children(
     rows: Rows, alphabet: Alphabet, known: Known, scratch: Scratch, events: Codes, depth: int
 ) -> Codes:
@@ -397,7 +397,7 @@ def _list_children(
     return events
 
 
-@njit
+@inner
 def _find_values(
     rows: Rows, scratch: Scratch, events: Codes, low: int, high: int, n_kept: int, k: int, c: float
 ) -> None:
@@ -431,7 +431,7 @@ def _find_values(
         start = stop
 
 
-@njit
+@inner
 def _write(
     found: Codes, at: int, path: Counts, depth: int, way: int, ways: Counts, items: Codes, k: int
 ) -> None:
@@ -461,7 +461,7 @@ def _write(
             found[at + 2 * place], found[at + 2 * place + 1] = above, kind << ITEM_BITS | raised
 
 
-@njit
+@inner
 def _judge(
     rows: Rows,
     alphabet: Alphabet,

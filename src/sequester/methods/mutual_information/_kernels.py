@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -129,7 +129,7 @@ def tally_tuples(
     return None if keys is None else (table, often)
 
 
-@njit
+@inner
 def find_slot(keys: Counts, key: int) -> int:
     """Return the place of a key in a hash table, or the free one where it belongs."""
     mask = keys.size - 1
@@ -139,7 +139,7 @@ def find_slot(keys: Counts, key: int) -> int:
     return at
 
 
-@njit
+@inner
 def enlarge_table(keys: Counts, counts: Counts) -> tuple[Counts, Counts]:
     """Return a hash table of four times the size with the same contents."""
     more_keys, more_counts = np.empty(4 * keys.size, np.int64), np.empty(4 * keys.size, np.int64)
@@ -195,7 +195,7 @@ def mark_participants(codes: Codes, pattern: Codes, window: int, marked: Mask) -
                     marked[place] = True
 
 
-@njit
+@inner
 def _looks_like(tuples: Codes, row: int, patterns: Codes, pattern: int, length: int, nodes: Codes) -> bool:
     k = 0
     while k < length and nodes[tuples[row, k]] == nodes[patterns[pattern, k]]:
@@ -203,7 +203,7 @@ def _looks_like(tuples: Codes, row: int, patterns: Codes, pattern: int, length: 
     return k == length
 
 
-@njit
+@inner
 def _shortest_lists(offsets: Offsets, pattern: Codes, length: int, base: int, nodes: Codes) -> int:
     """Return the place of a pattern at which the fewest tuples look like it."""
     place, fewest = 0, np.int64(-1)
@@ -268,14 +268,14 @@ def recount_alike(
         after[pattern] = total
 
 
-@njit
+@inner
 def _open_nats(alike: float, hits: float) -> float:
     """Return what is open about `alike` tuples, `hits` of them a pattern, for the others, in nats."""
     nats: float = -(alike - hits) * np.log1p(-hits / alike) if hits < alike else 0.0
     return nats
 
 
-@njit
+@inner
 def _hits_alike(patterns: Patterns, nodes: Codes, alike: Counts, pattern: int) -> float:
     """Count the occurrences of patterns that are released as `pattern` is; -1 unless it is their first."""
     symbols, hits = patterns.symbols, 0.0
@@ -410,7 +410,7 @@ def top_down(problem: Problem, is_active: Mask, ranks: Counts, depths: Counts) -
                 new[symbol] = nodes[symbol]
 
 
-@njit
+@inner
 def common_ancestor(parents: Codes, node_depths: Codes, a: int, b: int) -> int:
     """Return the lowest node at or above both."""
     while node_depths[a] > node_depths[b]:
@@ -485,7 +485,7 @@ def bottom_up(problem: Problem, may_lift: Mask, parents: Codes, node_depths: Cod
     return True
 
 
-@njit
+@inner
 def _merge_closest(
     problem: Problem,
     nodes: Codes,
@@ -537,7 +537,7 @@ def _merge_closest(
     return True
 
 
-@njit
+@inner
 def _lift_cheapest(
     problem: Problem,
     nodes: Codes,

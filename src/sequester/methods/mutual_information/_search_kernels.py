@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 from sequester.methods.mutual_information._kernels import Problem, is_private, recount_alike
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def refine_alone(problem: Problem, depths: Counts, may_refine: Mask) -> None:
                 break
 
 
-@njit
+@inner
 def _list_moves(problem: Problem, depths: Counts) -> Codes:
     """List moves as rows of symbol, depth and kind: a symbol alone, or all below a node to that node."""
     n_symbols, height = problem.paths.shape
@@ -98,7 +98,7 @@ def _list_moves(problem: Problem, depths: Counts) -> Codes:
     return moves[:n_moves]
 
 
-@njit
+@inner
 def _move(problem: Problem, depths: Counts, move: Codes) -> None:
     """Bring `depths` to what they are after a move."""
     symbol, depth = move[0], move[1]
@@ -111,7 +111,7 @@ def _move(problem: Problem, depths: Counts, move: Codes) -> None:
             depths[other] = depth
 
 
-@njit
+@inner
 def _is_private_at(problem: Problem, nodes: Codes, alike: Counts, depths: Counts) -> bool:
     """Return whether other depths are private, counting only what they change."""
     new, counted = nodes_at(problem, depths), np.empty(alike.size, np.int64)
@@ -164,7 +164,7 @@ def improve(problem: Problem, start: Counts, most_trials: int, most_moves: int) 
     return depths
 
 
-@njit
+@inner
 def _exchange(
     problem: Problem,
     depths: Counts,
@@ -203,7 +203,7 @@ def _exchange(
     return found, gain, trials
 
 
-@njit
+@inner
 def _could_be_alike(problem: Problem, depths: Counts, left: int, right: int) -> bool:
     """Return whether two symbols are, or can still be, released as one node."""
     if left == right:
@@ -221,7 +221,7 @@ def _could_be_alike(problem: Problem, depths: Counts, left: int, right: int) -> 
     return alike
 
 
-@njit
+@inner
 def _can_be_private(problem: Problem, depths: Counts) -> bool:
     """Return whether the undecided symbols could make it private: count every tuple that may look alike.
 

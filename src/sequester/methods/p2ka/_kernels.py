@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
@@ -234,7 +234,7 @@ def closest_of_long(
             places[row[i]] = 0
 
 
-@njit
+@inner
 def _mask_positions(row: Codes, places: Counts, masks: Counts, state: Counts) -> int:
     """Write where each symbol stands in `row`, and the first state; return the number of words.
 
@@ -260,7 +260,7 @@ def _mask_positions(row: Codes, places: Counts, masks: Counts, state: Counts) ->
     return n_words
 
 
-@njit
+@inner
 def _read(above: Counts, mask: Counts, here: Counts, n_words: int) -> int:
     """Write the state after one more symbol into `here`; return by how much the length has grown."""
     carry = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 from sequester.kernels.sorting import sort_range
 from sequester.methods.ph._trie_kernels import DEPTH, FLAGS, FREQUENT
 
@@ -52,7 +52,7 @@ class Answers(NamedTuple):
     """Room for all candidates."""
 
 
-@njit
+@inner
 def find_key(keys: Counts, n_keys: int, key: int) -> int:
     """Return the first place among ascending keys that is not below `key`."""
     low, high = 0, n_keys
@@ -65,7 +65,7 @@ def find_key(keys: Counts, n_keys: int, key: int) -> int:
     return low
 
 
-@njit
+@inner
 def pick_nearest(table: Table, n_answers: int, column: int, draw: float) -> int:
     """Choose, at random among equals, one of the answers that `column` marks with the least distance."""
     best, n_equal = -1, 0
@@ -83,7 +83,7 @@ def pick_nearest(table: Table, n_answers: int, column: int, draw: float) -> int:
     return best
 
 
-@njit
+@inner
 def keep_least(table: Table, n_answers: int, column: int) -> None:
     """Keep those of the kept answers with the least value in `column`."""
     best = -1
@@ -95,7 +95,7 @@ def keep_least(table: Table, n_answers: int, column: int) -> None:
         table[i, KEPT] = table[i, KEPT] and table[i, column] == least
 
 
-@njit
+@inner
 def count_spared(
     nodes: Table, answers: Answers, hits: Counts, n_answers: int, is_lost: bool, short_first: bool
 ) -> int:
@@ -150,7 +150,7 @@ def relax(nodes: Table, answers: Answers, hits: Counts, n_answers: int, as_print
     return int(pick_nearest(table, n_answers, LEFT, draw))
 
 
-@njit
+@inner
 def choose_answer(
     nodes: Table, spread: Spread, secret: int, answers: Answers, hits: Counts, n_answers: int, draw: float
 ) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 from sequester.methods.ph._choice_kernels import (
     BASE,
     BOUNDED,
@@ -157,7 +157,7 @@ def spread_embedding(row: Codes, size: int, pattern: Codes, n_items: int, n_left
         i -= 1
 
 
-@njit
+@inner
 def choose_places(work: Work, task: Task, pattern: Codes, longest: int) -> tuple[int, int]:
     """Write the places of embeddings of `pattern` as choices; return how many, and the items of each.
 
@@ -182,7 +182,7 @@ def choose_places(work: Work, task: Task, pattern: Codes, longest: int) -> tuple
     return n_choices, size
 
 
-@njit
+@inner
 def choose_all_places(work: Work, task: Task) -> int:
     """Write all places that any embedding goes through as one choice; return how many, or 0: too many."""
     count_through(work, CURRENT, task)
@@ -195,7 +195,7 @@ def choose_all_places(work: Work, task: Task) -> int:
     return n_places if n_places <= SHORT else 0
 
 
-@njit
+@inner
 def try_orders(
     trie: Trie,
     work: Work,
@@ -264,7 +264,7 @@ def try_orders(
     return n_answers, step_distance
 
 
-@njit
+@inner
 def choose_secret(work: Work, task: Task, excess: Counts) -> int:
     """Return which possible pattern in a row needs the fewest further rows changed; the first of equals."""
     best = -1
@@ -276,7 +276,7 @@ def choose_secret(work: Work, task: Task, excess: Counts) -> int:
     return best
 
 
-@njit
+@inner
 def permute_row(
     trie: Trie,
     work: Work,
@@ -333,7 +333,7 @@ def permute_row(
     return distance, used
 
 
-@njit
+@inner
 def solve_row(
     trie: Trie,
     work: Work,
@@ -395,7 +395,7 @@ def count_close(trie: Trie, work: Work, n_close: int, rows: Rows, changes: Chang
         trie.nodes[node, FLAGS] |= EXACT
 
 
-@njit
+@inner
 def count_use(spread: Spread, used: int) -> None:
     """Count a permutation that was used; with enough supporters it counts for its pattern, too."""
     spread.classes[used, USAGE] += 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 from sequester.methods.ph._trie_kernels import (
     AFTER,
     ALPHABET,
@@ -65,7 +65,7 @@ def localize(items: Codes, start: int, stop: int, work: Work) -> int:
     return n_local
 
 
-@njit
+@inner
 def forget_alphabet(n_local: int, work: Work) -> None:
     """Make `local_of` fit for the next row."""
     for symbol in range(n_local):
@@ -183,7 +183,7 @@ def weigh(trie: Trie, work: Work, which: int, task: Task, start: int, stop: int)
     return effects, n_hits
 
 
-@njit
+@inner
 def delete_rest(trie: Trie, work: Work, which: int, task: Task) -> int:
     """Delete the place in most embeddings, ties by fewest patterns lost, until no sensitive pattern is left.
 
@@ -208,7 +208,7 @@ def delete_rest(trie: Trie, work: Work, which: int, task: Task) -> int:
         n_deleted += 1
 
 
-@njit
+@inner
 def delete_rarest(trie: Trie, work: Work, which: int, task: Task) -> None:
     """Delete the place in most embeddings, ties by the symbol with fewest supporters, until none is left."""
     row = work.codes[which]

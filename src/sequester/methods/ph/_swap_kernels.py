@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Matrix = npt.NDArray[np.int64]
 
 
-@njit
+@inner
 def _take_cycle(moves: Matrix, size: int, parents: Codes, queue: Codes) -> int:
     """Take a shortest cycle of at most `size` out of the moves; return its length, 0 where there is none."""
     n = moves.shape[0]

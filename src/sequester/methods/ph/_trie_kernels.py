@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -96,7 +96,7 @@ class Task(NamedTuple):
     """Rows that are still to be changed, this one included."""
 
 
-@njit
+@inner
 def find_slot(slots: Table, key: int) -> int:
     """Return the slot that holds `key`, or the free one where it belongs."""
     mask = slots.shape[0] - 1
@@ -116,7 +116,7 @@ def index_nodes(trie: Trie) -> None:
         trie.slots[slot, 0], trie.slots[slot, 1] = key, node
 
 
-@njit
+@inner
 def fill_next(work: Work, which: int, size: int, n_local: int, to: int) -> None:
     """Write, for each place of a row and each local symbol, the place after its next occurrence, or -1.
 
@@ -172,7 +172,7 @@ def walk_row(trie: Trie, work: Work, n_local: int, weight: int, min_support: int
     return n_found
 
 
-@njit
+@inner
 def weigh_node(
     nodes: Table, node: int, is_gained: bool, min_support: int, remaining: int
 ) -> tuple[int, bool]:

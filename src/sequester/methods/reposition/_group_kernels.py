@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 from sequester.methods.reposition._kernels import draw
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def form_groups(
                 _join(values, groups, start, n_rows, row, first_group, last_group, state)
 
 
-@njit
+@inner
 def _join(
     values: Codes,
     groups: Counts,

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels.compiler import njit
+from sequester.kernels.compiler import inner, njit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -116,7 +116,7 @@ def is_in(cells: Cells, person: int) -> bool:
     return bool(cells[place_of(cells, person)] & _MARK == IN)
 
 
-@njit
+@inner
 def see(cells: Cells, person: int) -> int:
     """Note somebody without a record; returns their place, or -1 where they were known already."""
     place = int(place_of(cells, person))
@@ -126,7 +126,7 @@ def see(cells: Cells, person: int) -> int:
     return place
 
 
-@njit
+@inner
 def enter(cells: Cells, person: int) -> int:
     """Put a person in, or mark them again; returns how many places this took, 0 or 1."""
     place = place_of(cells, person)
@@ -135,7 +135,7 @@ def enter(cells: Cells, person: int) -> int:
     return taken
 
 
-@njit
+@inner
 def enter_at(cells: Cells, place: int) -> None:
     """Put in who stands at a place."""
     cells[place] = cells[place] & _WHO | IN
@@ -163,7 +163,7 @@ def move_over(cells: Cells, larger: Cells) -> int:
     return count
 
 
-@njit
+@inner
 def find_free(first: int, links: Codes, people: Counts, cells: Cells) -> tuple[int, int]:
     """Find a record of a list whose person has no record in a slot: the one before it, and it."""
     before, row = END, first
@@ -294,7 +294,7 @@ def add_snapshot(
             held_counts[value] += 1
 
 
-@njit
+@inner
 def latest_home(value: int, number: int, before: int, held_counts: Counts) -> int:
     """Return the latest home before `before` with a suppressed record of the value; -1 without one."""
     window = held_counts.shape[0]
@@ -304,7 +304,7 @@ def latest_home(value: int, number: int, before: int, held_counts: Counts) -> in
     return END
 
 
-@njit
+@inner
 def next_home(value: int, slot: int, carried: int, counts: Counts) -> int:
     """Return the latest home in a slot that is later than that of the carried record; -1 without one.
 
@@ -317,7 +317,7 @@ def next_home(value: int, slot: int, carried: int, counts: Counts) -> int:
     return END
 
 
-@njit
+@inner
 def relay_gain(value: int, home: int, number: int, mu: Costs, beta: float, counts: Counts) -> float:
     """Return the gain of relaying a suppressed record of `home` into slot `number` (Equations 5 and 6)."""
     if home == END:
@@ -332,7 +332,7 @@ def relay_gain(value: int, home: int, number: int, mu: Costs, beta: float, count
     return float(beta - (cost + mu[number - carried] - mu[at - carried]))
 
 
-@njit
+@inner
 def relay(value: int, home: int, number: int, lists: SlotLists, log: Counts, logged: int) -> int:
     """Relay a suppressed record of `home` into slot `number`, each step on behalf of the one before it.
 
@@ -379,7 +379,7 @@ def undo(values: Counts, log: Counts, logged: int, lists: SlotLists) -> None:
         move(values[step], home, row, previous, target, source, lists)
 
 
-@njit
+@inner
 def best_value(gains: Costs, totals: Counts, below: int, least: float, random: bool, state: State) -> int:
     """Return the value with the largest gain above `least` among those with fewer than `below` records.
 
@@ -466,7 +466,7 @@ def relay_all(
     return n_relays, n_steps
 
 
-@njit
+@inner
 def hold_back(value: int, number: int, lists: SlotLists) -> None:
     """Take the nearest record of a value out of the newest slot, back to the suppressed set of its home."""
     slot = number % lists.heads.shape[0]
@@ -477,7 +477,7 @@ def hold_back(value: int, number: int, lists: SlotLists) -> None:
             return
 
 
-@njit
+@inner
 def trim(number: int, level_parts: tuple[int, int], lists: SlotLists) -> None:
     """Take records out of a slot until it is eligible: most frequent values first, farthest records first."""
     window = lists.heads.shape[0]
