@@ -26,7 +26,16 @@ from ledger import note
 
 RECORD = Path(__file__).with_name("compilations.json")
 SHIPPED = Path(__file__).parents[1] / "src/sequester/kernels/compile_seconds.json"
-BARS = {"halt": 12, "glogen": 12, "cblda": 12, "cblda-baseline": 12, "ph": 12, "sbsh": 12, "abul": 12}
+BARS = {
+    "halt": 12,
+    "glogen": 12,
+    "cblda": 12,
+    "cblda-baseline": 12,
+    "ph": 12,
+    "sbsh": 12,
+    "abul": 12,
+    "inspect": 12,
+}
 OTHER_BAR = 8
 ATTACKS_BAR = 5
 INSPECT = "inspect"

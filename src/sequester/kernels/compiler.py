@@ -26,6 +26,8 @@ from typing import TYPE_CHECKING, Any
 import numba
 from numba.core import config, event
 from numba.core.bytecode import FunctionIdentity
+from numba.core.compiler import Flags
+from numba.core.targetconfig import TargetConfig
 from numba.core.types.misc import unliteral
 
 from sequester.kernels import call_listeners, compile_times
@@ -37,6 +39,17 @@ __all__ = ["inner", "njit"]
 
 FunctionIdentity._unique_ids = itertools.count(secrets.randbits(48))  # noqa: SLF001  (there is no other way)
 _decorating = RLock()
+
+
+def _are_equal(flags: Any, others: object) -> bool:
+    """Return whether the flags of two compilations are equal; mostly the same ones are set."""
+    is_same = isinstance(others, Flags) and flags._values == others._values  # noqa: SLF001  (as above)
+    return is_same or bool(TargetConfig.__eq__(flags, others))
+
+
+# For every call in a kernel numba looks up flags by a hash of the names of all options, which never differs.
+Flags.__hash__ = lambda _: hash(Flags)
+Flags.__eq__ = _are_equal
 
 
 def njit(function: Callable[..., Any]) -> Any:
