@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from sequester.data.schema import Schema, Symbol
 from sequester.data.table import EventTable
 from sequester.datasets import activities, clicks, hospital
@@ -126,10 +128,22 @@ def _example(name: str, tables: Sequence[EventTable]) -> tuple[Method, EventTabl
     """Return a method with parameters, and the first table that it is for."""
     for table in tables:
         try:
-            method = METHODS[name](**METHODS[name].suggest(table, k=_K))
+            parameters = METHODS[name].suggest(table, k=_K)
+            if {"patterns", "min_support"} <= parameters.keys():
+                parameters["patterns"] = _patterns(table)
+            method = METHODS[name](**parameters)
             method.accept(table)
         except (InputError, TypeError):
             continue
         return method, table
     msg = f"there is no table to try {name} on"
     raise InternalError(msg)
+
+
+def _patterns(table: EventTable) -> list[list[str]]:
+    """Return patterns of frequent symbols, so many that hiding them takes every way there is."""
+    symbol = table.symbol or ""
+    labels = table.sequences.codebooks[symbol].labels
+    often = np.argsort(-np.bincount(table.sequences.columns[symbol], minlength=len(labels)), kind="stable")
+    a, b, c, d, e = (labels[code] for code in often[:5].tolist())
+    return [[a, b], [c, a, b], [b, d], [a, a], [e, c]]
