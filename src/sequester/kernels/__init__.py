@@ -2,7 +2,8 @@
 
 The modules load on first use (``kernels.rows.fold_rows(...)``), because numba takes longer to import than
 ``sequester --help`` may take to answer. A kernel with one user lives beside it, in a module ``_kernels`` or
-``_*_kernels`` that imports ``njit`` from ``sequester.kernels.compiler``.
+``_*_kernels`` that imports ``njit`` from ``sequester.kernels.compiler``, and ``inner`` for those that Python
+never calls.
 """
 
 from __future__ import annotations

@@ -141,6 +141,19 @@ def _strip(
             strip[1] += counts[number] >= least * _TIGHT
 
 
+@inner
+def _best_side(strips: Counts, total: int, n_inside: int, height: int, width: int, least: float) -> int:
+    """Return the side by which a rectangle grows; -1 where it does not."""
+    best, best_mean = -1, 0.0
+    for side in range(4):
+        if strips[side, 1] == 0 or strips[side, 2] > 0:
+            continue
+        mean = (total + strips[side, 0]) / (n_inside + (height if side < 2 else width))
+        if mean >= least * _TIGHT and mean > best_mean:
+            best, best_mean = side, mean
+    return best
+
+
 @njit
 def grow_regions(cells: Counts, counts: Counts, seeds: Counts, least: float) -> tuple[Codes, Counts]:
     """Grow disjoint rectangles around dense cells, in the order of `seeds`, numbers of dense cells.
@@ -176,14 +189,7 @@ def grow_regions(cells: Counts, counts: Counts, seeds: Counts, least: float) -> 
         _strip(table, numbers, counts, regions, least, west, east, south - 1, True, strips[2])
         _strip(table, numbers, counts, regions, least, west, east, north + 1, True, strips[3])
         while True:
-            best, best_mean = -1, 0.0
-            for side in range(4):
-                if strips[side, 1] == 0 or strips[side, 2] > 0:
-                    continue
-                grown = n_inside + (north - south + 1 if side < 2 else east - west + 1)
-                mean = (total + strips[side, 0]) / grown
-                if mean >= least * _TIGHT and mean > best_mean:
-                    best, best_mean = side, mean
+            best = _best_side(strips, total, n_inside, north - south + 1, east - west + 1, least)
             if best < 0:
                 break
             # Take the strip in. The strips across it get longer by a cell; the one beyond it is a new one.
@@ -191,8 +197,7 @@ def grow_regions(cells: Counts, counts: Counts, seeds: Counts, least: float) -> 
             across = (west - 1, east + 1, south - 1, north + 1)[best]
             low, high = (west, east) if is_row else (south, north)
             for along in range(low, high + 1):
-                row, column = (across, along) if is_row else (along, across)
-                cell = (row << COLUMN_BITS) | column
+                cell = (across << COLUMN_BITS) | along if is_row else (along << COLUMN_BITS) | across
                 number = _find(table, numbers, cell)
                 if number == FREE:
                     if n_numbers == regions.size:

@@ -13,7 +13,7 @@ from sequester import kernels
 from sequester.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -154,28 +154,21 @@ def measure_leakage(
     none_leakage, tuples = np.zeros(per_length), np.zeros(per_length, np.int64)
     count = kernels.window_counts.count_spelled
     everybody = np.ones(original.n_persons, np.bool_)
-    spelled: dict[int, Codes] = {}
-    # Of each length, all that one of its patterns may be released as, and the patterns that may be it.
-    looks: list[dict[tuple[int, ...], list[int]]] = [{} for _ in lengths]
-    images_of: dict[int, list[int]] = {}
     for number, length in enumerate(lengths):
         tuples[number] = tuple_counts(np.diff(offsets), length, window)
-    for row, pattern in enumerate(ordered):
-        if not all(label in before_book.codes for label in pattern):
-            continue
-        codes = spelled[row] = before_book.encode(pattern)
+    spelled = {
+        row: before_book.encode(pattern)
+        for row, pattern in enumerate(ordered)
+        if all(label in before_book.codes for label in pattern)
+    }
+    for row, codes in spelled.items():
         occurrences[row] = count(before, before, offsets, codes, codes, window, everybody)
-        for code in codes.tolist():
-            if code not in images_of:
-                images_of[code] = np.unique(after[before == code]).tolist()
-        for image in product(*(images_of[code] for code in codes.tolist())):
-            looks[lengths.index(len(pattern))].setdefault(image, []).append(row)
     rows_of = np.array([lengths.index(len(pattern)) for pattern in ordered], np.int64)
     sensitive = np.zeros(per_length, np.int64)
     np.add.at(sensitive, rows_of, occurrences)
-    for number, images in enumerate(looks):
+    for number, length in enumerate(lengths):
         n_tuples = tuples[number]
-        for image, rows in images.items():
+        for image, rows in _images(before, after, spelled, length).items():
             look = np.array(image, np.int32)
             joint = [
                 count(before, after, offsets, spelled[row], look, window, occurrences[row] > 0)
@@ -212,6 +205,22 @@ def measure_leakage(
         posterior=posterior,
         is_shown=is_shown,
     )
+
+
+def _images(
+    before: Codes, after: Codes, spelled: Mapping[int, Codes], length: int
+) -> dict[tuple[int, ...], list[int]]:
+    """List all that a pattern of a length may be released as, each with the patterns that may be it."""
+    images_of: dict[int, list[int]] = {}
+    found: dict[tuple[int, ...], list[int]] = {}
+    for row, codes in spelled.items():
+        if len(codes) == length:
+            for code in codes.tolist():
+                if code not in images_of:
+                    images_of[code] = np.unique(after[before == code]).tolist()
+            for image in product(*(images_of[code] for code in codes.tolist())):
+                found.setdefault(image, []).append(row)
+    return found
 
 
 def _rest(alike: Counts, hits: Counts, n_tuples: Counts) -> Bits:

@@ -129,8 +129,8 @@ def _example(name: str, tables: Sequence[EventTable]) -> tuple[Method, EventTabl
     for table in tables:
         try:
             parameters = METHODS[name].suggest(table, k=_K)
-            if {"patterns", "min_support"} <= parameters.keys():
-                parameters["patterns"] = _patterns(table)
+            if table.symbol and {"patterns", "min_support"} <= parameters.keys():
+                parameters["patterns"] = _patterns(table, table.symbol)
             method = METHODS[name](**parameters)
             method.accept(table)
         except (InputError, TypeError):
@@ -140,9 +140,8 @@ def _example(name: str, tables: Sequence[EventTable]) -> tuple[Method, EventTabl
     raise InternalError(msg)
 
 
-def _patterns(table: EventTable) -> list[list[str]]:
+def _patterns(table: EventTable, symbol: str) -> list[list[str]]:
     """Return patterns of frequent symbols, so many that hiding them takes every way there is."""
-    symbol = table.symbol or ""
     labels = table.sequences.codebooks[symbol].labels
     often = np.argsort(-np.bincount(table.sequences.columns[symbol], minlength=len(labels)), kind="stable")
     a, b, c, d, e = (labels[code] for code in often[:5].tolist())
