@@ -7,7 +7,7 @@ import tomllib
 import polars as pl
 import pytest
 
-from sequester.workflow.draft.codes import code_form, names_drug
+from sequester.data.codes import code_form, names_drug
 from sequester.workflow.draft.columns import Column
 from sequester.workflow.draft.draft import MOST_QUASI, make_draft
 from sequester.workflow.draft.gaps import as_setting, ask_about_sentinels, find_gaps
@@ -88,7 +88,7 @@ def test_sentinels_are_asked_about(values, asked):
     ],
 )
 def test_codes_by_form(name, values, form):
-    assert code_form(Column(name, pl.Series(values))) == form
+    assert code_form(name, values) == form
 
 
 def test_a_family_of_codes_is_one_attribute_before_what_names_suggest():

@@ -10,9 +10,9 @@ import polars as pl
 
 from sequester.data.ordering import group_persons, order_keys
 from sequester.data.problems import SHOWN_ROWS
+from sequester.data.time_forms import ENOUGH
 from sequester.data.times import read_times
 from sequester.hierarchies.labels import counted, quoted
-from sequester.workflow.draft.columns import ENOUGH
 from sequester.workflow.draft.names import (
     END,
     LIFE,
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
     from sequester._typing import Counts, Mask
     from sequester.data.ordering import Keys
-    from sequester.workflow.draft.columns import Column, TimeForm
+    from sequester.data.time_forms import TimeForm
+    from sequester.workflow.draft.columns import Column
 
 
 _MOST_MISSING = 0.5

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from pathlib import Path
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -10,100 +12,24 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-PERSON = word_set(
-    "person patient user subject case customer client member beneficiary bene visitor passenger "
-    "student employee individual participant respondent citizen tenant insured victim defendant "
-    "inmate player donor card mrn pid uid who whom desynpuf persona paciente usuario cliente nutzer "
-    "kunde teilnehmer utilisateur"
-)
-"""Words for somebody."""
-KEY = word_set("id ids key no num nr nbr number npi uuid guid ref pseudonym hash identifier")
-"""Words for a key."""
-_ALONE = word_set("id key uuid guid pseudonym hash identifier")
-EVENT = word_set(
-    "event visit vid encounter admission hadm stay claim clm order transaction trip tid trajectory "
-    "journey tour session activity instance record row line item product provider prvdr physician "
-    "physn hospital device store shop sensor message msg invoice segment version at op ot attending"
-)
-"""Words for what is not somebody: what happens, and where, and with what."""
-ORDER = word_set(
-    "order seq sequence position pos step index idx visit vid line instance serial turn round wave n t"
-)
-"""Words for a place in a row of events."""
-PERHAPS_ORDER = word_set("rank nr no num number event day week month year hour tid trip trajectory age")
-"""Words for what may be one as well."""
-TIE = word_set("order seq sequence position pos step index idx line segment instance serial")
-"""Words for the place of a row among others of the same time."""
-START = (
-    "timestamp",
-    "start",
-    "begin",
-    "from",
-    "admit",
-    "admsn",
-    "admission",
-    "report",
-    "created",
-    "occurred",
-    "begin",
-)
-"""Words for when something begins."""
-END = (
-    "end",
-    "stop",
-    "disch",
-    "dschrg",
-    "thru",
-    "until",
-    "out",
-    "close",
-    "expir",
-    "last",
-    "updat",
-    "onset",
-    "finish",
-)
-"""Words for when something is over."""
-LIFE = ("birth", "born", "dob", "dod", "death", "dead", "deceas")
-"""Words for dates of a person, not of an event."""
-CODE = word_set(
-    "zip zipcode postal postcode plz icd dgns code codes cd drg hcpcs cpt ndc atc naics sic county "
-    "fips loinc snomed prcdr beat premise block tract"
-)
-"""Words for codes whose first characters say most."""
-ACTIVITY = word_set(
-    "activity page event action symbol item code label category concept state location place station "
-    "url product song type region cell site status"
-)
-"""Words for what happened."""
-STAFF = word_set(
-    "resource doctor physician nurse surgeon clinician staff officer agent clerk operator teacher driver "
-    "caregiver employee worker handler inspector technician responsible"
-)
-"""Words for those who do something: people, too."""
-TRIP = word_set("trip tid trajectory traj journey tour ride")
-"""Words for a journey of somebody."""
-_AREA = word_set("state states county counties province canton country")
-_VISIBLE = word_set(
-    "age birth born dob birthyr birthdate birthday sex gender zip zipcode postal postcode plz city town "
-    "county state country region district race ethnicity ethnic nationality language marital married "
-    "education occupation job profession employer religion"
-)
-_SEEN = word_set(
-    "ward department unit hospital clinic site station location place admission discharge type insurance "
-    "payer specialty org group year month date day stay los activity event offense premise beat category"
-)
-_COUNTED = word_set("num number n nr no count total amount time days hours cost costs")
-_SENSITIVE = tuple(
-    word_set(
-        "diagnos diag dgns dx disease illness icd condition symptom disorder drug medicat medicine prescri "
-        "treat therap procedur prcdr surg outcome hiv pregnan abort addict psych mental disab genetic "
-        "deceased allerg cancer tumor tumour infect vaccin "
-        "salary income wage debt credit loan balance bankrupt insolv tax benefit "
-        "offens offenc crime criminal arrest convict sentence charge victim penalty "
-        "religio sexual orient politic union complaint"
-    )
-)
+_WORDS: dict[str, str] = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+"""What names suggest, to words; the file says what each list is for."""
+PERSON = word_set(_WORDS["person"])
+KEY = word_set(_WORDS["key"])
+_ALONE = word_set(_WORDS["key_alone"])
+EVENT = word_set(_WORDS["event"])
+ORDER = word_set(_WORDS["order"])
+PERHAPS_ORDER = word_set(_WORDS["perhaps_order"])
+TIE = word_set(_WORDS["tie"])
+CODE = word_set(_WORDS["code"])
+ACTIVITY = word_set(_WORDS["activity"])
+STAFF = word_set(_WORDS["staff"])
+TRIP = word_set(_WORDS["trip"])
+_AREA = word_set(_WORDS["area"])
+_VISIBLE = word_set(_WORDS["visible"])
+_SEEN = word_set(_WORDS["seen"])
+_COUNTED = word_set(_WORDS["counted"])
+START, END, LIFE, _SENSITIVE = (tuple(_WORDS[name].split()) for name in ("start", "end", "life", "sensitive"))
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BOUNDARY = re.compile(r"[\W_]+|(?<=\D)(?=\d)|(?<=\d)(?=\D)")

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sequester.data.codes import code_form, names_drug
 from sequester.data.roles import RESERVED, nearest_name
 from sequester.data.schema import ALL, ROW
 from sequester.errors import InputError
 from sequester.hierarchies.labels import counted, quoted
-from sequester.workflow.draft.codes import code_form, names_drug
 from sequester.workflow.draft.names import (
     EVENT,
     PERSON,
@@ -269,7 +269,11 @@ def find_candidates(columns: Sequence[Column], taken: Sequence[str]) -> list[Sen
         found.append((1, _candidate(name, drugs, f"{len(drugs)} columns; named like drugs")))
     rest = [column for column in columns if len(drugs) < 2 or column not in drugs]
     for stem, members in families(rest).items():
-        forms = [code_form(column) for column in members if not names_key(column.name)]
+        forms = [
+            code_form(column.name, column.counts["value"].head(1_000).to_list())
+            for column in members
+            if not names_key(column.name) and column.time_form is None
+        ]
         form = next((each for each in forms if each is not None), None)
         if form is None and not any(names_sensitive(column.name) for column in members):
             continue

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from sequester.workflow.draft.names import words
-
 if TYPE_CHECKING:
-    from sequester.workflow.draft.columns import Column
+    from collections.abc import Sequence
 
 _MOST = 0.9
 """Share of the values that must have the form."""
@@ -16,7 +14,7 @@ _FEWEST = 3
 _LOOKED_AT = 300
 _ICD_9 = re.compile(r"(\d{3}|V\d\d|E\d{3})(\.?\d{1,2})?")
 _SURELY_ICD_9 = re.compile(r"V\d\d.*|E\d{3}.*|0\d\d.*|\d{3}\.\d{1,2}")
-_NAMED_ICD = frozenset(("icd", "icd9", "icd10", "diag", "dx", "dgns", "diagnosis", "diagnose", "diagnoses"))
+_NAMED_ICD = re.compile(r"icd|dgns|(^|[^a-z])(dx|diag(?!nostic))", re.IGNORECASE)
 _FORMS = {
     "ATC codes": re.compile(r"[ABCDGHJLMNPRSV]\d{2}[A-Z]{2}(\d{2})?"),
     "ICD-10 codes": re.compile(r"[A-TV-Z]\d[0-9A-B](\.?[0-9A-Z]{1,4})?"),
@@ -36,31 +34,27 @@ _VERHOEFF_P = "01234567891576283094580379614289160435279453126870428657390127938
 """Tables of multiplication and of permutation, row by row."""
 
 
-def code_form(column: Column) -> str | None:
-    """Return the name of the codes that nearly all values of a column are, or None.
+def code_form(name: str, values: Sequence[str]) -> str | None:
+    """Return what nearly all of the distinct `values` of a column are codes of, or None.
 
     Examples
     --------
-    >>> import polars as pl
-    >>> from sequester.workflow.draft.columns import Column
-    >>> code_form(Column("x", pl.Series(["E11.9", "I10", "J45", "B20"])))
+    >>> code_form("x", ["E11.9", "I10", "J45", "B20"])
     'ICD-10 codes'
-    >>> code_form(Column("diag_1", pl.Series(["250.83", "276", "648", "V57"])))
-    'ICD-9 codes'
-    >>> code_form(Column("room", pl.Series(["250", "276", "648"]))) is None
-    True
+    >>> code_form("diag_1", ["250", "276", "648"]), code_form("room", ["250", "276", "648"])
+    ('ICD-9 codes', None)
     """
-    values = column.counts["value"].head(_LOOKED_AT).to_list()
-    if len(values) < _FEWEST or column.time_form is not None:
+    values = values[:_LOOKED_AT]
+    if len(values) < _FEWEST:
         return None
 
     def share(form: re.Pattern[str]) -> float:
         return sum(form.fullmatch(value) is not None for value in values) / len(values)
 
-    named = {*words(column.name)} & _NAMED_ICD
-    for name, form in _FORMS.items():
+    named = _NAMED_ICD.search(name) is not None
+    for what, form in _FORMS.items():
         if share(form) >= _MOST:
-            return name
+            return what
     if share(_ICD_9) >= _MOST and (named or share(_SURELY_ICD_9) >= 0.2):
         return "ICD-9 codes"
     if named and share(_ICD_9) + share(_FORMS["ICD-10 codes"]) >= _MOST:
@@ -71,7 +65,7 @@ def code_form(column: Column) -> str | None:
         return "SNOMED CT codes"
     drugs = [_DRUG.search(value) for value in values]
     sure = [each for each in drugs if each is not None and len(each[0]) > 6]
-    return "drug names" if column.numbers is None and len(sure) >= 0.5 * len(values) else None
+    return "drug names" if len(sure) >= 0.5 * len(values) else None
 
 
 def names_drug(name: str) -> bool:

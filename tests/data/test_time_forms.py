@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from sequester.data.time_forms import clock_format, find_time_form, is_clock
 from sequester.data.times import read_times
-from sequester.workflow.draft.columns import clock_format, find_time_form, is_clock
 
 DATES = [
     "%d/%m/%Y",
