@@ -156,17 +156,20 @@ def _cases() -> dict[str, Case]:
     log = {"dataset": "activities", "persons": 1, "roles": LOG, "rows": 500}
     days = {"dataset": "days", "persons": 1500}
     cases = {}
-    for name in ("halt", "glogen"):
-        asked = f'name = "{name}"\nk = 3\nc = 0.5\ninfeasible = "drop"\n'
+    suppression = 'suppression = "{}"\n'
+    for name, how in {"halt": "global", "halt local": "local", "glogen": ""}.items():
+        asked = f'name = "{name.split()[0]}"\nk = 3\nc = 0.5\ninfeasible = "drop"\n'
+        asked += suppression.format(how) if how else ""
         cases[f"{name} hospital"] = Case(**visits, roles=VISITS, method=f'{asked}p = 2\nlevels = "same"')
         cases[f"{name} kept"] = Case(**visits, roles=WARDS, method=f'{asked}p = 1\nlevels = "mixed"')
         cases[f"{name} days"] = Case(**days, roles=PATIENTS, method=f'{asked}p = 2\nlevels = "mixed"')
-    cases["halt stars"] = Case(
-        **visits,
-        roles=STAYS,
-        method='name = "halt"\nk = 3\nc = "1/3"\np = 2\nstars = "ignored"\nsearch = "full"\nlevels = "same"\n'
-        'infeasible = "drop"',
-    )
+    for name, how in {"halt": "global", "halt local": "local"}.items():
+        cases[f"{name} stars"] = Case(
+            **visits,
+            roles=STAYS,
+            method='name = "halt"\nk = 3\nc = "1/3"\np = 2\nstars = "ignored"\nsearch = "full"\n'
+            f'levels = "same"\ninfeasible = "drop"\n{suppression.format(how)}',
+        )
     for name in ("cblda", "cblda-baseline"):
         asked = f'name = "{name}"\nk = 4\nc = 0.5\ninfeasible = "drop"\n'
         cases[f"{name} hospital"] = Case(**visits, roles=STAYS, method=asked)

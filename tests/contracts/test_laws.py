@@ -139,6 +139,7 @@ EXAMPLES = {
         (HALT(k=2, c=1, p=2), kcp_by_the_oracle, history_table),
         (HALT(k=3, c="1/2", p=1, search="full"), kcp_by_the_oracle, history_table),
         (HALT(k=2, c=0.5, p=2, stars="ignored", infeasible="drop"), kcp_by_the_oracle, history_table),
+        (HALT(k=2, c=0.5, p=2, suppression="global", infeasible="drop"), kcp_by_the_oracle, history_table),
     ],
     "glogen": [(GloGen(k=2, c=0.5, p=2, infeasible="drop"), kcp_by_the_oracle, history_table)],
     "cblda": [

@@ -94,7 +94,7 @@ def as_oracle(release, persons, tree, protect, *, two, truly, **how):
     return kcp.Table(shown, {"Q": tree, "R": OTHER}, secret, both={"Q": "Q"}, **how)
 
 
-@pytest.mark.parametrize("kind", ["halt", "full", "ignored", "glogen"])
+@pytest.mark.parametrize("kind", ["halt", "global", "full", "ignored", "glogen"])
 @given(
     case=cases(),
     k=st.integers(2, 3),
@@ -109,7 +109,15 @@ def test_what_halt_and_glogen_release_keeps_the_promise_by_definition(kind, case
     method = (
         GloGen(k=k, c=c, p=p, levels=levels)
         if kind == "glogen"
-        else HALT(k=k, c=c, p=p, levels=levels, search="full" if kind == "full" else "greedy", stars=stars)
+        else HALT(
+            k=k,
+            c=c,
+            p=p,
+            levels=levels,
+            search="full" if kind == "full" else "greedy",
+            stars=stars,
+            suppression="global" if kind == "global" else "local",
+        )
     )
     try:
         release = run(method, event_table(persons, tree, protect, two))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations, product
 
-from oracles import hierarchy
+from oracles import hierarchy, kcp
 from oracles.hierarchy import ROOT, leaf_labels
 
 _ANSWERS = {}
@@ -220,3 +220,66 @@ def mine(persons, trees, protected, k, c, p, levels="same"):
 
 def _levels(sequence, trees):
     return [-len(chain(trees[name], node)) for itemset in sequence for name, node in itemset]
+
+
+def local_optimum(persons, trees, protected, k, c, p, levels="same", stars="counted"):
+    """The least loss of a release with one level per quasi-identifier and any cells suppressed, or None.
+
+    All combinations of levels and all sets of cells are gone through, the cheapest first. The loss is that of
+    Eq. 4.8: the mean over all cells of the share of leaves that are below what is released, 0 for a leaf.
+    """
+    shape = [
+        (number, place, name)
+        for number, events in enumerate(persons)
+        for place in range(len(events))
+        for name in trees
+    ]
+    options = []
+    for node in product(*(range(height(tree) + 1) for tree in trees.values())):
+        released = {
+            (number, place, name): ancestor_at_level(trees[name], persons[number][place][name], level)
+            for level, chosen in zip(node, trees, strict=True)
+            for number, place, name in shape
+            if name == chosen
+        }
+        losses = {cell: _share(trees[cell[2]], label) for cell, label in released.items()}
+        shown = [cell for cell in shape if released[cell] != ROOT]
+        for size in range(len(shown) + 1):
+            for suppressed in combinations(shown, size):
+                loss = sum(losses.values()) + sum(1 - losses[cell] for cell in suppressed)
+                options.append((loss, node, suppressed, released))
+    for loss, _, suppressed, released in sorted(options, key=lambda each: each[:2]):
+        cells = released | dict.fromkeys(suppressed, ROOT)
+        if _is_local_release(cells, persons, trees, protected, k, c, p, levels, stars):
+            return loss / len(shape)
+    return None
+
+
+@_once
+def _share(tree, label):
+    below = hierarchy.leaves(tree, label)
+    return Fraction(0) if label in leaf_labels(tree) else Fraction(below, len(leaf_labels(tree)))
+
+
+def _is_local_release(cells, persons, trees, protected, k, c, p, levels, stars):
+    """Whether a table with these cells is private."""
+    owners = {}
+    for (number, _, name), label in cells.items():
+        owners.setdefault((name, label), set()).add(number)
+    # Most tables fail by a single value, which is quicker to see.
+    if any(len(numbers) < k for (_, label), numbers in owners.items() if label != ROOT):
+        return False
+    table = kcp.Table(
+        [
+            [
+                ({name: cells[number, place, name] for name in trees}, {"ill": set(protected[number])})
+                for place in range(len(events))
+            ]
+            for number, events in enumerate(persons)
+        ],
+        trees,
+        {"ill": {value for values in protected for value in values}},
+        levels=levels,
+        stars=stars,
+    )
+    return kcp.is_private(table, k, c, p)

@@ -223,7 +223,7 @@ def test_hole_1_suppression_can_make_a_channel():
 
 @pytest.mark.parametrize("stars", ["counted", "ignored"])
 def test_hole_1_is_closed(stars):
-    release = run(HALT(k=2, c=0.5, p=1, stars=stars), hole_1())
+    release = run(HALT(suppression="global", k=2, c=0.5, p=1, stars=stars), hole_1())
     assert release.verdict
     assert set(release.frame["stay"]) != {"L30", "L35", "*", "S1"}
 
@@ -233,9 +233,9 @@ def test_hole_2_a_star_does_not_stand_alone():
     stays = ["1", "1", "1", "2", "2", "2", "30"]
     frame = pl.DataFrame({"who": list("abcdefg"), "n": [1] * 7, "stay": stays})
     table = EventTable(frame, Schema(person="who", order="n", quasi={"stay": Hierarchy.flat()}))
-    ignored = run(HALT(k=2, c=1, p=1, stars="ignored"), table)
+    ignored = run(HALT(suppression="global", k=2, c=1, p=1, stars="ignored"), table)
     assert sorted(ignored.frame["stay"]) == ["*", "1", "1", "1", "2", "2", "2"]
-    counted = run(HALT(k=2, c=1, p=1), table)
+    counted = run(HALT(suppression="global", k=2, c=1, p=1), table)
     assert counted.frame["stay"].to_list().count("*") >= 2
     assert counted.verdict.achieved["k"] >= 2
     because = counted.changes.filter(pl.col("because").str.starts_with("stay = *: 1 person"))
@@ -248,11 +248,11 @@ def test_hole_3_the_root_is_not_private():
     schema = Schema(person="who", order="n", quasi={"stay": Hierarchy.flat()}, sensitive={"ill": ["HIV"]})
     table = EventTable(frame, schema)
     with pytest.raises(UnattainableError, match=r"smallest c that can be kept is 0\.6667") as refused:
-        run(HALT(k=2, c=0.5, p=1), table)
+        run(HALT(suppression="global", k=2, c=0.5, p=1), table)
     assert refused.value.achieved == {"c": 0.6667}
-    assert run(HALT(k=2, c=0.6667, p=1), table).verdict
+    assert run(HALT(suppression="global", k=2, c=0.6667, p=1), table).verdict
     # Of three one may go: one in two is not above c.
-    release = run(HALT(k=2, c=0.5, p=1, infeasible="drop"), table)
+    release = run(HALT(suppression="global", k=2, c=0.5, p=1, infeasible="drop"), table)
     assert (release.frame.height, release.n_lost_events) == (2, 1)
     assert any("left out" in line for line in release.warnings)
 
@@ -266,7 +266,7 @@ def test_hole_3_the_number_of_events_is_knowledge_only_where_it_is_derived():
         }
     )
     plain = Schema(person="who", time="at", quasi={"ward": Hierarchy.flat()})
-    release = run(HALT(k=2, c=1, p=1), EventTable(frame, plain))
+    release = run(HALT(suppression="global", k=2, c=1, p=1), EventTable(frame, plain))
     assert set(release.frame["ward"]) == {"x"}
     assert any("number of events" in limit for limit in release.limits)
     counted = Schema(
@@ -275,7 +275,7 @@ def test_hole_3_the_number_of_events_is_knowledge_only_where_it_is_derived():
         quasi={"ward": Hierarchy.flat(), "visits": Hierarchy.flat()},
         derive={"visits": "event_count"},
     )
-    release = run(HALT(k=2, c=1, p=1), EventTable(frame, counted))
+    release = run(HALT(suppression="global", k=2, c=1, p=1), EventTable(frame, counted))
     assert set(release.frame["visits"]) == {"*"}
     assert not any("number of events" in limit for limit in release.limits)
 
@@ -295,7 +295,7 @@ def test_hole_6_dependent_quasi_identifiers_are_named():
         time="admitted",
         quasi={"admitted": dates, "left": dates, "LOS": Hierarchy.flat()},
     )
-    release = run(HALT(k=2, c=1, p=1), EventTable(frame, schema))
+    release = run(HALT(suppression="global", k=2, c=1, p=1), EventTable(frame, schema))
     told = "'admitted' and 'LOS' add up to 'left'"
     assert any(told in limit for limit in release.limits)
     assert any(told in warning for warning in release.warnings)
@@ -309,6 +309,8 @@ def test_hole_4_greedy_descent_is_local():
         {"who": list("1234567"), "n": [1] * 7, "Q": [q for q, _ in rows], "R": [r for _, r in rows]}
     )
     table = EventTable(frame, Schema(person="who", order="n", quasi={"Q": tree, "R": tree}))
-    greedy, full = (run(HALT(k=2, c=1, p=2, search=search), table) for search in ("greedy", "full"))
+    greedy, full = (
+        run(HALT(suppression="global", k=2, c=1, p=2, search=search), table) for search in ("greedy", "full")
+    )
     assert greedy.utility["information_loss"].value == pytest.approx(0.5)
     assert full.utility["information_loss"].value == pytest.approx(11 / 28)

@@ -169,7 +169,7 @@ CLASSES: Mapping[str, Callable[[int, float], Method]] = {
 }
 """Methods of chapter 5."""
 LEVELS: Mapping[str, Callable[[int, float, int], Method]] = {
-    "HALT": lambda k, c, p: HALT(k=k, c=c, p=p, levels="same", infeasible="drop"),
+    "HALT": lambda k, c, p: HALT(k=k, c=c, p=p, levels="same", suppression="global", infeasible="drop"),
     "GloGen": lambda k, c, p: GloGen(k=k, c=c, p=p, levels="same", infeasible="drop"),
 }
 """Methods of chapter 4."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import warnings
 from dataclasses import dataclass
 from fractions import Fraction
@@ -73,6 +74,22 @@ def cases(draw, *, most_p=4, most_persons=8, most_events=3, most_quasi=3):
         p=draw(st.integers(1, most_p)),
         levels=draw(st.sampled_from(["same", "mixed"])),
     )
+
+
+def small_case(number):
+    """One of many small tables: up to eight cells, so that every release of it can be gone through."""
+    rng = random.Random(number)
+    names = "QR"[: rng.choice([1, 2])]
+    trees = {name: TREES[rng.choice(["flat", "two levels", "a short branch"])] for name in names}
+    leaves = {name: sorted(hierarchy.leaf_labels(tree)) for name, tree in trees.items()}
+    persons, n_left = [], 8 // len(trees)
+    while n_left:
+        n_events = min(n_left, rng.choice([1, 1, 2]))
+        persons.append([{name: rng.choice(leaves[name]) for name in trees} for _ in range(n_events)])
+        n_left -= n_events
+    protected = [{"h"} if rng.random() < 0.25 else set() for _ in persons]
+    c = rng.choice([Fraction(1, 2), Fraction(1)])
+    return Case(persons, trees, protected, 2, c, rng.choice([1, 2]), rng.choice(["same", "mixed"]))
 
 
 def event_table(persons, trees, protected, **limits):

@@ -38,6 +38,9 @@ def methods(case):
         HALT(**asked),
         HALT(**asked, stars="ignored"),
         HALT(**asked, search="full"),
+        HALT(**asked, suppression="global"),
+        HALT(**asked, suppression="global", stars="ignored"),
+        HALT(**asked, suppression="global", search="full"),
         GloGen(**asked),
     ]
 
@@ -239,6 +242,7 @@ def test_a_symbol_is_refused():
         ({"c": "x"}, "c must be a number or a fraction"),
         ({"p": 0}, "p must be at least 1, got 0"),
         ({"levels": "both"}, 'levels must be "same" or "mixed"'),
+        ({"suppression": "none"}, 'suppression must be "local" or "global"'),
         ({"stars": "seen"}, 'stars must be "counted" or "ignored"'),
         ({"search": "all"}, 'search must be "greedy" or "full"'),
         ({"infeasible": "cry"}, 'infeasible must be "refuse" or "drop"'),
@@ -307,7 +311,7 @@ def test_many_combinations_of_columns_are_cut_unless_the_search_is_thorough(monk
 def test_more_than_memory_holds_is_refused(monkeypatch):
     monkeypatch.setattr(extraction, "MOST_OPEN", 2)
     with pytest.raises(UnattainableError, match="more than 2 g-sequences have to be held; hierarchy of stay"):
-        run(HALT(k=2, c=1, p=1), stays(*["1", "2", "30", "31"] * 3).table())
+        run(HALT(k=2, c=1, p=1, suppression="global"), stays(*["1", "2", "30", "31"] * 3).table())
 
 
 def test_a_table_without_quasi_identifiers_is_refused():

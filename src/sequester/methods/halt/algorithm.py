@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from sequester.engine import part
+from sequester.engine import part, silent
 from sequester.errors import UnattainableError
 from sequester.hierarchies.labels import counted
 from sequester.kernels.shares import exceeds_share
-from sequester.methods.halt.elimination import Costs, Draft, Elimination, Obstacle, Rules
+from sequester.methods.halt.elimination import Costs, Elimination, Obstacle, Rules
 from sequester.methods.halt.extraction import Extraction
 from sequester.methods.halt.histories import HIDDEN, Histories
 from sequester.methods.halt.lattice_search import Search, Workload
+from sequester.methods.halt.local import LocalElimination
 from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
 from sequester.methods.relax import first_step, largest
 from sequester.methods.relax_hierarchies import rule_relaxations
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
     from sequester._typing import Mask
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
+    from sequester.methods.halt.elimination import Draft
     from sequester.methods.halt.extraction import Thresholds
+    from sequester.methods.halt.lattice_search import NodePricing
+    from sequester.methods.halt.local import LocalDraft
     from sequester.methods.relax import RelaxationPath
 
 
@@ -38,9 +42,9 @@ class Solution:
 
     is_kept: Mask
     """Person to whether they are released."""
-    draft: Draft
+    draft: Draft | LocalDraft
     """The levels, and what is suppressed."""
-    elimination: Elimination
+    elimination: NodePricing[Any]
     """What the draft was made with."""
     skipped: bool
     """Finer levels were not looked at, because there was too much to count."""
@@ -55,7 +59,7 @@ def solve(
     table: EventTable,
     thresholds: Thresholds,
     *,
-    suppress: bool,
+    suppression: Literal["local", "global"] | None,
     stars: bool,
     full: bool,
     drop: bool,
@@ -71,8 +75,8 @@ def solve(
         What to protect.
     thresholds
         What makes a channel.
-    suppress
-        Values may be suppressed, and not only generalized.
+    suppression
+        Suppress single cells, or values wherever they stand; None for neither.
     stars
         A suppressed cell is an item of its own.
     full
@@ -92,29 +96,37 @@ def solve(
     is_kept = choose_persons(everybody, thresholds.c) if drop else np.ones(table.n_persons, np.bool_)
     has_rules = any(each.max_level is not None or each.never_suppress for each in table.schema.quasi.values())
     refuse_impossible(everybody, is_kept, thresholds, drop=drop, has_rules=has_rules)
-    histories = everybody.take(np.flatnonzero(is_kept)).fold()
+    one_by_one = everybody.take(np.flatnonzero(is_kept))
+    histories = one_by_one.fold()
     costs = Costs(histories, quasi, tuple(each.weight for each in table.schema.quasi.values()))
     workload = Workload(histories, quasi, mixed=thresholds.mixed)
     workload.refuse_too_much(thresholds.p)
-    rules = rules_of(table, quasi, histories, suppress=suppress, stars=stars)
+    rules_for = partial(
+        rules_of, quasi=quasi, histories=histories, suppress=suppression is not None, stars=stars
+    )
+    rules = rules_for(table)
 
-    def eliminate(other: Thresholds, allowed: Rules = rules) -> Elimination:
+    def look(other: Thresholds, allowed: Rules, progress: Progress) -> Search[Any]:
+        if suppression == "local":
+            pricing = LocalElimination(one_by_one, quasi, other, costs, allowed, engine)
+            return Search(pricing, workload, progress, thorough)
         extraction = Extraction(histories, quasi, other, engine)
-        return Elimination(histories, extraction, costs, allowed, engine)
+        elimination = Elimination(histories, extraction, costs, allowed, engine)
+        return Search(elimination, workload, progress, thorough)
 
-    search = Search(eliminate(thresholds), workload, part(progress, 0.1, 0.9), thorough)
+    search = look(thresholds, rules, part(progress, 0.1, 0.9))
     found = search.full() if full else search.greedy()
-    if isinstance(found, Draft):
+    if not isinstance(found, Obstacle):
         progress(0.9, "writing down what is released")
         return Solution(is_kept, found, search.elimination, bool(search.skipped))
     progress(0.9, "looking for what could be kept")
 
     def can_keep(other: Thresholds, allowed: Rules = rules) -> bool:
-        return isinstance(Search(eliminate(other, allowed), workload).top(), Draft)
+        return not isinstance(look(other, allowed, silent).top(), Obstacle)
 
     def can_allow(path: RelaxationPath, place: int) -> bool:
         changed = path.at(None, table, path.steps[place])[1]
-        return can_keep(thresholds, rules_of(changed, quasi, histories, suppress=suppress, stars=stars))
+        return can_keep(thresholds, rules_for(changed))
 
     allowed = {path: first_step(path, partial(can_allow, path)) for path in rule_relaxations(table)}
     raise _refusal(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts, Mask
     from sequester.engine import Engine, Progress
-    from sequester.methods.halt.extraction import Channels
+    from sequester.methods.halt.extraction import Channels, Thresholds
     from sequester.methods.halt.histories import Histories
     from sequester.methods.halt.quasi_identifiers import QuasiIdentifier, QuasiIdentifiers, Signature
     from sequester.privacy.confidence import Channel
@@ -112,6 +112,15 @@ class Costs:
             np.searchsorted(numbers, quasi.ends).astype(np.int32),
         )
 
+    def prices(self, node: Signature) -> Amounts:
+        """Return for each item what suppressing it in one cell of one person adds to the loss of a node."""
+        prices = np.zeros(self._quasi.n_items)
+        for column, weight, level in zip(self._quasi.columns, self._weights, node, strict=True):
+            own = np.append(weight * (1 - column.tree.loss), 0.0)
+            own[column.leaves_as_it_is(level)] = weight
+            prices[column.first : column.first + column.n_nodes] = own
+        return prices
+
 
 def _released(column: QuasiIdentifier, counts: Amounts, level: int) -> tuple[Codes, Amounts, Amounts]:
     """Return the nodes that values of a column become at a level, and their numbers of cells.
@@ -180,12 +189,21 @@ class Draft:
         return self.costs.generalization + float(self.costs.costs[self.is_suppressed].sum())
 
 
+class Reason(Protocol):
+    """What stands behind a suppression, or in the way of a release."""
+
+    def channel(self, quasi: QuasiIdentifiers) -> Channel:
+        """Return the channel in labels."""
+
+
 @dataclass(frozen=True, eq=False)
 class Obstacle:
     """A node is no candidate."""
 
-    reason: Suppression | None = None
+    reason: Reason | None = None
     """The channel that nothing allowed breaks; none where the node costs more than another one."""
+    too_much: bool = False
+    """There was more to count than there is room for."""
 
 
 class Elimination:
@@ -202,6 +220,21 @@ class Elimination:
         self._costs = costs
         self._engine = engine
         self._counted: tuple[Signature, Counts] | None = None
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """What makes a channel."""
+        return self.extraction.thresholds
+
+    @property
+    def n_mined(self) -> int | None:
+        """Signatures that were mined so far."""
+        return self.extraction.n_mined
+
+    def is_blank(self, draft: Draft, q: int) -> bool:
+        """Return whether a column of a draft shows nothing at all."""
+        first = self.quasi.columns[q].first
+        return bool(draft.is_suppressed[draft.costs.starts[first] : draft.costs.stops[first]].all())
 
     def bound(self, node: Signature) -> float:
         """Return a loss that the node does not stay below, without a look at channels."""
@@ -292,9 +325,7 @@ class Elimination:
         hidden[draft.costs.numbers[draft.is_suppressed]] = True
         shown = []
         for column, level in zip(self.quasi.columns, draft.node, strict=True):
-            nodes = np.full(column.n_nodes, column.star, np.int32)
-            if level < column.height:
-                nodes = column.cuts[level].copy()
+            nodes = column.shown_at(level)
             nodes[hidden[column.first + nodes]] = column.star
             shown.append(nodes)
         return shown

@@ -68,16 +68,9 @@ class Channels:
 
     def describe(self, row: int, quasi: QuasiIdentifiers) -> Channel:
         """Write a channel in labels."""
-        events: list[tuple[tuple[str, str], ...]] = []
-        for place, item in enumerate(self.items[row].tolist()):
-            known = (quasi.name_item(item),)
-            if self.kinds[row] >> place & 1:
-                events[-1] += known
-            else:
-                events.append(known)
         value = int(self.values[row])
         return Channel(
-            events=tuple(events),
+            events=quasi.name_events(self.items[row].tolist(), int(self.kinds[row])),
             persons=int(self.supports[row]),
             value=None if value < 0 else self.names[value],
             with_value=int(self.highs[row]),

@@ -6,13 +6,13 @@ import heapq
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from sequester.engine import silent
 from sequester.errors import ParameterError, UnattainableError
-from sequester.methods.halt.elimination import SLACK, Draft, Obstacle, StepProgress
+from sequester.methods.halt.elimination import SLACK, Obstacle, StepProgress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from sequester._typing import Counts
     from sequester.engine import Progress
-    from sequester.methods.halt.elimination import Elimination
+    from sequester.methods.halt.elimination import Rules
+    from sequester.methods.halt.extraction import Thresholds
     from sequester.methods.halt.histories import Histories
     from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers, Signature
 
@@ -35,6 +36,8 @@ MOST_PROJECTED = 1e8
 """Events that are projected on level signatures, which is what many columns cost: half a minute."""
 FEWEST_SIGNATURES = 1_000
 """Signatures that are mined in any case, however many events there are."""
+MOST_SHOWN = 5e8
+"""Choices of cells that are gone through where cells are suppressed one by one: some minutes."""
 MOST_NODES = 10_000
 """Nodes that a full search goes through."""
 INFINITE = float("inf")
@@ -70,6 +73,14 @@ class Workload:
         )
         by_items = sum((2.0 * n_items) ** m for m in range(1, p + 1))
         return float(self._persons[lengths] @ np.minimum(by_cells, by_items))
+
+    def shown(self, node: Signature, p: int) -> float:
+        """Return how many choices of up to `p` cells that show something all persons together have."""
+        n_columns = sum(
+            level < column.height for column, level in zip(self._quasi.columns, node, strict=True)
+        )
+        lengths = np.flatnonzero(self._persons)
+        return float(self._persons[lengths] @ _add_up(lengths * n_columns, [1], p, mixed=True))
 
     @property
     def most_signatures(self) -> float:
@@ -117,11 +128,56 @@ def _add_up(lengths: Counts, depths: list[int], p: int, *, mixed: bool) -> Amoun
     return np.asarray(total[:, 1:].sum(axis=1))
 
 
+class NodeDraft(Protocol):
+    """A lattice node with what has to be suppressed in it."""
+
+    @property
+    def node(self) -> Signature:
+        """The level of each quasi-identifier."""
+
+    @property
+    def loss(self) -> float:
+        """The loss of generalization and suppression, 0 to 1."""
+
+
+D = TypeVar("D", bound=NodeDraft)
+
+
+class NodePricing(Protocol[D]):
+    """Finds out for lattice nodes what they cost once no channel is left, in two steps."""
+
+    quasi: QuasiIdentifiers
+    rules: Rules
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """What makes a channel."""
+
+    @property
+    def n_mined(self) -> int | None:
+        """Signatures that were mined so far; None where a node is counted anew."""
+
+    def bound(self, node: Signature) -> float:
+        """Return a loss that the node does not stay below, without a look at channels."""
+
+    def floor(self, node: Signature) -> float:
+        """Return a loss that neither the node nor any finer one stays below, as far as it is known."""
+
+    def draft(self, node: Signature, enough: float, *, progress: Progress = ...) -> D | Obstacle:
+        """Suppress what breaks the channels of a node; give it up where the loss is above `enough`."""
+
+    def repair(self, draft: D, enough: float, *, progress: Progress = ...) -> D | Obstacle:
+        """Look again at what would be released, and suppress further until no channel is left."""
+
+    def is_blank(self, draft: D, q: int) -> bool:
+        """Return whether a column of a draft shows nothing at all."""
+
+
 @dataclass(eq=False)
-class Search:
+class Search(Generic[D]):
     """Finds the best node of those it looks at."""
 
-    elimination: Elimination
+    elimination: NodePricing[D]
     """Prices nodes."""
     workload: Workload
     """Says which nodes are too much to look at."""
@@ -135,11 +191,11 @@ class Search:
     def __post_init__(self) -> None:
         self._steps = StepProgress(self.progress)
 
-    def top(self) -> Draft | Obstacle:
+    def top(self) -> D | Obstacle:
         """Return the coarsest node that is allowed."""
         return self._best_of([self.elimination.rules.tops], INFINITE)
 
-    def greedy(self) -> Draft | Obstacle:
+    def greedy(self) -> D | Obstacle:
         """Go down from the coarsest node, each time to the best child, as long as that is not worse.
 
         Where the thesis stops, nodes are looked at, too, that are finer by two levels in one column: the
@@ -147,7 +203,7 @@ class Search:
         to be better.
         """
         current = self.top()
-        while isinstance(current, Draft):
+        while not isinstance(current, Obstacle):
             best = self._best_of(_moved(current.node, -1, current.node), current.loss, current=current)
             if isinstance(best, Obstacle):
                 best = self._best_of(_moved(current.node, -2, current.node), current.loss - 2 * SLACK)
@@ -156,7 +212,7 @@ class Search:
             current = best
         return current
 
-    def full(self) -> Draft | Obstacle:
+    def full(self) -> D | Obstacle:
         """Find the best node of the whole lattice.
 
         Nodes come coarse first. One whose loss is above the best so far by its bound is passed over, and so
@@ -174,7 +230,7 @@ class Search:
         nodes = sorted(product(*(range(level + 1) for level in tops)), key=lambda node: (-sum(node), node))
         pruned: set[Signature] = set()
         for node in nodes:
-            enough = best.loss if isinstance(best, Draft) else INFINITE
+            enough = INFINITE if isinstance(best, Obstacle) else best.loss
             if (
                 any(each in pruned for each in _moved(node, 1, tops))
                 or self.elimination.floor(node) > enough + SLACK
@@ -182,13 +238,13 @@ class Search:
                 pruned.add(node)
                 continue
             draft = self._best_of([node], enough)
-            if isinstance(draft, Draft) and draft.loss < enough - SLACK:
+            if not isinstance(draft, Obstacle) and draft.loss < enough - SLACK:
                 best = draft
         return best
 
     def _best_of(
-        self, nodes: Iterable[Signature], enough: float, *, current: Draft | None = None
-    ) -> Draft | Obstacle:
+        self, nodes: Iterable[Signature], enough: float, *, current: D | None = None
+    ) -> D | Obstacle:
         """Return the node that loses least, if that is not more than `enough`; the first among equals.
 
         A node is priced in three steps, each of which can only raise its loss: generalization alone, then the
@@ -199,7 +255,7 @@ class Search:
         """
         waiting = [(self.elimination.bound(node), place, 0, node) for place, node in enumerate(nodes)]
         heapq.heapify(waiting)
-        drafts: dict[int, Draft] = {}
+        drafts: dict[int, D] = {}
         obstacle = Obstacle()
         while waiting:
             loss, place, step, node = heapq.heappop(waiting)
@@ -221,6 +277,7 @@ class Search:
             )
             if isinstance(after, Obstacle):
                 obstacle = obstacle if after.reason is None else after
+                self.skipped += [node] if after.too_much else []
             else:
                 drafts[place] = after
                 heapq.heappush(waiting, (after.loss, place, step + 1, node))
@@ -228,20 +285,20 @@ class Search:
 
     def _is_too_much(self, node: Signature, parent: Signature | None) -> bool:
         """Return whether a node has too many g-sequences, or signatures beside those that were mined."""
-        extraction, workload = self.elimination.extraction, self.workload
-        p = extraction.thresholds.p
-        n_new = workload.n_signatures(node, p) - (0 if parent is None else workload.n_signatures(parent, p))
-        is_wide = extraction.n_mined + n_new > workload.most_signatures
-        return not self.thorough and (is_wide or workload.at(node, p) > MOST_WORK)
+        pricing, workload = self.elimination, self.workload
+        p, n_mined = pricing.thresholds.p, pricing.n_mined
+        n_signatures = workload.n_signatures(node, p)
+        if n_mined is not None and parent is not None:
+            n_signatures += n_mined - workload.n_signatures(parent, p)
+        is_wide = n_signatures > workload.most_signatures
+        is_long = n_mined is None and workload.shown(node, p) > MOST_SHOWN
+        return not self.thorough and (is_wide or is_long or workload.at(node, p) > MOST_WORK)
 
-    def _is_blank(self, draft: Draft, parent: Draft) -> bool:
+    def _is_blank(self, draft: D, parent: D) -> bool:
         """Return whether a column that is finer than in the parent shows nothing at all."""
-        starts, stops = draft.costs.starts, draft.costs.stops
+        levels = zip(draft.node, parent.node, strict=True)
         return any(
-            level < above and draft.is_suppressed[starts[column.first] : stops[column.first]].all()
-            for column, level, above in zip(
-                self.elimination.quasi.columns, draft.node, parent.node, strict=True
-            )
+            level < above and self.elimination.is_blank(draft, q) for q, (level, above) in enumerate(levels)
         )
 
 

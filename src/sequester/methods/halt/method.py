@@ -70,6 +70,11 @@ class KCPMethod(Method):
         """The whole lattice is searched."""
         return False
 
+    @property
+    def suppresses_how(self) -> Literal["local", "global"] | None:
+        """Single cells are suppressed, or values wherever they stand; None for neither."""
+        return None
+
     def model(self) -> KCPPrivacy:
         """Promise (K,C)^P-privacy."""
         # Loaded here so that `sequester methods` need not wait for polars.
@@ -101,7 +106,7 @@ class KCPMethod(Method):
         solution = solve(
             table,
             Thresholds(k=self.k, c=float(Fraction(self.c)), p=self.p, mixed=mixed),
-            suppress=self.suppresses,
+            suppression=self.suppresses_how,
             stars=self.counts_stars,
             full=self.searches_fully,
             drop=self.infeasible == "drop",
@@ -156,7 +161,7 @@ class KCPMethod(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class HALT(KCPMethod):
-    """(K,C)^P-privacy by generalizing quasi-identifiers and suppressing some of their values.
+    """(K,C)^P-privacy by generalizing quasi-identifiers and suppressing some of their cells.
 
     Examples
     --------
@@ -206,6 +211,8 @@ class HALT(KCPMethod):
         },
     )
 
+    suppression: Literal["local", "global"] = "global"
+    """What is suppressed: single cells ("local"), or a value wherever it stands ("global")."""
     stars: Literal["counted", "ignored"] = "counted"
     """Is a suppressed cell something that can be known ("counted"), or nothing."""
     search: Literal["greedy", "full"] = "greedy"
@@ -213,6 +220,7 @@ class HALT(KCPMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        one_of("suppression", self.suppression, ("local", "global"))
         one_of("stars", self.stars, ("counted", "ignored"))
         one_of("search", self.search, ("greedy", "full"))
 
@@ -225,6 +233,11 @@ class HALT(KCPMethod):
     def searches_fully(self) -> bool:
         """The whole lattice is searched."""
         return self.search == "full"
+
+    @property
+    def suppresses_how(self) -> Literal["local", "global"] | None:
+        """Single cells are suppressed, or values wherever they stand."""
+        return self.suppression
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
@@ -11,6 +11,7 @@ import polars as pl
 from sequester.data.sequences import Sequences
 from sequester.data.text import Codebook, as_text
 from sequester.hierarchies.labels import ROOT, counted
+from sequester.methods.halt.local import LocalDraft
 from sequester.methods.limits import ONE_BY_ONE, ONE_RELEASE, kept_columns, tie_limits
 from sequester.mining.dependence import find_dependences
 from sequester.ragged import offsets_of, owners_of
@@ -18,10 +19,12 @@ from sequester.release.certificate import released_schema
 from sequester.release.outcome import Outcome, Reason, count_affected
 
 if TYPE_CHECKING:
-    from sequester._typing import Codes, Counts
+    from sequester._typing import Codes, Counts, Mask
     from sequester.data.table import EventTable
     from sequester.methods.halt.algorithm import Solution
+    from sequester.methods.halt.elimination import Elimination
     from sequester.methods.halt.method import KCPMethod
+    from sequester.methods.halt.quasi_identifiers import QuasiIdentifier
     from sequester.privacy.confidence import Channel
 
 KINDS = ("generalized", "suppressed", "dropped")
@@ -76,14 +79,20 @@ DROPPED = (
 def publish(table: EventTable, solution: Solution, *, p: int, mixed: bool) -> Outcome:
     """Write for each person who is released all events, with what is released of each value."""
     source = table.sequences
-    books = list_released(table, solution)
+    owners = owners_of(table.person_offsets)
+    books, codes = list_released(table, solution)
     columns: dict[str, Codes] = {}
     codebooks: dict[str, Codebook] = {}
     hierarchies = {}
     for name, book in books.items():
         released = book["to"].to_list()
+        # A value that stands nowhere in the release is not in its hierarchy.
+        is_shown = np.zeros(len(released), np.bool_)
+        is_shown[codes[name][solution.is_kept[owners] & (codes[name] >= 0)]] = True
+        if not is_shown.all() and is_shown.any():
+            released = np.where(is_shown, released, released[int(np.argmax(is_shown))]).tolist()
         codebooks[name] = Codebook.of(released)
-        columns[name] = np.append(codebooks[name].encode(released), np.int32(-1))[source.columns[name]]
+        columns[name] = np.append(codebooks[name].encode(released), np.int32(-1))[codes[name]]
         hierarchies[name] = table.hierarchies[name].above(codebooks[name].labels)
     rest = {name: source.columns[name] for name in table.schema.sensitive_columns if name not in columns}
     kept = Sequences.encoded(
@@ -91,14 +100,13 @@ def publish(table: EventTable, solution: Solution, *, p: int, mixed: bool) -> Ou
     )
     columns |= rest | dict(kept.columns)
     codebooks |= {name: source.codebooks[name] for name in rest} | dict(kept.codebooks)
-    owners = owners_of(table.person_offsets)
     lengths = np.where(solution.is_kept, np.diff(table.person_offsets), 0)
     n_suppressed = sum(book["because"].count() for book in books.values())
     limits, warnings = limits_of(table, solution, p=p, mixed=mixed, n_suppressed=n_suppressed)
     return Outcome(
         sequences=Sequences(
             offsets_of(lengths),
-            {name: codes[solution.is_kept[owners]] for name, codes in columns.items()},
+            {name: each[solution.is_kept[owners]] for name, each in columns.items()},
             codebooks,
         ),
         schema=released_schema(
@@ -108,15 +116,21 @@ def publish(table: EventTable, solution: Solution, *, p: int, mixed: bool) -> Ou
             keep=table.schema.keep,
         ),
         hierarchies=hierarchies,
-        changes=list_changes(table, solution, books),
+        changes=list_changes(table, solution, books, codes),
         limits=limits,
         warnings=warnings,
     )
 
 
-def list_released(table: EventTable, solution: Solution) -> dict[str, pl.DataFrame]:
-    """Return for each quasi-identifier a frame of its values: what is released instead, and why."""
-    elimination, draft = solution.elimination, solution.draft
+def list_released(table: EventTable, solution: Solution) -> tuple[dict[str, pl.DataFrame], dict[str, Codes]]:
+    """Return for each quasi-identifier a frame of what is released instead of which value, and why.
+
+    With it comes the row of that frame for each event.
+    """
+    elimination, draft = cast("Elimination", solution.elimination), solution.draft
+    codes = {column.name: table.sequences.columns[column.name] for column in elimination.quasi.columns}
+    if isinstance(draft, LocalDraft):
+        return _list_cells(table, solution.is_kept, draft, codes)
     persons, quasi = elimination.count_persons(draft), elimination.quasi
 
     @cache
@@ -130,21 +144,63 @@ def list_released(table: EventTable, solution: Solution) -> dict[str, pl.DataFra
 
     books = {}
     for column, shown, level in zip(quasi.columns, elimination.released(draft), draft.node, strict=True):
-        labels = table.sequences.codebooks[column.name].labels
-        nodes = column.tree.nodes(labels).tolist() if labels else []
-        is_exact = column.leaves_as_it_is(level) & ((shown != column.star) | column.is_hidden)
-        rows: list[tuple[object, ...]] = []
-        for label, node in zip(labels, nodes, strict=True):
-            to = label if is_exact[node] else column.label(int(shown[node]))
-            if level == column.height or column.is_hidden[node] or shown[node] != column.star:
-                rows.append((column.name, "generalized", level, label, to, None, None, FINER))
-                continue
-            value = column.first + int(column.cuts[level][node])
-            because = forced_by(value)
-            why = int(persons[value]), str(because), _broken(because)
-            rows.append((column.name, "suppressed", level, label, to, *why))
+        rows = _list_values(table, column, level, shown)
+        for place, (label, node) in enumerate(_labels_of(table, column)):
+            if level < column.height and not column.is_hidden[node] and shown[node] == column.star:
+                value = column.first + int(column.cuts[level][node])
+                because = forced_by(value)
+                why = int(persons[value]), str(because), _broken(because)
+                rows[place] = (column.name, "suppressed", level, label, column.label(column.star), *why)
         books[column.name] = pl.DataFrame(rows, schema=CHANGES, orient="row")
-    return books
+    return books, codes
+
+
+def _list_cells(
+    table: EventTable, is_kept: Mask, draft: LocalDraft, codes: dict[str, Codes]
+) -> tuple[dict[str, pl.DataFrame], dict[str, Codes]]:
+    """Return the same where cells were suppressed one by one: a row more for each value and channel."""
+    owners = owners_of(table.person_offsets)
+    events = np.flatnonzero(is_kept[owners])
+    causes, channels = draft.causes(offsets_of(np.diff(table.person_offsets)[is_kept]))
+    books, extended = {}, {}
+    for q, (column, level) in enumerate(zip(draft.rows.quasi.columns, draft.node, strict=True)):
+        rows = _list_values(table, column, level, column.shown_at(level))
+        labels = table.sequences.codebooks[column.name].labels
+        own = codes[column.name].astype(np.int64)
+        starred = np.flatnonzero(causes[:, q] >= 0)
+        cells = events[starred]
+        pairs, which = np.unique(
+            np.column_stack([own[cells], causes[starred, q]]), axis=0, return_inverse=True
+        )
+        which = which.reshape(-1)
+        touched = np.unique(np.column_stack([which, owners[cells]]), axis=0)[:, 0]
+        persons = np.bincount(touched, minlength=len(pairs)).tolist()
+        own[cells] = len(rows) + which
+        for (code, cause), n_persons in zip(pairs.tolist(), persons, strict=True):
+            because = channels[cause]
+            why = n_persons, str(because), _broken(because)
+            rows.append((column.name, "suppressed", level, labels[code], column.label(column.star), *why))
+        books[column.name] = pl.DataFrame(rows, schema=CHANGES, orient="row")
+        extended[column.name] = own.astype(np.int32)
+    return books, extended
+
+
+def _labels_of(table: EventTable, column: QuasiIdentifier) -> list[tuple[str, int]]:
+    """List the values of a column with their nodes."""
+    labels = table.sequences.codebooks[column.name].labels
+    return list(zip(labels, column.tree.nodes(labels).tolist() if labels else [], strict=True))
+
+
+def _list_values(
+    table: EventTable, column: QuasiIdentifier, level: int, shown: Codes
+) -> list[tuple[object, ...]]:
+    """List for each value of a column what is released of it at a level."""
+    is_exact = column.leaves_as_it_is(level) & ((shown != column.star) | column.is_hidden)
+    rows: list[tuple[object, ...]] = []
+    for label, node in _labels_of(table, column):
+        to = label if is_exact[node] else column.label(int(shown[node]))
+        rows.append((column.name, "generalized", level, label, to, None, None, FINER))
+    return rows
 
 
 def _broken(channel: Channel) -> str:
@@ -154,7 +210,9 @@ def _broken(channel: Channel) -> str:
     return SUPPORT if channel.value is None else CONFIDENCE
 
 
-def list_changes(table: EventTable, solution: Solution, books: dict[str, pl.DataFrame]) -> pl.DataFrame:
+def list_changes(
+    table: EventTable, solution: Solution, books: dict[str, pl.DataFrame], codes: dict[str, Codes]
+) -> pl.DataFrame:
     """List every cell of a quasi-identifier that is not released as it was, by input row.
 
     The columns:
@@ -181,11 +239,11 @@ def list_changes(table: EventTable, solution: Solution, books: dict[str, pl.Data
     }
     parts = []
     for name, book in books.items():
-        codes = table.sequences.columns[name]
-        is_changed = np.append((book["to"] != book["from"]).to_numpy(), False)[codes]
+        own = codes[name]
+        is_changed = np.append((book["to"] != book["from"]).to_numpy(), False)[own]
         parts += [
-            _cells(table, owners, np.flatnonzero(is_kept & is_changed), book, codes),
-            _cells(table, owners, np.flatnonzero(~is_kept & (codes >= 0)), book.with_columns(**gone), codes),
+            _cells(table, owners, np.flatnonzero(is_kept & is_changed), book, own),
+            _cells(table, owners, np.flatnonzero(~is_kept & (own >= 0)), book.with_columns(**gone), own),
         ]
     return pl.concat(parts).sort("row", maintain_order=True)
 

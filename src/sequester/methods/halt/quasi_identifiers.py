@@ -89,6 +89,13 @@ class QuasiIdentifier:
         mask: Mask = self.is_secret & (self.known_as == 0)
         return mask
 
+    def shown_at(self, level: int) -> Codes:
+        """Lead from each node to what a column shows of it at a level; the star where that is the root's."""
+        if level == self.height:
+            return np.full(self.n_nodes, self.star, np.int32)
+        shown: Codes = self.cuts[level].copy()
+        return shown
+
     def leaves_as_it_is(self, level: int) -> Mask:
         """Node to whether it is a protected value that is released as it is when the column has a level.
 
@@ -201,3 +208,14 @@ class QuasiIdentifiers:
         """Return quasi-identifier and label of an item."""
         column = self.columns[self.owners[item]]
         return column.name, column.label(item - column.first)
+
+    def name_events(self, items: list[int], kinds: int) -> tuple[tuple[tuple[str, str], ...], ...]:
+        """Return the events of a g-sequence in labels; bit ``j``: item ``j`` joins the one before."""
+        events: list[tuple[tuple[str, str], ...]] = []
+        for place, item in enumerate(items):
+            known = (self.name_item(item),)
+            if kinds >> place & 1:
+                events[-1] += known
+            else:
+                events.append(known)
+        return tuple(events)

@@ -1,0 +1,359 @@
+"""Rows of a lattice node in which cells are suppressed until nothing is shown by too few persons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sequester.methods.halt import _local_kernels as kernel
+from sequester.methods.halt.elimination import Obstacle
+from sequester.privacy.confidence import Channel
+from sequester.ragged import owners_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from sequester._typing import Codes, Counts, Mask, Offsets
+    from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
+
+    Amounts = npt.NDArray[np.float64]
+
+MOST_ENTRIES = 1 << 26
+"""Different g-sequences that are counted at one time: some 2 GB."""
+MOST_RARE = 4_096
+"""Rare choices of cells of one row that are broken at one time."""
+CHOICE = 20
+"""Company is chosen among so many times the persons who are needed."""
+MOST_COMPANY = 300
+"""G-sequences up to which company is looked for beside what is released as a value."""
+MOST_PRICED = 2_000_000
+"""And rows times g-sequences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """The channel that a cell was suppressed for."""
+
+    items: tuple[int, ...]
+    kinds: int
+    """Bit ``j`` says that item ``j`` stands in the same event as the one before."""
+    persons: int = field(compare=False)
+    """Who showed it when the first cell was suppressed for it."""
+    value: int = -1
+    """The protected value that it tells; -1 where the persons are too few."""
+    with_value: int = field(default=0, compare=False)
+    names: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
+    """Protected value to its attribute and label."""
+
+    def channel(self, quasi: QuasiIdentifiers) -> Channel:
+        """Return the channel in labels."""
+        return Channel(
+            events=quasi.name_events(list(self.items), self.kinds),
+            persons=self.persons,
+            value=None if self.value < 0 else self.names[self.value],
+            with_value=self.with_value,
+        )
+
+
+class TooMuchError(Exception):
+    """More g-sequences would have to be counted than there is room for."""
+
+
+@dataclass(eq=False)
+class LocalRows:
+    """Rows of a node, what they show, and why each suppressed cell is suppressed."""
+
+    quasi: QuasiIdentifiers
+    items: Codes
+    """The item of each cell before anything is suppressed; -1 where nothing is known."""
+    offsets: Offsets
+    """Row ``r`` has the cells from ``offsets[r]`` to ``offsets[r + 1]``."""
+    weights: Counts
+    """Persons of each row."""
+    is_locked: Mask
+    """Cell to whether it may not be suppressed."""
+    prices: Amounts
+    """Item to the cost of its suppression in one cell."""
+    stars: bool
+    """A suppressed cell is an item of its own."""
+    k: int
+    p: int
+    cells: Codes = field(init=False)
+    """The item of each cell as it is released."""
+    cause_of: Codes = field(init=False)
+    """Cell to the place of what it was suppressed for among the causes; -1 where it is not suppressed."""
+    causes: dict[Cause, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.cells = self.items.copy()
+        self.cause_of = np.full(len(self.items), -1, np.int32)
+        quasi = self.quasi
+        stars = quasi.stars[quasi.owners] if self.stars else np.full(quasi.n_items, -1, np.int32)
+        is_secret = np.concatenate([column.is_secret for column in quasi.columns])
+        self._star_of = stars.astype(np.int32)
+        self._is_item: Mask = ~is_secret & ~quasi.is_root
+        self._picks = np.empty((int(np.diff(self.offsets).max(initial=0)) + 4096, 3), np.int64)
+        self._lonely = np.empty(4096, np.int64)
+
+    @property
+    def is_suppressed(self) -> Mask:
+        """Cell to whether it is suppressed."""
+        return np.asarray(self.cause_of >= 0)
+
+    @property
+    def cost(self) -> float:
+        """What all suppressed cells add to the loss."""
+        places = np.flatnonzero(self.cause_of >= 0)
+        rows = np.searchsorted(self.offsets, places, side="right") - 1
+        return float(self.prices[self.items[places]] @ self.weights[rows])
+
+    def settle(self, enough: float, *, power: float = 1.0, lengths: range | None = None) -> Obstacle | None:
+        """Suppress cells until everything that is shown is shown by at least k persons.
+
+        Shorter g-sequences come first: a rare value has to go, whatever it stands beside. What holds a star
+        is left for last, when other stars may have joined it. Given up as soon as the cost is above `enough`.
+        """
+        for length in lengths or range(1, self.p + 1):
+            self._count(length)
+            is_done = False
+            while not is_done:
+                while self._sweep(power, with_stars=False):
+                    if self.cost > enough:
+                        return Obstacle()
+                    if self._shown.state[kernel.HOPELESS]:
+                        break
+                if self._shown.state[kernel.HOPELESS]:
+                    return Obstacle(self._cause(int(self._shown.state[kernel.HOPELESS])))
+                n_joined = self._join_stars()
+                if isinstance(n_joined, Obstacle):
+                    return n_joined
+                is_done = not self._sweep(power, with_stars=True) and not n_joined
+                if self.cost > enough:
+                    return Obstacle()
+        return None
+
+    def give_back(self) -> None:
+        """Show suppressed cells again where nothing becomes rare by that, the dearest first."""
+        for _ in range(2):
+            places = np.flatnonzero(self.cause_of >= 0)
+            places = places[np.argsort(-self.prices[self.items[places]], kind="stable")]
+            rows = np.searchsorted(self.offsets, places, side="right") - 1
+            is_back = np.zeros(len(places), np.bool_)
+            self._make_room(int(np.diff(self.offsets).max(initial=0)))
+            kernel.give_back_all(self._shown, rows, places, self.items[places], is_back)
+            self.cause_of[places[is_back]] = -1
+
+    def break_channel(self, cause: Cause, rows: Counts, needed: int) -> int:
+        """Break a channel in the cheapest of some rows until so many persons less show it; -1 if none can.
+
+        Returns the persons who show it no more.
+        """
+        number = self._number(cause)
+        pattern = self.pattern(cause)
+        n_broken, n_hopeless = 0, 0
+        for row in rows.tolist():
+            if n_broken >= needed:
+                break
+            self._make_room(int(self.offsets[row + 1] - self.offsets[row]))
+            if kernel.break_row(self._shown, row, pattern, number, self._picks):
+                n_broken += int(self.weights[row])
+            else:
+                n_hopeless += 1
+            self._note_picks()
+        return -1 if n_hopeless and n_broken < needed else n_broken
+
+    def shows(self, cause: Cause) -> Mask:
+        """Mark the rows that show a channel."""
+        costs = np.empty(len(self.weights))
+        kernel.price_rows(self._shown, self.pattern(cause), False, 1, costs)
+        return np.asarray(costs == 0)
+
+    def _price_joining(self, cause: Cause, most: int) -> Amounts:
+        """Return for rows the least cost of what has to be suppressed in them to show a channel's stars.
+
+        It is infinite where that is not possible, or was not looked at because enough others could join.
+        """
+        costs = np.empty(len(self.weights))
+        kernel.price_rows(self._shown, self.pattern(cause), True, most, costs)
+        costs[costs == 0] = np.inf
+        return costs
+
+    def join(self, cause: Cause, needed: int, rows: Mask | None = None) -> Obstacle | int:
+        """Let the cheapest rows show the stars of a channel, until so many persons more do."""
+        most = CHOICE * needed if rows is None else int(self.weights.sum()) + 1
+        costs = self._price_joining(cause, most)
+        can_join = np.isfinite(costs)
+        if rows is not None:
+            can_join &= rows
+        candidates = np.flatnonzero(can_join)
+        candidates = candidates[np.lexsort((self.weights[candidates], costs[candidates]))]
+        company = np.cumsum(self.weights[candidates])
+        if not len(company) or company[-1] < needed:
+            return Obstacle(cause)
+        chosen = candidates[: int(np.searchsorted(company, needed)) + 1]
+        number, pattern = self._number(cause), self.pattern(cause)
+        for row in chosen.tolist():
+            self._make_room(int(self.offsets[row + 1] - self.offsets[row]))
+            kernel.join_row(self._shown, row, pattern, number, self._picks)
+            self._note_picks()
+        return len(chosen)
+
+    def pattern(self, cause: Cause) -> Counts:
+        """Write a channel as kernels read it."""
+        items = np.array(cause.items)
+        same = [cause.kinds >> place & 1 for place in range(len(items))]
+        return np.column_stack([items, self.quasi.ends[items], self.quasi.owners[items], same]).astype(
+            np.int64
+        )
+
+    def _count(self, length: int) -> None:
+        """Count all g-sequences of up to so many items that are shown now."""
+        n_entries, n_slots = 1 << 12, 1 << 13
+        self._shown = kernel.Shown(
+            self.cells,
+            self.offsets,
+            self.weights,
+            self._is_item,
+            self._star_of,
+            self.is_locked,
+            self.prices,
+            np.zeros(n_slots, np.int64),
+            np.zeros((n_entries, kernel.N_FIELDS), np.int64),
+            np.zeros(self.quasi.n_items, np.int64),
+            np.zeros(len(self.cells), np.int64),
+            np.full((len(self.weights), 2), kernel.NEVER),
+            np.zeros((2, length), np.int64),
+            np.zeros(kernel.N_STATE, np.int64),
+            len(self.quasi),
+            self.k,
+        )
+        self._shown.state[kernel.ENTRIES] = 1
+        row = 0
+        while (row := kernel.count_rows(self._shown, row)) < len(self.weights):
+            self._make_room(int(self.offsets[row + 1] - self.offsets[row]), grow=True)
+
+    def _make_room(self, n_cells: int, *, grow: bool = False) -> None:
+        """Make room for the g-sequences of one row of so many cells; at least twice as much with `grow`."""
+        shown = self._shown
+        total, ways = 1.0, 1.0
+        for size in range(shown.path.shape[1]):
+            ways = ways * (n_cells - size) / (size + 1)
+            total += ways
+        needed = int(shown.state[kernel.ENTRIES] + 2 * total) + 1
+        if needed <= len(shown.entries) and not grow:
+            return
+        n_entries = max(needed, 2 * len(shown.entries))
+        if n_entries > MOST_ENTRIES:
+            raise TooMuchError
+        entries = np.zeros((n_entries, kernel.N_FIELDS), np.int64)
+        entries[: len(shown.entries)] = shown.entries
+        slots = np.zeros(1 << (2 * n_entries - 1).bit_length(), np.int64)
+        kernel.index_entries(slots, entries, int(shown.state[kernel.ENTRIES]))
+        self._shown = shown._replace(slots=slots, entries=entries)
+
+    def _sweep(self, power: float, *, with_stars: bool) -> bool:
+        """Go through all rows once; return whether anything was suppressed."""
+        rare = np.empty((MOST_RARE, self._shown.path.shape[1] + 1), np.int64)
+        row, is_changed = 0, False
+        while row < len(self.weights):
+            row = kernel.sweep(self._shown, row, with_stars, power, rare, self._lonely, self._picks)
+            is_changed |= self._note_picks()
+            if row < len(self.weights):
+                self._make_room(int(self.offsets[row + 1] - self.offsets[row]))
+        return is_changed
+
+    def _join_stars(self) -> Obstacle | int:
+        """Give company to what holds a star and is rare: always to stars alone, else where it is cheaper.
+
+        Returns how many rows have joined.
+        """
+        state = self._shown.state
+        lonely = set(self._lonely[: state[kernel.LONELY]].tolist())
+        state[kernel.LONELY] = 0
+        n_joined = 0
+        for entry in self._list_starred(lonely):
+            persons = int(self._shown.entries[entry, kernel.COUNT])
+            cause = self._cause(entry)
+            values = [item for item in cause.items if self._star_of[item] != item]
+            needed = self.k - persons
+            if not 0 < persons < self.k:
+                continue
+            if values and entry not in lonely:
+                costs = np.sort(self._price_joining(cause, CHOICE * needed))[:needed]
+                if costs.sum() >= persons * self.prices[values].min():
+                    continue
+            joined = self.join(cause, needed)
+            if isinstance(joined, Obstacle):
+                return joined
+            n_joined += joined
+        return n_joined
+
+    def _list_starred(self, lonely: set[int]) -> list[int]:
+        """List the rare entries with a star that may be given company: all of them where they are few."""
+        if not self.stars:
+            return []
+        entries = self._shown.entries[: self._shown.state[kernel.ENTRIES]]
+        items = entries[:, kernel.KEY] & ((1 << kernel.ITEM_BITS) - 1)
+        above = entries[:, kernel.KEY] >> (kernel.ITEM_BITS + 1)
+        is_star = self._star_of[items] == items
+        has_star, is_pure = is_star.copy(), is_star.copy()
+        has_star[0], is_pure[0] = False, True
+        for _ in range(self._shown.path.shape[1]):
+            has_star, is_pure = is_star | has_star[above], is_star & is_pure[above]
+            has_star[0], is_pure[0] = False, True
+        is_rare = (entries[:, kernel.COUNT] > 0) & (entries[:, kernel.COUNT] < self.k)
+        found = np.flatnonzero(is_rare & has_star)
+        if len(found) > MOST_COMPANY or len(found) * len(self.weights) > MOST_PRICED:
+            is_lonely = np.zeros(len(entries), np.bool_)
+            is_lonely[list(lonely)] = True
+            found = np.flatnonzero(is_rare & has_star & (is_pure | is_lonely))
+        return [int(entry) for entry in found]
+
+    def _cause(self, entry: int) -> Cause:
+        """Return what an entry stands for, as it is counted now."""
+        persons, items, kinds = int(self._shown.entries[entry, kernel.COUNT]), [], 0
+        while entry:
+            key = int(self._shown.entries[entry, kernel.KEY])
+            items.append(key & ((1 << kernel.ITEM_BITS) - 1))
+            kinds = kinds << 1 | (key >> kernel.ITEM_BITS & 1)
+            entry = key >> (kernel.ITEM_BITS + 1)
+        # The kinds were read from the last item to the first, which is the lowest bit.
+        return Cause(tuple(reversed(items)), kinds, persons)
+
+    def _number(self, cause: Cause) -> int:
+        return self.causes.setdefault(cause, len(self.causes))
+
+    def _note_picks(self) -> bool:
+        """Write down why cells were suppressed since the last time; return whether there were any."""
+        n_picks = int(self._shown.state[kernel.PICKS])
+        self._shown.state[kernel.PICKS] = 0
+        picks = self._picks[:n_picks]
+        is_counted = picks[:, 2] >= 0
+        self.cause_of[picks[~is_counted, 0]] = picks[~is_counted, 1]
+        # The largest number of persons comes first, and is the one that is kept.
+        found, which = np.unique(picks[is_counted, 1:] * [1, -1], axis=0, return_inverse=True)
+        numbers = []
+        for entry, negated in found.tolist():
+            cause = self._cause(entry)
+            numbers.append(self._number(Cause(cause.items, cause.kinds, -negated)))
+        self.cause_of[picks[is_counted, 0]] = np.array(numbers, np.int32)[which.reshape(-1)]
+        return bool(n_picks)
+
+
+def pieces_of(weights: Counts, sizes: Counts) -> tuple[Counts, Counts]:
+    """Cut rows into pieces of the given sizes, the last of each up to twice as large; return owners, weights.
+
+    Examples
+    --------
+    >>> owners, weights = pieces_of(np.array([7, 1]), np.array([3, 3]))
+    >>> owners.tolist(), weights.tolist()
+    ([0, 0, 1], [3, 4, 1])
+    """
+    n_pieces = np.maximum(weights // sizes, 1)
+    offsets = np.concatenate([[0], np.cumsum(n_pieces)])
+    owners = owners_of(offsets)
+    pieces = sizes[owners]
+    pieces[offsets[1:] - 1] = weights - sizes * (n_pieces - 1)
+    return owners, pieces
