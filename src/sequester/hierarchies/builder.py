@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, cast
 
 from sequester.errors import HierarchyError
 from sequester.hierarchies.files import read_rows
-from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import MISSING, ROOT, counted, in_label_order, listed, quoted
-from sequester.hierarchies.lint import coverage, refuse_errors, reserved_values
+from sequester.hierarchies.lint import coverage, reserved_values
 from sequester.hierarchies.outline import Edge, Origin, Outline, examine, examine_nested, examine_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.hierarchies.lint import Finding
 
 
@@ -70,30 +70,14 @@ class Kind(ABC):
         """Return the place that messages name."""
         return Origin(self.name, column)
 
-    def findings(self, values: Iterable[str], *, column: str) -> list[Finding]:
-        """List everything that is wrong or doubtful, without making the tree."""
-        return list(self._examine(_counts(values), column).findings)
-
-    def build(self, values: Iterable[str], *, column: str, missing: bool = False) -> Hierarchy:
-        """Make the tree for the values of a column; see `HierarchyBuilder.build`."""
-        occurring = _counts(values)
-        outline = self._examine(occurring, column)
-        has_missing = missing or MISSING in occurring
-        refuse_errors(outline.findings)
-        if not outline.parents and not has_missing:
-            refuse_errors([self.source(column).say("error", "empty", "the column has no values")])
-        return Hierarchy.from_outline(outline, missing=has_missing)
-
-    def _examine(self, occurring: Mapping[str, int], column: str) -> Outline:
+    def examine(self, values: Iterable[str], column: str) -> Outline:
+        """Return the outline for the values of a column, and what is wrong with either."""
+        occurring = values if isinstance(values, Mapping) else Counter(values)
         reserved = list(reserved_values(occurring, column))
         refused = {label for finding in reserved for label in finding.labels}
-        values = {value: n for value, n in occurring.items() if value != MISSING and value not in refused}
-        outline = self.outline(values, self.source(column))
+        known = {value: n for value, n in occurring.items() if value != MISSING and value not in refused}
+        outline = self.outline(known, self.source(column))
         return replace(outline, findings=(*reserved, *outline.findings))
-
-
-def _counts(values: Iterable[str]) -> Mapping[str, int]:
-    return values if isinstance(values, Mapping) else Counter(values)
 
 
 def several(parameter: T | Sequence[T]) -> tuple[T, ...]:
@@ -163,7 +147,8 @@ class Flat(Kind):
 
     Examples
     --------
-    >>> print(Flat().build(["m", "f"], column="sex"))
+    >>> from sequester.hierarchies.hierarchy import Hierarchy
+    >>> print(Hierarchy.flat().build(["m", "f"], column="sex"))
     * (2 leaves)
       f
       m
@@ -182,7 +167,8 @@ class Tree(Kind):
 
     Examples
     --------
-    >>> ill = Tree({"acute": {"infection": ["flu", "cold"]}, "asthma": {}})
+    >>> from sequester.hierarchies.hierarchy import Hierarchy
+    >>> ill = Hierarchy.tree({"acute": {"infection": ["flu", "cold"]}, "asthma": {}})
     >>> print(ill.build(["flu", "asthma"], column="ill"))
     * (3 leaves)
       acute (2 leaves)
@@ -223,10 +209,11 @@ class ArxFile(_File):
 
     Examples
     --------
+    >>> from sequester.hierarchies.hierarchy import Hierarchy
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "ill.csv"
     >>> _ = path.write_text("flu;acute;*\ncold;acute;*\nasthma;chronic;*\n")
-    >>> print(ArxFile(path).build(["flu"], column="ill"))
+    >>> print(Hierarchy.read(path).build(["flu"], column="ill"))
     * (3 leaves)
       acute (2 leaves)
         cold
@@ -263,10 +250,11 @@ class EdgesFile(_File):
 
     Examples
     --------
+    >>> from sequester.hierarchies.hierarchy import Hierarchy
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "ill.csv"
     >>> _ = path.write_text("child,parent\nflu,acute\ncold,acute\n")
-    >>> EdgesFile(path).build(["flu"], column="ill").labels
+    >>> Hierarchy.read(path, "edges").build(["flu"], column="ill").labels
     ('*', 'acute', 'cold', 'flu')
     """
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -10,20 +12,23 @@ import numpy as np
 
 from sequester.errors import HierarchyError
 from sequester.hierarchies.arrays import cost_table, level_table, number_nodes
+from sequester.hierarchies.builder import Flat, Tree, hierarchy_file
 from sequester.hierarchies.files import nodes_as_frame, nodes_from_frame, write_rows
 from sequester.hierarchies.labels import MISSING, ROOT, counted, listed, quoted
 from sequester.hierarchies.lint import coverage, refuse_errors, reserved_values
+from sequester.hierarchies.numbers import Intervals, Quantiles
 from sequester.hierarchies.outline import Edge, Origin, Outline, examine, examine_nested, examine_paths
+from sequester.hierarchies.structured import Dates, H3Cells, Masked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     import numpy.typing as npt
     import polars as pl
 
     from sequester._typing import Codes, Counts, Mask
-    from sequester.hierarchies.builder import HierarchyBuilder
+    from sequester.hierarchies.builder import HierarchyBuilder, Kind
     from sequester.hierarchies.lint import Finding
 
 _SHOWN_NODES = 200
@@ -147,56 +152,41 @@ class Hierarchy:
         return [*reserved_values(labels, column), *checked]
 
     # kinds that are built when the column is known
-    # The kinds make hierarchies, so they are imported when one is asked for.
 
     @staticmethod
     def mask(levels: int | Sequence[int]) -> HierarchyBuilder:
-        """Keep the first characters, as many as each level says: ``56***``. See `Mask`."""
-        from sequester.hierarchies.structured import Mask as Kind  # noqa: PLC0415
-
-        return Kind(levels)
+        """Keep the first characters, as many as each level says: ``56***``. See `Masked`."""
+        return KindBuilder(Masked(levels))
 
     @staticmethod
     def intervals(width: float | Sequence[float], origin: float = 0) -> HierarchyBuilder:
         """Group numbers in ranges of equal width: ``[0:6]``. See `Intervals`."""
-        from sequester.hierarchies.numbers import Intervals as Kind  # noqa: PLC0415
-
-        return Kind(width, origin)
+        return KindBuilder(Intervals(width, origin))
 
     @staticmethod
     def dates(levels: str | Sequence[str]) -> HierarchyBuilder:
         """Shorten dates to day, month, quarter, year: ``2009-Q1``. See `Dates`."""
-        from sequester.hierarchies.structured import Dates as Kind  # noqa: PLC0415
-
-        return Kind(levels)
+        return KindBuilder(Dates(levels))
 
     @staticmethod
     def quantiles(bins: int | Sequence[int]) -> HierarchyBuilder:
         """Group numbers in ranges that hold about equally many: ``[20:64]``. See `Quantiles`."""
-        from sequester.hierarchies.numbers import Quantiles as Kind  # noqa: PLC0415
-
-        return Kind(bins)
+        return KindBuilder(Quantiles(bins))
 
     @staticmethod
     def flat() -> HierarchyBuilder:
         """Generalize every value to the root at once. See `Flat`."""
-        from sequester.hierarchies.builder import Flat as Kind  # noqa: PLC0415
-
-        return Kind()
+        return KindBuilder(Flat())
 
     @staticmethod
     def tree(tree: Mapping[str, object]) -> HierarchyBuilder:
         """Read the tree from nested tables. See `Tree`."""
-        from sequester.hierarchies.builder import Tree as Kind  # noqa: PLC0415
-
-        return Kind(tree)
+        return KindBuilder(Tree(tree))
 
     @staticmethod
     def h3(resolutions: int | Sequence[int]) -> HierarchyBuilder:
         """Generalize H3 cells to their parents; needs the extra ``geo``. See `H3Cells`."""
-        from sequester.hierarchies.structured import H3Cells as Kind  # noqa: PLC0415
-
-        return Kind(resolutions)
+        return KindBuilder(H3Cells(resolutions))
 
     @staticmethod
     def read(path: str | Path, format: Literal["arx", "edges"] = "arx") -> HierarchyBuilder:  # noqa: A002
@@ -204,9 +194,7 @@ class Hierarchy:
 
         See `ArxFile` and `EdgesFile`.
         """
-        from sequester.hierarchies.builder import hierarchy_file  # noqa: PLC0415
-
-        return hierarchy_file(path, format)
+        return KindBuilder(hierarchy_file(path, format))
 
     # looking at it
 
@@ -382,3 +370,25 @@ class Hierarchy:
         return "\n".join(
             [*lines, f"... and {counted(rest, 'more node', 'more nodes')}"] if rest > 0 else lines
         )
+
+
+@dataclass(frozen=True, slots=True)
+class KindBuilder:
+    """Builds the hierarchy of a kind once the values of a column are known."""
+
+    kind: Kind
+    """How values are grouped."""
+
+    def build(self, values: Iterable[str], *, column: str, missing: bool = False) -> Hierarchy:
+        """Make the tree for the values of a column; see `HierarchyBuilder.build`."""
+        occurring = values if isinstance(values, Mapping) else Counter(values)
+        outline = self.kind.examine(occurring, column)
+        has_missing = missing or MISSING in occurring
+        refuse_errors(outline.findings)
+        if not outline.parents and not has_missing:
+            refuse_errors([self.kind.source(column).say("error", "empty", "the column has no values")])
+        return Hierarchy.from_outline(outline, missing=has_missing)
+
+    def findings(self, values: Iterable[str], *, column: str) -> list[Finding]:
+        """List everything that is wrong or doubtful, without making the tree."""
+        return list(self.kind.examine(values, column).findings)

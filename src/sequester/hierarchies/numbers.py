@@ -104,7 +104,8 @@ class Intervals(Kind):
 
     Examples
     --------
-    >>> print(Intervals([7, 28]).build(["0", "3", "30", "-1"], column="LOS"))
+    >>> from sequester.hierarchies.hierarchy import Hierarchy
+    >>> print(Hierarchy.intervals([7, 28]).build(["0", "3", "30", "-1"], column="LOS"))
     * (84 leaves)
       [-28:-1] (28 leaves)
         [-7:-1] (7 leaves)
@@ -116,7 +117,7 @@ class Intervals(Kind):
       [28:55] (28 leaves)
         [28:34] (7 leaves)
           30
-    >>> Intervals(0.5).build(["0.1", "0.5", "1"], column="dose").level_labels(1)
+    >>> Hierarchy.intervals(0.5).build(["0.1", "0.5", "1"], column="dose").level_labels(1)
     ('[0.5:1)', '[0:0.5)', '[1:1.5)')
     """
 
@@ -197,10 +198,11 @@ class Quantiles(Kind):
 
     Examples
     --------
+    >>> from sequester.hierarchies.hierarchy import Hierarchy
     >>> ages = [str(age) for age in range(100)]
-    >>> Quantiles([4, 2]).build(ages, column="age").level_labels(1)
+    >>> Hierarchy.quantiles([4, 2]).build(ages, column="age").level_labels(1)
     ('<25', '[25:49]', '>=75', '[50:74]')
-    >>> Quantiles([4, 2]).build(ages, column="age").level_labels(2)
+    >>> Hierarchy.quantiles([4, 2]).build(ages, column="age").level_labels(2)
     ('<50', '>=50')
     """
 

@@ -24,7 +24,7 @@ _LONGEST_CODE = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Mask(Kind):
+class Masked(Kind):
     """Each level keeps the first characters and shows ``*`` for the rest.
 
     All masks of a column are as long as its longest value, so that codes of different length share groups:
@@ -34,7 +34,8 @@ class Mask(Kind):
 
     Examples
     --------
-    >>> print(Mask([3, 1]).build(["56001", "56002", "56100"], column="ZIP"))
+    >>> from sequester.hierarchies.hierarchy import Hierarchy
+    >>> print(Hierarchy.mask([3, 1]).build(["56001", "56002", "56100"], column="ZIP"))
     * (3 leaves)
       5**** (3 leaves)
         560** (2 leaves)
@@ -42,7 +43,7 @@ class Mask(Kind):
           56002
         561** (1 leaf)
           56100
-    >>> print(Mask([3, 1]).build(["5", "56", "5612"], column="code"))
+    >>> print(Hierarchy.mask([3, 1]).build(["5", "56", "5612"], column="code"))
     * (3 leaves)
       5*** (3 leaves)
         5
@@ -105,7 +106,9 @@ class Dates(Kind):
 
     Examples
     --------
-    >>> print(Dates(["month", "year"]).build(["2009-03-14", "2009-02-01", "2008-02-01"], column="admitted"))
+    >>> from sequester.hierarchies.hierarchy import Hierarchy
+    >>> admitted = Hierarchy.dates(["month", "year"])
+    >>> print(admitted.build(["2009-03-14", "2009-02-01", "2008-02-01"], column="admitted"))
     * (731 leaves)
       2008 (366 leaves)
         2008-02 (29 leaves)

@@ -11,7 +11,6 @@ from sequester.errors import UnattainableError
 from sequester.kernels.containment import mark_supporters
 from sequester.methods.ph import _choice_kernels, _kernels, _row_kernels, _trie_kernels
 from sequester.methods.ph._choice_kernels import BASE, BOUNDED, DELETE_ONLY, MAXIMUM, MINIMUM_HARM, USAGE
-from sequester.methods.ph.method import Bounded
 from sequester.methods.ph.orders import LONGEST, order_tables
 from sequester.methods.ph.problem import as_table, widen
 from sequester.mining.pairs import list_pairs
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from sequester.methods.ph._choice_kernels import Spread
     from sequester.methods.ph._kernels import Orders
     from sequester.methods.ph._trie_kernels import Trie, Work
-    from sequester.methods.ph.method import PH
+    from sequester.methods.ph.method import PH, Bounded
     from sequester.methods.ph.problem import HidingTask, Problem
 
 BLOCK = 2000
@@ -66,7 +65,7 @@ class Rules:
 def permute(method: PH, task: HidingTask) -> Sanitized:
     """PH: let those pass whose change would do most harm, and permute the items of the others."""
     sanitized = _change_the_rest(task, _rules(method, task.table))
-    if isinstance(method.uncertainty, Bounded):
+    if not isinstance(method.uncertainty, str):
         _demand_spread(task.problem, sanitized, method.uncertainty, task.table)
     return sanitized
 
@@ -284,7 +283,7 @@ def _rules(method: PH, table: EventTable) -> Rules:
         # A pattern with a label that does not occur cannot come about.
         forbidden = [each for each in method.forbidden if all(label in book.codes for label in each)]
     codes = tuple(tuple(book.encode(each).tolist()) for each in forbidden)
-    if isinstance(method.uncertainty, Bounded):
+    if not isinstance(method.uncertainty, str):
         return Rules(
             mode=BOUNDED,
             wanted=method.uncertainty.permutations,
