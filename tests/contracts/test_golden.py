@@ -233,6 +233,13 @@ def fingerprint(folder: Path) -> dict[str, object]:
         name = path.relative_to(folder).as_posix()
         if path.suffix in {".csv", ".parquet", ".xes", ".geojson"} and "pseudonyms" not in name:
             found[name] = digest(path)
+        elif path.name == "croissant.json":
+            described = json.loads(path.read_text(encoding="utf-8"))
+            # The files are recorded by themselves, and the version is in the description.
+            names = [each["@id"] for each in described.pop("distribution")]
+            del described["description"]
+            text = json.dumps([described, names], sort_keys=True)
+            found[name] = hashlib.sha256(text.encode()).hexdigest()
         elif name.endswith("certificate.json"):
             document = json.loads(path.read_text(encoding="utf-8"))
             found[name] = {"claim": document["claim"], "verdict": document["verdict"]}

@@ -58,7 +58,13 @@ def test_no_identifier_dropped_label_path_user_seed_or_host_is_in_any_file(tmp_p
     secrets = [*GONE, "identifier-", SEED, "a-machine-path", str(tmp_path), str(Path.cwd()), platform.node()]
     secrets += [str(Path.home()), f"/{getpass.getuser()}/"]
     texts = released_bytes(written.path)
-    assert sorted(texts) == ["certificate.json", "events.csv", "events.parquet", "report.html"]
+    assert sorted(texts) == [
+        "certificate.json",
+        "croissant.json",
+        "events.csv",
+        "events.parquet",
+        "report.html",
+    ]
     for name, text in texts.items():
         for secret in secrets:
             assert secret.encode() not in text, (name, secret)

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import polars as pl
 
+from sequester.errors import InputError
+from sequester.release.certificate import Certificate
+from sequester.release.croissant import croissant_json
 from sequester.release.files import LogFormat, unsupported_reason, write_log
 
 if TYPE_CHECKING:
@@ -27,8 +30,8 @@ def edit_certificate(folder: Path, change: Callable[[dict[str, Any]], None]) -> 
     path.write_text(json.dumps(document))
 
 
-def rehash(folder: Path) -> None:
-    """Make the certificate list the files as they are now."""
+def rehash(folder: Path, *, describe: bool = True) -> None:
+    """Make the certificate list the files as they are now, and the description say what it says."""
 
     def change(document: dict[str, Any]) -> None:
         document["files"] = {
@@ -38,6 +41,21 @@ def rehash(folder: Path) -> None:
         }
 
     edit_certificate(folder, change)
+    path = folder / "croissant.json"
+    if describe and path.is_file():
+        try:
+            certificate = Certificate.from_json((folder / "certificate.json").read_bytes())
+        except InputError:
+            return
+        others = {name: digest for name, digest in certificate.files.items() if name != path.name}
+        try:
+            described = croissant_json(
+                certificate.about, certificate.columns, others, model=certificate.model
+            )
+        except (UnicodeError, OSError):
+            return
+        path.write_bytes(described)
+        edit_certificate(folder, change)
 
 
 def recount(folder: Path, frame: pl.DataFrame) -> None:

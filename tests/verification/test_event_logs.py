@@ -87,7 +87,7 @@ def recoded(log):
         (recoded, "3 values of 'page', the first in event 7, 'z' and 'c'"),
         (
             lambda log: {**log, "name": log["page"]},
-            "attributes ['case:concept:name', 'concept:name', 'name', 'page'] and ",
+            "attributes ['case:concept:name', 'concept:name', 'name', 'page', ",
         ),
         (lambda log: {name: column.head(10) for name, column in log.items()}, "10 and 11 events"),
     ],
@@ -139,7 +139,8 @@ def test_what_fits_where():
     assert unsupported_reason(frame.clear(), "xes") == "it would have no persons"
     assert unsupported_reason(frame.drop("person"), "xes") == "it would have no persons"
     columns = expected_log(frame, "xes").to_dicts()
-    assert columns == [{CASE: "a", ACTIVITY: "1*", "ZIP": "1*", "Disease": "HIV"}]
+    times = {"time:timestamp": "1970-01-01T00:00:00+00:00", "sequester:artificial_time": "true"}
+    assert columns == [{CASE: "a", ACTIVITY: "1*", "ZIP": "1*", "Disease": "HIV", **times}]
 
 
 def test_a_symbol_that_the_log_cannot_hold_stops_the_release(tmp_path):

@@ -80,7 +80,7 @@ def certify(folder):
     verdict = (
         model.check_tables(contents.tables)
         if isinstance(model, RecordModel)
-        else model.check(rebuild_table(contents.frame, certificate, contents.hierarchies))
+        else model.check(rebuild_table(contents.tables, certificate, contents.hierarchies))
     )
     edit_certificate(folder, lambda document: document["verdict"].update(achieved=dict(verdict.achieved)))
 

@@ -131,6 +131,7 @@ def test_spmf_is_released_as_spmf(tmp_path):
 def test_tables_are_released_as_tables_only(tmp_path, name):
     assert {each.name for each in released(tmp_path, name).iterdir()} == {
         "certificate.json",
+        "croissant.json",
         "events.csv",
         "events.parquet",
         "report.html",

@@ -45,6 +45,7 @@ def test_the_folders_hold_what_the_interface_lists(tmp_path):
         "internal/report.json",
         "release",
         "release/certificate.json",
+        "release/croissant.json",
         "release/events.csv",
         "release/events.parquet",
         "release/report.html",
@@ -66,7 +67,7 @@ def test_the_certificate_lists_every_other_file(tmp_path):
     certificate = json.loads((written.path / "certificate.json").read_bytes())
     listed = {
         name: hashlib.sha256((written.path / name).read_bytes()).hexdigest()
-        for name in ("events.csv", "events.parquet", "report.html")
+        for name in ("croissant.json", "events.csv", "events.parquet", "report.html")
     }
     assert certificate["files"] == {name: f"sha256:{digest}" for name, digest in listed.items()}
     assert certificate["counts"] == {"persons": 5, "events": 11}

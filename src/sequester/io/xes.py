@@ -272,6 +272,7 @@ _EXTENSIONS = {
     "lifecycle": "Lifecycle",
     "cost": "Cost",
     "identity": "ID",
+    "sequester": "Sequester",
 }
 _SITE = "http://www.xes-standard.org/"
 

@@ -13,7 +13,8 @@ import polars as pl
 
 from sequester.data.text import as_text
 from sequester.io.spmf import read_spmf, write_spmf
-from sequester.io.xes import ACTIVITY, CASE, read_xes, write_xes
+from sequester.io.xes import ACTIVITY, CASE, read_xes, write_times, write_xes
+from sequester.io.xes import TIME as LOG_TIME
 from sequester.release.release import ORDER, PERSON
 
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ def _stem(attribute: str) -> str:
     return stem
 
 
+ARTIFICIAL = "sequester:artificial_time"
+"""The attribute of an event in XES whose timestamp was made up to keep the order."""
 LogFormat = Literal["xes", "spmf"]
 """Formats of event logs that a release may have beside CSV and Parquet."""
 
@@ -116,7 +119,9 @@ def write_log(frame: pl.DataFrame, form: LogFormat) -> bytes:
     """Return a released table as an event log, persons under their pseudonyms and without `order`.
 
     In XES every attribute is text, under its own name, and where ``concept:name`` is not released, the first
-    attribute stands for it too. In SPMF persons are lines and every event is an itemset.
+    attribute stands for it too. Where no time is released, each event has an artificial one that keeps the
+    order, one second after the other from 1970 on, marked by ``sequester:artificial_time``. In SPMF persons
+    are lines and every event is an itemset.
     """
     if form == "xes":
         columns = _xes_columns(frame)
@@ -134,7 +139,10 @@ def read_log(contents: bytes, name: str, form: LogFormat) -> pl.DataFrame:
 def expected_log(frame: pl.DataFrame, form: LogFormat) -> pl.DataFrame:
     """Return what `read_log` finds in the event log of a released table."""
     if form == "xes":
-        texts = {name: as_text(column) for name, column in _xes_columns(frame).items()}
+        texts = {
+            name: write_times(column) if column.dtype == pl.Datetime else as_text(column)
+            for name, column in _xes_columns(frame).items()
+        }
         return pl.DataFrame({name: text for name, text in texts.items() if text.null_count() < len(text)})
     (attribute,) = _attributes(frame)
     person = np.cumsum(_starts(frame))
@@ -149,7 +157,15 @@ def _attributes(frame: pl.DataFrame) -> list[str]:
 def _xes_columns(frame: pl.DataFrame) -> dict[str, pl.Series]:
     attributes = {column: frame[column] for column in _attributes(frame)}
     activity = attributes.get(ACTIVITY, next(iter(attributes.values())))
-    return {CASE: frame[PERSON], ACTIVITY: activity, **attributes}
+    times = {}
+    if LOG_TIME not in attributes:
+        # Process miners need times; these say nothing but the order, and say so.
+        seconds = (frame[ORDER].cast(pl.Int64) - 1) * 1_000_000
+        times = {
+            LOG_TIME: seconds.cast(pl.Datetime("us", "UTC")),
+            ARTIFICIAL: pl.Series([True]).new_from_index(0, frame.height),
+        }
+    return {CASE: frame[PERSON], ACTIVITY: activity, **times, **attributes}
 
 
 def _starts(frame: pl.DataFrame) -> Mask:

@@ -12,7 +12,8 @@ import polars as pl
 from sequester.data.places import REGION
 from sequester.errors import InputError, InternalError
 from sequester.hierarchies.labels import ROOT, in_label_order
-from sequester.release.certificate import CERTIFICATE, HASH, Certificate
+from sequester.release.certificate import CERTIFICATE, HASH, Certificate, column_roles
+from sequester.release.croissant import CROISSANT, croissant_json
 from sequester.release.fields import plain_table, safe_text
 from sequester.release.files import HIERARCHIES, REGIONS, hierarchy_files, unsupported_reason, write_log
 
@@ -92,8 +93,14 @@ def write_regions(release: Release, folder: Path) -> None:
 
 
 def write_certificate(release: Release, folder: Path) -> str:
-    """Write the certificate of all other files of the folder, and return its own hash."""
-    text = Certificate.of(release, hash_folder(folder)).to_json().encode()
+    """Write the description and the certificate of all other files, and return the certificate's own hash."""
+    files = hash_folder(folder)
+    described = croissant_json(
+        release.about, column_roles(release), files, model=type(release.model).__name__
+    )
+    (folder / CROISSANT).write_bytes(described)
+    files[CROISSANT] = HASH + hashlib.sha256(described).hexdigest()
+    text = Certificate.of(release, files).to_json().encode()
     (folder / CERTIFICATE).write_bytes(text)
     return HASH + hashlib.sha256(text).hexdigest()
 

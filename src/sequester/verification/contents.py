@@ -14,6 +14,7 @@ from sequester.errors import InputError
 from sequester.hierarchies.labels import ROOT, in_label_order
 from sequester.privacy.snapshots import COUNT, GROUP, TIME
 from sequester.release.certificate import REGION_ROLES
+from sequester.release.croissant import CROISSANT, croissant_json
 from sequester.release.fields import read_document, safe_repr, safe_text
 from sequester.release.files import (
     HIERARCHIES,
@@ -91,7 +92,7 @@ def read_contents(
                 raise InputError(msg)
     allowed = {f"{name}.{ending}" for name in stems.values() for ending in ("parquet", "csv")}
     if stem is None:
-        allowed |= {REPORT}
+        allowed |= {REPORT, CROISSANT}
         if REPORT not in files:
             msg = f"the release is incomplete: the certificate lists no {REPORT}"
             raise InputError(msg)
@@ -132,6 +133,7 @@ def read_contents(
     hierarchies, findings = read_hierarchies(folder, {column: paths[column] for column in trees}, tables)
     if stem is None:
         findings += check_event_logs(folder, files, main)
+        findings += check_description(folder, certificate)
     findings += check_regions(folder, files, main)
     return (None, findings) if findings else (Contents(tables, hierarchies), [])
 
@@ -175,6 +177,17 @@ def open(path: str | os.PathLike[str]) -> Opened:  # noqa: A001  (as in sq.open,
     if contents is None:
         raise InputError(*findings)
     return Opened(contents.frame, contents.hierarchies, certificate, contents.tables)
+
+
+def check_description(folder: Path, certificate: Certificate) -> list[str]:
+    """Find a description for programs that says other than the certificate; older releases have none."""
+    if CROISSANT not in certificate.files:
+        return []
+    others = {name: digest for name, digest in certificate.files.items() if name != CROISSANT}
+    expected = croissant_json(certificate.about, certificate.columns, others, model=certificate.model)
+    if (folder / CROISSANT).read_bytes() == expected:
+        return []
+    return [f"{CROISSANT}: does not say what the certificate says"]
 
 
 def check_snapshot_names(frame: pl.DataFrame, unit: object) -> list[str]:

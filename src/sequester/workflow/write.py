@@ -172,7 +172,7 @@ def write(
     >>> release = PrefixPruning(k=2).apply(symbol_table(["ab", "ab", "c"]))
     >>> written = write(release, tempfile.mkdtemp() + "/out")
     >>> sorted(path.name for path in written.path.iterdir())
-    ['certificate.json', 'events.csv', 'events.parquet', 'report.html']
+    ['certificate.json', 'croissant.json', 'events.csv', 'events.parquet', 'report.html']
     """
     target = Target.of(out, internal)
     if force:
