@@ -26,6 +26,8 @@ FIRST_COUNTS = "; the first row of each person counts"
 """How a problem ends whose rows were left out, and their persons were not."""
 LEFT_OUT = "; dropped"
 """How a problem ends whose rows were left out."""
+_DENSE = 8
+"""Numbers per key among which keys are looked up."""
 _REMEDIES = {
     FIRST_COUNTS: '; invalid = "drop" takes the first row of each person',
     LEFT_OUT: '; invalid = "drop" leaves such rows out',
@@ -138,9 +140,9 @@ def split_constant(
 def read_persons(
     persons: Persons, schema: Schema, events: pl.DataFrame, problems: list[Problem]
 ) -> tuple[pl.DataFrame, pl.Series, Counts]:
-    """Return one row per person, their keys as text, and the row of the input that each is; or raise.
+    """Return one row per person, their keys, and the row of the input that each is; or raise.
 
-    `events` is the table of events as it was given.
+    `events` is the table of events as it was given. Whole numbers stay what they are, others become text.
     """
     frame, name = persons.frame, persons.person or schema.person
     if frame is None or schema.person == ROW:
@@ -157,19 +159,42 @@ def read_persons(
     ]
     found += _differing_kinds(events[schema.person], frame[name], name)
     rows = np.arange(1, frame.height + 1) if persons.rows is None else persons.rows
-    key = as_text(frame[name])
+    key = frame[name] if frame[name].dtype.is_integer() else as_text(frame[name])
     is_gap = key.is_null().to_numpy()
     if is_gap.any():
         what = f"column {quoted(name)}: person is missing"
         found.append(invalid_rows(what, name, is_gap, rows, schema, LEFT_OUT))
+    if not is_gap.any() and key.n_unique() == len(key):
+        refuse_persons(found)
+        return frame, key, rows
     is_first = (key.is_first_distinct() & key.is_not_null()).to_numpy()
     if not (is_first | is_gap).all():
         found += _find_repeats(frame, key, persons.schema, schema, name)
     refuse_persons(found)
     problems += found
-    if is_first.all():
-        return frame, key, rows
     return frame.filter(is_first), key.filter(is_first), rows[is_first]
+
+
+def places_of_keys(keys: pl.Series, persons: pl.Series) -> pl.Series:
+    """Return the place among distinct `keys` of each of `persons`, which are text; null where there is none.
+
+    Examples
+    --------
+    >>> places_of_keys(pl.Series([7, 5]), pl.Series(["5", "6"])).to_list()
+    [1, None]
+    """
+    wanted = persons.cast(keys.dtype, strict=False) if keys.dtype.is_integer() else persons
+    if keys.dtype.is_integer() and len(keys) and not wanted.null_count():
+        low, span = int(keys.min()), int(keys.max()) - int(keys.min()) + 1  # type: ignore[arg-type]
+        numbers = wanted.to_numpy().astype(np.int64) - low
+        if span <= _DENSE * len(keys):
+            # Keys that leave few numbers out are looked up, which is faster than a join.
+            place_of = np.full(span + 1, -1, np.int64)
+            place_of[keys.to_numpy().astype(np.int64) - low] = np.arange(len(keys))
+            found = pl.Series("place", place_of[np.where((numbers >= 0) & (numbers < span), numbers, span)])
+            return found.set(found < 0, None)
+    places = pl.DataFrame({"key": keys, "place": np.arange(len(keys))})
+    return pl.DataFrame({"key": wanted}).join(places, on="key", how="left", maintain_order="left")["place"]
 
 
 def invalid_rows(

@@ -17,6 +17,7 @@ from sequester.data.persons import (
     LEFT_OUT,
     Persons,
     invalid_rows,
+    places_of_keys,
     read_persons,
     refuse_persons,
     split_constant,
@@ -457,10 +458,7 @@ def _with_persons(
         own = EventTable(frame, persons.among(schema))
     except SchemaError as error:
         raise SchemaError(*(f"persons: {line}" for line in error.lines)) from None
-    places = pl.DataFrame({"key": keys, "place": np.arange(len(keys))})
-    of_person = pl.DataFrame({"key": table.persons}).join(
-        places, on="key", how="left", maintain_order="left"
-    )["place"]
+    of_person = places_of_keys(keys, table.persons)
     if of_person.null_count():
         is_unknown = of_person.is_null().to_numpy()
         lengths = np.diff(table.person_offsets)
@@ -484,10 +482,12 @@ def _with_persons(
     has_events[of_person.to_numpy()] = True
     order = np.concatenate([of_person.to_numpy(), np.flatnonzero(~has_events)]).astype(np.int64)
     n_others = len(order) - table.n_persons
+    others = keys.filter(~has_events).cast(pl.String).alias(table.persons.name)
+    everybody = pl.concat([table.persons, others])
     return table.replace(
-        persons=pl.concat([table.persons, keys.filter(~has_events).alias(table.persons.name)]),
+        persons=everybody,
         person_offsets=np.append(table.person_offsets, np.full(n_others, table.n_events)),
-        demographics=own.take(order, keep_labels=True).replace(rows=rows[order]),
+        demographics=own.replace(frame=own.frame[order], rows=rows[order], persons=everybody),
         problems=(*table.problems, *problems, *own.problems),
     )
 
