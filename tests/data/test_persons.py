@@ -66,6 +66,8 @@ def test_a_person_without_a_row_is_refused_or_left_out():
     ]
     table = read(people(["a"], ["f"]), invalid="drop")
     assert (table.persons.to_list(), table.reading.left_out, table.reading.persons_left_out) == (["a"], 1, 1)
+    assert (table.sequences.n_persons, table.sequences.n_events) == (1, 2)
+    assert table.histories.sequences.columns["ward"].tolist() == [-1, 0, 1]
     assert [str(each) for each in table.problems] == [
         "column 'PID': the person has no row in the table of persons; dropped (1 row: 3)"
     ]

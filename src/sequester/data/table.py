@@ -126,8 +126,9 @@ class EventTable:
         object.__setattr__(self, "problems", (*found, *self.problems))
         if persons is not None:
             made = _with_persons(self, persons, source, markers)
-            for each in fields(self):
-                object.__setattr__(self, each.name, getattr(made, each.name))
+            # What was worked out on the way, such as codes, is of the table before.
+            vars(self).clear()
+            vars(self).update(vars(made))
 
     @cached_property
     def protected_nodes(self) -> dict[str, frozenset[str]]:
