@@ -260,5 +260,8 @@ def test_one_log_gets_the_loss_of_several_bounds():
     kept = [each.information_kept for each in tried]
     assert kept == sorted(kept)
     assert advice.recommended.parameters["max_leakage_bits"] == float(f"{tried[2].bits:.2g}")
+    rare = symbol_table(["abcd" * 30 + "aabbccdd" * 3], hierarchy=TREE)
+    strict = advise(rare, recipient="service", known="patterns", keep="complete")
+    assert strict.recommended.parameters["max_leakage"] == 0.5
     once = advise(TABLES["one person"], recipient="service", known="patterns", keep="complete")
     assert once.recommended.parameters["max_leakage"] == 0.5

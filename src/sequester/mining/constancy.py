@@ -23,7 +23,7 @@ FEWEST = 20
 _MOST_BY_NAME, _MOST_BACKWARDS = 0.8, 0.5
 """Where more change, it is no attribute of persons, or the events are not in the order of time."""
 _FIXED = re.compile(
-    r"(?:^|[^a-z])(?:sex|gender|birth\w*|born|dob|race|ethnic\w*|nationality|blood\w*)(?![a-z])"
+    r"(?:^|[^a-z])(?:sex|gender|birth\w*|born|dob|race|ethnic\w*|nationality|blood.?(?:type|group))(?![a-z])"
 )
 _AGE = re.compile(r"(?:^|[^a-z])age(?![a-z])")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")

@@ -135,8 +135,16 @@ def _try(
 
 
 def best_setting(trials: Sequence[MethodTrial], suggested: Mapping[str, object]) -> MethodTrial | None:
-    """Return the first setting that loses few events, `suggested` before others; or what keeps most."""
-    made = [each for each in trials if each.events_kept is not None]
+    """Return the first setting that loses few events, `suggested` before others; or what keeps most.
+
+    It keeps the same promise as `suggested`: what is promised less is shown, and not recommended.
+    """
+    made = [
+        each
+        for each in trials
+        if each.events_kept is not None
+        and each.method(**each.parameters).model() == each.method(**suggested).model()
+    ]
     made.sort(key=lambda each: each.parameters != suggested)
     few = [each for each in made if each.events_kept is not None and each.events_kept >= 1 - MOST_LOST]
     return next(iter(few), None) or max(made, key=lambda each: each.events_kept or 0.0, default=None)
