@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from sequester.attacks.singling_out import SinglingOut
 from sequester.engine import part, silent
 from sequester.errors import InputError, ParameterError
+from sequester.explanation.method_trials import SECONDS, MethodTrial, best_setting, try_methods
 from sequester.hierarchies.labels import counted
 from sequester.methods import METHODS
 from sequester.release.purpose import KEEP, KNOWN, QUESTIONS, RECIPIENT, RELEASE
-from sequester.workflow.advise_trials import SECONDS, MethodTrial, best_setting, try_methods
 from sequester.workflow.config import Config
 
 if TYPE_CHECKING:
