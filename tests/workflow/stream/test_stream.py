@@ -29,6 +29,19 @@ def finished(tmp_path_factory):
     return folder, run(folder, finish=True)
 
 
+def test_a_page_lists_the_snapshots_in_the_order_of_time(finished):
+    folder, _ = finished
+    page = (folder / "state" / "report.html").read_text()
+    stems = [
+        path.name.removesuffix(".certificate.json") for path in (folder / "out").glob("*.certificate.json")
+    ]
+    table = page.partition("in the order of time")[2]
+    places = [table.index(f"<bdi>{stem}</bdi>") for stem in sorted(stems)]
+    assert places == sorted(places)
+    assert f"{len(stems)} snapshots with " in page
+    assert verify(folder / "out")
+
+
 def test_every_file_is_taken_and_every_snapshot_published(finished):
     folder, done = finished
     stems = [f"2024-01-0{day}" for day in range(1, 7)]

@@ -26,6 +26,7 @@ from sequester.release.randomness import Randomness, seed_warnings
 from sequester.release.staging import sync_file, sync_folder
 from sequester.workflow.config import Config
 from sequester.workflow.stream.inbox import PERSON, Inbox, ordered
+from sequester.workflow.stream.page import write_page
 from sequester.workflow.stream.publish import (
     PersonNumbers,
     Rejected,
@@ -289,6 +290,8 @@ class StreamRun:
         with self.state.transaction():
             self.state.delivered()
         self.warn_repeated()
+        if self.state.n_published():
+            write_page(self.out, self.state.folder, lost=self.state.expired())
 
     def warn_repeated(self) -> None:
         """Count who is in several snapshots of the whole stream, where more were published, and say so."""
