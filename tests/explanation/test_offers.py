@@ -7,6 +7,7 @@ import random
 import polars as pl
 import pytest
 
+from sequester.data.persons import Persons
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.errors import InputError, ignore_warning
@@ -119,3 +120,13 @@ def test_a_list_that_does_not_fit_is_refused(frame, tmp_path, text, words):
     (tmp_path / "release.toml").write_text(f'{TOML}leave_out = "out.csv"\n')
     with pytest.raises(InputError, match=words):
         Config.load(tmp_path / "release.toml").table()
+
+
+def test_persons_attributes_are_looked_at_apart_from_events(frame):
+    events = frame.select("who", "n", "age", "ill")
+    persons = Persons(
+        frame.unique("who", keep="first").select("who", "gender"), quasi={"gender": Hierarchy.flat()}
+    )
+    schema = Schema(person="who", order="n", quasi={"age": Hierarchy.flat()}, sensitive={"ill": ["HIV"]})
+    (found,) = find_suspects(EventTable(events, schema, persons).histories, 5)
+    assert (found.column, found.rare, found.changing) == ("gender", ("Invalid", "Unknown"), False)

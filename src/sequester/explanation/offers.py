@@ -53,10 +53,12 @@ def find_suspects(table: EventTable, k: int) -> Iterator[Suspects]:
 
     A value, or a step from one value to the next, is rare if fewer than `k` persons have it.
     """
-    owners = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
-    follows = owners[1:] == owners[:-1]
+    everybody = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
     for column in table.schema.quasi:
         codes, labels = table.sequences.columns[column], table.sequences.codebooks[column].labels
+        # Events hold nothing of persons' attributes, and these nothing of events.
+        owners, codes = everybody[codes >= 0], codes[codes >= 0]
+        follows = owners[1:] == owners[:-1]
         pairs = np.unique(np.stack([owners, codes]), axis=1)
         crowds = np.bincount(pairs[1], minlength=len(labels))
         rare = (crowds < k) & (crowds > 0)
@@ -66,7 +68,7 @@ def find_suspects(table: EventTable, k: int) -> Iterator[Suspects]:
         changes = np.zeros(table.n_persons, np.bool_)
         changes[owners[1:][steps]] = True
         # With several events, nearly all keep their value: then a change is a mistake more often than not.
-        n_repeated = int((np.diff(table.person_offsets) > 1).sum())
+        n_repeated = int((np.bincount(owners) > 1).sum())
         is_constant = 0 < changes.sum() <= _CHANGING * n_repeated
         found = by_value | changes if is_constant else by_value
         if 0 < found.sum() <= max(FEW * table.n_persons, 1):
@@ -188,10 +190,10 @@ def _repaired(table: EventTable, suspects: Suspects) -> EventTable:
     is_rare = np.isin(np.asarray(labels, dtype=object), np.asarray(suspects.rare, dtype=object))
     for person in np.flatnonzero(suspects.persons):
         own = codes[offsets[person] : offsets[person + 1]]
-        usual = own[~is_rare[own]]
+        usual = own[(own >= 0) & ~is_rare[own]]
         if usual.size:
-            own[:] = np.bincount(usual).argmax()
-    shown = pl.Series(column, [labels[code] for code in codes], dtype=pl.String)
+            own[own >= 0] = np.bincount(usual).argmax()
+    shown = pl.Series(column, [labels[code] if code >= 0 else None for code in codes], dtype=pl.String)
     return table.replace(frame=table.frame.with_columns(shown))
 
 
