@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 def init(
     data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="A table of events, in any format that is read.")
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="A table of events, in any format that is read, or a folder of clinical data.",
+        ),
     ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where the configuration goes.")] = Path(
         "release.toml"
@@ -319,12 +323,16 @@ def datasets(context: typer.Context, json: Json = False, quiet: Quiet = False) -
 def make(
     name: Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(DATASETS)}.")],
     out: Annotated[
-        Path, typer.Option(metavar="FILE", help="Where to: .csv, .tsv, .csv.gz, .tsv.gz or .parquet.")
+        Path, typer.Option(metavar="FILE", help="Where to: .csv, .tsv, .csv.gz, .tsv.gz, .parquet; a folder.")
     ],
     persons: Annotated[
         int | None, typer.Option(metavar="N", parser=whole_number(), help="How many persons.")
     ] = None,
     seed: Annotated[str, typer.Option(metavar="TEXT", help="The same text gives the same file.")] = SEED,
+    form: Annotated[
+        str | None,
+        typer.Option("--format", metavar="NAME", help="hospital as a folder of clinical data: omop."),
+    ] = None,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -335,7 +343,9 @@ def make(
 
     terminal = Terminal(json, quiet)
     with terminal.progress() as progress:
-        made = make_dataset(name, out, persons=persons, seed=seed, force=force, progress=progress)
+        made = make_dataset(
+            name, out, persons=persons, seed=seed, format=form, force=force, progress=progress
+        )
     document = {"dataset": name, "path": str(out), "persons": made.persons, "events": made.events}
     lines = [
         f"{out}: {counted(made.persons, 'person', 'persons')}, {counted(made.events, 'event', 'events')}"

@@ -14,6 +14,7 @@ from sequester.errors import HierarchyError
 from sequester.hierarchies.arrays import cost_table, level_table, number_nodes
 from sequester.hierarchies.builder import Flat, Tree, hierarchy_file
 from sequester.hierarchies.files import nodes_as_frame, nodes_from_frame, write_rows
+from sequester.hierarchies.graph import ParentGraph
 from sequester.hierarchies.labels import MISSING, ROOT, counted, listed, quoted
 from sequester.hierarchies.lint import coverage, refuse_errors, reserved_values
 from sequester.hierarchies.numbers import Intervals, Quantiles
@@ -182,6 +183,11 @@ class Hierarchy:
     def tree(tree: Mapping[str, object]) -> HierarchyBuilder:
         """Read the tree from nested tables. See `Tree`."""
         return KindBuilder(Tree(tree))
+
+    @staticmethod
+    def graph(parents: Mapping[str, list[str]], origin: str = "vocabulary") -> HierarchyBuilder:
+        """Choose the tree from labels with several parents. See `ParentGraph`."""
+        return KindBuilder(ParentGraph(parents, origin))
 
     @staticmethod
     def h3(resolutions: int | Sequence[int]) -> HierarchyBuilder:

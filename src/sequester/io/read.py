@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sequester.data.text import as_polars
 from sequester.errors import InputError, issue_warning
 from sequester.hierarchies.labels import listed
+from sequester.io.clinical import CLINICAL, open_clinical
 from sequester.io.contents import check_cells, check_path, read_contents
 from sequester.io.csv import read_csv
 from sequester.io.parquet import read_arrow, read_parquet, read_parquet_folder
@@ -17,6 +18,8 @@ from sequester.io.spmf import read_seq, read_spmf
 from sequester.io.xes import read_xes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
     from sequester.errors import Warn
@@ -47,6 +50,7 @@ def read_frame(
     format: str | None = None,  # noqa: A002 - the name it has in the configuration
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    tables: Sequence[str] | None = None,
     warn: Warn = issue_warning,
 ) -> pl.DataFrame:
     """Read a table; every cell of a text format is text as written, and only an empty cell is missing.
@@ -54,13 +58,17 @@ def read_frame(
     Parameters
     ----------
     source
-        A file, a folder of Parquet files, or anything with an Arrow stream (a polars or pandas frame).
+        A file, a folder of Parquet files or of clinical data, or anything with an Arrow stream (a polars or
+        pandas frame).
     format
-        ``csv``, ``spmf``, ``seq``, ``xes``, ``parquet`` or ``arrow``, where the name does not tell.
+        ``csv``, ``spmf``, ``seq``, ``xes``, ``parquet`` or ``arrow``, where the name does not tell; ``omop``
+        for a folder of clinical data, whose events are read.
     delimiter
         Of a CSV file; otherwise found among comma, semicolon, tab and bar.
     encoding
         Of a text file.
+    tables
+        The tables of an OMOP folder that become events; by default those that have rows.
     warn
         Called with what was left out; unless told, a `SequesterWarning` is issued.
 
@@ -73,6 +81,8 @@ def read_frame(
         return as_polars(source)
     path = Path(source)
     check_path(path)
+    if format in CLINICAL:
+        return open_clinical(path, format, tables).events()
     if path.is_dir():
         if format not in (None, "parquet"):
             msg = f"{path}: is a folder, and only Parquet is read from folders"

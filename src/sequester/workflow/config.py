@@ -20,6 +20,7 @@ from sequester.data.text import as_text
 from sequester.errors import InputError, issue_warning
 from sequester.hierarchies.labels import counted
 from sequester.io import read_frame
+from sequester.io.clinical import CLINICAL, open_clinical
 from sequester.io.read import format_of
 from sequester.methods import METHODS
 from sequester.release.about import NAMES, About
@@ -73,7 +74,7 @@ class Config:
         table = _read_toml(path)
         if without_data and isinstance(table.get("data"), dict):
             table["data"].setdefault("path", ".")
-        lines = check_person(table.get("data"))
+        lines = check_person(table.get("data")) + _check_tables(table.get("data"))
         settings = None
         try:
             settings = Settings.model_validate(table)
@@ -175,6 +176,9 @@ class Config:
             return None
         path = self.persons_path
         frame = None if path is None else self._read(path, settings, "data.persons", warn)
+        data = self.settings.data
+        if path is None and data.format in CLINICAL:
+            frame = open_clinical(self.data_path, data.format, data.tables).persons()
         return Persons(
             frame,
             person=settings.person,
@@ -199,6 +203,7 @@ class Config:
                 format=settings.format,
                 delimiter=settings.delimiter,
                 encoding=settings.encoding,
+                tables=settings.tables if isinstance(settings, DataSettings) else None,
                 warn=warn,
             )
         except InputError as error:
@@ -368,6 +373,12 @@ def check_person(data: object) -> list[str]:
         return []
     about = (DataSettings.model_fields["person"].description or "").rstrip(".")
     return [f"data.person is missing; it must be text: {about}"]
+
+
+def _check_tables(data: object) -> list[str]:
+    if not isinstance(data, dict) or "tables" not in data or data.get("format") == "omop":
+        return []
+    return ['data.tables chooses tables of an OMOP folder, and needs data.format = "omop"']
 
 
 def _has_lines(form: object, path: object) -> bool:

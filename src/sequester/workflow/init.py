@@ -16,11 +16,12 @@ from sequester.data.text import as_polars
 from sequester.engine import silent
 from sequester.errors import InputError, issue_warning
 from sequester.io import looks_like_spmf, read_frame
+from sequester.io.clinical import CLINICAL, open_clinical, recognize
 from sequester.workflow.config import make_schema
 from sequester.workflow.draft.columns import SAMPLE
-from sequester.workflow.draft.draft import Draft, draft_persons, find_constant, make_draft
+from sequester.workflow.draft.draft import Attribute, Draft, draft_persons, find_constant, make_draft
 from sequester.workflow.output_file import refuse_existing, refuse_inputs, write_file
-from sequester.workflow.settings import DataSettings
+from sequester.workflow.settings import DataSettings, File
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -54,11 +55,14 @@ class Proposed:
     """The table of persons, where there is one."""
     persons_frame: pl.DataFrame | None = None
     """What is in it."""
+    vocabulary: Attribute | None = None
+    """The hierarchy of what happened, where clinical data has one."""
 
     def with_person(self, person: str) -> Proposed:
         """Guess again, the person being known."""
         draft = _with_notes(make_draft(self.frame, person=person), self.said)
-        return replace(self, draft=_with_persons(draft, self.frame, self.persons_frame))
+        draft = _with_persons(draft, self.frame, self.persons_frame)
+        return replace(self, draft=_with_vocabulary(draft, self.vocabulary))
 
     def with_sensitive(self, names: Iterable[str]) -> Proposed:
         """Take the steward's word for what is sensitive."""
@@ -115,9 +119,11 @@ def init(
         inputs={"the data": data, **({} if persons is None else {"the table of persons": Path(persons)})},
     )
     progress(0.0, "reading")
-    if format is None and looks_like_spmf(data):
-        format = "spmf"  # noqa: A001 - as above
+    if format is None:
+        format = "spmf" if looks_like_spmf(data) else recognize(data)  # noqa: A001 - as above
     said: list[str] = []
+    table = None if persons is None else DataFile(_relative(Path(persons), out))
+    vocabulary = None
     frame = read_frame(
         data, format=format, delimiter=delimiter, encoding=encoding or "utf-8", warn=said.append
     )
@@ -127,20 +133,31 @@ def init(
     except InputError as error:
         raise InputError(*(f"{data}: {line}" for line in error.lines)) from None
     others = None if persons is None else read_frame(persons, warn=said.append)
+    if format in CLINICAL:
+        folder = open_clinical(data, format)
+        if others is None:
+            others, table = folder.persons(), DataFile("")
+        if folder.has_hierarchy():
+            tree = File.model_validate({"path": _relative(data, out), "format": format})
+            vocabulary = Attribute(
+                folder.concept, tree, "what lies under what in the vocabulary of the folder"
+            )
     try:
         draft = _with_persons(draft, frame, others)
     except InputError as error:
         raise InputError(*(f"{persons}: {line}" for line in error.lines)) from None
-    named = DataFile(_relative(data, out), format, delimiter, encoding)
-    draft = _with_notes(draft, said)
+    tables = tuple(frame["table"].unique(maintain_order=True)) if format == "omop" else ()
+    named = DataFile(_relative(data, out), format, delimiter, encoding, tables)
+    draft = _with_notes(_with_vocabulary(draft, vocabulary), said)
     return Proposed(
         data=named,
         out=out,
         frame=frame,
         draft=draft,
         said=tuple(said),
-        persons=None if persons is None else DataFile(_relative(Path(persons), out)),
+        persons=table,
         persons_frame=others,
+        vocabulary=vocabulary,
     )
 
 
@@ -208,6 +225,16 @@ def _with_persons(draft: Draft, frame: pl.DataFrame, persons: pl.DataFrame | Non
     return replace(draft, persons=draft_persons(persons, frame, draft.person.column))
 
 
+def _with_vocabulary(draft: Draft, vocabulary: Attribute | None) -> Draft:
+    """Take the hierarchy of what happened from the vocabulary of the data."""
+    if vocabulary is None:
+        return draft
+    return replace(
+        draft,
+        quasi=tuple(vocabulary if each.column == vocabulary.column else each for each in draft.quasi),
+    )
+
+
 def _persons_json(persons: PersonsDraft) -> dict[str, Any]:
     return {
         "person": persons.person,
@@ -240,10 +267,12 @@ class DataFile:
     """The data, as the configuration names it."""
 
     path: str
-    """Relative to the configuration."""
+    """Relative to the configuration; empty for the persons of a folder of clinical data."""
     format: str | None = None
     delimiter: str | None = None
     encoding: str | None = None
+    tables: tuple[str, ...] = ()
+    """Tables of an OMOP folder that become events."""
 
 
 def to_toml(draft: Draft, data: DataFile, persons: DataFile | None = None) -> str:
@@ -340,6 +369,9 @@ def _data(draft: Draft, data: DataFile) -> Iterator[str]:
         value = getattr(data, name)
         if value is not None:
             yield f"{name} = {text(value)}"
+    if data.tables:
+        yield comment("tables with rows: each becomes events, so keep those that the recipient needs")
+        yield f"tables = {_value(data.tables)}"
     yield comment(f"who: {draft.person.why}")
     yield f"person = {text(draft.person.column)}"
     if draft.when is not None:
@@ -457,7 +489,8 @@ def _persons(draft: Draft, file: DataFile | None) -> Iterator[str]:
         mark = ""
     yield f"{mark}[data.persons]"
     if file is not None:
-        yield f"path = {text(file.path)}"
+        if file.path:
+            yield f"path = {text(file.path)}"
         if found.person is not None and found.person != draft.person.column:
             yield f"person = {text(found.person)}"
         if found.drop:

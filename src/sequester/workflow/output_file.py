@@ -72,3 +72,18 @@ def write_file(content: bytes, out: Path) -> None:
         reason = f"{out.parent} is no folder" if isinstance(error, FileExistsError) else error.strerror
         msg = f"cannot write {out}: {reason}"
         raise InputError(msg) from None
+
+
+def write_folder(files: Mapping[str, bytes], out: Path) -> None:
+    """Write files by their paths in a folder aside, and rename it, so that a run that dies leaves none."""
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.", suffix=".partial") as aside:
+            made = Path(aside) / "folder"
+            for name, content in files.items():
+                (made / name).parent.mkdir(parents=True, exist_ok=True)
+                (made / name).write_bytes(content)
+            made.rename(out)
+    except OSError as error:
+        msg = f"cannot write {out}: {error.strerror}"
+        raise InputError(msg) from None

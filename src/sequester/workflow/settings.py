@@ -9,6 +9,7 @@ from sequester.data.places import DensityRegions, Gap, GridRegions, H3Regions, P
 from sequester.data.schema import Alike, Derivation
 from sequester.hierarchies.builder import HierarchyBuilder
 from sequester.hierarchies.hierarchy import Hierarchy
+from sequester.io.clinical import open_clinical
 from sequester.workflow.parameters import NO_NUL
 
 Name = Annotated[str, Field(pattern=NO_NUL)]
@@ -101,12 +102,14 @@ class File(Table):
     """A tree in a file of its own."""
 
     path: Name
-    """The file, relative to this file."""
-    format: Literal["arx", "edges"] = "arx"
-    """arx: leaf;level1;...;*   edges: child,parent."""
+    """The file, relative to this file; or a folder of clinical data."""
+    format: Literal["arx", "edges", "omop"] = "arx"
+    """arx: leaf;level1;...;*   edges: child,parent   omop: the vocabulary of a folder."""
 
     def builder(self, folder: Path) -> HierarchyBuilder:
         """Make what builds the tree."""
+        if self.format == "omop":
+            return open_clinical(folder / self.path, self.format).hierarchy()
         return Hierarchy.read(folder / self.path, format=self.format)
 
 
@@ -273,7 +276,8 @@ class PersonsSettings(Table):
     """A table with one row per person: their attributes are an event before all others."""
 
     path: Name | None = None
-    """The table, relative to this file; without it: columns of the data that never change within a person."""
+    """The table, relative to this file; without it: the persons of a folder of clinical data, or columns of
+    the data that never change within a person."""
     format: Literal["csv", "spmf", "seq", "xes", "parquet", "arrow"] | None = None
     """Only where the name of the file does not tell."""
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
@@ -304,8 +308,10 @@ class DataSettings(Table):
 
     path: Name
     """The data, relative to this file: .csv .tsv .txt (csv) .spmf .seq .xes .parquet .arrow, or a folder."""
-    format: Literal["csv", "spmf", "seq", "xes", "parquet", "arrow"] | None = None
-    """Only where the name of the file does not tell; seq is the UCI format of MSNBC."""
+    format: Literal["csv", "spmf", "seq", "xes", "parquet", "arrow", "omop"] | None = None
+    """Only where the name of the file does not tell; seq is the UCI format of MSNBC, omop a folder."""
+    tables: Annotated[list[str], Field(min_length=1)] | None = None
+    """Of an OMOP folder: the tables that become events; default: those that have rows."""
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     """What separates the cells of a CSV file; default: found among , ; tab |."""
     encoding: Name = "utf-8"

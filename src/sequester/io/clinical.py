@@ -1,0 +1,59 @@
+"""Folders of clinical data: recognize the model they follow, and read their events and persons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from sequester.errors import InputError
+from sequester.io.contents import check_path
+from sequester.io.omop import Omop, is_omop
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import polars as pl
+
+    from sequester.hierarchies.builder import HierarchyBuilder
+
+CLINICAL = ("omop",)
+"""Formats that are folders with events, persons and a vocabulary."""
+
+
+class ClinicalFolder(Protocol):
+    """Two tables out of a folder, and the hierarchy of what happened."""
+
+    concept: str
+    """The column of events that says what happened."""
+
+    def events(self) -> pl.DataFrame:
+        """Return one row per event."""
+        ...
+
+    def persons(self) -> pl.DataFrame:
+        """Return one row per person."""
+        ...
+
+    def has_hierarchy(self) -> bool:
+        """Return whether the vocabulary says which concept lies under which."""
+        ...
+
+    def hierarchy(self) -> HierarchyBuilder:
+        """Return what builds the hierarchy of the concepts; refuse a vocabulary that has none."""
+        ...
+
+
+def recognize(path: Path) -> str | None:
+    """Return the model that a folder follows; None where it is a file or another folder."""
+    if not path.is_dir():
+        return None
+    return "omop" if is_omop(path) else None
+
+
+def open_clinical(path: Path, format: str, tables: Sequence[str] | None = None) -> ClinicalFolder:  # noqa: A002
+    """Open a folder in one of the formats of `CLINICAL`, or refuse it."""
+    check_path(path)
+    if not path.is_dir():
+        msg = f"{path}: is a file, and {format} is a folder"
+        raise InputError(msg)
+    return Omop(path, tables)

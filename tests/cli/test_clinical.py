@@ -1,0 +1,60 @@
+"""Folders of clinical data from the command line: drafted, inspected, protected, verified, refused."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+SENSITIVE = '[data.sensitive.concept]\nprotect = ["HIV", "Cancer"]\n'
+METHOD = '[method]\nname = "halt"\nk = 2\nc = 0.9\np = 1\n'
+
+
+@pytest.fixture
+def omop(run, tmp_path):
+    assert (
+        run("datasets", "make", "hospital", "--format", "omop", "--persons", "60", "--out", "cdm").code == 0
+    )
+    return tmp_path / "cdm"
+
+
+def test_omop_from_folder_to_release(run, omop, tmp_path):
+    assert run("init", "cdm").code == 0
+    text = (tmp_path / "release.toml").read_text()
+    drafted = tomllib.loads(text)["data"]
+    assert drafted["format"] == "omop"
+    assert drafted["tables"] == ["visit_occurrence", "condition_occurrence"]
+    assert drafted["quasi"]["concept"]["hierarchy"] == {"path": "cdm", "format": "omop"}
+    assert set(drafted["persons"]["quasi"]) == {"year_of_birth", "gender"}
+    (tmp_path / "release.toml").write_text(text.replace("#[data.sensitive.concept]", f"{SENSITIVE}{METHOD}#"))
+    assert run("inspect", "release.toml").code == 0
+    assert run("protect", "release.toml", "--seed", "a sentence nobody guesses").code == 0
+    assert run("verify", "out/release", "--original", "release.toml").code == 0
+    assert (tmp_path / "out/release/persons.csv").read_text().startswith("person,year_of_birth,gender\n")
+
+
+@pytest.mark.parametrize("command", [("init", "cdm", "--out", "new.toml"), ("protect", "made.toml")])
+def test_omop_without_persons(run, omop, tmp_path, command):
+    text = '[data]\npath = "cdm"\nformat = "omop"\nperson = "person_id"\ntime = "date"\ndrop = ["table"]\n'
+    (tmp_path / "made.toml").write_text(f'{text}{SENSITIVE}{METHOD}[release]\npath = "out"\n')
+    (omop / "person.parquet").unlink()
+    ran = run(*command)
+    assert ran.code == 2
+    assert ran.errors == ["cdm: is no OMOP folder, it has no table person"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cdm", "made.toml"]
+
+
+def test_tables_are_of_omop(run, tmp_path):
+    (tmp_path / "made.toml").write_text(
+        '[data]\npath = "v.csv"\nperson = "p"\norder = "n"\ntables = ["death"]\n'
+    )
+    ran = run("inspect", "made.toml")
+    assert ran.code == 2
+    assert "data.tables chooses tables of an OMOP folder" in ran.errors[0]
+
+
+def test_a_folder_is_never_replaced(run, omop):
+    ran = run("datasets", "make", "hospital", "--format", "omop", "--out", "cdm", "--force")
+    assert ran.code == 2
+    assert ran.errors == ["cdm exists already; name another folder"]
+    assert run("datasets", "make", "clicks", "--format", "omop", "--out", "other").code == 2
