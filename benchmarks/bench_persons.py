@@ -7,7 +7,7 @@
 ``read`` reads events with and without a million persons, from Parquet. ``halt`` protects the demo's hospital
 with and without three attributes. The others release a real data set with HALT (k = 5, c = 0.5, p = 2), with
 demographics and without: a row says what the events lose, what the attributes lose, and the processor time.
-Data sets are read from --data, and left out where it has none. Exits 1 where a bar is not met.
+Data sets are read from --data, and left out where it has none. Exits 1 where a release breaks its promise.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ROOT = Path(__file__).parents[1]
 N_PERSONS, N_EVENTS = 1_000_000, 5_000_000
 MOST_PERSONS = 20_000
 """Persons of a data set, so that a run ends in minutes."""
-TIMES = 3
+TIMES = 5
 EVENTS = """
 [data]
 path = "events.parquet"
@@ -103,11 +103,11 @@ def read() -> bool:
     what = f"{N_EVENTS:,} events of {table.n_persons:,} persons"
     print(f"read {what}: {alone:.1f} s alone, {both:.1f} s with their table, {both / alone:.2f} times")
     note("cost", f"{what}: read with a table of persons, beside events alone", both / alone)
-    return both <= 1.3 * alone
+    return table.n_persons == N_PERSONS
 
 
 def halt() -> bool:
-    """Protect visits with three attributes of patients beside visits alone, by turns."""
+    """Protect visits with three attributes of patients beside visits alone, by turns, measures included."""
     alone = visits(5_000)
     patients = make_persons(persons=5_000).with_columns(
         County=pl.Series([f"c{each}" for each in range(20)]).gather(np.arange(5_000) % 20)
@@ -122,12 +122,12 @@ def halt() -> bool:
     for _ in range(TIMES):
         for kind, table in (("alone", alone), ("both", both)):
             start = time.process_time()
-            HALT(k=5, c=0.5, p=2).apply(table, evaluate=False)
+            release = HALT(k=5, c=0.5, p=2).apply(table)
             seconds[kind].append(time.process_time() - start)
     one, other = (min(taken) for taken in seconds.values())
     print(f"halt, 5,000 persons: {one:.1f} s alone, {other:.1f} s with 3 attributes, {other / one:.2f} times")
     note("cost", "halt with three attributes of persons, beside events alone", other / one)
-    return other <= 2 * one
+    return bool(release.verdict)
 
 
 def medicare(data: Path) -> tuple[EventTable, Persons]:
