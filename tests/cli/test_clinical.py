@@ -58,3 +58,40 @@ def test_a_folder_is_never_replaced(run, omop):
     assert ran.code == 2
     assert ran.errors == ["cdm exists already; name another folder"]
     assert run("datasets", "make", "clicks", "--format", "omop", "--out", "other").code == 2
+
+
+@pytest.fixture
+def fhir(run, tmp_path):
+    made = run("datasets", "make", "hospital", "--format", "fhir", "--persons", "60", "--out", "bulk")
+    assert made.code == 0
+    return tmp_path / "bulk"
+
+
+def test_fhir_is_drafted_and_inspected(run, fhir, tmp_path):
+    assert run("init", "bulk").code == 0
+    text = (tmp_path / "release.toml").read_text()
+    drafted = tomllib.loads(text)["data"]
+    assert drafted["format"] == "fhir"
+    assert set(drafted["persons"]["quasi"]) == {"year_of_birth", "gender"}
+    (tmp_path / "release.toml").write_text(text.replace("#[data.sensitive.concept]", f"{SENSITIVE}#"))
+    assert run("inspect", "release.toml").code == 0
+
+
+def test_fhir_is_converted_to_two_tables(run, fhir, tmp_path):
+    ran = run("convert", "bulk", "events.csv")
+    assert ran.code == 0
+    assert ran.out.splitlines()[1] == "events.persons.csv: the persons"
+    assert (tmp_path / "events.csv").read_text().startswith("person_id,date,table,concept\n")
+    assert (tmp_path / "events.persons.csv").read_text().startswith("person_id,year_of_birth,gender\n1,")
+    assert run("convert", "bulk", "events.csv").code == 2
+    assert run("init", "events.csv", "--persons", "events.persons.csv").code == 0
+
+
+@pytest.mark.parametrize("command", [("init", "bulk"), ("convert", "bulk", "events.csv")])
+def test_fhir_with_a_broken_line(run, fhir, tmp_path, command):
+    with (fhir / "Patient.ndjson").open("a") as file:
+        file.write('{"resourceType":')
+    ran = run(*command)
+    assert ran.code == 2
+    assert ran.errors == ["bulk/Patient.ndjson: line 61 is no JSON (Expecting value)"]
+    assert [path.name for path in tmp_path.iterdir()] == ["bulk"]

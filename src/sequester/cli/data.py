@@ -299,7 +299,8 @@ def convert(
         done = write(data, out, force=force, progress=progress)
     for line in done.lost:
         terminal.warn(line)
-    terminal.answer(done.to_json(), [f"{out}: {done.rows:,} events"], made=out)
+    beside = [] if done.persons is None else [f"{done.persons}: the persons"]
+    terminal.answer(done.to_json(), [f"{out}: {done.rows:,} events", *beside], made=out)
 
 
 datasets_app = typer.Typer(cls=Group, help="Make invented data to try things on.", rich_markup_mode=None)
@@ -331,7 +332,7 @@ def make(
     seed: Annotated[str, typer.Option(metavar="TEXT", help="The same text gives the same file.")] = SEED,
     form: Annotated[
         str | None,
-        typer.Option("--format", metavar="NAME", help="hospital as a folder of clinical data: omop."),
+        typer.Option("--format", metavar="NAME", help="hospital as a folder of clinical data: omop, fhir."),
     ] = None,
     force: Force = False,
     json: Json = False,

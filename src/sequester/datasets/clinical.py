@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -72,6 +73,37 @@ def make_omop(*, persons: int, seed: str) -> dict[str, bytes]:
     return {f"{name}.parquet": write_parquet(table) for name, table in tables.items()}
 
 
+def make_fhir(*, persons: int, seed: str) -> dict[str, bytes]:
+    """Make a folder of FHIR bulk data, file by file: a patient, and an encounter and a condition per visit.
+
+    Examples
+    --------
+    >>> sorted(make_fhir(persons=5, seed="five persons"))
+    ['Condition.ndjson', 'Encounter.ndjson', 'Patient.ndjson']
+    """
+    visits, patients = _tables(persons, seed)
+    sexes = {"F": "female", "M": "male"}
+    files: dict[str, list[dict[str, object]]] = {
+        "Patient": [
+            {"id": str(person), "gender": sexes[sex], "birthDate": str(year)}
+            for person, sex, year in patients.select("person", "Sex", "BirthYear").iter_rows()
+        ],
+        "Encounter": [],
+        "Condition": [],
+    }
+    for person, date, disease in visits.select("person", "date", "Disease").iter_rows():
+        subject = {"reference": f"Patient/{person}"}
+        inpatient = {"code": "IMP", "display": "inpatient encounter"}
+        files["Encounter"].append({"subject": subject, "class": inpatient, "period": {"start": str(date)}})
+        files["Condition"].append({"subject": subject, "code": {"text": disease}, "onsetDateTime": str(date)})
+    return {
+        f"{kind}.ndjson": "".join(
+            json.dumps({"resourceType": kind, **resource}) + "\n" for resource in resources
+        ).encode()
+        for kind, resources in files.items()
+    }
+
+
 def _tables(persons: int, seed: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return visits with a date, and patients; both have a number for each person."""
     patients = hospital.make_persons(persons=persons, seed=seed).with_columns(
@@ -84,5 +116,5 @@ def _tables(persons: int, seed: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     return visits.with_columns(date=first + pl.duration(days="DSFC")), patients
 
 
-FORMS: dict[str, Callable[..., dict[str, bytes]]] = {"omop": make_omop}
+FORMS: dict[str, Callable[..., dict[str, bytes]]] = {"omop": make_omop, "fhir": make_fhir}
 """How the hospital can be written as a folder: the files, by their paths in it."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from sequester.errors import InputError
 from sequester.io.contents import check_path
+from sequester.io.fhir import Fhir, resource_files
 from sequester.io.omop import Omop, is_omop
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from sequester.hierarchies.builder import HierarchyBuilder
 
-CLINICAL = ("omop",)
+CLINICAL = ("omop", "fhir")
 """Formats that are folders with events, persons and a vocabulary."""
 
 
@@ -25,6 +26,8 @@ class ClinicalFolder(Protocol):
 
     concept: str
     """The column of events that says what happened."""
+    notes: tuple[str, ...]
+    """What was not read, one line each."""
 
     def events(self) -> pl.DataFrame:
         """Return one row per event."""
@@ -47,7 +50,10 @@ def recognize(path: Path) -> str | None:
     """Return the model that a folder follows; None where it is a file or another folder."""
     if not path.is_dir():
         return None
-    return "omop" if is_omop(path) else None
+    try:
+        return "omop" if is_omop(path) else "fhir" if resource_files(path) else None
+    except OSError:  # reading it says why
+        return None
 
 
 def open_clinical(path: Path, format: str, tables: Sequence[str] | None = None) -> ClinicalFolder:  # noqa: A002
@@ -56,4 +62,4 @@ def open_clinical(path: Path, format: str, tables: Sequence[str] | None = None) 
     if not path.is_dir():
         msg = f"{path}: is a file, and {format} is a folder"
         raise InputError(msg)
-    return Omop(path, tables)
+    return Fhir(path) if format == "fhir" else Omop(path, tables)

@@ -70,6 +70,7 @@ class Omop:
         absent = [name for name in ("person", "concept", *(tables or ())) if name not in self.files]
         if absent:
             raise InputError(*(f"{folder}: is no OMOP folder, it has no table {name}" for name in absent))
+        self.notes: tuple[str, ...] = ()
         self.tables = tuple(name for name in TABLES if name in (tables or self.files))
 
     def events(self) -> pl.DataFrame:

@@ -62,7 +62,7 @@ def read_frame(
         pandas frame).
     format
         ``csv``, ``spmf``, ``seq``, ``xes``, ``parquet`` or ``arrow``, where the name does not tell; ``omop``
-        for a folder of clinical data, whose events are read.
+        or ``fhir`` for a folder of clinical data, whose events are read.
     delimiter
         Of a CSV file; otherwise found among comma, semicolon, tab and bar.
     encoding
@@ -82,7 +82,10 @@ def read_frame(
     path = Path(source)
     check_path(path)
     if format in CLINICAL:
-        return open_clinical(path, format, tables).events()
+        opened = open_clinical(path, format, tables)
+        for note in opened.notes:
+            warn(note)
+        return opened.events()
     if path.is_dir():
         if format not in (None, "parquet"):
             msg = f"{path}: is a folder, and only Parquet is read from folders"

@@ -19,6 +19,7 @@ from sequester.engine import silent
 from sequester.errors import InputError
 from sequester.hierarchies.labels import counted, quoted
 from sequester.io import read_frame
+from sequester.io.clinical import CLINICAL, open_clinical, recognize
 from sequester.io.contents import compress
 from sequester.io.csv import write_csv
 from sequester.io.parquet import write_arrow, write_parquet
@@ -342,6 +343,8 @@ class Source:
     """Of a CSV file."""
     encoding: str | None = None
     """Of a text file; UTF-8 without."""
+    tables: tuple[str, ...] | None = None
+    """Of an OMOP folder, those that become events."""
     roles: Roles = field(default_factory=Roles)
     """Who, when and what."""
 
@@ -356,6 +359,7 @@ class Source:
             format=self.format or data.format,
             delimiter=self.delimiter or data.delimiter,
             encoding=self.encoding or data.encoding,
+            tables=None if data.tables is None else tuple(data.tables),
             roles=_completed(self.roles, data),
         )
 
@@ -374,10 +378,25 @@ class Source:
         return "parquet" if self.path.is_dir() else format_of(self.path, self.format)
 
     def read(self) -> pl.DataFrame:
-        """Read the table."""
+        """Read the table, or the events of clinical data."""
         return read_frame(
-            self.path, format=self.format, delimiter=self.delimiter, encoding=self.encoding or "utf-8"
+            self.path,
+            format=self.clinical or self.format,
+            delimiter=self.delimiter,
+            encoding=self.encoding or "utf-8",
+            tables=self.tables,
         )
+
+    @property
+    def clinical(self) -> str | None:
+        """The format of a folder of clinical data; None where it is none."""
+        form = recognize(self.path) if self.format is None else self.format
+        return form if form in CLINICAL else None
+
+    def read_persons(self) -> pl.DataFrame | None:
+        """Read the persons of clinical data; None where the input is one table."""
+        form = self.clinical
+        return None if form is None else open_clinical(self.path, form, self.tables).persons()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -390,18 +409,24 @@ class Converted:
     """What it is now."""
     rows: int
     """Rows that were read: one per event."""
+    persons: Path | None = None
+    """The table of persons beside it, where the input is clinical data."""
     lost: tuple[str, ...]
     """What the new format cannot hold, or the old one had beside its events."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that ``convert --json`` prints."""
-        return asdict(self) | {"path": str(self.path), "lost": list(self.lost)}
+        document = asdict(self) | {"path": str(self.path), "lost": list(self.lost)}
+        persons = document.pop("persons")
+        return document if persons is None else document | {"persons": str(persons)}
 
 
 def convert(
     source: Source, out: str | Path, *, force: bool = False, progress: Progress = silent
 ) -> Converted:
     """Read `source` and write it to the file `out`, in the format of its name; a run that dies leaves none.
+
+    Persons of clinical data are put beside: ``events.csv`` gets ``events.persons.csv``.
 
     Raises
     ------
@@ -412,18 +437,37 @@ def convert(
     out = Path(out)
     kind = format_of(out)
     refuse_existing(out, force=force)
-    refuse_inputs(out, inputs=source.inputs)
+    inputs = source.inputs
+    refuse_inputs(out, inputs=inputs)
     source = source.completed()
+    stem, dot, endings = out.name.partition(".")
+    beside = out.with_name(f"{stem}.persons{dot}{endings}")
+    has_persons = source.clinical is not None
+    has_table = has_persons and kind in ("csv", "parquet", "arrow")
+    if has_table:
+        refuse_existing(beside, force=force)
+        refuse_inputs(beside, inputs=inputs)
     progress(0.0, "reading")
-    frame = source.read()
+    frame, persons = source.read(), source.read_persons() if has_table else None
     lost = [_XES_IS_MORE] if source.kind == "xes" else []
+    if has_persons and not has_table:
+        lost.append("the attributes of persons")
     progress(0.5, "writing")
     name = out.name.lower()
     delimiter = "\t" if name.removesuffix(".gz").endswith(".tsv") else ","
     contents, left_out = _write(frame, kind, delimiter, source.roles)
+    if persons is not None:
+        table, _ = _write(persons, kind, delimiter, source.roles)
+        write_file(compress(table) if name.endswith(".gz") else table, beside)
     write_file(compress(contents) if name.endswith(".gz") else contents, out)
     progress(1.0, "written")
-    return Converted(path=out, format=kind, rows=frame.height, lost=(*lost, *left_out))
+    return Converted(
+        path=out,
+        format=kind,
+        rows=frame.height,
+        persons=beside if has_table else None,
+        lost=(*lost, *left_out),
+    )
 
 
 def _completed(roles: Roles, data: DataSettings) -> Roles:

@@ -308,8 +308,8 @@ class DataSettings(Table):
 
     path: Name
     """The data, relative to this file: .csv .tsv .txt (csv) .spmf .seq .xes .parquet .arrow, or a folder."""
-    format: Literal["csv", "spmf", "seq", "xes", "parquet", "arrow", "omop"] | None = None
-    """Only where the name of the file does not tell; seq is the UCI format of MSNBC, omop a folder."""
+    format: Literal["csv", "spmf", "seq", "xes", "parquet", "arrow", "omop", "fhir"] | None = None
+    """Only where the name of the file does not tell; seq is the UCI format of MSNBC; omop, fhir: a folder."""
     tables: Annotated[list[str], Field(min_length=1)] | None = None
     """Of an OMOP folder: the tables that become events; default: those that have rows."""
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
