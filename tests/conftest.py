@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from markupsafe import Markup
 
+import postgresql as server_programs
 from sequester.report.page import template
 
 if TYPE_CHECKING:
@@ -47,6 +48,16 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the public data sets are not here; name their folder in SEQUESTER_DATA")
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[server_programs.Server]:
+    """A PostgreSQL server; tests that need it are skipped where it is not installed."""
+    programs = server_programs.binaries()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed: apt install postgresql")
+    with server_programs.running(programs) as server:
+        yield server
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

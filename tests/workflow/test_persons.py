@@ -113,7 +113,8 @@ def test_the_schema_describes_the_table(folder):
     assert "persons" in properties
     own = config_schema()["$defs"]["PersonsSettings"]["properties"]
     assert set(own) == {
-        "path", "format", "delimiter", "encoding", "person", "drop", "keep", "quasi", "sensitive"
+        "path", "query", "table", "format", "delimiter", "encoding", "person",
+        "drop", "keep", "quasi", "sensitive"
     }  # fmt: skip
 
 

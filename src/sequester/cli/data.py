@@ -19,15 +19,21 @@ if TYPE_CHECKING:
 
 def init(
     data: Annotated[
-        Path,
+        str,
         typer.Argument(
             metavar="DATA",
-            help="A table of events, in any format that is read, or a folder of clinical data.",
+            help="A table of events, in any format that is read, a folder of clinical data, or a database.",
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where the configuration goes.")] = Path(
         "release.toml"
     ),
+    query: Annotated[
+        str | None, typer.Option(metavar="SQL", help="What is read, if DATA is a database.")
+    ] = None,
+    table: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Instead of --query: the table of the database.")
+    ] = None,
     persons: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="A table with one row per person, such as patients beside visits."),
@@ -71,6 +77,8 @@ def init(
         proposed = draft(
             data,
             out,
+            query=query,
+            table=table,
             persons=persons,
             person=person,
             format=form,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import os
+import re
 import stat
 import zlib
 from typing import TYPE_CHECKING
@@ -28,15 +29,27 @@ ALWAYS_FINE = 256 * 2**20
 LARGEST_RATIO = 200
 """Times that a file may swell; tables of events swell 5 to 50 times, a bomb about 1,000 times."""
 
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _MAGIC = b"\x1f\x8b"
 _GZIP = 31  # the window of zlib, plus 16 for the header and checksum of gzip
 _CHUNK = 2**20
 _STEP = 16 * 2**20
 
 
+def refuse_address(path: Path) -> None:
+    """Refuse the address of a database where a file is expected; it is not repeated, for its password."""
+    if _ADDRESS.match(str(path)) and not path.exists():
+        msg = (
+            "a database is read as [data] path of a configuration, with query or table; "
+            "sequester init DATABASE --table NAME drafts one"
+        )
+        raise InputError(msg)
+
+
 def check_path(path: Path) -> None:
     """Refuse a path that leads to neither a file nor a folder that can be read; links are followed."""
     try:
+        refuse_address(path)
         mode = path.stat().st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             msg = f"{path}: is neither a file nor a folder"

@@ -1,4 +1,4 @@
-"""Read a file, or a folder of Parquet, into a frame, by the name's ending or the format given."""
+"""Read a file, a folder of Parquet or a database into a frame, by the name's ending or the format given."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sequester.hierarchies.labels import listed
 from sequester.io.clinical import CLINICAL, open_clinical
 from sequester.io.contents import check_cells, check_path, read_contents
 from sequester.io.csv import read_csv
+from sequester.io.database import Database
 from sequester.io.parquet import read_arrow, read_parquet, read_parquet_folder
 from sequester.io.spmf import read_seq, read_spmf
 from sequester.io.xes import read_xes
@@ -58,8 +59,8 @@ def read_frame(
     Parameters
     ----------
     source
-        A file, a folder of Parquet files or of clinical data, or anything with an Arrow stream (a polars or
-        pandas frame).
+        A file, a folder of Parquet files or of clinical data, a `Database`, or anything with an Arrow stream
+        (a polars or pandas frame).
     format
         ``csv``, ``spmf``, ``seq``, ``xes``, ``parquet`` or ``arrow``, where the name does not tell; ``omop``
         or ``fhir`` for a folder of clinical data, whose events are read.
@@ -77,6 +78,8 @@ def read_frame(
     InputError
         With the file, the place and the reason, one line each.
     """
+    if isinstance(source, Database):
+        return source.read()
     if not isinstance(source, str | os.PathLike):
         return as_polars(source)
     path = Path(source)

@@ -21,6 +21,8 @@ from sequester.errors import InputError, issue_warning
 from sequester.hierarchies.labels import counted
 from sequester.io import read_frame
 from sequester.io.clinical import CLINICAL, open_clinical
+from sequester.io.contents import refuse_address
+from sequester.io.database import Database, is_url, local_files, locate, scrub, source_errors
 from sequester.io.read import format_of
 from sequester.methods import METHODS
 from sequester.release.about import NAMES, About
@@ -74,7 +76,8 @@ class Config:
         table = _read_toml(path)
         if without_data and isinstance(table.get("data"), dict):
             table["data"].setdefault("path", ".")
-        lines = check_person(table.get("data")) + _check_tables(table.get("data"))
+        data = table.get("data")
+        lines = [*check_person(data), *_check_tables(data), *_check_sources(data)]
         settings = None
         try:
             settings = Settings.model_validate(table)
@@ -86,7 +89,7 @@ class Config:
             except InputError as error:
                 lines += error.lines
         if settings is None or lines:
-            raise InputError(*(f"{path.name}: {line}" for line in lines))
+            raise InputError(*(f"{path.name}: {scrub(line)}" for line in lines))
         return cls(path, settings)
 
     @property
@@ -95,15 +98,18 @@ class Config:
         return self.path.parent
 
     @property
-    def data_path(self) -> Path:
+    def data_source(self) -> Path | Database:
         """The data."""
-        return self.folder / self.settings.data.path
+        data = self.settings.data
+        return locate(data.path, self.folder, query=data.query, table=data.table)
 
     @property
-    def persons_path(self) -> Path | None:
+    def persons_source(self) -> Path | Database | None:
         """The table of persons, where there is one of its own."""
         persons = self.settings.data.persons
-        return None if persons is None or persons.path is None else self.folder / persons.path
+        if persons is None or persons.path is None:
+            return None
+        return locate(persons.path, self.folder, query=persons.query, table=persons.table)
 
     @property
     def inputs(self) -> dict[str, Path]:
@@ -118,8 +124,7 @@ class Config:
         files = {where: self.folder / tree.path for where, tree in trees.items() if isinstance(tree, File)}
         return {
             "the configuration": self.path,
-            "the data": self.data_path,
-            **({} if self.persons_path is None else {"the table of persons": self.persons_path}),
+            **local_files({"the data": self.data_source, "the table of persons": self.persons_source}),
             **{f"the hierarchy of {where}": path for where, path in files.items()},
             **parameter_files(self.settings.method or {}, self.folder),
         }
@@ -127,7 +132,10 @@ class Config:
     @property
     def event_log(self) -> LogFormat | None:
         """The format of the data, where releases are written in it too."""
-        kind = None if self.data_path.is_dir() else format_of(self.data_path, self.settings.data.format)
+        source = self.data_source
+        if isinstance(source, Database) or source.is_dir():
+            return None
+        kind = format_of(source, self.settings.data.format)
         return next((form for form in get_args(LogFormat) if form == kind), None)
 
     def method(self) -> Method:
@@ -167,18 +175,17 @@ class Config:
 
     def frame(self, warn: Warn = issue_warning) -> pl.DataFrame:
         """Read the data as it is; `warn` is called with what was left out."""
-        return self._read(self.data_path, self.settings.data, "data", warn)
+        return self._read(self.data_source, self.settings.data, "data", warn)
 
     def persons(self, warn: Warn = issue_warning, *, schema: Schema | None = None) -> Persons | None:
         """Read the table of persons, with its roles or with others; None where there is none."""
         settings, roles = self.settings.data.persons, schema or self.persons_schema
         if settings is None or roles is None:
             return None
-        path = self.persons_path
-        frame = None if path is None else self._read(path, settings, "data.persons", warn)
-        data = self.settings.data
-        if path is None and data.format in CLINICAL:
-            frame = open_clinical(self.data_path, data.format, data.tables).persons()
+        source, data = self.persons_source, self.settings.data
+        frame = None if source is None else self._read(source, settings, "data.persons", warn)
+        if source is None and data.format in CLINICAL:
+            frame = open_clinical(self.folder / data.path, data.format, data.tables).persons()
         return Persons(
             frame,
             person=settings.person,
@@ -195,11 +202,11 @@ class Config:
         return self.table_of(self.frame(warn), warn)
 
     def _read(
-        self, path: Path, settings: DataSettings | PersonsSettings, table: str, warn: Warn
+        self, source: Path | Database, settings: DataSettings | PersonsSettings, table: str, warn: Warn
     ) -> pl.DataFrame:
         try:
             return read_frame(
-                path,
+                source,
                 format=settings.format,
                 delimiter=settings.delimiter,
                 encoding=settings.encoding,
@@ -297,6 +304,7 @@ def read(path: str | Path) -> EventTable:
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
+    refuse_address(path)
     if path.is_dir():
         msg = f"{path} is a folder; a configuration is a file such as release.toml"
         raise InputError(msg)
@@ -381,8 +389,23 @@ def _check_tables(data: object) -> list[str]:
     return ['data.tables chooses tables of an OMOP folder, and needs data.format = "omop"']
 
 
+def _check_sources(data: object) -> list[str]:
+    """Report data that is neither a file nor a query or table of a database."""
+    if not isinstance(data, dict):
+        return []
+    sources = {"data": data, "data.persons": data.get("persons")}
+    return [
+        f"{where}.{line}"
+        for where, given in sources.items()
+        if isinstance(given, dict)
+        for line in source_errors(given)
+    ]
+
+
 def _has_lines(form: object, path: object) -> bool:
     """Return whether the format is one of sequences, one per line."""
+    if is_url(path):
+        return False
     ending = Path(str(path).lower().removesuffix(".gz")).suffix.removeprefix(".")
     return (ending if form is None else form) in ("spmf", "seq")
 

@@ -22,6 +22,7 @@ from sequester.io import read_frame
 from sequester.io.clinical import CLINICAL, open_clinical, recognize
 from sequester.io.contents import compress
 from sequester.io.csv import write_csv
+from sequester.io.database import Database, local_files
 from sequester.io.parquet import write_arrow, write_parquet
 from sequester.io.read import format_of
 from sequester.io.spmf import write_seq, write_spmf
@@ -335,8 +336,8 @@ _XES_IS_MORE = (
 class Source:
     """A file to be read, and which of its columns mean what."""
 
-    path: Path
-    """The file, or the folder of Parquet files."""
+    path: Path | Database
+    """The file, the folder of Parquet files, or the database of a configuration."""
     format: str | None = None
     """Where the name does not tell."""
     delimiter: str | None = None
@@ -350,12 +351,12 @@ class Source:
 
     def completed(self) -> Source:
         """Take from a configuration, where the path leads to one, what is not given."""
-        if not self._is_config:
+        config = self._config
+        if config is None:
             return self
-        config = Config.load(self.path)
         data = with_implied_roles(config.settings.data)
         return Source(
-            path=config.data_path,
+            path=config.data_source,
             format=self.format or data.format,
             delimiter=self.delimiter or data.delimiter,
             encoding=self.encoding or data.encoding,
@@ -366,15 +367,19 @@ class Source:
     @property
     def inputs(self) -> dict[str, Path]:
         """Every file that is read, by what it is: of a configuration, all that it leads to."""
-        return Config.load(self.path).inputs if self._is_config else {"the data": self.path}
+        config = self._config
+        return local_files({"the data": self.path}) if config is None else config.inputs
 
     @property
-    def _is_config(self) -> bool:
-        return self.path.suffix.lower() == _CONFIG
+    def _config(self) -> Config | None:
+        is_config = isinstance(self.path, Path) and self.path.suffix.lower() == _CONFIG
+        return Config.load(str(self.path)) if is_config else None
 
     @property
-    def kind(self) -> str:
-        """The format."""
+    def kind(self) -> str | None:
+        """The format; None of a database."""
+        if isinstance(self.path, Database):
+            return None
         return "parquet" if self.path.is_dir() else format_of(self.path, self.format)
 
     def read(self) -> pl.DataFrame:
@@ -390,13 +395,17 @@ class Source:
     @property
     def clinical(self) -> str | None:
         """The format of a folder of clinical data; None where it is none."""
+        if isinstance(self.path, Database):
+            return None
         form = recognize(self.path) if self.format is None else self.format
         return form if form in CLINICAL else None
 
     def read_persons(self) -> pl.DataFrame | None:
         """Read the persons of clinical data; None where the input is one table."""
         form = self.clinical
-        return None if form is None else open_clinical(self.path, form, self.tables).persons()
+        if form is None or isinstance(self.path, Database):
+            return None
+        return open_clinical(self.path, form, self.tables).persons()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from sequester.engine import silent
 from sequester.errors import InputError, issue_warning
 from sequester.io import looks_like_spmf, read_frame
 from sequester.io.clinical import CLINICAL, open_clinical, recognize
+from sequester.io.database import Database, local_files, locate, source_errors
 from sequester.workflow.config import make_schema
 from sequester.workflow.draft.columns import SAMPLE
 from sequester.workflow.draft.draft import Attribute, Draft, draft_persons, find_constant, make_draft
@@ -100,6 +101,8 @@ def init(
     data: str | Path,
     out: str | Path = "release.toml",
     *,
+    query: str | None = None,
+    table: str | None = None,
     persons: str | Path | None = None,
     person: str | None = None,
     format: str | None = None,  # noqa: A002 - the name it has in the configuration
@@ -110,35 +113,41 @@ def init(
 ) -> Proposed:
     """Read a file and draft a configuration for it; `Proposed.write` puts it at `out`.
 
-    `persons` is a table of persons, with one row each.
+    A database needs its `query` or `table`. `persons` is a table of persons, with one row each.
     """
-    data, out = Path(data), Path(out)
+    out = Path(out)
+    named = DataFile(str(data), format, delimiter, encoding, query=query, table=table)
+    if lines := source_errors({name: value for name, value in asdict(named).items() if value is not None}):
+        raise InputError(*lines)
+    source = locate(str(data), Path(), query=query, table=table)
     refuse_existing(out, force=force)
     refuse_inputs(
         out,
-        inputs={"the data": data, **({} if persons is None else {"the table of persons": Path(persons)})},
+        inputs=local_files(
+            {"the data": source, "the table of persons": None if persons is None else Path(persons)}
+        ),
     )
     progress(0.0, "reading")
-    if format is None:
-        format = "spmf" if looks_like_spmf(data) else recognize(data)  # noqa: A001 - as above
+    if format is None and isinstance(source, Path):
+        format = "spmf" if looks_like_spmf(source) else recognize(source)  # noqa: A001 - as above
     said: list[str] = []
-    table = None if persons is None else DataFile(_relative(Path(persons), out))
+    persons_file = None if persons is None else DataFile(_relative(Path(persons), out))
     vocabulary = None
     frame = read_frame(
-        data, format=format, delimiter=delimiter, encoding=encoding or "utf-8", warn=said.append
+        source, format=format, delimiter=delimiter, encoding=encoding or "utf-8", warn=said.append
     )
     progress(0.5, "looking at the columns")
     try:
         draft = make_draft(frame, person=person)
     except InputError as error:
-        raise InputError(*(f"{data}: {line}" for line in error.lines)) from None
+        raise InputError(*(f"{source}: {line}" for line in error.lines)) from None
     others = None if persons is None else read_frame(persons, warn=said.append)
-    if format in CLINICAL:
-        folder = open_clinical(data, format)
+    if format in CLINICAL and isinstance(source, Path):
+        folder = open_clinical(source, format)
         if others is None:
-            others, table = folder.persons(), DataFile("")
+            others, persons_file = folder.persons(), DataFile("")
         if folder.has_hierarchy():
-            tree = File.model_validate({"path": _relative(data, out), "format": format})
+            tree = File.model_validate({"path": _relative(source, out), "format": format})
             vocabulary = Attribute(
                 folder.concept, tree, "what lies under what in the vocabulary of the folder"
             )
@@ -147,7 +156,7 @@ def init(
     except InputError as error:
         raise InputError(*(f"{persons}: {line}" for line in error.lines)) from None
     tables = tuple(frame["table"].unique(maintain_order=True)) if format == "omop" else ()
-    named = DataFile(_relative(data, out), format, delimiter, encoding, tables)
+    named = replace(named, path=_relative(source, out), format=format, tables=tables)
     draft = _with_notes(_with_vocabulary(draft, vocabulary), said)
     return Proposed(
         data=named,
@@ -155,7 +164,7 @@ def init(
         frame=frame,
         draft=draft,
         said=tuple(said),
-        persons=table,
+        persons=persons_file,
         persons_frame=others,
         vocabulary=vocabulary,
     )
@@ -244,8 +253,10 @@ def _persons_json(persons: PersonsDraft) -> dict[str, Any]:
     }
 
 
-def _relative(data: Path, out: Path) -> str:
+def _relative(data: Path | Database, out: Path) -> str:
     """Name the data as seen from the configuration; a link stays one, because its name tells the format."""
+    if isinstance(data, Database):
+        return str(data if data.file is None else replace(data, address=_relative(data.file, out)))
     folder, home = (Path(os.path.realpath(path.parent)) for path in (data.absolute(), out.absolute()))
     try:
         path = Path(os.path.relpath(folder / data.absolute().name, home)).as_posix()
@@ -273,6 +284,8 @@ class DataFile:
     encoding: str | None = None
     tables: tuple[str, ...] = ()
     """Tables of an OMOP folder that become events."""
+    query: str | None = None
+    table: str | None = None
 
 
 def to_toml(draft: Draft, data: DataFile, persons: DataFile | None = None) -> str:
@@ -365,7 +378,7 @@ def _head(draft: Draft, data: DataFile) -> Iterator[str]:
 def _data(draft: Draft, data: DataFile) -> Iterator[str]:
     yield "[data]"
     yield f"path = {text(data.path)}"
-    for name in ("format", "delimiter", "encoding"):
+    for name in ("query", "table", "format", "delimiter", "encoding"):
         value = getattr(data, name)
         if value is not None:
             yield f"{name} = {text(value)}"

@@ -82,10 +82,10 @@ class Job:
         settings = self.config.settings
         folder = self.config.folder
         data = _written(settings.data.model_dump(exclude_unset=True))
-        data["path"] = str(self.config.data_path.resolve())
+        data["path"] = str(self.config.data_source.resolve())
         persons = data.get("persons", {})
-        if self.config.persons_path is not None:
-            persons["path"] = str(self.config.persons_path.resolve())
+        if self.config.persons_source is not None:
+            persons["path"] = str(self.config.persons_source.resolve())
         trees = (*data.get("quasi", {}).values(), *persons.get("quasi", {}).values())
         for each in (data.get("symbol", {}), *trees):
             if "path" in each.get("hierarchy", {}):

@@ -278,6 +278,10 @@ class PersonsSettings(Table):
     path: Name | None = None
     """The table, relative to this file; without it: the persons of a folder of clinical data, or columns of
     the data that never change within a person."""
+    query: Name | None = None
+    """Of a database (postgresql://host/db, sqlite:///file, duckdb:///file): select ..., which is read."""
+    table: Name | None = None
+    """Of a database, instead of query: the table, such as visits or public.visits."""
     format: Literal["csv", "spmf", "seq", "xes", "parquet", "arrow"] | None = None
     """Only where the name of the file does not tell."""
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
@@ -307,7 +311,11 @@ class DataSettings(Table):
     """Which table is published, and the role of each column."""
 
     path: Name
-    """The data, relative to this file: .csv .tsv .txt (csv) .spmf .seq .xes .parquet .arrow, or a folder."""
+    """Data, relative to this file: .csv .tsv .txt .spmf .seq .xes .parquet .arrow, a folder or a database."""
+    query: Name | None = None
+    """Of a database (postgresql://host/db, sqlite:///file, duckdb:///file): select ..., which is read."""
+    table: Name | None = None
+    """Of a database, instead of query: the table, such as visits or public.visits."""
     format: Literal["csv", "spmf", "seq", "xes", "parquet", "arrow", "omop", "fhir"] | None = None
     """Only where the name of the file does not tell; seq is the UCI format of MSNBC; omop, fhir: a folder."""
     tables: Annotated[list[str], Field(min_length=1)] | None = None
