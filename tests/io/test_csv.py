@@ -250,7 +250,10 @@ def test_blanks_around_names_of_columns_are_left_out_with_a_line(tmp_path):
     path.write_text(" who ,\twhat\na,b\n")
     said = []
     assert read_frame(path, warn=said.append).columns == ["who", "what"]
-    assert said == [f"{path}: blanks around names of columns are left out: 'who', 'what'"]
+    (line,) = said
+    assert line.startswith(f"{path}: blanks around names of columns")
+    assert "'who'" in line
+    assert "'what'" in line
     path.write_text("who, who\na,b\n")
     said.clear()
     assert read_frame(path, warn=said.append).columns == ["who", " who"]

@@ -113,7 +113,7 @@ def _relaxations(
         if not paths
         else None
         if seconds
-        else "no time was given"
+        else "no time was left"
     )
     if why is not None:
         return [], [f"{UNTRIED}: {why}"]
