@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 
 import polars as pl
@@ -12,6 +11,7 @@ import sequester as sq
 from refusal_cases import TOML
 from sequester.errors import InputError, SchemaError
 from sequester.workflow.attack import attack_release
+from verification.doctoring import replace_table
 
 ROWS = ["news tech", "news tech", "news tech", "tech news", "tech news", "news"]
 
@@ -71,15 +71,7 @@ def test_data_one_person_short_with_a_consistent_certificate_exits_1(run, releas
     rare = rows.filter(pl.col("page").list.join(" ") == "tech news")["person"]
     assert len(rare) == 2
     short = events.filter(pl.col("person") != rare[0])
-    short.write_parquet(release / "events.parquet")
-    short.write_csv(release / "events.csv")
-    path = release / "certificate.json"
-    document = json.loads(path.read_text())
-    for name in ("events.csv", "events.parquet"):
-        content = (release / name).read_bytes()
-        document["files"][name] = f"sha256:{hashlib.sha256(content).hexdigest()}"
-    document["counts"] = {"persons": short["person"].n_unique(), "events": short.height}
-    path.write_text(json.dumps(document))
+    replace_table(release, short)
     found = run("attack", release, "--original", "release.toml", "--targets", "60", "--json", "--quiet")
     assert found.code == 1
     assert not found.document["holds"]

@@ -131,7 +131,7 @@ CASES = [
     Case(
         "an unknown format",
         2,
-        ('data.format must be "csv", "spmf", "seq", "xes", "parquet" or "arrow", got "excel"',),
+        ('data.format must be "csv", "spmf", "seq", "xes", "parquet", "arrow"', 'got "excel"'),
         more('format = "excel"'),
     ),
     Case("a wrong format", 2, ("clicks.csv: line 1: something is no whole number",), more('format = "spmf"')),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 
 import polars as pl
@@ -11,6 +10,7 @@ import pytest
 
 from refusal_cases import GOOD, TOML
 from sequester.cli import main
+from verification.doctoring import edit_certificate, rehash
 
 
 @pytest.fixture(scope="module")
@@ -26,20 +26,6 @@ def made(tmp_path_factory):
 def release(made, tmp_path, run):
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     return tmp_path / "out" / "release"
-
-
-def doctor(release, change):
-    certificate = json.loads((release / "certificate.json").read_text())
-    change(certificate)
-    (release / "certificate.json").write_text(json.dumps(certificate))
-
-
-def rehash(release):
-    def change(certificate):
-        for name in certificate["files"]:
-            certificate["files"][name] = "sha256:" + hashlib.sha256((release / name).read_bytes()).hexdigest()
-
-    doctor(release, change)
 
 
 def test_an_honest_release_passes(release, run):
@@ -111,7 +97,7 @@ def test_new_hashes_over_a_doctored_table_do_not_help(release, run):
     frame.write_parquet(release / "events.parquet")
     frame.write_csv(release / "events.csv")
     rehash(release)
-    doctor(release, lambda certificate: certificate["counts"].update(persons=7, events=13))
+    edit_certificate(release, lambda certificate: certificate["counts"].update(persons=7, events=13))
     ran = run("verify", "out/release")
     assert ran.code == 1
     assert "Traceback" not in ran.err
@@ -137,7 +123,7 @@ def test_a_missing_file_is_named(release, run, name):
 
 @pytest.mark.parametrize("name", ["../internal/report.html", "/etc/passwd", "a/../../x", "C:\\x", "..\\x"])
 def test_a_path_that_leaves_the_folder_is_refused(release, run, name):
-    doctor(release, lambda certificate: certificate["files"].update({name: "sha256:" + 64 * "0"}))
+    edit_certificate(release, lambda certificate: certificate["files"].update({name: "sha256:" + 64 * "0"}))
     ran = run("verify", "out/release")
     assert ran.code == 2
     assert any("certificate.json: files names" in line for line in ran.errors)
@@ -177,7 +163,7 @@ def test_a_certificate_that_is_none_is_refused(release, run, content):
     ids=["promises more", "promises the world", "no number", "unknown model", "says no", "boasts"],
 )
 def test_a_doctored_certificate_is_found_out(release, run, change, code):
-    doctor(release, change)
+    edit_certificate(release, change)
     ran = run("verify", "out/release")
     assert ran.code == code
     assert ran.errors
