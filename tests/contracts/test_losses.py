@@ -85,6 +85,7 @@ def test_every_face_says_the_same_number(method, judge, make):
     table = make(["abc", "abc", "abc", "ab", "ab", "cba", "bca", "cab", "bbc", "ca"] * 2)
     release = made(method, table)
     assert release is not None
+    assert set(release.verdict.achieved) <= set(release.model.level_meanings)
     lost, _, invented = counted(release, table)
     share = lost / table.n_events
     document = json.loads(internal_document(release, original=table))

@@ -124,6 +124,13 @@ def test_every_method_has_a_page_and_a_row(name):
     assert Path(page).relative_to("docs").as_posix() in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("page", ["index", "choosing-a-method", "explanation", "measures"])
+def test_pages_that_list_methods_have_every_method(page):
+    text = (ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
+    rows = "\n".join(re.findall(r"^\|.*\|$", text, re.MULTILINE))
+    assert set(METHODS) <= set(re.findall(r"`([\w-]+)`", rows))
+
+
 def test_readme_has_no_row_for_what_is_not_built():
     assert set(re.findall(r"^\| \[`([\w-]+)`\]", README, re.MULTILINE)) == set(METHODS)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sequester.attacks.model_attacks import MODEL_ATTACKS
 from sequester.privacy import MODELS, Verdict
 
 
@@ -21,3 +22,8 @@ def test_a_verdict_shows_what_it_found():
 def test_models_are_found_by_the_name_of_their_class():
     assert "SequenceKAnonymity" in MODELS
     assert all(model.__name__ == name for name, model in MODELS.items())
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_attacks_that_a_model_names_exist(name):
+    assert MODELS[name].attacks in {"", *MODEL_ATTACKS}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import polars as pl
 import pytest
@@ -19,6 +20,7 @@ class Crowd:
 
     k: int = 3
     needs_original: bool = False
+    level_meanings: ClassVar[dict[str, str]] = {"k": "at least so many persons match"}
 
     def check(self, released, *, original=None, engine=None):
         return Verdict(holds=True, achieved={"k": self.k})

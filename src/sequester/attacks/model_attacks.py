@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from sequester.attacks.context import Case
     from sequester.attacks.risk import Risk
+    from sequester.privacy.model import PrivacyModel
 
 MODEL_ATTACKS: dict[str, Callable[[Any, Case], list[Risk]]] = {
     "minimality": attack_minimality,
@@ -26,7 +27,6 @@ MODEL_ATTACKS: dict[str, Callable[[Any, Case], list[Risk]]] = {
 """What a promise names in `attacks`, to the function that returns the risks of all its adversaries."""
 
 
-def model_attacks(model: object, case: Case) -> list[Risk]:
+def model_attacks(model: PrivacyModel, case: Case) -> list[Risk]:
     """Return the risks of the attacks on this promise only; none where it names none."""
-    name = getattr(model, "attacks", None)
-    return [] if name is None else MODEL_ATTACKS[name](model, case)
+    return MODEL_ATTACKS[model.attacks](model, case) if model.attacks else []

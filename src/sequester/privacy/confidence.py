@@ -10,7 +10,7 @@ from sequester.data.schema import texts
 from sequester.data.table import EventTable
 from sequester.errors import InputError
 from sequester.hierarchies.labels import in_label_order
-from sequester.privacy.model import HISTORIES, WITH_PERSONS
+from sequester.privacy.model import HISTORIES, K_MEANING, WITH_PERSONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,6 +29,10 @@ class Confidence:
 
     layouts: ClassVar[tuple[Layout, ...]] = (HISTORIES, WITH_PERSONS)
     needs_hierarchies: ClassVar[bool] = False
+    level_meanings: ClassVar[Mapping[str, str]] = {
+        "k": K_MEANING,
+        "c": "no larger share of them shows a protected value, as the promise counts it",
+    }
     attacks: ClassVar[str] = "minimality"
 
     k: int

@@ -12,6 +12,7 @@ from sequester.privacy.model import RECORD_QUASI, Verdict
 from sequester.privacy.snapshots import (
     COUNT,
     GROUP,
+    L_MEANING,
     N_WITNESSES,
     TIME,
     VALUE,
@@ -66,6 +67,7 @@ class LDiversity:
         {RECORDS: f"{TIME}{RECORD_QUASI} sensitive {GROUP}"},
     )
     needs_hierarchies: ClassVar[bool] = False
+    level_meanings: ClassVar[Mapping[str, str]] = {"l": L_MEANING}
     attacks: ClassVar[str] = "snapshots"
     has_groups: ClassVar[bool] = True
     """Records are published in groups."""

@@ -11,6 +11,7 @@ from sequester.errors import InputError
 from sequester.privacy.model import RECORD_QUASI
 from sequester.privacy.snapshots import (
     COUNT,
+    L_MEANING,
     TIME,
     VALUE,
     check_counts,
@@ -53,6 +54,7 @@ class LEligibility:
 
     layouts: ClassVar[tuple[Layout, ...]] = ({"events": f"{TIME}{RECORD_QUASI} sensitive"},)
     needs_hierarchies: ClassVar[bool] = False
+    level_meanings: ClassVar[Mapping[str, str]] = {"l": L_MEANING}
     attacks: ClassVar[str] = "snapshots"
     has_groups: ClassVar[bool] = False
     """Records are published in groups."""

@@ -80,6 +80,8 @@ def in_percent(c: float | str) -> str:
     return f"{percent:f} %"
 
 
+K_MEANING = "at least so many persons match"
+"""What k counts in promises about persons."""
 Layout = Mapping[str, str]
 """Table to the roles of its columns, as a regular expression; technical columns stand there by name."""
 ONE_SYMBOL: Layout = {"events": "person order (symbol|region)"}
@@ -101,8 +103,13 @@ class PrivacyModel(Protocol):
     """What the files of a release with this promise may be."""
     needs_hierarchies: ClassVar[bool]
     """Released symbols are nodes of a hierarchy, which is released, too."""
+    level_meanings: ClassVar[Mapping[str, str]]
+    """What each level that `Verdict.achieved` may have counts, in words for the reports."""
     attacks: ClassVar[str]
-    """The attacks on this kind of promise alone, by their name in `sequester.attacks.model_attacks`."""
+    """The attacks on this kind of promise alone, by their name in `sequester.attacks.model_attacks`.
+
+    Empty where there are none.
+    """
 
     @property
     def needs_original(self) -> bool:

@@ -15,7 +15,7 @@ from sequester.privacy.leakage import Leakage, Measure, measure_leakage
 from sequester.privacy.model import ONE_SYMBOL, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -107,6 +107,10 @@ class MutualInformationPrivacy:
 
     layouts: ClassVar[tuple[Layout, ...]] = (ONE_SYMBOL,)
     needs_hierarchies: ClassVar[bool] = True
+    level_meanings: ClassVar[Mapping[str, str]] = {
+        "max_leakage": "at most this share of what the unchanged data would tell",
+        "max_leakage_bits": "at most this many bits about where the patterns are",
+    }
     attacks: ClassVar[str] = "positions"
 
     sensitive: frozenset[tuple[str, ...]] = field(default=frozenset(), metadata={"published": False})

@@ -51,6 +51,9 @@ class PatternHiding:
 
     layouts: ClassVar[tuple[Layout, ...]] = (ONE_SYMBOL,)
     needs_hierarchies: ClassVar[bool] = False
+    level_meanings: ClassVar[Mapping[str, str]] = {
+        "min_support": "fewer persons than this have each hidden pattern"
+    }
     attacks: ClassVar[str] = "hidden patterns"
 
     sensitive: frozenset[Pattern] = field(metadata={"published": False})

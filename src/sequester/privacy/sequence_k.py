@@ -10,9 +10,11 @@ import numpy as np
 from sequester._validation import at_least
 from sequester.errors import InputError
 from sequester.mining.support import sequences_of, supports_of_codes
-from sequester.privacy.model import ONE_SYMBOL, Verdict, linkage_bound
+from sequester.privacy.model import K_MEANING, ONE_SYMBOL, Verdict, linkage_bound
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.engine import Engine
@@ -58,6 +60,7 @@ class SequenceKAnonymity:
 
     layouts: ClassVar[tuple[Layout, ...]] = (ONE_SYMBOL,)
     needs_hierarchies: ClassVar[bool] = False
+    level_meanings: ClassVar[Mapping[str, str]] = {"k": K_MEANING}
     attacks: ClassVar[str] = "whole sequences"
 
     k: int

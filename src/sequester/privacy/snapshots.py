@@ -25,6 +25,8 @@ GROUP = "group"
 """The column of groups in a release."""
 N_WITNESSES = 5
 """How many witnesses a verdict shows."""
+L_MEANING = "no sensitive value belongs to more than one in so many records"
+"""What l counts."""
 LARGEST = 2**31
 """Neither part of l as a fraction may reach this, so that products of counts fit in 64 bits."""
 VALUE = "value"

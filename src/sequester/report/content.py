@@ -11,7 +11,6 @@ from sequester.privacy.snapshots import GROUP, TIME
 from sequester.release.files import unsupported_reason
 from sequester.release.plot import Figure, Released, change_figures
 from sequester.release.release import ORDER, PERSON
-from sequester.report.text import LEVELS
 
 if TYPE_CHECKING:
     from sequester.release.release import Release
@@ -65,9 +64,11 @@ class Changes:
 def promised_levels(release: Release) -> list[Level]:
     """Return what was promised and what the data reaches, per parameter."""
     claim = release.model.claim()
-    achieved = release.verdict.achieved
-    about = {name: text.replace("persons", release.unit) for name, text in LEVELS.items()}
-    return [Level(name, claim.get(name), value, about.get(name, "")) for name, value in achieved.items()]
+    means = release.model.level_meanings
+    return [
+        Level(name, claim.get(name), value, means.get(name, "").replace("persons", release.unit))
+        for name, value in release.verdict.achieved.items()
+    ]
 
 
 def data_files(release: Release) -> list[str]:

@@ -13,17 +13,6 @@ if TYPE_CHECKING:
     from sequester.utility.score import Score
 
 
-LEVELS = {
-    "k": "at least so many persons match",
-    "c": "no larger share of them shows a protected value, as the promise counts it",
-    "min_support": "fewer persons than this have each hidden pattern",
-    "max_leakage": "at most this share of what the unchanged data would tell",
-    "max_leakage_bits": "at most this many bits about where the patterns are",
-    "l": "no sensitive value belongs to more than one in so many records",
-}
-"""Parameter of a promise to what it counts."""
-
-
 def share(part: float, whole: float) -> str:
     """Return a share as text in percent.
 
