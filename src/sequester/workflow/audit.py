@@ -24,7 +24,7 @@ MOST_TARGETS, FEWEST_TARGETS = 1_000, 100
 """Pieces of knowledge of every kind: the first for small tables, the second for the largest."""
 _WORK = 200_000_000
 """Events times pieces; where tables are larger, fewer pieces are tried, so that it takes no longer."""
-LEAST_SECONDS, MOST_SECONDS = 5.0, 20.0
+LEAST_SECONDS, MOST_SECONDS = 5.0, 10.0
 """How long relaxations may be tried; in between, as long as the method itself took."""
 
 
