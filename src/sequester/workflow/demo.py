@@ -164,7 +164,7 @@ class AttackSummary:
     found: Risk
     """The expected share of patients whom they find by values of one visit."""
     learned: Risk
-    """How sure they become of a protected disease by what is shown of one visit."""
+    """How sure they become of a protected disease at most, by any knowledge that the promise speaks of."""
     attacks: int
     """All attacks that were tried."""
     claimed: int
@@ -174,9 +174,10 @@ class AttackSummary:
     def of(cls, risks: tuple[Risk, ...]) -> AttackSummary:
         """Pick two of all that were tried."""
         by_visit = {risk.name: risk for risk in risks if (risk.kind, risk.known) == ("event", P)}
+        inferred = [risk for risk in risks if risk.name == "confidence_shown" and risk.bound is not None]
         return cls(
             found=by_visit["marketer"],
-            learned=by_visit["confidence_shown"],
+            learned=max(inferred, key=lambda risk: risk.value),
             attacks=len(risks),
             claimed=sum(risk.bound is not None for risk in risks),
         )
