@@ -56,6 +56,22 @@ of the named patterns that a miner finds. Promises differ: compare methods on th
 each promises first."""
 
 
+BEFORE = {
+    "compile": {
+        "first protect halt": 54,
+        "first protect cblda,": 92,
+        "first protect ph": 75,
+        "first protect p2ka": 38,
+        "first attack halt": 14,
+    },
+    "first_contact": {
+        "make demo in a fresh clone": 177,
+        "a million patients with halt": 308,
+    },
+}
+"""Seconds that version 0.1 took on an idle machine of this kind, by benchmark and beginning of a figure."""
+
+
 def machine() -> dict[str, str]:
     """Return a description of the machine."""
     cpu = platform.processor() or platform.machine()
@@ -153,6 +169,20 @@ def side_by_side(one: dict[str, Any] | None) -> list[str]:
     return lines
 
 
+def before_and_now(benchmarks: dict[str, Any]) -> list[str]:
+    """Put what version 0.1 took beside what the same takes now."""
+    lines = ["", "## Before and now", "", "| | version 0.1 | now |", "|---|---|---|"]
+    for name, figures in BEFORE.items():
+        taken = [Figure(**each) for each in benchmarks.get(name, {"figures": []})["figures"]]
+        for beginning, seconds in figures.items():
+            lines += [
+                f"| {now.what} | {seconds:.0f} s | {now.shown} |"
+                for now in taken
+                if now.kind == "seconds" and now.what.startswith(beginning)
+            ]
+    return lines if len(lines) > 5 else []
+
+
 def page(results: dict[str, Any]) -> str:
     """Write the page; every figure on it was said by a benchmark."""
     described = results["machine"]
@@ -170,6 +200,7 @@ def page(results: dict[str, Any]) -> str:
         "instead, then time, peak memory, and the power of the size that time grows with: 1 is linear. A bar",
         "is what the project set itself; a missed one is marked. `docs/performance.json` has all figures;",
         "the page leaves out those without a bar where others of their kind have one.",
+        *before_and_now(results["benchmarks"]),
         *side_by_side(results["benchmarks"].get(METHODS)),
         "",
         "## What people would use instead",
