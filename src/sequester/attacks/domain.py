@@ -205,8 +205,8 @@ ProtectedValues = tuple[tuple[str, str], ...]
 def value_names(table: EventTable, groups: Mapping[str, str] | None = None) -> ProtectedValues:
     """List the protected values of a table by attribute, then by group, then in label order.
 
-    `groups` leads from labels to the group of similar values that they belong to; others stand alone. Groups
-    follow each other as their first labels do.
+    `groups` leads from labels to the group of similar values that they belong to; others have their
+    own. Groups follow each other as their first labels do.
     """
     names: list[tuple[str, str]] = []
     for attribute in table.schema.sensitive:

@@ -53,7 +53,7 @@ class Inference(Adversary):
     measure: InferenceMeasure = "confidence"
     """What is counted."""
     groups: Mapping[str, str] | None = None
-    """Protected label to its group of similar values, for ``group``; others stand alone."""
+    """Protected label to its group of similar values, for ``group``; others have a group of their own."""
 
     def judge(self, context: AttackContext) -> Risk:
         """Run in a context that is ready; one with groups is made of the same groups."""

@@ -91,7 +91,7 @@ def _weeks() -> dict[str, object]:
     """Return the 364 days of 52 weeks in weeks, fours and twelves of weeks; groups are named by weeks.
 
     The text names ``[0:1)``, ``[1:2)``, ``[0:4)``, ``[4:8)`` and ``[0:12)`` (chapter 4 prints ``[0:4]`` for
-    the same). Twelve does not divide 52: the last four weeks stand alone under the root.
+    the same). Twelve does not divide 52: the last four weeks lie directly under the root.
     """
 
     def week(number: int) -> tuple[str, list[str]]:

@@ -54,6 +54,6 @@ def on_compilation(call: Callable[[], None]) -> Callable[[], None]:
 
 
 def call_listeners() -> None:
-    """Tell those who asked that a kernel is being compiled; each hears it once."""
+    """Notify those who asked that a kernel is being compiled, each once."""
     while _listeners:
         _listeners.pop()()

@@ -95,7 +95,7 @@ def _without_literals(kernel: Any) -> Any:
 
 
 class CompileListener(event.Listener):  # type: ignore[misc]  # numba has no types
-    """Hears when numba compiles a kernel; numba is silent where it finds compiled code on disk."""
+    """Listens for when numba compiles a kernel; numba is silent where it finds compiled code on disk."""
 
     def __init__(self) -> None:
         self._open = local()

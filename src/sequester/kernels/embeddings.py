@@ -52,7 +52,7 @@ def _times(left: int, right: int) -> int:
 
 @njit
 def count_through(items: Codes, start: int, stop: int, pattern: Codes) -> Counts:
-    """Give, for each place of ``items[start:stop]``, the embeddings of `pattern` that use it, at most `MOST`.
+    """Count the embeddings of `pattern` that use each place of ``items[start:stop]``, at most `MOST`.
 
     Those are the ways up to the place times the ways after it, for every item of the pattern that it holds.
     """

@@ -59,7 +59,7 @@ class Extensions(NamedTuple):
 
 @njit
 def reach(events: Events, entries: Table, low: int, high: int, best: Counts) -> None:
-    """Give each item of a row that can follow one of the ends its latest start, and -1 to the others.
+    """Set for each item of a row that can follow one of the ends its latest start, and -1 to the others.
 
     The entries `low` to `high` hold the ends of a pattern's embeddings in the row, ascending, and the place
     of the latest event in which such an embedding can begin. ``best[i]`` belongs to item ``i`` of the row.

@@ -129,7 +129,7 @@ class Persons:
     """Row, protected value, and the persons who have it, in this order."""
 
     def project(self, kind_of: Codes) -> Persons:
-        """Give events new kinds, leave out those of kind -1, and fold equal rows, those at risk first."""
+        """Set new kinds of events, leave out those of kind -1, and fold equal rows, those at risk first."""
         kinds, offsets = kind_of[self.kinds], self.offsets
         if (kind_of < 0).any():
             kinds, offsets = keep_values(kinds, offsets, kinds >= 0)

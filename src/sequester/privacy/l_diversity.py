@@ -44,8 +44,8 @@ class LDiversity:
 
     A group is what the column ``group`` says, within one snapshot. Its values stand in a table of their own,
     whose counts must then add up to the records of the group; or in the records themselves, which must then
-    be alike in all quasi-identifiers: otherwise whoever knows those finds less than the group. In a table
-    without groups, those are the records of a snapshot that share all quasi-identifiers.
+    be alike in all quasi-identifiers: otherwise an adversary who knows those finds less than the group. In
+    a table without groups, those are the records of a snapshot that share all quasi-identifiers.
 
     Examples
     --------

@@ -307,7 +307,7 @@ def _names(original: EventTable | Sequences) -> Sequence[str]:
 
 
 def _misfit(released: EventTable | Sequences, original: EventTable | Sequences) -> str | None:
-    """Say who has another number of events in the release; places can only be compared with themselves."""
+    """Describe who has another number of events in the release; only equal places can be compared."""
     after, before = sequences_of(released), sequences_of(original)
     if after.n_persons != before.n_persons:
         return f"{after.n_persons:,} persons are released, the original has {before.n_persons:,}"

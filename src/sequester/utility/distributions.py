@@ -105,7 +105,7 @@ def weighted_mean(attributes: Sequence[Attribute], score: Callable[[Attribute], 
 
 def _attribute(name: str, weight: float, after: Sequences, original: EventTable) -> Attribute:
     source = original.sequences
-    # Symbol sequences that stand alone may call their column as they like.
+    # Symbol sequences without a schema may call their column as they like.
     own = name if name in after.columns else after.symbol
     books = source.codebooks[name], after.codebooks[own]
     tree = original.hierarchies.get(name) or _plain_tree(Codebook.of((*books[0].labels, *books[1].labels)))

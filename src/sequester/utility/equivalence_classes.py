@@ -56,7 +56,7 @@ def cell_classes(sequences: Sequences, names: Sequence[str]) -> Counts:
 
 
 def _columns(sequences: Sequences, names: Sequence[str]) -> list[Codes]:
-    # Symbol sequences that stand alone may call their column as they like.
+    # Symbol sequences without a schema may call their column as they like.
     return [sequences.columns[name if name in sequences.columns else sequences.symbol] for name in names]
 
 

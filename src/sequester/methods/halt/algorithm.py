@@ -242,7 +242,7 @@ def _refusal(
     can_keep: Callable[[Thresholds], bool],
     allowed: Mapping[RelaxationPath, int],
 ) -> UnattainableError:
-    """Say that what the schema asks for stands in the way, and which smaller promise or rule does not.
+    """Return the error about what the schema asks for, with the smaller promises and rules that can be kept.
 
     All of them were tried.
     """

@@ -278,7 +278,7 @@ class Elimination:
     def repair(self, draft: Draft, enough: float, *, progress: Progress = silent) -> Draft | Obstacle:
         """Look again at what would be released, and suppress further until no channel is left.
 
-        Suppression can make a channel: a coarse item loses those who diluted it, and a star may stand alone.
+        Suppression can make a channel: a coarse item loses those who diluted it, and a star may be unique.
         """
         steps = StepProgress(progress)
         while draft.loss <= enough + SLACK:

@@ -265,7 +265,7 @@ class LocalRows:
         return is_changed
 
     def _join_stars(self) -> Obstacle | int:
-        """Give company to what holds a star and is rare: always to stars alone, else where it is cheaper.
+        """Suppress cells of others where what holds a star is rare, if that is cheaper or the only way.
 
         Returns how many rows have joined.
         """

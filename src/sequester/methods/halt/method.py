@@ -180,7 +180,7 @@ class HALT(KCPMethod):
     >>> release.verdict
     Verdict(holds=True, achieved={'k': 2, 'c': 0.3333333333333333}, witnesses=())
 
-    The one stay of 30 days is suppressed; a star must not stand alone, so 31 goes, too.
+    The one stay of 30 days is suppressed; a star must not single a person out, so 31 goes, too.
 
     >>> release.changes.select("from", "to", "persons", "because").unique().sort("from").rows()
     [('30', '*', 1, 'stay = 30: 1 person'), ('31', '*', 2, 'stay = *: 1 person')]

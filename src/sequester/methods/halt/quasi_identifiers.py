@@ -100,7 +100,7 @@ class QuasiIdentifier:
         """Node to whether it is a protected value that is released as it is when the column has a level.
 
         So it is as long as no other value becomes the same node. Beside others that do, it would tell them
-        apart: whoever has the node and not the protected value would stand alone.
+        apart: a person with the node and not the protected value would be singled out.
         """
         above = np.append(self.tree.levels[level], self.star)
         mask: Mask = self.is_hidden | self.is_secret & self.is_secret[above]

@@ -197,9 +197,9 @@ def cut(
     numerator: int,
     denominator: int,
 ) -> tuple[Counts, Counts]:
-    """Cut rows into the children of node `top` that can stand alone, and the rest together, last.
+    """Cut rows into the children of node `top` that can be a group, and the rest together, last.
 
-    Gives the rows in their new order and the bounds of the parts; one part where nothing can stand alone.
+    Returns the rows in their new order and the bounds of the parts; one part where nothing can be a group.
     Requires rows whose nodes are all below `top`.
     """
     order = rows[np.argsort(nodes[rows], kind="mergesort")]
@@ -228,7 +228,7 @@ def cut(
             add_up(order[starts[child] : starts[child + 1]], values, counts, 1)
     empty = order[:0]
     while n_pooled and not is_eligible(empty, values, counts, numerator, denominator):
-        # The rest cannot stand alone: the smallest child that could joins it.
+        # The rest cannot be a group: the smallest child that could joins it.
         smallest = -1
         for child in range(n_children):
             size = starts[child + 1] - starts[child]
