@@ -3,7 +3,8 @@
     python benchmarks/bench_first_contact.py
 
 The clone has nothing installed and nothing compiled; packages come from where pip finds them. What version
-0.1 needed was measured in the same way, on an idle machine with two cores.
+0.1 took was reported for an idle machine with two cores; its data and settings are not known to be
+the same, so read the ratios roughly.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ledger import note
 
 ROOT = Path(__file__).parents[1]
 BEFORE = {"demo": 177.0, "halt": 308.0}
-"""Seconds that version 0.1 took."""
+"""Seconds that were reported for version 0.1, not measured by this program."""
 PERSONS = 1_000_000
 HOSPITAL = """
 [data]
