@@ -79,6 +79,7 @@ def test_wrong_patterns_and_thresholds_are_refused(kind, given, line):
     [
         ({"forbidden": "all"}, "forbidden must be a list of patterns or \"unseen\", got 'all'"),
         ({"forbidden": 3}, "forbidden must be a list of lists of texts, got 3"),
+        ({"prefer": "deletion"}, 'prefer must be "least-harm" or "permutation", got \'deletion\''),
         ({"uncertainty": "some"}, 'uncertainty must be "minimum-harm", "maximum" or a table'),
         ({"uncertainty": {"permutations": 2}}, 'uncertainty must be "minimum-harm", "maximum" or a table'),
         (

@@ -30,6 +30,7 @@ forbidden = st.one_of(
     st.just("unseen"), st.lists(st.text("abc", min_size=2, max_size=3).map(list), max_size=2)
 )
 uncertainty = st.sampled_from(["minimum-harm", "maximum", {"permutations": 1, "support": 1}])
+preferences = st.sampled_from(["least-harm", "permutation"])
 
 
 def release_rows(method, rows):
@@ -47,8 +48,10 @@ def release_rows(method, rows):
 
 
 @settings(max_examples=40)
-@given(rows, patterns, st.integers(1, 4), forbidden, uncertainty)
-def test_ph_hides_what_must_be_hidden_and_leaves_the_rest(rows, words, min_support, forbidden, uncertainty):
+@given(rows, patterns, st.integers(1, 4), forbidden, uncertainty, preferences)
+def test_ph_hides_what_must_be_hidden_and_leaves_the_rest(
+    rows, words, min_support, forbidden, uncertainty, prefer
+):
     if not any(is_subsequence(word, row) for word in words for row in rows):
         return
     method = PH(
@@ -56,6 +59,7 @@ def test_ph_hides_what_must_be_hidden_and_leaves_the_rest(rows, words, min_suppo
         min_support=min_support,
         forbidden=forbidden,
         uncertainty=uncertainty,
+        prefer=prefer,
     )
     released, release = release_rows(method, rows)
     if released is None:
@@ -77,6 +81,18 @@ def test_ph_hides_what_must_be_hidden_and_leaves_the_rest(rows, words, min_suppo
     assert release.utility["touched_sequences"].value == n_touched / len(rows)
     assert release.utility["deletions"].value == sum(map(len, rows)) - sum(map(len, released))
     assert release.n_lost_events == release.utility["deletions"].value
+
+
+@settings(max_examples=40)
+@given(rows, st.text("abc", min_size=2, max_size=3), st.integers(1, 4))
+def test_preferring_permutation_deletes_nothing_where_an_order_helps(rows, word, min_support):
+    if len(set(word)) == 1 or not any(is_subsequence(word, row) for row in rows):
+        return
+    method = PH(patterns=[list(word)], min_support=min_support, prefer="permutation")
+    released, release = release_rows(method, rows)
+    assert support(word, released) < min_support
+    assert [sorted(row) for row in released] == [sorted(row) for row in rows]
+    assert release.utility["lost_itemsets"].value == 0
 
 
 @settings(max_examples=20)

@@ -40,6 +40,8 @@ class Spread(NamedTuple):
     """FIRST, USAGE and BASE for each sensitive pattern and order."""
     patterns: Table
     """CLASSES and REACHED of each sensitive pattern, and one row more."""
+    deletes_last: bool
+    """Nothing is deleted where an order was found, whatever it costs."""
 
 
 class Answers(NamedTuple):

@@ -347,7 +347,8 @@ def solve_row(
     """Write the row without sensitive patterns as SOLVED; return its distance and the permutation, or -1.
 
     Fewest patterns lost and ghosts made come first, then fewest deletions, then the smallest distance; so a
-    deletion wins over a permutation that would do more harm, and the other way round.
+    deletion wins over a permutation that would do more harm, and the other way round. Where permutations are
+    preferred, fewest deletions come first.
     """
     codes = work.codes
     for i in range(task.size):
@@ -363,7 +364,11 @@ def solve_row(
     if (effects > 0 or n_deleted > 0) and not is_spread:
         n_other = delete_rest(trie, work, SOLVED, task)
         other, _ = weigh(trie, work, SOLVED, task, 0, 0)
-        if other < effects or (other == effects and n_other < n_deleted):
+        if spread.deletes_last:
+            is_better = n_other < n_deleted or (n_other == n_deleted and other < effects)
+        else:
+            is_better = other < effects or (other == effects and n_other < n_deleted)
+        if is_better:
             return 0, -1
     for i in range(task.size):
         codes[SOLVED, i] = codes[CURRENT, i]

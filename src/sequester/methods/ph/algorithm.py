@@ -60,6 +60,8 @@ class Rules:
     """Patterns that may not be where they were not."""
     seen: Counts | None = None
     """Pairs that may occur; None: all."""
+    deletes_last: bool = False
+    """Permutations come before deletions, whatever they cost."""
 
 
 def permute(method: PH, task: HidingTask) -> Sanitized:
@@ -263,6 +265,7 @@ def _spread(
         rules.least,
         table,
         np.column_stack([np.array(starts, np.int64), np.zeros(len(starts), np.int64)]),
+        rules.deletes_last,
     )
     return spread, patterns
 
@@ -283,6 +286,7 @@ def _rules(method: PH, table: EventTable) -> Rules:
         # A pattern with a label that does not occur cannot come about.
         forbidden = [each for each in method.forbidden if all(label in book.codes for label in each)]
     codes = tuple(tuple(book.encode(each).tolist()) for each in forbidden)
+    last = method.prefer == "permutation"
     if not isinstance(method.uncertainty, str):
         return Rules(
             mode=BOUNDED,
@@ -290,9 +294,10 @@ def _rules(method: PH, table: EventTable) -> Rules:
             least=method.uncertainty.support,
             forbidden=codes,
             seen=seen,
+            deletes_last=last,
         )
     mode = MAXIMUM if method.uncertainty == "maximum" else MINIMUM_HARM
-    return Rules(mode=mode, forbidden=codes, seen=seen)
+    return Rules(mode=mode, forbidden=codes, seen=seen, deletes_last=last)
 
 
 def _demand_spread(problem: Problem, sanitized: Sanitized, wanted: Bounded, table: EventTable) -> None:

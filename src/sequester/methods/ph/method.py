@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from sequester._validation import at_least
+from sequester._validation import at_least, one_of
 from sequester.engine import part
 from sequester.errors import ParameterError, SchemaError, UnattainableError
 from sequester.methods.limits import ONE_RELEASE
@@ -288,9 +288,13 @@ class PH(PatternMethod):
     uncertainty: Literal["minimum-harm", "maximum"] | Bounded = "minimum-harm"
     """How permutations are chosen: "maximum" spreads over as many as possible; a table of permutations and
     support uses at least so many of each pattern, each with so many supporters, or refuses."""
+    prefer: Literal["least-harm", "permutation"] = "least-harm"
+    """What comes first where a record must change: the fewest patterns lost and made; or that nothing is
+    deleted as long as an order helps, for recipients who mine itemsets."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        one_of("prefer", self.prefer, ("least-harm", "permutation"))
         forbidden: object = self.forbidden
         if isinstance(forbidden, str):
             if forbidden != UNSEEN:
