@@ -170,6 +170,7 @@ EXAMPLES = {
     "p2ka": [
         (BFP2kA(k=2), strict_by_the_oracle, symbol_table),
         (BFP2kA(k=2, strict=False), by_definition_1, symbol_table),
+        (BFP2kA(k=2, reconstruction="truthful"), strict_by_the_oracle, symbol_table),
     ],
     "top-down": [
         (TopDown(patterns=[["a", "b"]], window=2), private_by_the_oracle, with_a_taxonomy),

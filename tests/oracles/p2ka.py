@@ -6,6 +6,7 @@ A kept node of the prefix tree is the tuple of items on its path, so a tree is a
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 
 
 def lcs_length(left, right):
@@ -48,6 +49,40 @@ def release(rows, k, *, strict=True, reattach=True):
         if not strict or solid == kept:
             return released
         kept = solid
+
+
+def parts(row):
+    """All subsequences of a row but the empty one."""
+    return {
+        tuple(row[at] for at in places)
+        for n in range(len(row))
+        for places in combinations(range(len(row)), n + 1)
+    }
+
+
+def truthful(rows, k, *, strict=True, rounds=5):
+    """The longest part of each row that k released rows contain, by decreasing length."""
+    rows = [tuple(row) for row in rows]
+    within = [parts(row) for row in rows]
+    supports = Counter(part for each in within for part in each)
+    left = {part for part, count in supports.items() if count >= k}
+    chosen, settled = [()] * len(rows), [False] * len(rows)
+
+    def best(number):
+        return min(within[number] & left, key=lambda part: (-len(part), -supports[part], part), default=())
+
+    for length in range(max(map(len, rows), default=0), 0, -1):
+        for _ in range(rounds):
+            chosen = [chosen[n] if settled[n] else best(n) for n in range(len(rows))]
+            now = {part for n, part in enumerate(chosen) if not settled[n] and len(part) == length}
+            released = Counter(part for row in chosen for part in parts(row))
+            left -= {part for part in now if strict and released[part] < k}
+            settled = [
+                done or (part in now and part in left) for done, part in zip(settled, chosen, strict=True)
+            ]
+        kept = {part for part, done in zip(chosen, settled, strict=True) if done}
+        left = {part for part in left if len(part) != length or part in kept}
+    return [part if done else () for part, done in zip(chosen, settled, strict=True)]
 
 
 def cut_share(rows, k, *, strict=True, reattach=True):

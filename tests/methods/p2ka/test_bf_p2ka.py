@@ -88,7 +88,7 @@ def test_strict_is_true_or_false():
 
 
 def test_parameters_and_models():
-    assert BFP2kA(k=3).parameters() == {"k": 3, "strict": True}
+    assert BFP2kA(k=3).parameters() == {"k": 3, "strict": True, "reconstruction": "closest"}
     assert PrefixPruning(k=3).parameters() == {"k": 3}
     assert BFP2kA(k=3).model().claim() == {"k": 3, "strict": True}
     assert BFP2kA(k=3, strict=False).model().claim() == {"k": 3, "strict": False}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from itertools import pairwise
 
 import polars as pl
@@ -56,7 +57,11 @@ def test_supports_count_persons(given_trips, pattern):
     assert supports([pattern, "zz"], table).tolist() == [expected, 0]
 
 
-@given(trips, st.integers(2, 3), st.sampled_from([BFP2kA, PrefixPruning]))
+@given(
+    trips,
+    st.integers(2, 3),
+    st.sampled_from([BFP2kA, PrefixPruning, partial(BFP2kA, reconstruction="truthful")]),
+)
 @pytest.mark.filterwarnings("ignore::sequester.errors.SequesterWarning")
 def test_every_part_of_a_released_trip_has_k_persons(given_trips, k, method):
     table = trip_table(given_trips)

@@ -312,6 +312,47 @@ def heaviest_paths(
 
 
 @njit
+def longest_parts(
+    items: Codes,
+    offsets: Offsets,
+    rows: Counts,
+    symbols: Codes,
+    depths: Codes,
+    ends: Codes,
+    heights: Codes,
+    supports: Counts,
+    is_open: Mask,
+    places: Counts,
+    nodes: Codes,
+) -> None:
+    """Find for each of `rows` the deepest open node whose path it contains, in order and with gaps.
+
+    Among equals the node with most `supports` wins, then the first in preorder; node 0 where there is none.
+    `places` has one more than the deepest node has items: where the item of each depth was found.
+    """
+    for i in range(rows.size):
+        start, stop = offsets[rows[i]], offsets[rows[i] + 1]
+        best, best_depth = 0, 0
+        places[0] = start
+        node = 1
+        while node < symbols.size:
+            depth, at = depths[node], places[depths[node] - 1]
+            while at < stop and items[at] != symbols[node]:
+                at += 1
+            if at == stop:
+                node = ends[node]
+                continue
+            places[depth] = at + 1
+            if is_open[node] and (
+                depth > best_depth or (depth == best_depth and supports[node] > supports[best])
+            ):
+                best, best_depth = node, depth
+            reach = depth + min(heights[node], stop - at - 1)
+            node = node + 1 if reach >= best_depth and reach > depth else ends[node]
+        nodes[i] = best
+
+
+@njit
 def align_rows(
     items: Codes,
     offsets: Offsets,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING
@@ -241,6 +241,18 @@ class Reconstructor:
     weigh: Callable[[Codes], Codes] | None = None
     """What pairs of symbols have in common, where near ones have something; see `PrefixTree.closest`."""
 
+    @property
+    def sharing(self) -> tuple[Codes, str]:
+        """The items of which k persons must have one, one row each, and what is said where no two have."""
+        has_items = np.flatnonzero(self.distinct.lengths)
+        rows = np.column_stack([has_items, self.distinct.items[self.distinct.offsets[has_items]]])
+        return rows, "no two persons begin alike"
+
+    @property
+    def is_cut_by_beginning(self) -> bool:
+        """At least those are cut whose whole sequence fewer than k persons begin with."""
+        return True
+
     def run(self, k: int, *, progress: Progress = silent) -> Reconstruction:
         """Return the reconstruction for one k."""
         weights = self.distinct.weights
@@ -292,7 +304,9 @@ class Advice:
     Two bounds hold for the share of sequences that are cut, and both only grow with k. At least those are cut
     that fewer than k persons begin with, because every kept node has k persons in the original. At most those
     are cut that pruning to a fixpoint without re-attachment cuts: re-attached persons only add to the count
-    of a node, so round by round each node that pruning alone keeps is kept with re-attachment, too.
+    of a node, so round by round each node that pruning alone keeps is kept with re-attachment, too. Where
+    parts are released, only the second is known: who keeps the whole sequence by pruning chooses it, and so
+    do the longer ones that begin with it.
     """
 
     reconstructor: Reconstructor
@@ -310,11 +324,10 @@ class Advice:
             # As many as begin with the most common first item. For a larger k no node is kept. For this one
             # some are, in every round: take the m kept nodes of depth 1; at least m k persons begin with one
             # of their items, have something in common with a path, and so sit below one of the m nodes; then
-            # one of the m has k of them.
-            has_items = np.flatnonzero(distinct.lengths)
-            first_items = distinct.items[distinct.offsets[has_items]]
-            beginners = np.bincount(first_items, weights=distinct.weights[has_items], minlength=1)
-            return int(beginners.max())
+            # one of the m has k of them. Where parts are released, as many as have the most common item: if
+            # nothing longer is released, all who have it choose it.
+            rows, items = self.reconstructor.sharing[0].T
+            return int(np.bincount(items, weights=distinct.weights[rows], minlength=1).max())
         return largest(2, self.n_persons, lambda k: not self.reconstructor.run(k).releases_nothing) or 1
 
     @property
@@ -330,7 +343,7 @@ class Advice:
         n_persons = self.n_persons
         persons = "person" if n_persons == 1 else "persons"
         problem = f"is more than the {n_persons} {persons}" if k > n_persons else "releases nothing"
-        why = ", because no two persons begin alike" if self.reconstructor.reattach else ""
+        why = f", because {self.reconstructor.sharing[1]}" if self.reconstructor.reattach else ""
         best = self.largest_k
         if self.reconstructor.distinct.owners is not None:
             hint = f"k = {best} releases something" if best >= 2 else "k = 2 releases nothing either"
@@ -361,7 +374,7 @@ class Advice:
 
     def cut_between(self, k: int) -> tuple[float, float]:
         """Return the share of sequences that `k` cuts by running it; bounds where that takes too long."""
-        if not self.reconstructor.strict:
+        if not self.reconstructor.strict and self.reconstructor.is_cut_by_beginning:
             # The first round is the only one, and what it cuts does not depend on where it goes.
             return self.least_cut(k), self.least_cut(k)
         tree, deepest = PrefixTree.grow(self.reconstructor.distinct, k)
@@ -373,12 +386,15 @@ class Advice:
 
     def least_cut(self, k: int) -> float:
         """Return the share of the persons whose whole sequence fewer than `k` persons begin with."""
+        if not self.reconstructor.is_cut_by_beginning:
+            return 0.0
         weights = self.reconstructor.distinct.weights
         return int(weights[self._beginners < k].sum()) / max(int(weights.sum()), 1)
 
     def most_cut(self, k: int) -> float:
         """Return the share of the persons whom pruning to a fixpoint cuts when nobody is re-attached."""
-        return replace(self.reconstructor, strict=True, reattach=False).run(k).cut_share
+        distinct, engine = self.reconstructor.distinct, self.reconstructor.engine
+        return Reconstructor(distinct=distinct, strict=True, reattach=False, engine=engine).run(k).cut_share
 
     @cached_property
     def _beginners(self) -> Counts:

@@ -6,11 +6,11 @@ BF-P2kA moves every other sequence to the closest path that is left; prefix prun
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from sequester._validation import at_least, true_or_false
+from sequester._validation import at_least, one_of, true_or_false
 from sequester.engine import part
-from sequester.errors import SchemaError
+from sequester.errors import ParameterError, SchemaError
 from sequester.methods.limits import ONE_RELEASE
 from sequester.methods.method import Method, symbol_errors
 from sequester.methods.p2ka.nearness import Near
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sequester._typing import Codes
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
+    from sequester.methods.p2ka.algorithm import Reconstructor
     from sequester.privacy.sequence_k import SequenceKAnonymity
     from sequester.release.outcome import Outcome, Reason
     from sequester.release.randomness import Randomness
@@ -41,6 +42,11 @@ UNTRUE = (
     "Records are not truthful: some persons were moved to a path that they did not take, so no single record "
     "says what its person did."
 )
+PARTS = (
+    "Records are not complete: of some persons only a part of the events is released, or nothing, and "
+    "nothing marks where something is missing."
+)
+RARER = "Items and patterns occur less often than they did, rare ones most of all."
 LOOSE = (
     "Supporters are promised in the original data only: a part of a released record may be in fewer than k "
     "released records, and then it can point at one person."
@@ -75,6 +81,11 @@ class PrefixMethod(Method):
         return True
 
     @property
+    def is_truthful(self) -> bool:
+        """A sequence that is cut may be released in part; nothing is added to it."""
+        return False
+
+    @property
     def limits(self) -> tuple[str, ...]:
         """What is not promised, whatever the data."""
         return (NO_DIVERSITY, SUCCESSION, ONE_RELEASE)
@@ -101,18 +112,12 @@ class PrefixMethod(Method):
     ) -> Outcome:
         """Prune the prefix tree and find a place in it for every sequence; nothing here is random."""
         # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.p2ka.algorithm import HALF, Advice, Reconstructor  # noqa: PLC0415
+        from sequester.methods.p2ka.algorithm import HALF, Advice  # noqa: PLC0415
         from sequester.methods.p2ka.publish import publish  # noqa: PLC0415
 
         del randomness
         progress(0.0, "folding equal sequences")
-        reconstructor = Reconstructor(
-            distinct=table.sequences.distinct(),
-            strict=self.counts_released,
-            reattach=self.reattaches,
-            engine=engine,
-            weigh=self.weigh(table),
-        )
+        reconstructor = self.reconstructor(table, engine)
         if self.k > table.n_owners:
             # Said here, because kernels count in 64 bits and k may be any whole number.
             raise Advice(reconstructor).nothing_released(self.k)
@@ -125,6 +130,19 @@ class PrefixMethod(Method):
             warnings = (*warnings, Advice(reconstructor).cut_too_much(self.k, reconstruction.cut_share))
         progress(0.8, "listing the changes")
         return publish(table, reconstructor.distinct, reconstruction, limits=self.limits, warnings=warnings)
+
+    def reconstructor(self, table: EventTable, engine: Engine) -> Reconstructor:
+        """Return what finds a place for every sequence of a table."""
+        # Loaded here so that `sequester methods` need not wait for polars and numba.
+        from sequester.methods.p2ka.algorithm import Reconstructor  # noqa: PLC0415
+
+        return Reconstructor(
+            distinct=table.sequences.distinct(),
+            strict=self.counts_released,
+            reattach=self.reattaches,
+            engine=engine,
+            weigh=self.weigh(table),
+        )
 
     def cautions(self, table: EventTable) -> tuple[str, ...]:
         """Return what is said about parameters that do nothing for this table."""
@@ -142,7 +160,7 @@ class PrefixMethod(Method):
         # Loaded here so that `sequester methods` need not wait for polars and numba.
         from sequester.methods.p2ka.publish import reasons_of  # noqa: PLC0415
 
-        return reasons_of(release.changes, original, k=self.k)
+        return reasons_of(release.changes, original, k=self.k, truthful=self.is_truthful)
 
     def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Ask for fewer persons, or for coarser symbols where there is a hierarchy."""
@@ -193,7 +211,8 @@ class BFP2kA(PrefixMethod):
     )
     changes: ClassVar[str] = (
         "Keeps the sequences that end where many pass, and moves every other person to the closest common "
-        "path: some released items never happened to their person."
+        'path: some released items never happened to their person. With reconstruction = "truthful" it '
+        "releases the longest common part of their own sequence instead."
     )
     use_when: ClassVar[str] = (
         "Many persons, few different symbols, and what matters are the frequent patterns and not the single "
@@ -215,10 +234,17 @@ class BFP2kA(PrefixMethod):
     nearness: float | Near | None = None
     """Regions only: metres, or metres and minutes, within which a region counts in part for another when a
     sequence is re-attached."""
+    reconstruction: Literal["closest", "truthful"] = "closest"
+    """What becomes of a rare sequence: the closest common path, which its person need not have taken; or the
+    longest part of the sequence itself that enough persons share."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         true_or_false("strict", self.strict)
+        one_of("reconstruction", self.reconstruction, ("closest", "truthful"))
+        if self.nearness is not None and self.is_truthful:
+            msg = 'nearness moves visits to other regions: leave it out, or take reconstruction = "closest"'
+            raise ParameterError(msg)
         if self.nearness is not None:
             object.__setattr__(self, "nearness", Near.of(self.nearness))
 
@@ -246,6 +272,26 @@ class BFP2kA(PrefixMethod):
             return ()
         line = self.nearness.unreachable(table.regions, table.labels[table.symbol])
         return () if line is None else (line,)
+
+    @property
+    def is_truthful(self) -> bool:
+        """Every released record is a part of what happened to its person."""
+        return self.reconstruction == "truthful"
+
+    def reconstructor(self, table: EventTable, engine: Engine) -> Reconstructor:
+        """Return what finds a path, or a part of itself, for every sequence of a table."""
+        if not self.is_truthful:
+            return super().reconstructor(table, engine)
+        # Loaded here so that `sequester methods` need not wait for polars and numba.
+        from sequester.methods.p2ka.truthful import TruthfulReconstructor  # noqa: PLC0415
+
+        return TruthfulReconstructor(
+            distinct=table.sequences.distinct(),
+            strict=self.counts_released,
+            reattach=True,
+            engine=engine,
+            sequences=table.sequences,
+        )
 
     def weigh(self, table: EventTable) -> Callable[[Codes], Codes] | None:
         """Return what near regions have in common."""
@@ -282,7 +328,8 @@ class BFP2kA(PrefixMethod):
     @property
     def limits(self) -> tuple[str, ...]:
         """What is not promised, whatever the data."""
-        return (UNTRUE, *(() if self.strict else (LOOSE,)), *super().limits, INFLATED)
+        untrue, inflated = (PARTS, RARER) if self.is_truthful else (UNTRUE, INFLATED)
+        return (untrue, *(() if self.strict else (LOOSE,)), *super().limits, inflated)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from sequester.hierarchies.labels import counted
 from sequester.methods.limits import tie_limits
 from sequester.methods.p2ka import _kernels
 from sequester.methods.p2ka.algorithm import ROOT, PrefixTree, Reconstructor
+from sequester.mining.support import supports_of_codes
 from sequester.ragged import gather_rows
 from sequester.release.outcome import Outcome, Reason, count_affected
 from sequester.release.release import ORDER, PERSON
@@ -36,10 +37,16 @@ SHORTENED, REATTACHED, DROPPED = range(3)
 NONE = -1
 RARE = "sequence begun by fewer than k persons"
 LEFT_ALONE = "fewer than k persons left on a path"
+RARE_PART = "sequence contained by fewer than k persons"
+LEFT_PART = "fewer than k persons left who contain a sequence"
 _DONE = {
     "shortened": "cut back to a path that enough persons take",
     "re-attached": "moved to the closest path that enough persons take",
     "dropped": "left out, because they have no place on a path that enough persons take",
+}
+_DONE_IN_PARTS = {
+    "shortened": "cut back to the longest part that enough persons share",
+    "dropped": "left out, because enough persons share no part of them",
 }
 MIN_SUPPORT = 0.005
 """Patterns of fewer persons than this share are not compared, nor are those of fewer than k."""
@@ -178,22 +185,28 @@ def _cells(offsets: Offsets, rows: Counts, *, where: Mask) -> tuple[Counts, Coun
     return owner[marked], cell[marked]
 
 
-def reasons_of(changes: pl.DataFrame, table: EventTable, *, k: int) -> tuple[Reason, ...]:
+def reasons_of(
+    changes: pl.DataFrame, table: EventTable, *, k: int, truthful: bool = False
+) -> tuple[Reason, ...]:
     """Count changed sequences by what happened to them, and by which count was too small."""
     trip = {} if table.owners is None else {"trip": number_trips(table.owners)}
-    is_rare = pl.DataFrame({"person": table.persons, **trip, "rare": too_rare(table, k)})
+    begin = "contain" if truthful else "begin with"
+    constraints = (RARE_PART, LEFT_PART) if truthful else (RARE, LEFT_ALONE)
+    rare = too_rare(table, k, truthful=truthful)
+    is_rare = pl.DataFrame({"person": table.persons, **trip, "rare": rare})
     marked = changes.join(is_rare, on=["person", *trip], how="left", maintain_order="left")
+    done = _DONE | _DONE_IN_PARTS if truthful else _DONE
     reasons = []
     for what in KINDS:
-        for rare, constraint in ((True, RARE), (False, LEFT_ALONE)):
-            part = marked.filter((pl.col("what").cast(pl.String) == what) & (pl.col("rare") == rare))
+        for is_rare_whole, constraint in zip((True, False), constraints, strict=True):
+            part = marked.filter((pl.col("what").cast(pl.String) == what) & (pl.col("rare") == is_rare_whole))
             if part.is_empty():
                 continue
             persons, events = count_affected(part)
             why = (
-                f"fewer than k = {k:,} persons begin with all of it"
-                if rare
-                else f"enough begin with it, but fewer than k = {k:,} are left who do"
+                f"fewer than k = {k:,} persons {begin} all of it"
+                if is_rare_whole
+                else f"enough {begin} it, but fewer than k = {k:,} are left who do"
             )
             reasons.append(
                 Reason(
@@ -201,22 +214,28 @@ def reasons_of(changes: pl.DataFrame, table: EventTable, *, k: int) -> tuple[Rea
                     change=what,
                     persons=persons,
                     events=events,
-                    text=f"{counted(persons, 'sequence was', 'sequences were')} {_DONE[what]}: {why}.",
+                    text=f"{counted(persons, 'sequence was', 'sequences were')} {done[what]}: {why}.",
                 )
             )
     return tuple(reasons)
 
 
-def too_rare(table: EventTable, k: int) -> Mask:
-    """Mark the sequences that fewer than `k` persons begin with.
+def too_rare(table: EventTable, k: int, *, truthful: bool = False) -> Mask:
+    """Mark the sequences that fewer than `k` persons begin with, or contain.
 
     Examples
     --------
     >>> from sequester.testing.tables import symbol_table
     >>> too_rare(symbol_table(["ab", "abc", "b"]), 2).tolist()
     [False, True, True]
+    >>> too_rare(symbol_table(["ab", "abc", "b"]), 2, truthful=True).tolist()
+    [False, True, False]
     """
     distinct = table.sequences.distinct()
+    if truthful:
+        book = table.sequences.codebooks[table.sequences.symbol]
+        counts = supports_of_codes(distinct.items, distinct.offsets, book, distinct, book)
+        return np.asarray(counts < k)[distinct.row_of_person]
     tree, ends = PrefixTree.grow(distinct, 1)
     return np.asarray(tree.passing(ends, distinct)[ends] < k)[distinct.row_of_person]
 
