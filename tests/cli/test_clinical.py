@@ -95,3 +95,58 @@ def test_fhir_with_a_broken_line(run, fhir, tmp_path, command):
     assert ran.code == 2
     assert ran.errors == ["bulk/Patient.ndjson: line 61 is no JSON (Expecting value)"]
     assert [path.name for path in tmp_path.iterdir()] == ["bulk"]
+
+
+@pytest.fixture
+def meds(run, tmp_path):
+    made = run("datasets", "make", "hospital", "--format", "meds", "--persons", "60", "--out", "events")
+    assert made.code == 0
+    return tmp_path / "events"
+
+
+def test_meds_from_folder_to_a_meds_release(run, meds, tmp_path):
+    assert run("init", "events").code == 0
+    text = (tmp_path / "release.toml").read_text()
+    drafted = tomllib.loads(text)["data"]
+    assert drafted["format"] == "meds"
+    assert drafted["quasi"]["code"]["hierarchy"] == {"path": "events", "format": "meds"}
+    assert set(drafted["persons"]["quasi"]) == {"GENDER", "year_of_birth"}
+    sensitive = '[data.sensitive.code]\nprotect = ["DIAGNOSIS//HIV"]\n'
+    (tmp_path / "release.toml").write_text(text.replace("#[data.sensitive.code]", f"{sensitive}{METHOD}#"))
+    assert run("protect", "release.toml", "--seed", "a sentence nobody guesses", "--quick").code == 0
+    assert run("verify", "out/release", "--original", "release.toml").code == 0
+    files = sorted(path.name for path in (tmp_path / "out/release/meds").rglob("*") if path.is_file())
+    assert files == ["0.parquet", "codes.parquet", "dataset.json"]
+    # A recipient can begin with the released dataset as with any other.
+    assert run("init", "out/release/meds", "--out", "again.toml").code == 0
+
+
+@pytest.mark.parametrize("command", [("init", "events"), ("convert", "events", "events.csv")])
+def test_meds_of_another_version(run, meds, tmp_path, command):
+    (meds / "metadata/dataset.json").write_text('{"meds_version": "0.1.0"}')
+    ran = run(*command)
+    assert ran.code == 2
+    assert ran.errors == ["events/metadata/dataset.json: meds_version is '0.1.0', and 0.3 and 0.4 are read"]
+    assert [path.name for path in tmp_path.iterdir()] == ["events"]
+
+
+def test_meds_without_the_column_of_codes(run, meds, tmp_path):
+    config = """
+        [data]
+        path = "events"
+        format = "meds"
+        person = "subject_id"
+        time = "time"
+        drop = ["code"]
+        [data.quasi.numeric_value]
+        hierarchy = { kind = "quantiles", bins = [4, 2] }
+        [data.persons]
+        drop = ["GENDER"]
+        [data.persons.sensitive.year_of_birth]
+        protect = ["1950"]
+    """
+    (tmp_path / "made.toml").write_text(f'{config}\n{METHOD}[release]\npath = "out"\n')
+    ran = run("protect", "made.toml", "--quick", "--seed", "a sentence nobody guesses")
+    assert ran.code == 0
+    assert "meds is not written: MEDS needs a column code" in ran.warnings
+    assert not (tmp_path / "out/release/meds").exists()

@@ -340,7 +340,9 @@ def make(
     seed: Annotated[str, typer.Option(metavar="TEXT", help="The same text gives the same file.")] = SEED,
     form: Annotated[
         str | None,
-        typer.Option("--format", metavar="NAME", help="hospital as a folder of clinical data: omop, fhir."),
+        typer.Option(
+            "--format", metavar="NAME", help="hospital as a clinical data folder: omop, fhir, meds."
+        ),
     ] = None,
     force: Force = False,
     json: Json = False,

@@ -104,6 +104,47 @@ def make_fhir(*, persons: int, seed: str) -> dict[str, bytes]:
     }
 
 
+def make_meds(*, persons: int, seed: str) -> dict[str, bytes]:
+    """Make a MEDS folder, file by file: sex and birth per person, an admission and a diagnosis per visit.
+
+    Examples
+    --------
+    >>> sorted(make_meds(persons=5, seed="five persons"))
+    ['data/0.parquet', 'metadata/codes.parquet', 'metadata/dataset.json']
+    """
+    visits, patients = _tables(persons, seed)
+    static = patients.select("person", time=None, code="GENDER//" + pl.col("Sex"))
+    births = patients.select("person", time=pl.datetime("BirthYear", 1, 1), code=pl.lit("MEDS_BIRTH"))
+    start = pl.col("date").cast(pl.Datetime("us"))
+    stays = visits.select("person", time=start, code=pl.lit("ADMISSION"), numeric_value="LOS")
+    diagnoses = visits.select("person", time=start, code="DIAGNOSIS//" + pl.col("Disease"))
+    data = pl.concat([static, births, stays, diagnoses], how="diagonal_relaxed").select(
+        pl.col("person").cast(pl.Int64).alias("subject_id"),
+        pl.col("time").cast(pl.Datetime("us")),
+        "code",
+        pl.col("numeric_value").cast(pl.Float32),
+    )
+    parents = {f"DIAGNOSIS//{name}": [f"GROUP//{group}"] for group, names in GROUPS.items() for name in names}
+    parents |= {f"GROUP//{group}": ["DIAGNOSIS"] for group in GROUPS}
+    codes = sorted({*data["code"], *parents})
+    about = {"dataset_name": "hospital", "meds_version": "0.4.1"}
+    return {
+        "data/0.parquet": write_parquet(
+            data.sort("subject_id", "time", nulls_last=False, maintain_order=True)
+        ),
+        "metadata/codes.parquet": write_parquet(
+            pl.DataFrame(
+                {
+                    "code": codes,
+                    "description": [code.rpartition("//")[2] for code in codes],
+                    "parent_codes": [parents.get(code) for code in codes],
+                }
+            )
+        ),
+        "metadata/dataset.json": (json.dumps(about) + "\n").encode(),
+    }
+
+
 def _tables(persons: int, seed: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return visits with a date, and patients; both have a number for each person."""
     patients = hospital.make_persons(persons=persons, seed=seed).with_columns(
@@ -116,5 +157,5 @@ def _tables(persons: int, seed: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     return visits.with_columns(date=first + pl.duration(days="DSFC")), patients
 
 
-FORMS: dict[str, Callable[..., dict[str, bytes]]] = {"omop": make_omop, "fhir": make_fhir}
+FORMS: dict[str, Callable[..., dict[str, bytes]]] = {"omop": make_omop, "fhir": make_fhir, "meds": make_meds}
 """How the hospital can be written as a folder: the files, by their paths in it."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from sequester.errors import InputError
 from sequester.io.contents import check_path
 from sequester.io.fhir import Fhir, resource_files
+from sequester.io.meds import Meds, is_meds
 from sequester.io.omop import Omop, is_omop
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from sequester.hierarchies.builder import HierarchyBuilder
 
-CLINICAL = ("omop", "fhir")
+CLINICAL = ("omop", "fhir", "meds")
 """Formats that are folders with events, persons and a vocabulary."""
 
 
@@ -26,8 +27,11 @@ class ClinicalFolder(Protocol):
 
     concept: str
     """The column of events that says what happened."""
-    notes: tuple[str, ...]
-    """What was not read, one line each."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was not read, one line each."""
+        ...
 
     def events(self) -> pl.DataFrame:
         """Return one row per event."""
@@ -51,9 +55,10 @@ def recognize(path: Path) -> str | None:
     if not path.is_dir():
         return None
     try:
-        return "omop" if is_omop(path) else "fhir" if resource_files(path) else None
+        found = {"omop": is_omop(path), "fhir": bool(resource_files(path)), "meds": is_meds(path)}
     except OSError:  # reading it says why
         return None
+    return next((form for form, fits in found.items() if fits), None)
 
 
 def open_clinical(path: Path, format: str, tables: Sequence[str] | None = None) -> ClinicalFolder:  # noqa: A002
@@ -62,4 +67,6 @@ def open_clinical(path: Path, format: str, tables: Sequence[str] | None = None) 
     if not path.is_dir():
         msg = f"{path}: is a file, and {format} is a folder"
         raise InputError(msg)
-    return Fhir(path) if format == "fhir" else Omop(path, tables)
+    if format == "omop":
+        return Omop(path, tables)
+    return Fhir(path) if format == "fhir" else Meds(path)

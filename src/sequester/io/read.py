@@ -62,8 +62,8 @@ def read_frame(
         A file, a folder of Parquet files or of clinical data, a `Database`, or anything with an Arrow stream
         (a polars or pandas frame).
     format
-        ``csv``, ``spmf``, ``seq``, ``xes``, ``parquet`` or ``arrow``, where the name does not tell; ``omop``
-        or ``fhir`` for a folder of clinical data, whose events are read.
+        ``csv``, ``spmf``, ``seq``, ``xes``, ``parquet`` or ``arrow``, where the name does not tell; ``omop``,
+        ``fhir`` or ``meds`` for a folder of clinical data, whose events are read.
     delimiter
         Of a CSV file; otherwise found among comma, semicolon, tab and bar.
     encoding

@@ -15,6 +15,7 @@ from sequester.data.text import as_text
 from sequester.io.spmf import read_spmf, write_spmf
 from sequester.io.xes import ACTIVITY, CASE, read_xes, write_times, write_xes
 from sequester.io.xes import TIME as LOG_TIME
+from sequester.release.meds import unsupported_by_meds
 from sequester.release.release import ORDER, PERSON
 
 if TYPE_CHECKING:
@@ -95,9 +96,11 @@ ARTIFICIAL = "sequester:artificial_time"
 """The attribute of an event in XES whose timestamp was made up to keep the order."""
 LogFormat = Literal["xes", "spmf"]
 """Formats of event logs that a release may have beside CSV and Parquet."""
+OtherFormat = Literal[LogFormat, "meds"]
+"""The same, and MEDS, which is a folder."""
 
 
-def unsupported_reason(frame: pl.DataFrame, form: LogFormat) -> str | None:
+def unsupported_reason(frame: pl.DataFrame, form: OtherFormat) -> str | None:
     """Return why a released table cannot be written as an event log; None where it can.
 
     Examples
@@ -110,6 +113,8 @@ def unsupported_reason(frame: pl.DataFrame, form: LogFormat) -> str | None:
         return "it would have no persons"
     if form == "spmf" and len(attributes) != 1:
         return f"SPMF has one attribute per event, the release has {len(attributes)}"
+    if form == "meds":
+        return unsupported_by_meds(frame)
     if form == "xes" and CASE in attributes:
         return f"the released column {CASE} would stand in the place of the pseudonyms"
     return None

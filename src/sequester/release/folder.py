@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from sequester._version import __version__
 from sequester.data.places import REGION
 from sequester.errors import InputError, InternalError
 from sequester.hierarchies.labels import ROOT, in_label_order
@@ -16,6 +17,7 @@ from sequester.release.certificate import CERTIFICATE, HASH, Certificate, column
 from sequester.release.croissant import CROISSANT, croissant_json
 from sequester.release.fields import plain_table, safe_text
 from sequester.release.files import HIERARCHIES, REGIONS, hierarchy_files, unsupported_reason, write_log
+from sequester.release.meds import meds_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,8 +39,19 @@ def write_tables(release: Release, folder: Path) -> None:
         )
         rebuilt.write_csv(folder / f"{name}.csv", line_terminator="\n", quote_style="necessary")
     if release.event_log is not None and unsupported_reason(release.frame, release.event_log) is None:
-        log = write_log(rebuild_columns(release.frame), release.event_log)
-        (folder / f"events.{release.event_log}").write_bytes(log)
+        if release.event_log == "meds":
+            _write_meds(release, folder)
+        else:
+            log = write_log(rebuild_columns(release.frame), release.event_log)
+            (folder / f"events.{release.event_log}").write_bytes(log)
+
+
+def _write_meds(release: Release, folder: Path) -> None:
+    tables = {name: rebuild_columns(frame) for name, frame in release.tables.items()}
+    files = meds_files(tables, release.hierarchies, title=release.about.title, version=__version__)
+    for name, contents in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(contents)
 
 
 def rebuild_columns(frame: pl.DataFrame) -> pl.DataFrame:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sequester.data.problems import ReadSummary
     from sequester.data.schema import Schema
     from sequester.privacy.model import PrivacyModel, Verdict
-    from sequester.release.files import LogFormat
+    from sequester.release.files import OtherFormat
     from sequester.release.outcome import Plot
     from sequester.utility.score import Score
 
@@ -109,7 +109,7 @@ class Release:
     """What has a pseudonym is a trip, and a person may have several."""
     regions: Regions | None = None
     """What the values of the column ``region`` stand for."""
-    event_log: LogFormat | None = None
+    event_log: OtherFormat | None = None
     """The events are also written in this format, which the input had."""
     singled_out: SinglingOut | None = None
     """Who can be singled out by columns that the promise does not cover; None where there are none."""
@@ -194,7 +194,7 @@ class Release:
         vars(other)["table"] = table
         return other
 
-    def published_as(self, form: LogFormat | None, about: About) -> Release:
+    def published_as(self, form: OtherFormat | None, about: About) -> Release:
         """Return the same release with what its publisher says, also written in a format of event logs."""
         released = {column for frame in self.tables.values() for column in frame.columns}
         columns = {name: text for name, text in about.columns.items() if name in released}

@@ -9,6 +9,7 @@ from sequester._repr import shown
 from sequester.hierarchies.labels import ROOT
 from sequester.privacy.snapshots import GROUP, TIME
 from sequester.release.files import unsupported_reason
+from sequester.release.meds import MEDS_FILES
 from sequester.release.plot import Figure, Released, change_figures
 from sequester.release.release import ORDER, PERSON
 
@@ -75,7 +76,7 @@ def data_files(release: Release) -> list[str]:
     """Return the names of the data files of the release."""
     tables = [f"{table}.{ending}" for table in release.tables for ending in ("csv", "parquet")]
     if release.event_log is not None and unsupported_reason(release.frame, release.event_log) is None:
-        tables.append(f"events.{release.event_log}")
+        tables += MEDS_FILES if release.event_log == "meds" else [f"events.{release.event_log}"]
     return tables
 
 

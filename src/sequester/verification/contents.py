@@ -12,6 +12,7 @@ import polars as pl
 from sequester.data.places import AT, REGION
 from sequester.errors import InputError
 from sequester.hierarchies.labels import ROOT, in_label_order
+from sequester.io.parquet import refuse_unreadable
 from sequester.privacy.snapshots import COUNT, GROUP, TIME
 from sequester.release.certificate import REGION_ROLES
 from sequester.release.croissant import CROISSANT, croissant_json
@@ -33,6 +34,7 @@ from sequester.release.folder import (
     hierarchy_csv,
     read_certificate,
 )
+from sequester.release.meds import MEDS_FILES, meds_files, without_writer
 from sequester.release.open import Opened
 from sequester.release.release import EVENTS, PERSON, PERSONS
 from sequester.verification.claim import claimed_columns, hierarchy_columns, with_role
@@ -97,7 +99,7 @@ def read_contents(
             msg = f"the release is incomplete: the certificate lists no {REPORT}"
             raise InputError(msg)
         if PERSON in columns.get(EVENTS, {}):
-            allowed |= {f"{EVENTS}.{form}" for form in get_args(LogFormat)}
+            allowed |= {f"{EVENTS}.{form}" for form in get_args(LogFormat)} | {*MEDS_FILES}
     places = with_role(columns, REGION_ROLES)
     if places:
         allowed |= {REGIONS}
@@ -133,6 +135,7 @@ def read_contents(
     hierarchies, findings = read_hierarchies(folder, {column: paths[column] for column in trees}, tables)
     if stem is None:
         findings += check_event_logs(folder, files, main)
+        findings += [] if findings else check_meds(folder, certificate, tables, hierarchies)
         findings += check_description(folder, certificate)
     findings += check_regions(folder, files, main)
     return (None, findings) if findings else (Contents(tables, hierarchies), [])
@@ -441,8 +444,45 @@ def check_event_logs(folder: Path, files: Collection[str], frame: pl.DataFrame) 
     return findings
 
 
-def _compare(found: pl.DataFrame, expected: pl.DataFrame, name: str) -> list[str]:
-    pair = f"{name} and events.parquet differ"
+def check_meds(
+    folder: Path,
+    certificate: Certificate,
+    tables: Mapping[str, pl.DataFrame],
+    hierarchies: Mapping[str, pl.DataFrame],
+) -> list[str]:
+    """Compare the MEDS dataset, where the certificate lists one, with what the tables make it."""
+    listed = [name for name in MEDS_FILES if name in certificate.files]
+    if not listed:
+        return []
+    reason = unsupported_reason(tables[EVENTS], "meds")
+    if reason is not None:
+        return [f"{listed[0]}: does not belong here: {safe_text(reason)}"]
+    if len(listed) < len(MEDS_FILES):
+        absent = next(name for name in MEDS_FILES if name not in listed)
+        msg = f"the release is incomplete: the certificate lists no {absent}"
+        raise InputError(msg)
+    expected = meds_files(tables, hierarchies, title=certificate.about.title, version=certificate.version)
+    findings = []
+    for name, contents in expected.items():
+        found = (folder / name).read_bytes()
+        if without_writer(found) == without_writer(contents):
+            continue
+        differs = []
+        if name.endswith(".parquet"):
+            refuse_unreadable([folder / name], "Parquet")
+            try:
+                differs = _compare(pl.read_parquet(found), pl.read_parquet(contents), name, "the tables")
+            except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+                msg = f"{name} is not readable as Parquet"
+                raise InputError(msg) from error
+        findings += differs or [f"{name}: is not written as a release is: it carries something else"]
+    return findings
+
+
+def _compare(
+    found: pl.DataFrame, expected: pl.DataFrame, name: str, other: str = "events.parquet"
+) -> list[str]:
+    pair = f"{name} and {other} differ"
     if set(found.columns) != set(expected.columns):
         return [
             f"{pair}: attributes {safe_repr(sorted(found.columns))} and {safe_repr(sorted(expected.columns))}"

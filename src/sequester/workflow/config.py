@@ -26,7 +26,7 @@ from sequester.io.database import Database, is_url, local_files, locate, scrub, 
 from sequester.io.read import format_of
 from sequester.methods import METHODS
 from sequester.release.about import NAMES, About
-from sequester.release.files import LogFormat
+from sequester.release.files import LogFormat, OtherFormat
 from sequester.release.release import PERSON
 from sequester.workflow.method_settings import build_method, method_model, name_key, parameter_files
 from sequester.workflow.settings import (
@@ -130,9 +130,11 @@ class Config:
         }
 
     @property
-    def event_log(self) -> LogFormat | None:
+    def event_log(self) -> OtherFormat | None:
         """The format of the data, where releases are written in it too."""
         source = self.data_source
+        if self.settings.data.format == "meds":
+            return "meds"
         if isinstance(source, Database) or source.is_dir():
             return None
         kind = format_of(source, self.settings.data.format)

@@ -146,6 +146,8 @@ def init(
         folder = open_clinical(source, format)
         if others is None:
             others, persons_file = folder.persons(), DataFile("")
+            if others.width == 1:  # keys alone say nothing of persons
+                others = persons_file = None
         if folder.has_hierarchy():
             tree = File.model_validate({"path": _relative(source, out), "format": format})
             vocabulary = Attribute(

@@ -103,14 +103,14 @@ class File(Table):
 
     path: Name
     """The file, relative to this file; or a folder of clinical data."""
-    format: Literal["arx", "edges", "omop"] = "arx"
-    """arx: leaf;level1;...;*   edges: child,parent   omop: the vocabulary of a folder."""
+    format: Literal["arx", "edges", "omop", "meds"] = "arx"
+    """arx: leaf;level1;...;*   edges: child,parent   omop, meds: the vocabulary of a folder."""
 
     def builder(self, folder: Path) -> HierarchyBuilder:
         """Make what builds the tree."""
-        if self.format == "omop":
-            return open_clinical(folder / self.path, self.format).hierarchy()
-        return Hierarchy.read(folder / self.path, format=self.format)
+        if self.format == "arx" or self.format == "edges":  # noqa: PLR1714 - so that types are followed
+            return Hierarchy.read(folder / self.path, format=self.format)
+        return open_clinical(folder / self.path, self.format).hierarchy()
 
 
 KINDS = ("mask", "intervals", "dates", "quantiles", "flat", "tree", "h3")
@@ -316,8 +316,8 @@ class DataSettings(Table):
     """Of a database (postgresql://host/db, sqlite:///file, duckdb:///file): select ..., which is read."""
     table: Name | None = None
     """Of a database, instead of query: the table, such as visits or public.visits."""
-    format: Literal["csv", "spmf", "seq", "xes", "parquet", "arrow", "omop", "fhir"] | None = None
-    """Only where the name of the file does not tell; seq is the UCI format of MSNBC; omop, fhir: a folder."""
+    format: Literal["csv", "spmf", "seq", "xes", "parquet", "arrow", "omop", "fhir", "meds"] | None = None
+    """Only where the name of the file does not tell; seq is that of MSNBC; omop, fhir, meds: a folder."""
     tables: Annotated[list[str], Field(min_length=1)] | None = None
     """Of an OMOP folder: the tables that become events; default: those that have rows."""
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None

@@ -352,7 +352,8 @@ def find_unsupported_log(release: Release) -> list[str]:
     """Return a note if the format of the input cannot hold the released events."""
     form = release.event_log
     reason = None if form is None else unsupported_reason(release.frame, form)
-    return [] if reason is None else [f"events.{form} is not written: {reason}"]
+    what = "meds" if form == "meds" else f"events.{form}"
+    return [] if reason is None else [f"{what} is not written: {reason}"]
 
 
 def find_formulas(release: Release) -> list[str]:

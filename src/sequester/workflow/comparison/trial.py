@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sequester.attacks.singling_out import SinglingOut
     from sequester.data.table import EventTable
     from sequester.engine import Progress
-    from sequester.release.files import LogFormat
+    from sequester.release.files import OtherFormat
     from sequester.release.release import Release
     from sequester.workflow.comparison.grid import Candidate
 
@@ -202,7 +202,7 @@ class TrialTask:
     """Where the release goes, if it is asked for."""
     config_toml: str | None = None
     """The configuration that repeats it."""
-    event_log: LogFormat | None = None
+    event_log: OtherFormat | None = None
     """The events are also written in this format."""
     pseudonyms: bool = False
     """Who is who is written, too."""
