@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,27 +59,8 @@ def prepare(source: pl.DataFrame, schema: Schema) -> dict[str, object]:
     """
     refuse_patterns([*source.columns, *schema.derive, *schema.sensitive])
     problems = [*check_roles(schema, source.columns), *_check_types(source, schema)]
-    # Series by series: as an expression, a column of the name * would mean others as well.
-    plain = [column for column, dtype in source.schema.items() if is_plain(dtype)]
-    frame = pl.DataFrame({column: source[column] for column in plain if column not in schema.drop}).rechunk()
-    rows = np.arange(1, frame.height + 1, dtype=np.int64)
-    frame = settle_keys(frame, schema, problems)
-    person, when = _read_person(frame, schema, problems), _read_when(frame, schema, problems)
-    everybody = person
-    ahead = _read_clock(frame, schema, when, problems)
-    if schema.tie is not None and schema.tie in frame.columns:
-        problems += warn_of_text_order(_gaps_as_null(frame[schema.tie]))
-    frame, has_place = _read_place(frame, schema, problems)
-    if schema.invalid == "drop":
-        valid = _present(person, frame.height) & _present(when, frame.height) & has_place
-        if not valid.all():
-            frame, rows = frame.filter(valid), rows[valid]
-            person = None if person is None else person.filter(valid)
-            when = None if when is None else when.filter(valid)
-            ahead = None if ahead is None else ahead[valid]
-            if not len(rows):
-                problems.append(Problem(f"no row has both a person and a readable time{_and_place(schema)}"))
-
+    read = _read_rows(source, schema, problems)
+    frame, rows, when = read.frame, read.rows, read.when
     if when is not None and schema.time_format is not None and len(schema.time_columns) == 1:
         # What time_format reads is written as ISO where it is released, so that people and dates can read it.
         frame = frame.with_columns(as_text(when.dt.replace_time_zone(None)).alias(schema.time_columns[0]))
@@ -91,27 +72,8 @@ def prepare(source: pl.DataFrame, schema: Schema) -> dict[str, object]:
     protected = find_protected(schema, labels, problems)
     hierarchies = bind(frame, schema, labels, rows, problems)
 
-    can_sort = person is not None and not person.null_count()
-    can_sort &= not when.null_count() if when is not None else schema.person in (ROW, ALL)
-    if person is None or not can_sort:
-        raise _refusal([*problems, *_repeats_among_valid(source, frame, schema, person, when)])
-    grouping, order, key = _arrange(frame, schema, person, when)
-    if order is not None:
-        frame, rows, key = frame[order], rows[order], None if key is None else key[order]
-        when = None if when is None else when.gather(order)
-        ahead = None if ahead is None else ahead[order]
-    if key is not None:
-        problems += find_repeats(source, schema, rows, grouping.offsets, key)
-    events = SortedEvents(
-        frame=frame,
-        rows=rows,
-        persons=grouping.persons.cast(pl.String),
-        offsets=grouping.offsets,
-        key=key,
-        when=when,
-        ahead=ahead,
-    )
-    regions, n_points, n_outside = None, len(rows), 0
+    events = _sort(source, replace(read, frame=frame), schema, problems)
+    regions, n_points, n_outside = None, len(events.rows), 0
     if schema.trip is not None or schema.place is not None:
         if _is_refused(problems):
             raise _refusal(problems)
@@ -148,9 +110,73 @@ def prepare(source: pl.DataFrame, schema: Schema) -> dict[str, object]:
         "protected": protected,
         "owners": events.owners,
         "regions": regions,
-        "reading": _reading(source.height, everybody, events, n_points, n_outside, problems),
+        "reading": _reading(source.height, read.everybody, events, n_points, n_outside, problems),
         "problems": tuple(problems),
     }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rows:
+    """The rows of the input that can be used, in its order."""
+
+    frame: pl.DataFrame
+    rows: Counts
+    """Their numbers in the input, from 1."""
+    everybody: pl.Series | None
+    """The persons of all rows, also of those that were dropped."""
+    person: pl.Series | None
+    when: pl.Series | None
+    ahead: Counts | None
+
+
+def _read_rows(source: pl.DataFrame, schema: Schema, problems: list[Problem]) -> _Rows:
+    """Read persons, times and places, and drop rows that lack one if the schema says so."""
+    # Series by series: as an expression, a column of the name * would mean others as well.
+    plain = [column for column, dtype in source.schema.items() if is_plain(dtype)]
+    frame = pl.DataFrame({column: source[column] for column in plain if column not in schema.drop}).rechunk()
+    rows = np.arange(1, frame.height + 1, dtype=np.int64)
+    frame = settle_keys(frame, schema, problems)
+    person, when = _read_person(frame, schema, problems), _read_when(frame, schema, problems)
+    everybody = person
+    ahead = _read_clock(frame, schema, when, problems)
+    if schema.tie is not None and schema.tie in frame.columns:
+        problems += warn_of_text_order(_gaps_as_null(frame[schema.tie]))
+    frame, has_place = _read_place(frame, schema, problems)
+    if schema.invalid == "drop":
+        valid = _present(person, frame.height) & _present(when, frame.height) & has_place
+        if not valid.all():
+            frame, rows = frame.filter(valid), rows[valid]
+            person = None if person is None else person.filter(valid)
+            when = None if when is None else when.filter(valid)
+            ahead = None if ahead is None else ahead[valid]
+            if not len(rows):
+                problems.append(Problem(f"no row has both a person and a readable time{_and_place(schema)}"))
+    return _Rows(frame=frame, rows=rows, everybody=everybody, person=person, when=when, ahead=ahead)
+
+
+def _sort(source: pl.DataFrame, read: _Rows, schema: Schema, problems: list[Problem]) -> SortedEvents:
+    """Sort the events by person and time; refuse rows without one of them."""
+    frame, rows, person, when, ahead = read.frame, read.rows, read.person, read.when, read.ahead
+    can_sort = person is not None and not person.null_count()
+    can_sort &= not when.null_count() if when is not None else schema.person in (ROW, ALL)
+    if person is None or not can_sort:
+        raise _refusal([*problems, *_repeats_among_valid(source, frame, schema, person, when)])
+    grouping, order, key = _arrange(frame, schema, person, when)
+    if order is not None:
+        frame, rows, key = frame[order], rows[order], None if key is None else key[order]
+        when = None if when is None else when.gather(order)
+        ahead = None if ahead is None else ahead[order]
+    if key is not None:
+        problems += find_repeats(source, schema, rows, grouping.offsets, key)
+    return SortedEvents(
+        frame=frame,
+        rows=rows,
+        persons=grouping.persons.cast(pl.String),
+        offsets=grouping.offsets,
+        key=key,
+        when=when,
+        ahead=ahead,
+    )
 
 
 def _is_refused(problems: list[Problem]) -> bool:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from sequester.engine import Progress
     from sequester.privacy import PrivacyModel, Verdict
     from sequester.release.certificate import Certificate
+    from sequester.verification.contents import Contents
 
 
 _NEEDS_ORIGINAL = (
@@ -238,16 +239,9 @@ def verify(
     if differences:
         return answer([*check_files(folder, certificate.files), *differences])
     claimed = claimed_model(certificate, model)
-    if claimed.needs_original and original is None:
-        msg = f"the claim {certificate.model} compares with the original; give it with --original"
-        raise InputError(msg)
     beside = find_pseudonyms(folder, pseudonyms)
-    if claimed.needs_original and beside is None:
-        msg = (
-            f"the claim {certificate.model} compares persons with the original, and there is no {PSEUDONYMS} "
-            "in internal/ beside the release; give it with --pseudonyms"
-        )
-        raise InputError(msg)
+    if claimed.needs_original:
+        _refuse_incomplete(certificate, original, beside)
 
     progress(0.0, "hashing the files")
     findings = check_files(folder, certificate.files)
@@ -266,14 +260,52 @@ def verify(
         progress(1.0, "checked")
         return answer(verdict.witnesses or compare_verdict(verdict, certificate), verdict)
     if original is not None:
-        findings += check_pseudonyms(beside, contents.persons, original) if beside is not None else []
-        n_persons = certificate.persons or 0
-        if n_persons > original.n_persons:
-            persons = counted(n_persons, "person", "persons")
-            findings.append(f"{EVENTS}.parquet: has {persons}, the original has {original.n_persons:,}")
+        findings = _compare_persons(certificate, contents, original, beside)
     if findings:
         return answer(findings)
     progress(0.6, "checking the claim")
+    verdict, disagreement = _check_claim(contents, certificate, claimed, original, beside)
+    progress(1.0, "checked")
+    return answer(
+        verdict.witnesses if not verdict else [*disagreement, *check_names(contents.tables)], verdict
+    )
+
+
+def _refuse_incomplete(certificate: Certificate, original: EventTable | None, beside: Path | None) -> None:
+    """Raise `InputError` unless a claim that compares with the original has what it needs."""
+    if original is None:
+        msg = f"the claim {certificate.model} compares with the original; give it with --original"
+        raise InputError(msg)
+    if beside is None:
+        msg = (
+            f"the claim {certificate.model} compares persons with the original, and there is no {PSEUDONYMS} "
+            "in internal/ beside the release; give it with --pseudonyms"
+        )
+        raise InputError(msg)
+
+
+def _compare_persons(
+    certificate: Certificate, contents: Contents, original: EventTable, beside: Path | None
+) -> list[str]:
+    """Return where the persons of the release are not those of the original."""
+    findings: list[str] = []
+    if beside is not None:
+        findings += check_pseudonyms(beside, contents.persons, original)
+    n_persons = certificate.persons or 0
+    if n_persons > original.n_persons:
+        persons = counted(n_persons, "person", "persons")
+        findings.append(f"{EVENTS}.parquet: has {persons}, the original has {original.n_persons:,}")
+    return findings
+
+
+def _check_claim(
+    contents: Contents,
+    certificate: Certificate,
+    claimed: PrivacyModel,
+    original: EventTable | None,
+    beside: Path | None,
+) -> tuple[Verdict, list[str]]:
+    """Return the verdict about the written tables, and where the certificate differs from it."""
     rebuilt = rebuild_table(contents.tables, certificate, contents.hierarchies)
     released: EventTable | Sequences = rebuilt
     compared: EventTable | Sequences = rebuilt
@@ -282,26 +314,13 @@ def verify(
             compared = with_owners(read_pseudonyms(beside), rebuilt)
         elif claimed.needs_original:
             released = align_to_original(read_pseudonyms(beside), rebuilt, original)
-    verdict, disagreement = _judge(released, certificate, claimed, original)
+    # The certificate tells what a recipient can count, so that is what its numbers are compared with.
+    verdict = claimed.check(released, original=original if claimed.needs_original else None)
+    disagreement = compare_verdict(verdict, certificate) if verdict else []
     if original is not None and not claimed.needs_original and rebuilt.schema.symbol is not None and verdict:
         # A promise about quasi-identifiers is about the release alone; one about symbols may compare.
         verdict = claimed.check(compared, original=original)
-    progress(1.0, "checked")
-    return answer(
-        verdict.witnesses if not verdict else [*disagreement, *check_names(contents.tables)], verdict
-    )
-
-
-def _judge(
-    table: EventTable | Sequences,
-    certificate: Certificate,
-    model: PrivacyModel,
-    original: EventTable | None,
-) -> tuple[Verdict, list[str]]:
-    """Return the verdict of the model, and where the certificate differs from it."""
-    # The certificate tells what a recipient can count, so that is what its numbers are compared with.
-    verdict = model.check(table, original=original if model.needs_original else None)
-    return verdict, compare_verdict(verdict, certificate) if verdict else []
+    return verdict, disagreement
 
 
 def find_pseudonyms(folder: Path, named: str | os.PathLike[str] | None = None) -> Path | None:
