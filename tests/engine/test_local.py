@@ -40,35 +40,43 @@ def test_sixteen_shards_per_thread_unless_asked():
     assert len(LocalEngine(threads=3).split(1000)) == 48
 
 
+def _rows_and(shard, shared):
+    return list(shard), shared
+
+
 @given(sizes, st.integers(1, 4), st.integers(1, 9))
 def test_answers_come_in_shard_order(n_rows, threads, shards):
     engine = LocalEngine(threads=threads, shards=shards)
-    answers = engine.map(list, engine.split(n_rows))
-    assert [row for answer in answers for row in answer] == list(range(n_rows))
+    answers = engine.map(_rows_and, engine.split(n_rows), shared="what all share")
+    assert list(answers) == [(list(shard), "what all share") for shard in engine.split(n_rows)]
 
 
 def test_a_shard_that_finishes_first_still_comes_in_its_place():
     second_done = threading.Event()
 
-    def task(shard):
+    def task(shard, shared):
         if shard.start == 0:
             assert second_done.wait(timeout=600)
         else:
             second_done.set()
         return shard.start
 
-    assert LocalEngine(threads=2).map(task, [range(1), range(1, 2)]) == [0, 1]
+    assert list(LocalEngine(threads=2).map(task, [range(1), range(1, 2)], shared=None)) == [0, 1]
 
 
 def test_progress_rises_to_one_and_names_the_phase():
     seen = []
     engine = LocalEngine(threads=2, shards=4)
-    engine.map(len, engine.split(8), progress=lambda *told: seen.append(told), phase="counting")
+    parts = engine.split(8)
+    answers = engine.map(
+        _rows_and, parts, shared=None, progress=lambda *told: seen.append(told), phase="counting"
+    )
+    assert len(list(answers)) == 4
     assert seen == [(0.25, "counting"), (0.5, "counting"), (0.75, "counting"), (1.0, "counting")]
 
 
 def test_no_shards_no_answers():
-    assert LocalEngine().map(len, []) == []
+    assert list(LocalEngine().map(_rows_and, [], shared=None)) == []
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -84,7 +92,7 @@ def test_an_error_stops_the_shards_that_wait(monkeypatch, error, threads):
             all_asked.set()
         return cancelled[-1]
 
-    def task(shard):
+    def task(shard, shared):
         if shard.start == 0:
             raise error
         # What runs already goes on; none of the others may begin.
@@ -94,7 +102,7 @@ def test_an_error_stops_the_shards_that_wait(monkeypatch, error, threads):
     monkeypatch.setattr(Future, "cancel", cancel_and_count)
     engine = LocalEngine(threads=threads, shards=9)
     with pytest.raises(error):
-        engine.map(task, engine.split(9))
+        list(engine.map(task, engine.split(9), shared=None))
     assert set(done) <= ({1, 2} if threads == 2 else set())
 
 

@@ -304,7 +304,7 @@ def _count_values(
                         if low <= values[place] <= high:
                             inside += weights[owner]
                             break
-            own[target] = max(own[target], inside)
+            own[entry] = max(own[entry], inside)
     for i in range(size):
         for place in range(offsets[candidates[i]], offsets[candidates[i] + 1]):
             counts[values[place]] = 0
@@ -313,8 +313,6 @@ def _count_values(
 @njit
 def count_candidates(
     kind: int,
-    first_query: int,
-    last_query: int,
     queries: Counts,
     rows: Histories,
     trees: Trees,
@@ -324,7 +322,7 @@ def count_candidates(
     answers: Counts,
     own: Counts,
 ) -> None:
-    """Count whom the queries `first_query` to `last_query` fit, and what those have; touch no other answer.
+    """Count whom the queries fit, and what those have.
 
     A query has the nodes ``FIRST`` and ``SECOND``, or -1: whoever may fit both is listed by the index, and
     neighbours with the same two share the list. Only those listed are looked at. `hidden` is for each column
@@ -335,10 +333,10 @@ def count_candidates(
     n_listed = 0
     mark = 0
     width = (queries.shape[1] - NODES) // 3
-    for q in range(first_query, last_query):
+    for q in range(queries.shape[0]):
         query = queries[q]
         first, second = query[FIRST], query[SECOND]
-        is_new = q == first_query or first != queries[q - 1, FIRST] or second != queries[q - 1, SECOND]
+        is_new = q == 0 or first != queries[q - 1, FIRST] or second != queries[q - 1, SECOND]
         if is_new and first < 0:
             n_listed = rows.offsets.size - 1
             for owner in range(n_listed):

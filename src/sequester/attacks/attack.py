@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from sequester.attacks.background_knowledge import BEYOND, kinds_for
 from sequester.attacks.candidate_sets import telling_column
@@ -112,22 +112,6 @@ def attack_tables(
     kinds = kinds_for(original, beyond.domain) if kinds is None else kinds
     main = main_rounds(model, kinds, known, context)
     rounds = [(kind, size) for kind in kinds for size in known] if thorough else main
-    k = getattr(model, "k", FEW)
-
-    def attack(shard: range) -> list[Risk]:
-        kind, size = rounds[shard.start]
-        where = beyond if kind in BEYOND else context
-        first = {each.name: each for each in _main_adversaries(where, kind, size, model)}
-        first = first if (kind, size) in main else {}
-        others = _adversaries(where, kind, size, k=k, groups=groups) if thorough else ()
-        run = {**{each.name: each for each in others}, **first}
-        found = [
-            replace(each.judge(where), bound=bound_of(model, each), main=each.name in first)
-            for each in run.values()
-        ]
-        where.forget(kind, size)
-        return found
-
     progress(0.0, "attacking")
     for where in (context, beyond) if beyond is not context else (context,):
         where.prepare(
@@ -136,8 +120,9 @@ def attack_tables(
             narrowed=thorough and where is context,
         )
     done = engine.map(
-        attack,
-        [range(place, place + 1) for place in range(len(rounds))],
+        _attack,
+        rounds,
+        shared=_Shared(context, beyond, model, main, groups, thorough),
         progress=part(progress, 0.2, 0.9),
         phase="attacking",
     )
@@ -148,6 +133,36 @@ def attack_tables(
         risks += singling_out_risks(released, original, seed=seed)
     progress(1.0, "attacked")
     return risks
+
+
+class _Shared(NamedTuple):
+    """What all rounds of an attack have in common."""
+
+    context: AttackContext
+    beyond: AttackContext
+    """The same with kept columns; for knowledge of these."""
+    model: object
+    main: list[tuple[KnowledgeKind, int]]
+    groups: Mapping[str, str]
+    thorough: bool
+
+
+def _attack(chosen: tuple[KnowledgeKind, int], shared: _Shared) -> list[Risk]:
+    """Run the adversaries who know so many items of a kind."""
+    kind, size = chosen
+    model, thorough = shared.model, shared.thorough
+    where = shared.beyond if kind in BEYOND else shared.context
+    first = {each.name: each for each in _main_adversaries(where, kind, size, model)}
+    first = first if chosen in shared.main else {}
+    k = getattr(model, "k", FEW)
+    others = _adversaries(where, kind, size, k=k, groups=shared.groups) if thorough else ()
+    run = {**{each.name: each for each in others}, **first}
+    found = [
+        replace(each.judge(where), bound=bound_of(model, each), main=each.name in first)
+        for each in run.values()
+    ]
+    where.forget(kind, size)
+    return found
 
 
 def main_rounds(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -294,46 +294,69 @@ def find_candidates(
     engine = engine or LocalEngine()
     nodes, is_possible = _translate(knowledge, evidence, domain)
     queries, query_of = _distinct(knowledge, nodes, evidence, domain, shown=shown)
-    n_queries, n_owners = len(queries), len(evidence.histories.weights)
+    n_queries = len(queries)
     numbers = np.argsort(query_of, kind="stable")
     starts = np.searchsorted(query_of[numbers], np.arange(n_queries + 1)).astype(np.int64)
     if windows is None:
         nothing = np.empty(0, np.int32)
         windows = ValueRanges(offsets=np.zeros(len(knowledge) + 1, np.int64), lows=nothing, highs=nothing)
     targets = kernels.Targets(starts, numbers, windows.offsets, windows.lows, windows.highs)
-    answers = np.zeros((3, n_queries), np.int64)
-    own = np.zeros(len(knowledge), np.int64)
     mode = _mode_of(knowledge.kind)
     roots = domain.starts[:-1].astype(np.int32)
     hidden = roots if shown else np.full(len(roots), -1, np.int32)
     longest = int(np.diff(evidence.histories.offsets).max(initial=0)) if mode == kernels.GAPS else 0
-
-    def count(shard: range) -> None:
-        # Every query is in one shard, and a piece asks one query: no two shards write to one place.
-        buffers = kernels.Buffers(
-            listed=np.empty(n_owners, np.int32),
-            candidates=np.empty(n_owners, np.int32),
-            marks=np.full(n_owners, -1, np.int64),
-            reached=np.empty((2, longest), np.bool_),
-            counts=np.zeros(len(domain.names), np.int64),
-        )
-        kernels.count_candidates(
-            mode,
-            shard.start,
-            shard.stop,
-            queries,
-            evidence.histories,
-            domain.kernel,
-            hidden,
-            targets,
-            buffers,
-            answers,
-            own,
-        )
-
-    engine.map(count, engine.split(n_queries))
+    shared = _Shared(
+        mode, queries, evidence.histories, domain.kernel, hidden, targets, longest, len(domain.names)
+    )
+    parts = list(engine.map(_count, engine.split(n_queries), shared=shared))
+    answers = np.concatenate([np.zeros((3, 0), np.int64), *(counted for counted, _ in parts)], axis=1)
+    own = np.zeros(len(knowledge), np.int64)
+    # A piece asks one query, and every query is in one shard.
+    own[numbers] = np.concatenate([np.empty(0, np.int64), *(counted for _, counted in parts)])
     sizes, most, at_risk = np.where(is_possible, answers[:, query_of], 0)
     return CandidateSets(sizes=sizes, most=most, at_risk=at_risk, own=np.where(is_possible, own, 0))
+
+
+class _Shared(NamedTuple):
+    """What kernels count in."""
+
+    mode: int
+    queries: Counts
+    histories: kernels.Histories
+    trees: kernels.Trees
+    hidden: Codes
+    targets: kernels.Targets
+    longest: int
+    n_values: int
+
+
+def _count(shard: range, shared: _Shared) -> tuple[Counts, Counts]:
+    """Count whom the queries of a shard fit; and, for those who ask them, who has values of their own."""
+    queries, targets, n_owners = shared.queries, shared.targets, len(shared.histories.weights)
+    here = slice(targets.starts[shard.start], targets.starts[shard.stop])
+    buffers = kernels.Buffers(
+        listed=np.empty(n_owners, np.int32),
+        candidates=np.empty(n_owners, np.int32),
+        marks=np.full(n_owners, -1, np.int64),
+        reached=np.empty((2, shared.longest), np.bool_),
+        counts=np.zeros(shared.n_values, np.int64),
+    )
+    answers = np.zeros((3, len(shard)), np.int64)
+    own = np.zeros(here.stop - here.start, np.int64)
+    kernels.count_candidates(
+        shared.mode,
+        queries[shard.start : shard.stop],
+        shared.histories,
+        shared.trees,
+        shared.hidden,
+        targets._replace(
+            starts=targets.starts[shard.start : shard.stop + 1] - here.start, numbers=targets.numbers[here]
+        ),
+        buffers,
+        answers,
+        own,
+    )
+    return answers, own
 
 
 def _mode_of(kind: KnowledgeKind) -> int:

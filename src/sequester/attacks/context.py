@@ -229,12 +229,7 @@ class AttackContext:
         plain = [(place, timed, False) for timed in {kind == "gaps" for kind in kinds} for place in places]
         finer = [(place, timed, True) for place, timed, _ in plain]
         needed = plain + (finer if narrowed and self.narrowing is not None else [])
-
-        def read(shard: range) -> None:
-            place, timed, is_narrowed = needed[shard.start]
-            self.evidence(place, timed=timed, narrowed=is_narrowed)
-
-        engine.map(read, [range(number, number + 1) for number in range(len(needed))])
+        self._evidence.update(zip(needed, engine.map(_read, needed, shared=self), strict=True))
         if needed:
             self.inside.holders()
 
@@ -242,6 +237,12 @@ class AttackContext:
         """Clear what was found with such knowledge; it can be found again."""
         for key in [key for key in self._found if key[:2] == (kind, known)]:
             del self._found[key]
+
+
+def _read(asked: tuple[Place, bool, bool], context: AttackContext) -> Evidence:
+    """Return what a table shows: which, whether it tells when events were, and whether it is narrowed."""
+    place, timed, narrowed = asked
+    return context.evidence(place, timed=timed, narrowed=narrowed)
 
 
 def _held_out(table: EventTable, domain: Domain) -> TargetPool:

@@ -119,15 +119,9 @@ class Search:
         """Search all sets of `size` items; smaller sets have been searched."""
         counter = self._counter(size)
         for part_of_all, parts in self._rounds(counter, size):
-
-            def look(shard: range, parts: list[_Part] = parts) -> _Better:
-                part = parts[shard.start]
-                targets = counter.targets.owners[part.rows]
-                worst = self._worst[np.unique(targets)]
-                return counter.count(part, worst)
-
-            shards = [range(place, place + 1) for place in range(len(parts))]
-            for better in engine.map(look, shards):
+            # All parts of a round are compared with what was known before it.
+            found = engine.map(_look, parts, shared=(counter, self._worst))
+            for better in list(found):
                 self._take_over(better)
             progress(part_of_all, phase)
         progress(1.0, phase)
@@ -362,6 +356,12 @@ class _Counter:
         if is_holder.all():
             return self.crowd
         return _take(self.crowd, np.flatnonzero(is_holder))
+
+
+def _look(part: _Part, shared: tuple[_Counter, kernel.Table]) -> _Better:
+    """Return what the sets of a part tell about its targets that is worse than what is known."""
+    counter, worst = shared
+    return counter.count(part, worst[np.unique(counter.targets.owners[part.rows])])
 
 
 def _take(rows: kernel.Rows, chosen: Codes | Counts) -> kernel.Rows:

@@ -1,4 +1,4 @@
-"""Run shards of persons side by side on this machine."""
+"""Run parts of the work side by side on this machine."""
 
 from __future__ import annotations
 
@@ -12,15 +12,21 @@ from sequester.engine.progress import silent
 from sequester.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from sequester.engine.progress import Progress
 
+P = TypeVar("P")
+S = TypeVar("S")
 T = TypeVar("T")
 
 
 class Engine(Protocol):
-    """Splits persons into shards and maps a task over them; results come back in shard order."""
+    """Splits rows into shards and maps a function over parts; answers come back in the order of the parts.
+
+    The function is one of a module, so that it can be sent to another process by its name. It takes a part
+    and what is shared, changes neither of them, and returns its answer.
+    """
 
     def split(self, n_rows: int) -> list[range]:
         """Cut ``range(n_rows)`` into consecutive, non-empty shards."""
@@ -28,13 +34,14 @@ class Engine(Protocol):
 
     def map(
         self,
-        task: Callable[[range], T],
-        shards: Sequence[range],
+        function: Callable[[P, S], T],
+        parts: Sequence[P],
         *,
+        shared: S,
         progress: Progress = silent,
         phase: str = "",
-    ) -> list[T]:
-        """Run `task` on every shard; the answer at ``i`` belongs to ``shards[i]``."""
+    ) -> Iterator[T]:
+        """Yield ``function(part, shared)`` for every part, in the order of the parts."""
         ...
 
 
@@ -47,7 +54,7 @@ class LocalEngine:
     >>> engine = LocalEngine(threads=2, shards=3)
     >>> engine.split(7)
     [range(0, 3), range(3, 5), range(5, 7)]
-    >>> engine.map(sum, engine.split(7))
+    >>> list(engine.map(sum, engine.split(7), shared=0))
     [3, 7, 11]
     """
 
@@ -78,30 +85,34 @@ class LocalEngine:
 
     def map(
         self,
-        task: Callable[[range], T],
-        shards: Sequence[range],
+        function: Callable[[P, S], T],
+        parts: Sequence[P],
         *,
+        shared: S,
         progress: Progress = silent,
         phase: str = "",
-    ) -> list[T]:
-        """Run `task` on every shard; an error or an interrupt stops the shards that wait."""
-        results: list[T] = []
-        if self.n_threads == 1 or len(shards) == 1:
-            for done, shard in enumerate(shards, start=1):
-                results.append(task(shard))
-                progress(done / len(shards), phase)
-            return results
+    ) -> Iterator[T]:
+        """Yield the answers in order; an error or an interrupt stops the parts that wait."""
+        if self.n_threads == 1 or len(parts) == 1:
+            for done, part in enumerate(parts, start=1):
+                yield function(part, shared)
+                progress(done / len(parts), phase)
+            return
         with ThreadPoolExecutor(max_workers=self.n_threads) as pool:
-            futures = [pool.submit(task, shard) for shard in shards]
+            futures = [pool.submit(_run, function, parts, place, shared) for place in range(len(parts))]
             try:
                 for done, future in enumerate(futures, start=1):
-                    results.append(future.result())
+                    yield future.result()
                     progress(done / len(futures), phase)
             except BaseException:
                 for future in futures:
                     future.cancel()
                 raise
-        return results
+
+
+def _run(function: Callable[[P, S], T], parts: Sequence[P], place: int, shared: S) -> T:
+    """Return the answer for one part, which is made only now where the sequence makes its parts."""
+    return function(parts[place], shared)
 
 
 def usable_cores() -> int:

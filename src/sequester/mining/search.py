@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from sequester.mining import _event_kernels, _kernels
 from sequester.ragged import gather_rows, keep_values, offsets_of, owners_of, places_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
@@ -166,29 +166,20 @@ class Search:
         progress: Progress = silent,
     ) -> MiningResult:
         """Find all frequent patterns; where they are more than `max_patterns`, some."""
-        n_found = np.zeros(1, np.int64)
-
-        def mine(shard: range) -> MiningResult:
-            return self._mine(shard, limits, min_support, max_patterns, n_found, keep_rows)
-
-        return run_shards(mine, self.symbol_weights, max_patterns, engine or LocalEngine(), progress)
+        asked = _Asked(limits, min_support, max_patterns, np.zeros(1, np.int64), keep_rows)
+        return _run_shards(self, asked, engine or LocalEngine(), progress)
 
     def first(
         self, limits: PatternLimits, *, min_support: int, n_patterns: int, keep_rows: bool = False
     ) -> MiningResult:
         """Find the frequent patterns that come first in lexicographic order."""
         everything = range(len(self.kept))
-        return self._mine(everything, limits, min_support, n_patterns, np.zeros(1, np.int64), keep_rows)
+        asked = _Asked(limits, min_support, n_patterns, np.zeros(1, np.int64), keep_rows)
+        return self.mine(everything, asked)
 
-    def _mine(
-        self,
-        shard: range,
-        limits: PatternLimits,
-        min_support: int,
-        max_patterns: int,
-        n_found: Counts,
-        keep_rows: bool,
-    ) -> MiningResult:
+    def mine(self, shard: range, asked: _Asked) -> MiningResult:
+        """Find the frequent patterns that begin with some symbols, and add to the number of those found."""
+        limits, min_support, max_patterns, n_found, keep_rows = asked
         longest = max(int(np.diff(self.offsets).max(initial=1)), limits.min_length)
         longest = longest if limits.max_length is None else min(limits.max_length, longest)
         closing = None
@@ -234,18 +225,32 @@ def index_rows(
     return index
 
 
-def run_shards(
-    mine: Callable[[range], MiningResult],
-    symbol_weights: Counts,
-    max_patterns: int,
-    engine: Engine,
-    progress: Progress,
+class _Asked(NamedTuple):
+    """What is looked for."""
+
+    limits: PatternLimits
+    min_support: int
+    max_patterns: int
+    n_found: Counts
+    """Patterns that were found so far in this process; above `max_patterns` a search gives up."""
+    keep_rows: bool
+
+
+def _mine(shard: range, shared: tuple[Search | EventSearch, _Asked]) -> MiningResult:
+    """Return the patterns that begin with some symbols."""
+    search, asked = shared
+    return search.mine(shard, asked)
+
+
+def _run_shards(
+    search: Search | EventSearch, asked: _Asked, engine: Engine, progress: Progress
 ) -> MiningResult:
     """Mine the patterns of each first symbol in shards, and return them in order."""
+    symbol_weights, max_patterns = search.symbol_weights, asked.max_patterns
     shards = engine.split(len(symbol_weights))
     # The heaviest first, so that no thread is left with a long one at the end.
     heaviest = sorted(shards, key=lambda each: -int(symbol_weights[each.start : each.stop].sum()))
-    parts = engine.map(mine, heaviest, progress=progress, phase="mining patterns")
+    parts = engine.map(_mine, heaviest, shared=(search, asked), progress=progress, phase="mining patterns")
     part_of = dict(zip(heaviest, parts, strict=True))
     found = MiningResult.joined([part_of[shard] for shard in shards])
     return found if len(found.supports) <= max_patterns else replace(found, is_complete=False)
@@ -364,16 +369,12 @@ class EventSearch:
 
         Closed patterns are chosen among all, one item longer than asked for, and all of those count.
         """
-        n_found = np.zeros(1, np.int64)
         longer = limits.max_length
         if limits.closed and longer is not None:
             longer += 1
         searched = replace(limits, max_length=longer)
-
-        def mine(shard: range) -> MiningResult:
-            return self._mine(shard, searched, min_support, max_patterns, n_found, keep_rows)
-
-        found = run_shards(mine, self.symbol_weights, max_patterns, engine or LocalEngine(), progress)
+        asked = _Asked(searched, min_support, max_patterns, np.zeros(1, np.int64), keep_rows)
+        found = _run_shards(self, asked, engine or LocalEngine(), progress)
         if not limits.closed:
             return found
         sizes = np.diff(found.offsets)
@@ -385,17 +386,12 @@ class EventSearch:
     ) -> MiningResult:
         """Find the frequent patterns that come first in lexicographic order."""
         everything = range(len(self.kept))
-        return self._mine(everything, limits, min_support, n_patterns, np.zeros(1, np.int64), keep_rows)
+        asked = _Asked(limits, min_support, n_patterns, np.zeros(1, np.int64), keep_rows)
+        return self.mine(everything, asked)
 
-    def _mine(
-        self,
-        shard: range,
-        limits: PatternLimits,
-        min_support: int,
-        max_patterns: int,
-        n_found: Counts,
-        keep_rows: bool,
-    ) -> MiningResult:
+    def mine(self, shard: range, asked: _Asked) -> MiningResult:
+        """Find the frequent patterns that begin with some symbols, and add to the number of those found."""
+        limits, min_support, max_patterns, n_found, keep_rows = asked
         n_symbols, n_places = len(self.kept), int(self.places.max(initial=0)) + 1
         n_kinds, longest = 2 * n_symbols, int(np.diff(self.offsets).max(initial=0))
         found = _event_kernels.mine_events(

@@ -12,7 +12,7 @@ from sequester.data.sequences import Sequences
 from sequester.engine import LocalEngine, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.sequences import Distinct
@@ -121,23 +121,41 @@ def supports_of_codes(
     # A label that the rows lack becomes a symbol without occurrences, so its patterns get support 0.
     translated = [book.codes.get(label, n_known + i) for i, label in enumerate(pattern_book.labels)]
     codes = np.array(translated, np.int32)[patterns]
-    count_rows: Callable[..., Counts]
     more: tuple[object, ...]
     if rows.owners is None:
         ahead = kernels.containment.mark_ahead(rows.items, rows.offsets)
         index = kernels.containment.list_first_places(rows.items, rows.offsets, n_known + len(pattern_book))
-        count_rows, more = kernels.containment.count_supporters, (rows.weights, ahead, *index)
+        more = (rows.weights, ahead, *index)
     else:
         marks = kernels.owners.mark_symbols(rows.items, rows.offsets)
-        count_rows, more = kernels.owners.count_supporters, (marks, *rows.rows_of_owners(rows.owners))
-
-    def count(shard: range) -> Counts:
-        return count_rows(codes, pattern_offsets, shard.start, shard.stop, rows.items, rows.offsets, *more)
-
+        more = (marks, *rows.rows_of_owners(rows.owners))
     engine = engine or LocalEngine()
-    shards = engine.split(len(pattern_offsets) - 1)
-    parts = engine.map(count, shards, progress=progress, phase="counting supporters")
+    parts = engine.map(
+        _count_persons if rows.owners is None else _count_owners,
+        engine.split(len(pattern_offsets) - 1),
+        shared=((codes, pattern_offsets), (rows.items, rows.offsets, *more)),
+        progress=progress,
+        phase="counting supporters",
+    )
     return np.concatenate([np.empty(0, np.int64), *parts])
+
+
+_Shared = tuple[tuple[object, ...], tuple[object, ...]]
+"""Patterns, and the rows that may contain them, as kernels take them."""
+
+
+def _count_persons(shard: range, shared: _Shared) -> Counts:
+    """Count the persons behind rows of their own who contain each pattern of a shard."""
+    patterns, rows = shared
+    counts: Counts = kernels.containment.count_supporters(*patterns, shard.start, shard.stop, *rows)
+    return counts
+
+
+def _count_owners(shard: range, shared: _Shared) -> Counts:
+    """Count the persons, some with several rows, who contain each pattern of a shard."""
+    patterns, rows = shared
+    counts: Counts = kernels.owners.count_supporters(*patterns, shard.start, shard.stop, *rows)
+    return counts
 
 
 def embeddings(pattern: Sequence[str], data: EventTable | Sequences) -> Counts:

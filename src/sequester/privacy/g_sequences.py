@@ -62,19 +62,22 @@ class SoFar:
         self.share = share
         """The largest share; it only rises."""
         self._n_shown = n_shown
-        self._lengths: list[int] = []
+        self._first: list[Violation] = []
         self._lock = Lock()
+
+    def __reduce__(self) -> tuple[type[SoFar], tuple[Fraction, int]]:
+        return SoFar, (self.share, self._n_shown)
 
     @property
     def longest(self) -> float:
         """Items of a violation that can still be among the first."""
-        return self._lengths[self._n_shown - 1] if len(self._lengths) >= self._n_shown else math.inf
+        return self._first[-1].length if len(self._first) == self._n_shown else math.inf
 
-    def add(self, share: Fraction, lengths: Iterable[int]) -> None:
-        """Take note of a share, and of the lengths of violations."""
+    def add(self, share: Fraction, violations: Iterable[Violation]) -> None:
+        """Take note of a share, and of violations; what is known already changes nothing."""
         with self._lock:
             self.share = max(self.share, share)
-            self._lengths = sorted([*self._lengths, *lengths])[: self._n_shown]
+            self._first = sorted({*self._first, *violations})[: self._n_shown]
 
 
 class Violation(NamedTuple):
@@ -95,6 +98,8 @@ class Found(NamedTuple):
 
     fewest: int
     """The smallest number of persons who have one; -1 where there is none."""
+    share: Fraction
+    """The largest share of persons with one protected value, of those that were looked at."""
     n_violations: int
     """Sequences that break a bound."""
     violations: list[Violation]
@@ -364,13 +369,15 @@ class GSequences:
         *,
         everything: bool,
     ) -> list[Found]:
-        def task(places: range) -> list[Found]:
-            return self._count(chosen[places.start], bounds, so_far, everything=everything)
+        found = []
+        for answers in engine.map(_count, chosen, shared=(self, bounds, so_far, everything)):
+            for each in answers:
+                # Another process has a copy of what was found so far.
+                so_far.add(each.share, each.violations)
+                found.append(each)
+        return found
 
-        shards = [range(place, place + 1) for place in range(len(chosen))]
-        return [each for answers in engine.map(task, shards) for each in answers]
-
-    def _count(
+    def count(
         self, chosen: tuple[int, ...], bounds: Bounds, so_far: SoFar, *, everything: bool
     ) -> list[Found]:
         """Count one signature, in parts where it has too many sequences to be held at once."""
@@ -434,9 +441,9 @@ class GSequences:
             ):
                 value = (-1, 0) if counts[number] < bounds.k else _worst(number, numbers, values, have)
                 violations.append(Violation(len(path), path, int(counts[number]), *value))
-        so_far.add(share, (each.length for each in violations))
+        so_far.add(share, violations)
         fewest = int(counts[is_complete].min()) if is_complete.any() else -1
-        return Found(fewest, int(np.count_nonzero(is_broken)), violations)
+        return Found(fewest, share, int(np.count_nonzero(is_broken)), violations)
 
     def _signature(self, chosen: tuple[int, ...]) -> tuple[kernel.Views, Counts, Codes]:
         """Number the items of the views one after the other, and the kinds of events that differ in them.
@@ -481,6 +488,12 @@ class GSequences:
             value=None if violation.value < 0 else self.values[violation.value],
             with_value=violation.have,
         )
+
+
+def _count(chosen: tuple[int, ...], shared: tuple[GSequences, Bounds, SoFar, bool]) -> list[Found]:
+    """Count one signature."""
+    sequences, bounds, so_far, everything = shared
+    return sequences.count(chosen, bounds, so_far, everything=everything)
 
 
 def _first_paths(

@@ -123,16 +123,15 @@ class QueryError:
         columns = _columns_of(self.queries, original, sequences)
         histories = _Histories.of(sequences, columns)
         tables = _ChanceTables(original, sequences, columns)
+        asked = [[tables.conditions(event) for event in query.events] for query in self.queries]
         engine = engine or LocalEngine()
-
-        def count(shard: range) -> list[float]:
-            return [
-                histories.expect([tables.conditions(event) for event in query.events])
-                for query in self.queries[shard.start : shard.stop]
-            ]
-
-        shards = engine.split(len(self.queries))
-        parts = engine.map(count, shards, progress=progress, phase="asking how many persons have what")
+        parts = engine.map(
+            _expect,
+            [asked[shard.start : shard.stop] for shard in engine.split(len(asked))],
+            shared=histories,
+            progress=progress,
+            phase="asking how many persons have what",
+        )
         return np.array([expected for shard in parts for expected in shard], np.float64)
 
     def scores(
@@ -311,6 +310,11 @@ class _Histories:
                 missed *= 1 - table[self.cells[rows, column]]
             chances *= 1 - missed
         return chances
+
+
+def _expect(asked: list[list[list[Condition]]], histories: _Histories) -> list[float]:
+    """Estimate how many persons have what each query asks for."""
+    return [histories.expect(events) for events in asked]
 
 
 def _chances(shown: Sequence[str], wanted: Sequence[str], tree: Hierarchy | None) -> Amounts:

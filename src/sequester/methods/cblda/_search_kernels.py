@@ -217,12 +217,12 @@ def find_nearest(
     n_fresh: int,
     cluster: int,
     stack: Amounts,
-    nearest: Amounts,
-) -> None:
+) -> tuple[float, int]:
     """Find the nearest cluster, among those of the index and those that are newer; the smallest of several.
 
     A waiting cluster is looked for, or, where `Index.status` says so, a finished one that stays private with
-    this one in it. ``stack`` has room for bounds and nodes of the index.
+    this one in it. ``stack`` has room for bounds and nodes of the index. Returns the distance and the
+    cluster, -1 where there is none.
     """
     state, cells = clusters.state, clusters.cells
     profile, row = scratch.profile, scratch.row
@@ -282,10 +282,22 @@ def find_nearest(
         node = int(stack[n_stacked, 1])
         if nodes[node, BELOW] < 0:
             i, stop = nodes[node, LOW], nodes[node, HIGH]
-    nearest[cluster] = best
-    state[cluster, PARTNER] = partner
-    if partner >= 0:
-        state[cluster, PARTNER_VERSION] = state[partner, VERSION]
+    return best, partner
+
+
+@njit
+def find_all_nearest(
+    clusters: Clusters,
+    scratch: Scratch,
+    index: Index,
+    looking: Counts,
+    stack: Amounts,
+    distances: Amounts,
+    partners: Counts,
+) -> None:
+    """Write down the nearest of some clusters, which stay as they are."""
+    for i in range(looking.size):
+        distances[i], partners[i] = find_nearest(clusters, scratch, index, looking, 0, looking[i], stack)
 
 
 @njit
@@ -312,7 +324,6 @@ def advance(
     clusters: Clusters,
     scratch: Scratch,
     index: Index,
-    looking: Counts,
     winners: Counts,
     merges: Counts,
     done: Counts,
@@ -320,15 +331,13 @@ def advance(
     stack: Amounts,
     nearest: Amounts,
 ) -> None:
-    """Look for the nearest of some clusters; then merge until few wait, or the index is worth making again.
+    """Merge the nearest two until few clusters wait, or the index is worth making again.
 
     The second half of ``winners`` has the waiting clusters, then -1. ``done`` has the merges that were made,
     and the clusters that wait: nothing is merged where at most one does. The pairs are written into
     ``merges``, the new clusters into ``fresh``, until that is full.
     """
     state, n_fresh, n_places = clusters.state, 0, winners.size // 2
-    for i in range(looking.size):
-        find_nearest(clusters, scratch, index, fresh, 0, looking[i], stack, nearest)
     for place in range(n_places):
         cluster = winners[n_places + place]
         if cluster >= 0:
@@ -352,7 +361,10 @@ def advance(
         if is_finished:
             done[1] -= 1
         else:
-            find_nearest(clusters, scratch, index, fresh, n_fresh, one, stack, nearest)
+            best, partner = find_nearest(clusters, scratch, index, fresh, n_fresh, one, stack)
+            nearest[one], state[one, PARTNER] = best, partner
+            if partner >= 0:
+                state[one, PARTNER_VERSION] = state[partner, VERSION]
         replay(state, nearest, winners, one)
         if is_known and not is_finished:
             fresh[n_fresh] = one

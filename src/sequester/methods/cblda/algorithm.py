@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sequester.engine import part, silent
+from sequester.engine import LocalEngine, part, silent
 from sequester.engine.progress import NoCheckpoint
 from sequester.methods.cblda import _alignment_kernels as kernels
-from sequester.methods.cblda.clusters import ProtectedValues, SavedClusters, Work
+from sequester.methods.cblda.clusters import Histories, ProtectedValues, SavedClusters, Work
 from sequester.methods.cblda.feasibility import choose_persons, refuse_broken_rules, refuse_impossible
 from sequester.methods.cblda.merging import assign_rest, merge_nearest
 from sequester.ragged import offsets_of, places_of
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.engine.progress import Checkpoint
-    from sequester.methods.cblda.clusters import Trees
+    from sequester.methods.cblda.clusters import Rules, Trees
     from sequester.release.randomness import Randomness
 
 EXACT = 60_000
@@ -163,39 +164,68 @@ def _block_by_block(
     work: Work, blocks: list[Counts], engine: Engine, progress: Progress, checkpoint: Checkpoint
 ) -> None:
     """Cluster each block by itself, then everybody who is left over in any of them together."""
-
-    def cluster(shard: range) -> None:
-        for number in shard:
-            merge_nearest(
-                work,
-                blocks[number],
-                engine=None,
-                progress=silent,
-                checkpoint=checkpoint,
-                name=f"block-{number}",
-                phase="",
-            )
-
-    shards = [range(number, number + 1) for number in range(len(blocks))]
-    engine.map(cluster, shards, progress=part(progress, 0.0, 0.9), phase=f"{len(blocks):,} blocks: {PHASE}")
+    left = []
+    for number, persons in enumerate(blocks):
+        kept = checkpoint.load(f"block-{number}")
+        if kept is None:
+            left.append(number)
+        else:
+            SavedClusters.taken(work, persons, kept["state"], kept["cells"]).go_back(work)  # type: ignore[arg-type]
+    clustered = engine.map(
+        _cluster_block,
+        _Blocks(work, [blocks[number] for number in left]),
+        shared=work.rules,
+        progress=part(progress, 0.0, 0.9),
+        phase=f"{len(blocks):,} blocks: {PHASE}",
+    )
+    for number, (state, cells) in zip(left, clustered, strict=True):
+        checkpoint.save(f"block-{number}", {"state": state, "cells": cells})
+        SavedClusters.taken(work, blocks[number], state, cells).go_back(work)
     pooled, _ = work.members(work.waiting)
-    work.restore(pooled)
+    rest = Work.begin(work.take(pooled), work.rules)
     merge_nearest(
-        work,
-        pooled,
+        rest,
+        np.arange(len(pooled)),
         engine=engine,
         progress=part(progress, 0.9, 1.0),
         checkpoint=checkpoint,
         name="pooled",
         phase="merging who is left over",
     )
+    SavedClusters.taken(work, pooled, rest.state, rest.clusters.cells).go_back(work)
+
+
+class _Blocks(Sequence[Histories]):
+    """The persons of each block, taken out when they are asked for."""
+
+    def __init__(self, work: Work, blocks: list[Counts]) -> None:
+        self._work, self._blocks = work, blocks
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._work.take(self._blocks[place])
+
+
+def _cluster_block(histories: Histories, rules: Rules) -> tuple[Counts, Codes]:
+    """Cluster persons among themselves, and return their state and their cells."""
+    work = Work.begin(histories, rules)
+    _merge_alone(work, np.arange(len(histories.is_counted)))
+    return work.state, work.clusters.cells
+
+
+def _merge_alone(work: Work, persons: Counts) -> None:
+    """Cluster some persons, here and now."""
+    alone = LocalEngine(threads=1, shards=1)
+    merge_nearest(work, persons, engine=alone, progress=silent, checkpoint=NoCheckpoint(), name="", phase="")
 
 
 def _split(work: Work, progress: Progress) -> None:
     """Divide classes of twice k or more again, as often as that leaves more of them."""
 
     def list_large(classes: Counts) -> list[int]:
-        return [int(each) for each in classes if work.state[each, kernels.COUNTED] >= 2 * work.k]
+        return [int(each) for each in classes if work.state[each, kernels.COUNTED] >= 2 * work.rules.k]
 
     large = list_large(work.finished)
     n_done, n_all = 0, len(large)
@@ -214,7 +244,7 @@ def _divide(work: Work, cluster: int) -> Counts:
     members, _ = work.members(np.array([cluster]))
     before, worth = SavedClusters.of(work, members), work.left_worth(np.array([cluster]))
     work.restore(members)
-    merge_nearest(work, members, engine=None, progress=silent, checkpoint=NoCheckpoint(), name="", phase="")
+    _merge_alone(work, members)
     finished = work.with_status(kernels.FINISHED, members)
     for rest in work.with_status(kernels.WAITING, members):
         if len(finished):

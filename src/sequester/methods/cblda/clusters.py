@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -210,24 +210,53 @@ def _labels_above(tree: Hierarchy, label: str) -> list[str]:
     return [tree.labels[node] for node in tree.ancestors(tree.node(label))]
 
 
-@dataclass(frozen=True, eq=False)
-class Work:
-    """Persons who are being clustered."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Rules:
+    """What is the same for all who are clustered."""
 
     trees: Trees
     """The quasi-identifiers."""
-    offsets: Offsets
-    """Person ``m`` has the events ``offsets[m]`` to ``offsets[m + 1]``."""
-    nodes: Codes
-    """The node of every cell as it was, events by quasi-identifiers."""
-    clusters: kernels.Clusters
-    """The clusters, changed as the work goes on."""
     k: int
     """Persons of a class."""
     c: float
     """Largest share of a class at risk."""
     n_values: int
     """Protected values that count one by one; 0 where any counts."""
+    only_equals_touch: bool
+    """Every cell is as exact as can be and counts, so that only equal histories are at no distance."""
+    seed: int
+    """Events are suppressed at random, by this seed; -1: they are aligned."""
+    n_fixed: int
+    """First events that are never suppressed at random: those that hold attributes of persons."""
+
+
+class Histories(NamedTuple):
+    """Persons, and what they have."""
+
+    offsets: Offsets
+    """Person ``m`` has the events ``offsets[m]`` to ``offsets[m + 1]``."""
+    nodes: Codes
+    """The node of every cell, events by quasi-identifiers."""
+    value_offsets: Offsets
+    """Event ``e`` has the protected values ``values[value_offsets[e]:value_offsets[e + 1]]``."""
+    values: Codes
+    """Protected values."""
+    is_counted: Mask
+    """Person to whether they are released."""
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """Persons who are being clustered."""
+
+    rules: Rules
+    """What a class has to keep."""
+    offsets: Offsets
+    """Person ``m`` has the events ``offsets[m]`` to ``offsets[m + 1]``."""
+    nodes: Codes
+    """The node of every cell as it was, events by quasi-identifiers."""
+    clusters: kernels.Clusters
+    """The clusters, changed as the work goes on."""
     nearest: Amounts
     """Cluster to a distance that no other cluster, of those that it knew, is nearer than."""
     divisors: dict[int, Amounts]
@@ -246,31 +275,46 @@ class Work:
         seed: int | None,
     ) -> Work:
         """Make everybody a cluster of their own; a `seed` has events suppressed at random."""
-        n_persons = table.n_persons
         trees = Trees.of(table)
-        state = np.zeros((n_persons, kernels.N_COLUMNS), np.int64)
-        state[:, kernels.START] = table.person_offsets[:-1]
-        state[:, kernels.IS_COUNTED] = is_counted
-        counts = np.arange(n_persons + 1)
-        # As many as do not exceed the share.
-        allowed = np.floor(c * counts + TOLERANCE * counts).astype(np.int64)
-        work = cls(
+        nodes = trees.nodes_of(table)
+        worths = trees.nodes[nodes, kernels.WORTH]
+        rules = Rules(
             trees=trees,
-            offsets=table.person_offsets,
-            nodes=trees.nodes_of(table),
-            clusters=kernels.Clusters(
-                tree=trees.nodes,
-                state=state,
-                cells=np.empty((table.n_events, 2 * len(trees.names) + 1), np.int32),
-                value_offsets=values.offsets,
-                values=values.codes,
-                allowed=np.where(counts < k, -1, allowed),
-                seed=-1 if seed is None else seed,
-                n_fixed=int(bool(table.of_persons)),
-            ),
             k=k,
             c=c,
             n_values=len(values.names) if each else 0,
+            only_equals_touch=bool((worths == trees.wholes).all() and (trees.wholes > 0).all()),
+            seed=-1 if seed is None else seed,
+            n_fixed=int(bool(table.of_persons)),
+        )
+        histories = Histories(table.person_offsets, nodes, values.offsets, values.codes, is_counted)
+        return cls.begin(histories, rules)
+
+    @classmethod
+    def begin(cls, histories: Histories, rules: Rules) -> Work:
+        """Make everybody a cluster of their own."""
+        n_persons = len(histories.is_counted)
+        state = np.zeros((n_persons, kernels.N_COLUMNS), np.int64)
+        state[:, kernels.START] = histories.offsets[:-1]
+        state[:, kernels.IS_COUNTED] = histories.is_counted
+        counts = np.arange(n_persons + 1)
+        # As many as do not exceed the share.
+        allowed = np.floor(rules.c * counts + TOLERANCE * counts).astype(np.int64)
+        trees, nodes = rules.trees, histories.nodes
+        work = cls(
+            rules=rules,
+            offsets=histories.offsets,
+            nodes=nodes,
+            clusters=kernels.Clusters(
+                tree=trees.nodes,
+                state=state,
+                cells=np.empty((len(nodes), 2 * len(trees.names) + 1), np.int32),
+                value_offsets=histories.value_offsets,
+                values=histories.values,
+                allowed=np.where(counts < rules.k, -1, allowed),
+                seed=rules.seed,
+                n_fixed=rules.n_fixed,
+            ),
             nearest=np.full(n_persons, np.inf),
             # Every bit of a logarithm counts, and those of numpy are not the same on every machine.
             # A box of the index may remember a cluster that has long been merged: persons may count twice.
@@ -282,6 +326,18 @@ class Work:
         work.restore(np.arange(n_persons))
         return work
 
+    def take(self, persons: Counts) -> Histories:
+        """Return some persons as they were, numbered from 0 in their order."""
+        events, offsets = self.events_of(persons)
+        values, value_offsets = gather_rows(self.clusters.values, self.clusters.value_offsets, events)
+        is_counted = self.state[persons, kernels.IS_COUNTED] > 0
+        return Histories(offsets, self.nodes[events], value_offsets, values, is_counted)
+
+    @property
+    def trees(self) -> Trees:
+        """The quasi-identifiers."""
+        return self.rules.trees
+
     @property
     def state(self) -> Counts:
         """Person or cluster by the columns that kernels read."""
@@ -292,12 +348,6 @@ class Work:
         """Events of the longest history."""
         return int(np.diff(self.offsets).max(initial=1))
 
-    @cached_property
-    def only_equals_touch(self) -> bool:
-        """Every cell is as exact as can be and counts, so that only equal histories are at no distance."""
-        worths = self.trees.nodes[self.nodes, kernels.WORTH]
-        return bool((worths == self.trees.wholes).all() and (self.trees.wholes > 0).all())
-
     def scratch(self) -> kernels.Scratch:
         """Return memory for a thread to work in."""
         width = 2 * (len(self.trees.names) + self.trees.n_groups)
@@ -305,7 +355,7 @@ class Work:
             profile=np.empty((self.longest, width), np.int32),
             row=np.empty(self.longest + 1, np.int64),
             places=np.empty((2, self.longest), np.int64),
-            tally=np.zeros((2, self.n_values + 1), np.int64),
+            tally=np.zeros((2, self.rules.n_values + 1), np.int64),
         )
 
     def with_status(self, status: int, among: Counts | None = None) -> Counts:
@@ -373,7 +423,7 @@ class Work:
 
     def n_at_risk(self, cluster: int) -> int:
         """Count the persons of a cluster at risk, as the promise reads it."""
-        if not self.n_values:
+        if not self.rules.n_values:
             return int(self.state[cluster, kernels.AT_RISK])
         scratch, length = self.scratch(), int(self.state[cluster, kernels.LENGTH])
         kernels.count_at_risk(self.clusters, scratch, cluster, -1, length)
@@ -436,6 +486,13 @@ class SavedClusters:
         """Remember everything about some persons; whole clusters only."""
         events, _ = work.events_of(persons)
         return cls(persons, events, work.state[persons], work.clusters.cells[events])
+
+    @classmethod
+    def taken(cls, work: Work, persons: Counts, state: Counts, cells: Codes) -> SavedClusters:
+        """Return persons who were taken out of the work, as they were clustered by themselves."""
+        for column in (kernels.NEXT, kernels.LAST):
+            state[:, column] = np.where(state[:, column] < 0, -1, persons[state[:, column]])
+        return cls(persons, work.events_of(persons)[0], state, cells)
 
     def go_back(self, work: Work) -> None:
         """Cluster the persons as they were."""

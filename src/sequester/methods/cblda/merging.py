@@ -23,7 +23,6 @@ FEWEST_NEW, NEW_SHARE = 128, 32
 """The index is made again after so many new clusters, or after one for so many that are in it."""
 BETWEEN = 20.0
 """Seconds between two steps that are kept."""
-NOBODY, NO_PAIRS = np.empty(0, np.int64), np.empty((0, 2), np.int64)
 LEAST_RELIEF = 1e-9
 """Persons above the share by whom a merge must bring them down, to be any help."""
 
@@ -32,7 +31,7 @@ def merge_nearest(
     work: Work,
     persons: Counts,
     *,
-    engine: Engine | None,
+    engine: Engine,
     progress: Progress,
     checkpoint: Checkpoint,
     name: str,
@@ -47,7 +46,7 @@ def merge_nearest(
     persons
         Who, in ascending order.
     engine
-        Looks for all nearest clusters side by side; None looks one by one.
+        Looks for all nearest clusters side by side.
     progress
         Called with the share that is finished.
     checkpoint
@@ -58,7 +57,7 @@ def merge_nearest(
         The phase that progress is called with.
     """
     scratch = work.scratch()
-    if work.only_equals_touch:
+    if work.rules.only_equals_touch:
         _merge_equal(work, persons, scratch)
     merges = np.empty((len(persons), 2), np.int64)
     # Merges that were made, and clusters that wait.
@@ -85,7 +84,6 @@ def merge_nearest(
             work.clusters,
             scratch,
             index,
-            NOBODY,
             winners,
             merges,
             done,
@@ -109,30 +107,23 @@ def _merge_equal(work: Work, persons: Counts, scratch: kernels.Scratch) -> None:
     kernels.merge_equal(work.clusters, scratch, persons, groups, np.full(len(firsts), -1, np.int64))
 
 
-def _find_all(work: Work, index: search.Index, engine: Engine | None, progress: Progress, phase: str) -> None:
+def _find_all(work: Work, index: search.Index, engine: Engine, progress: Progress, phase: str) -> None:
     """Find the nearest of every waiting cluster; neighbours in the index share what is in the cache."""
+    parts = [index.order[shard.start : shard.stop] for shard in engine.split(len(index.order))]
+    found = list(engine.map(_find, parts, shared=(work, index), progress=progress, phase=phase))
+    looking, partners = index.order, np.concatenate([partners for _, partners in found])
+    work.nearest[looking] = np.concatenate([distances for distances, _ in found])
+    work.state[looking, kernels.PARTNER] = partners
+    work.state[looking, kernels.PARTNER_VERSION] = work.state[partners, kernels.VERSION]
 
-    def find(shard: range) -> None:
-        looking = index.order[shard.start : shard.stop]
-        stack = np.empty((len(index.nodes) + 1, 2), np.float64)
-        done = np.zeros(2, np.int64)
-        search.advance(
-            work.clusters,
-            work.scratch(),
-            index,
-            looking,
-            NOBODY,
-            NO_PAIRS,
-            done,
-            NOBODY,
-            stack,
-            work.nearest,
-        )
 
-    if engine is None:
-        find(range(len(index.order)))
-    else:
-        engine.map(find, engine.split(len(index.order)), progress=progress, phase=phase)
+def _find(looking: Counts, shared: tuple[Work, search.Index]) -> tuple[search.Amounts, Counts]:
+    """Return the distances and the nearest of some clusters."""
+    work, index = shared
+    distances, partners = np.empty(len(looking), np.float64), np.empty(len(looking), np.int64)
+    stack = np.empty((len(index.nodes) + 1, 2), np.float64)
+    search.find_all_nearest(work.clusters, work.scratch(), index, looking, stack, distances, partners)
+    return distances, partners
 
 
 def assign_rest(work: Work, rest: int, finished: Counts) -> None:
@@ -186,19 +177,10 @@ class Assignment:
 
     def find(self, cluster: int) -> tuple[int, int]:
         """Return the finished cluster and the extra loss; -1 where none can take the cluster."""
-        work = self.work
-        search.find_nearest(
-            work.clusters,
-            self.scratch,
-            self.index,
-            self.fresh,
-            self.n_fresh,
-            cluster,
-            self.stack,
-            work.nearest,
+        extra, chosen = search.find_nearest(
+            self.work.clusters, self.scratch, self.index, self.fresh, self.n_fresh, cluster, self.stack
         )
-        chosen = int(work.state[cluster, kernels.PARTNER])
-        return chosen, int(work.nearest[cluster]) if chosen >= 0 else 0
+        return chosen, int(extra) if chosen >= 0 else 0
 
     def merge(self, chosen: int, person: int) -> None:
         """Merge a person into the finished cluster that was found."""
@@ -236,7 +218,7 @@ def _rate(work: Work, cluster: int, finished: Counts) -> search.Amounts:
     state = work.state
 
     def excess(which: int) -> float:
-        return float(work.n_at_risk(which) - work.c * state[which, kernels.COUNTED])
+        return float(work.n_at_risk(which) - work.rules.c * state[which, kernels.COUNTED])
 
     before, rates = excess(cluster), np.full(len(finished), np.inf)
     for i, other in enumerate(finished.tolist()):

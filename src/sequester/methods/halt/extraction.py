@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -253,6 +253,23 @@ class SignatureRows:
         return rows
 
 
+class _Step(NamedTuple):
+    """One length of the search in signatures of one distance from the root."""
+
+    tables: dict[Signature, SignatureRows]
+    known: search.Known
+    thresholds: Thresholds
+    length: int
+
+
+def _find_channels(tasks: list[tuple[Signature, range]], step: _Step) -> list[Codes]:
+    """Return what is found in the items of each signature that a range names."""
+    return [
+        step.tables[signature].find(step.known, step.thresholds, step.length, part)
+        for signature, part in tasks
+    ]
+
+
 def _shown_items(
     quasi: QuasiIdentifiers, signature: Signature, *, mixed: bool, length: int
 ) -> tuple[Codes, Counts]:
@@ -389,7 +406,7 @@ class Extraction:
         found: dict[Signature, list[Channels]] = {signature: [] for signature in signatures}
         tables: dict[Signature, SignatureRows] = {}
         for length in range(1, thresholds.p + 1):
-            tasks: list[tuple[Signature, SignatureRows, range]] = []
+            tasks: list[tuple[Signature, range]] = []
             for signature in signatures:
                 n_known = sum(a < b for a, b in zip(signature, self.quasi.root, strict=True))
                 if n_known > length:
@@ -403,25 +420,20 @@ class Extraction:
                         length=length,
                         is_open=self._is_open,
                     )
-                tasks += [(signature, tables[signature], part) for part in tables[signature].parts(length)]
-            known = self._open.arrays
-
-            def run(
-                shard: range,
-                tasks: list[tuple[Signature, SignatureRows, range]] = tasks,
-                known: search.Known = known,
-                length: int = length,
-            ) -> list[Codes]:
-                return [
-                    table.find(known, thresholds, length, part)
-                    for _, table, part in tasks[shard.start : shard.stop]
-                ]
-
-            answers = [
-                each for batch in self._engine.map(run, self._engine.split(len(tasks))) for each in batch
-            ]
+                tasks += [(signature, part) for part in tables[signature].parts(length)]
+            batches = self._engine.map(
+                _find_channels,
+                [tasks[shard.start : shard.stop] for shard in self._engine.split(len(tasks))],
+                shared=_Step(
+                    {signature: tables[signature] for signature, _ in tasks},
+                    self._open.arrays,
+                    thresholds,
+                    length,
+                ),
+            )
+            answers = [each for batch in batches for each in batch]
             by_signature: dict[Signature, list[Codes]] = {}
-            for (signature, _, _), answer in zip(tasks, answers, strict=True):
+            for (signature, _), answer in zip(tasks, answers, strict=True):
                 by_signature.setdefault(signature, []).append(answer)
             for signature, parts in by_signature.items():
                 found[signature].append(self._settle(np.concatenate(parts), length))

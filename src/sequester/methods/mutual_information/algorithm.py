@@ -123,16 +123,22 @@ class Plan:
         """Return the node that is released for each event of the table, persons one after the other."""
         concerned = np.flatnonzero(self.found.any(axis=0))
         nodes = self.task.leaf_nodes[self.items]
-
-        def sanitize(shard: range) -> None:
-            for row in concerned[shard.start : shard.stop].tolist():
-                here = slice(self.offsets[row], self.offsets[row + 1])
-                weights = None if self.weights is None else self.weights[here]
-                nodes[here] = self.solver.solve(self.task, self.items[here], self.found[:, row], weights)
-
-        engine.map(sanitize, engine.split(len(concerned)), progress=progress, phase="generalizing")
+        parts = [concerned[shard.start : shard.stop] for shard in engine.split(len(concerned))]
+        solved = engine.map(_sanitize, parts, shared=self, progress=progress, phase="generalizing")
+        for rows, answer in zip(parts, solved, strict=True):
+            nodes[gather_rows(np.arange(len(nodes)), self.offsets, rows)[0]] = answer
         released: Codes = gather_rows(nodes, self.offsets, self.row_of_person)[0]
         return released
+
+
+def _sanitize(rows: Counts, plan: Plan) -> Codes:
+    """Return the nodes that are released for the events of some rows, one row after the other."""
+    solved = [np.empty(0, np.int32)]
+    for row in rows.tolist():
+        here = slice(plan.offsets[row], plan.offsets[row + 1])
+        weights = None if plan.weights is None else plan.weights[here]
+        solved.append(plan.solver.solve(plan.task, plan.items[here], plan.found[:, row], weights))
+    return np.concatenate(solved)
 
 
 def read_weights(table: EventTable) -> Numbers | None:

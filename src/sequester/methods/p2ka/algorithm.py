@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,50 @@ HALF = 0.5
 """A run that cuts a larger share of the sequences draws a warning."""
 AFFORDABLE = 10**10
 """Pairs of a cut sequence and a node that another run may look at: a few seconds."""
+
+
+class _Paths(NamedTuple):
+    """Sequences, and the tree whose paths they are compared with."""
+
+    items: Codes
+    offsets: Offsets
+    tree: tuple[Codes, Codes, Codes, Codes]
+    """Symbol, depth, end of the subtree and height of each node."""
+    n_known: int
+    """Symbols of the tree."""
+    n_levels: int
+    """Levels of the tree, the root included."""
+    weights: Codes | None
+    """What pairs of symbols weigh; None where equal ones count."""
+
+
+def _weigh_most(part: tuple[Counts, Codes], paths: _Paths) -> Codes:
+    """Return for each row the node whose path weighs most together with it."""
+    rows, _ = part
+    nodes = np.zeros(len(rows), np.int32)
+    longest = int((paths.offsets[rows + 1] - paths.offsets[rows]).max(initial=0))
+    sums = np.zeros((paths.n_levels, longest + 1), np.int64)
+    _kernels.heaviest_paths(paths.items, paths.offsets, rows, *paths.tree, paths.weights, sums, nodes)
+    return nodes
+
+
+def _share_most(part: tuple[Counts, Codes], paths: _Paths) -> Codes:
+    """Return for each row, with a node to begin with, the node whose path has most in common with it."""
+    rows, guesses = part
+    items, offsets, tree = paths.items, paths.offsets, paths.tree
+    lengths = offsets[rows + 1] - offsets[rows]
+    found, is_long = guesses.copy(), lengths > _kernels.WORD
+    short = np.flatnonzero(~is_long)
+    nodes, masks = found[short], np.zeros((paths.n_known + 1, _kernels.LANES), np.int64)
+    states = np.empty((2 * paths.n_levels + 2, _kernels.LANES), np.int64)
+    _kernels.closest_paths(items, offsets, rows[short], *tree, masks, states, nodes)
+    found[short] = nodes
+    if is_long.any():
+        nodes, long = found[is_long], rows[is_long]
+        room = _kernels.room_for(int(lengths.max()), paths.n_known + 1, paths.n_levels - 1)
+        _kernels.closest_of_long(items, offsets, long, *tree, *room, nodes)
+        found[is_long] = nodes
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,34 +157,20 @@ class PrefixTree:
         numbers = np.full(int(distinct.items.max(initial=0)) + 1, len(known), np.int32)
         numbers[known] = np.arange(len(known), dtype=np.int32)
         tree = (numbers[self.symbols], self.depths, self.ends, self.heights)
-        n_levels, lengths = int(self.heights[ROOT]) + 1, distinct.lengths[rows]
-
-        def weigh_most(part: slice) -> Codes:
-            nodes = np.zeros(len(rows[part]), np.int32)
-            sums = np.zeros((n_levels, int(lengths[part].max(initial=0)) + 1), np.int64)
-            _kernels.heaviest_paths(distinct.items, distinct.offsets, rows[part], *tree, weights, sums, nodes)
-            return nodes
-
-        def share_most(part: slice) -> Codes:
-            found, is_long = guesses[part].copy(), lengths[part] > _kernels.WORD
-            short = np.flatnonzero(~is_long)
-            nodes, masks = found[short], np.zeros((len(known) + 1, _kernels.LANES), np.int64)
-            states = np.empty((2 * n_levels + 2, _kernels.LANES), np.int64)
-            _kernels.closest_paths(items, distinct.offsets, rows[part][short], *tree, masks, states, nodes)
-            found[short] = nodes
-            if is_long.any():
-                nodes, long = found[is_long], rows[part][is_long]
-                room = _kernels.room_for(int(lengths[part].max()), len(known) + 1, n_levels - 1)
-                _kernels.closest_of_long(items, distinct.offsets, long, *tree, *room, nodes)
-                found[is_long] = nodes
-            return found
-
-        items = numbers[distinct.items]
         weights = None if weigh is None else weigh(known.astype(np.int32))
-        search = share_most if weights is None else weigh_most
+        shared = _Paths(
+            items=numbers[distinct.items] if weights is None else distinct.items,
+            offsets=distinct.offsets,
+            tree=tree,
+            n_known=len(known),
+            n_levels=int(self.heights[ROOT]) + 1,
+            weights=weights,
+        )
+        shards = [slice(shard.start, shard.stop) for shard in engine.split(len(rows))]
         found = engine.map(
-            lambda shard: search(slice(shard.start, shard.stop)),
-            engine.split(len(rows)),
+            _share_most if weights is None else _weigh_most,
+            [(rows[shard], guesses[shard]) for shard in shards],
+            shared=shared,
             progress=progress,
             phase=PHASE,
         )
