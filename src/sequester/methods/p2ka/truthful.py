@@ -176,25 +176,32 @@ def _choose(
     """Return the targets, with the best open node for each row that has none."""
     rows = np.flatnonzero(targets < 0)
 
-    def search(shard: range) -> Codes:
-        chosen = rows[shard.start : shard.stop]
-        nodes, places = np.zeros(len(chosen), np.int32), np.zeros(int(tree.heights[ROOT]) + 1, np.int64)
-        _kernels.longest_parts(
-            distinct.items,
-            distinct.offsets,
-            chosen,
-            tree.symbols,
-            tree.depths,
-            tree.ends,
-            tree.heights,
-            supports,
-            is_open,
-            places,
-            nodes,
-        )
-        return nodes
-
-    found = engine.map(search, engine.split(len(rows)), phase=PHASE)
+    found = engine.map(
+        _longest_parts,
+        [rows[shard.start : shard.stop] for shard in engine.split(len(rows))],
+        shared=(distinct, tree, supports, is_open),
+        phase=PHASE,
+    )
     chosen = targets.copy()
     chosen[rows] = np.concatenate([np.empty(0, np.int32), *found])
     return chosen
+
+
+def _longest_parts(rows: Counts, shared: tuple[Distinct, PrefixTree, Counts, Mask]) -> Codes:
+    """Return for each row the open node whose path is the longest part of it."""
+    distinct, tree, supports, is_open = shared
+    nodes, places = np.zeros(len(rows), np.int32), np.zeros(int(tree.heights[ROOT]) + 1, np.int64)
+    _kernels.longest_parts(
+        distinct.items,
+        distinct.offsets,
+        rows,
+        tree.symbols,
+        tree.depths,
+        tree.ends,
+        tree.heights,
+        supports,
+        is_open,
+        places,
+        nodes,
+    )
+    return nodes
