@@ -45,6 +45,7 @@ COMMANDS = {
     "stream": ["stream"],
     "verify": ["verify"],
     "warmup": ["warmup"],
+    "workbench": ["workbench"],
 }
 """Page to the commands on it."""
 COMMON = {"--json", "--quiet", "--help"}

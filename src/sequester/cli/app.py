@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from sequester._version import __version__
-from sequester.cli import data, demo, hierarchy, methods, protect, reproduce, stream, verify
+from sequester.cli import data, demo, hierarchy, methods, protect, reproduce, stream, verify, workbench
 from sequester.cli.exits import DONE, USAGE_ERROR
 from sequester.cli.options import Command, Group
 from sequester.errors import InputError
@@ -36,6 +36,7 @@ app.add_typer(data.datasets_app, name="datasets")
 app.command("convert", cls=Command)(data.convert)
 app.command("schema", cls=Command)(hierarchy.schema)
 app.command("warmup", cls=Command)(methods.warmup)
+app.command("workbench", cls=Command)(workbench.workbench)
 
 _Usage: type[Exception] = typer.BadParameter.__mro__[1]
 """What typer raises when a command is not used as it must be; it moved between versions."""

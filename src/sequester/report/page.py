@@ -124,8 +124,9 @@ def _shared(release: Release, rows: Released) -> dict[str, object]:
 
 
 @cache
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
+def environment() -> jinja2.Environment:
+    """Return the environment of all pages, which escapes whatever a template is given."""
+    made = jinja2.Environment(
         loader=jinja2.PackageLoader("sequester.report"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -133,7 +134,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(
+    made.filters.update(
         shown=shown,
         number=number,
         share=text.share,
@@ -144,13 +145,13 @@ def _environment() -> jinja2.Environment:
         example=level_text,
         bars=bars,
     )
-    environment.globals.update(version=__version__)
-    return environment
+    made.globals.update(version=__version__)
+    return made
 
 
 def template(name: str) -> jinja2.Template:
     """Return the template of a page; it escapes whatever it is given."""
-    return _environment().get_template(name)
+    return environment().get_template(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,186 @@
+"""Work in processes of its own: started, watched and cancelled here, with everything about it on disk."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sequester.report.text import seconds
+from sequester.workflow.output_file import write_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+JOB, PROGRESS, ANSWER, CANCELLED = "job.json", "progress.json", "answer.json", "cancelled"
+"""The files of a job: what is asked, how far it is, what came of it, and that it was cancelled."""
+_KNOWN = 0.02
+"""Below this share of the work, a guess at the time left would be noise."""
+_PATIENCE = 5.0
+"""Seconds after which a job that was cancelled is killed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One run of a task, as it is now."""
+
+    id: str
+    """Its number, which is the name of its folder."""
+    folder: Path
+    """Where everything about it is."""
+    task: str
+    """What is done: a function of `sequester.workbench.tasks`."""
+    arguments: Mapping[str, Any]
+    """What it is called with."""
+    started: float
+    """When it began, in seconds since 1970."""
+    state: str
+    """running, done, refused (not feasible), wrong (input), failed (our fault), cancelled, or stopped."""
+    fraction: float = 0.0
+    """Share of the work that is done."""
+    phase: str = ""
+    """What is done now."""
+    result: Any = None
+    """What it returned."""
+    lines: tuple[str, ...] = ()
+    """Why it has no result."""
+    achieved: Mapping[str, float] | None = None
+    """Where it is not feasible: settings that are."""
+    warnings: tuple[str, ...] = ()
+    """What the steward must know."""
+
+    @property
+    def is_running(self) -> bool:
+        """It is at work."""
+        return self.state == "running"
+
+    @property
+    def left(self) -> str:
+        """About how long it will take from now on."""
+        if self.fraction < _KNOWN:
+            return "time left unknown"
+        spent = time.time() - self.started
+        return f"about {seconds(spent * (1 - self.fraction) / self.fraction)} left"
+
+    @property
+    def begun(self) -> str:
+        """When it began, on the clock of this machine."""
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(self.started))
+
+
+class Jobs:
+    """The jobs of one project; those that run end with the workbench."""
+
+    def __init__(self, folder: Path, *, cwd: Path) -> None:
+        self.folder = folder
+        self._cwd = cwd
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._cancelled: dict[str, float] = {}
+        self._finished: dict[str, Job] = {}
+
+    def start(self, task: str, arguments: Mapping[str, Any]) -> Job:
+        """Begin a task; one of the same name that runs is cancelled."""
+        for running in self.all(task):
+            if running.is_running:
+                self.cancel(running.id)
+        number = 1 + max((int(path.name) for path in self._folders()), default=0)
+        folder = self.folder / f"{number:04d}"
+        folder.mkdir(mode=0o700, parents=True)
+        asked = {"task": task, "arguments": dict(arguments), "started": time.time()}
+        write_file(json.dumps(asked).encode(), folder / JOB)
+        # What a library prints may hold raw values, and is kept nowhere. The end of stdin is the end of us.
+        self._running[folder.name] = subprocess.Popen(
+            [sys.executable, "-m", "sequester.workbench.worker", str(folder)],
+            cwd=self._cwd,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        return self.get(folder.name)
+
+    def cancel(self, number: str) -> None:
+        """Ask a job to clean up and end; it is killed where that takes long."""
+        process = self._running.get(number)
+        if process is not None and process.poll() is None and number not in self._cancelled:
+            (self.folder / number / CANCELLED).touch()
+            self._cancelled[number] = time.monotonic()
+            process.terminate()
+
+    def get(self, number: str) -> Job:
+        """Return a job as it is now."""
+        if number in self._finished:
+            return self._finished[number]
+        job = self._read(self.folder / number)
+        if not job.is_running:
+            self._finished[number] = job
+        return job
+
+    def all(self, task: str | None = None) -> list[Job]:
+        """List the jobs of a task, or all, from the last one on."""
+        found = (self.get(path.name) for path in sorted(self._folders(), reverse=True))
+        return [job for job in found if task in (None, job.task)]
+
+    def last(self, task: str, **arguments: object) -> Job | None:
+        """Return the last job of a task that was called with these arguments, among others."""
+        asked = arguments.items()
+        return next((job for job in self.all(task) if asked <= job.arguments.items()), None)
+
+    def close(self) -> None:
+        """End everything that runs."""
+        for number in self._running:
+            self.cancel(number)
+        for process in self._running.values():
+            try:
+                process.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def _folders(self) -> list[Path]:
+        return [path for path in self.folder.glob("[0-9]*") if (path / JOB).is_file()]
+
+    def _read(self, folder: Path) -> Job:
+        asked = read_json(folder / JOB)
+        known = {
+            "id": folder.name,
+            "folder": folder,
+            "task": asked["task"],
+            "arguments": asked["arguments"],
+            "started": asked["started"],
+        }
+        if self._is_alive(folder.name):
+            now = read_json(folder / PROGRESS)
+            return Job(
+                **known,
+                state="running",
+                fraction=now.get("fraction", 0.0),
+                phase=now.get("phase", "starting"),
+            )
+        answer = read_json(folder / ANSWER)
+        if answer:
+            answer |= {name: tuple(answer.get(name, ())) for name in ("lines", "warnings")}
+            return Job(**known, **answer)
+        return Job(**known, state="cancelled" if (folder / CANCELLED).exists() else "stopped")
+
+    def _is_alive(self, number: str) -> bool:
+        process = self._running.get(number)
+        if process is None or process.poll() is not None:
+            return False
+        if time.monotonic() - self._cancelled.get(number, time.monotonic()) > _PATIENCE:
+            process.kill()
+        return True
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the document of a file; an empty one where there is none."""
+    with suppress(OSError, ValueError):
+        found = json.loads(path.read_bytes())
+        if isinstance(found, dict):
+            return found
+    return {}

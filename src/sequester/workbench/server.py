@@ -1,0 +1,235 @@
+"""The server of the workbench: pages, actions and files, for this machine only."""
+
+from __future__ import annotations
+
+import inspect
+import secrets
+import shutil
+import socket
+import tempfile
+import webbrowser
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+import uvicorn
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request  # noqa: TC002  (routes look at it)
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
+from starlette.routing import Route
+
+from sequester.errors import InputError, where_raised
+from sequester.report.page import environment
+from sequester.workbench.access import HOST, Access
+from sequester.workbench.bench import Workbench
+from sequester.workbench.commands import command
+from sequester.workbench.steps import STEPS
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from sequester.workbench.jobs import Job
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_PAGES = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
+"""What reports may do: nothing but look as they do."""
+
+
+def serve(
+    source: str | None = None,
+    *,
+    port: int | None = None,
+    open_browser: bool = True,
+    announce: Callable[[str], None] = print,
+) -> None:
+    """Serve the workbench until it is interrupted; `announce` is called with its address.
+
+    Raises
+    ------
+    InputError
+        If `source` cannot be used, or the port is taken.
+    """
+    bench = Workbench(source)
+    try:
+        with socket.socket() as listening:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                listening.bind((HOST, port or 0))
+            except OSError as error:
+                msg = f"--port: cannot listen at {HOST}:{port}: {error.strerror}"
+                raise InputError(msg) from None
+            listening.listen()
+            token = secrets.token_urlsafe(24)
+            number = listening.getsockname()[1]
+            address = f"http://{HOST}:{number}/?token={token}"
+            announce(address)
+            if open_browser:
+                webbrowser.open(address)
+            config = uvicorn.Config(
+                make_app(bench, token=token, port=number),
+                log_config=None,
+                access_log=False,
+                ws="none",
+                lifespan="off",
+                server_header=False,
+                timeout_graceful_shutdown=1,
+            )
+            uvicorn.Server(config).run(sockets=[listening])
+    finally:
+        bench.project.jobs.close()
+
+
+def make_app(bench: Workbench, *, token: str, port: int) -> Starlette:
+    """Return the application; problems that are the user's to solve come back as lines."""
+
+    def route(
+        path: str, answer: Callable[[Workbench, Request], Awaitable[Response]], method: str = "GET"
+    ) -> Route:
+        async def endpoint(request: Request) -> Response:
+            try:
+                return await answer(bench, request)
+            except InputError as error:
+                return JSONResponse({"lines": error.lines}, 400)
+            except Exception as error:  # noqa: BLE001  (what it says may hold raw data)
+                place = f"{type(error).__name__} at {where_raised(error)}"
+                return JSONResponse({"lines": [f"internal error: {place} (please report it)"]}, 500)
+
+        return Route(path, endpoint, methods=[method])
+
+    routes = [
+        route("/", _home),
+        route("/workbench.js", _script),
+        route("/workbench.css", _style),
+        route("/view/{step}", _view),
+        route("/act/{step}/{action}", _act, "POST"),
+        route("/upload/{name:path}", _upload, "PUT"),
+        route("/file/{job}/{name:path}", _file),
+        route("/{step}", _page),
+    ]
+    return Starlette(routes=routes, middleware=[Middleware(Access, token=token, port=port)])
+
+
+async def _home(bench: Workbench, request: Request) -> Response:
+    del bench, request
+    return RedirectResponse("/data", 303)
+
+
+async def _script(bench: Workbench, request: Request) -> Response:
+    del bench, request
+    return FileResponse(_TEMPLATES / "workbench.js", media_type="text/javascript")
+
+
+async def _style(bench: Workbench, request: Request) -> Response:
+    del bench, request
+    return Response(_environment().get_template("workbench.css").render(), media_type="text/css")
+
+
+async def _page(bench: Workbench, request: Request) -> Response:
+    if request.path_params["step"] not in STEPS:
+        return PlainTextResponse("There is no such page.", 404)
+    return HTMLResponse(_environment().get_template("bench.html").render(_context(bench, request)))
+
+
+async def _view(bench: Workbench, request: Request) -> Response:
+    """Return the page's content where it has changed since the version that the browser has."""
+    if request.path_params["step"] not in STEPS:
+        return PlainTextResponse("There is no such page.", 404)
+    bench.settle()
+    if request.headers.get("x-version") == bench.project.version():
+        return Response(status_code=204)
+    return HTMLResponse(_environment().get_template("view.html").render(_context(bench, request)))
+
+
+async def _act(bench: Workbench, request: Request) -> Response:
+    step = STEPS.get(request.path_params["step"])
+    action = None if step is None else step.actions.get(request.path_params["action"])
+    if action is None:
+        return JSONResponse({"lines": ["there is no such action"]}, 404)
+    given = await request.json()
+    try:
+        inspect.signature(action).bind(bench, **given)
+    except TypeError:
+        return JSONResponse({"lines": ["this is not what the page sends"]}, 400)
+    answer = action(bench, **given) or {}
+    if "template" in answer:
+        template = _environment().get_template(answer["template"])
+        answer = {"target": answer["target"], "html": template.render(answer["context"])}
+    return JSONResponse(answer)
+
+
+async def _upload(bench: Workbench, request: Request) -> Response:
+    """Save a file that was dropped on the page: data beside the configuration, others among our notes."""
+    name = PurePosixPath(request.path_params["name"])
+    if name.is_absolute() or ".." in name.parts or not name.parts or "\0" in str(name):
+        msg = "the name of the file cannot be used"
+        raise InputError(msg)
+    is_data = request.query_params.get("kind") == "data"
+    folder = bench.project.folder if is_data else bench.project.notes / "received"
+    path = folder / name
+    if path.exists() and is_data:
+        msg = f"{name} exists already in the folder of the project; choose it there, or give it another name"
+        raise InputError(msg)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".partial") as aside:
+        async for chunk in request.stream():
+            aside.write(chunk)
+        aside.flush()
+        shutil.copyfile(aside.name, path)
+    return JSONResponse({"path": bench.name(path)})
+
+
+async def _file(bench: Workbench, request: Request) -> Response:
+    """Return a page that a job has made."""
+    number, name = request.path_params["job"], request.path_params["name"]
+    known = {job.id: job for job in bench.project.jobs.all()}
+    pages = _pages(known[number], bench.project.folder) if number in known else {}
+    if name not in pages:
+        return PlainTextResponse("There is no such page.", 404)
+    return FileResponse(pages[name], media_type="text/html", headers={"Content-Security-Policy": _PAGES})
+
+
+def _pages(job: Job, folder: Path) -> dict[str, Path]:
+    """Return the pages that a job has made, by the names that the workbench has for them."""
+    if job.state != "done":
+        return {}
+    if job.task == "protect":
+        out = folder / job.arguments["out"]
+        return {"release": out / "release" / "report.html", "internal": out / "internal" / "report.html"}
+    if job.task == "inspect":
+        return {"inspection": job.folder / "inspect.html"}
+    return {}
+
+
+def _context(bench: Workbench, request: Request) -> dict[str, Any]:
+    bench.settle()
+    name = request.path_params["step"]
+    project = bench.project
+    gaps = list(project.gaps())
+    return {
+        "steps": STEPS,
+        "step": name,
+        "project": project,
+        "version": project.version(),
+        "gaps": gaps,
+        "command": command,
+        **STEPS[name].context(bench, dict(request.query_params), gaps),
+    }
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    """Return the environment of the reports, with the workbench's own templates beside theirs."""
+    shared = environment()
+    loader = jinja2.ChoiceLoader(
+        [jinja2.PackageLoader("sequester.workbench"), shared.loader or jinja2.DictLoader({})]
+    )
+    return shared.overlay(loader=loader)

@@ -1,0 +1,58 @@
+"""What every step has: a title, what its page shows, and what can be done on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sequester.errors import InputError
+
+if TYPE_CHECKING:
+    from sequester.workbench.bench import Workbench
+
+Context = Callable[["Workbench", Mapping[str, str], list[str]], dict[str, Any]]
+"""Workbench, query of the address and what is still to be decided, to what the template shows."""
+Action = Callable[..., "dict[str, Any] | None"]
+"""Workbench and the values of a form, to the answer: an address to go to, or a part of the page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One page of the workbench."""
+
+    title: str
+    """Its name in the list of steps."""
+    lead: str
+    """What it is for, in a sentence."""
+    template: str
+    """The template of its content."""
+    context: Context
+    """What the template shows."""
+    actions: Mapping[str, Action] = field(default_factory=dict)
+    """What can be done on it, by name."""
+    needs_roles: bool = True
+    """It is open only when every column has a role."""
+
+
+def cancel(bench: Workbench, *, job: str) -> None:
+    """Cancel a job."""
+    bench.project.jobs.cancel(job)
+
+
+def again(bench: Workbench, *, job: str) -> None:
+    """Begin a job again that was stopped or cancelled, or whose reason is mended."""
+    asked = bench.project.jobs.get(job)
+    bench.project.jobs.start(asked.task, asked.arguments)
+
+
+def decided(bench: Workbench) -> str:
+    """Return the name of the configuration; refuse to begin before every column has a role."""
+    gaps = list(bench.project.gaps())
+    if gaps:
+        raise InputError(*gaps)
+    return bench.project.config.name
+
+
+COMMON: Mapping[str, Action] = {"cancel": cancel, "again": again}
+"""What can be done on every page."""
