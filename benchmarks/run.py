@@ -3,6 +3,7 @@
     python benchmarks/run.py                          all of them, then docs/performance.json and .md
     python benchmarks/run.py halt ph                  some; the figures of the others stay as they are
     python benchmarks/run.py --page                   the page again, from figures that are there
+    python benchmarks/run.py --figures halt           print all kept figures of some
 
 A benchmark runs in a process of its own and says its figures (see ledger.py); what it prints besides goes to
 ``out/benchmarks``. Figures are kept as soon as a benchmark ends: whoever was interrupted names the rest.
@@ -47,13 +48,10 @@ HARDWARE = ("processor", "cores", "memory", "system")
 METHODS = "methods"
 """The benchmark that puts the methods side by side."""
 ABOUT_METHODS = """\
-Each method on made data that it is meant for, by `benchmarks/bench_methods.py`. Time is that of a release
-with its check. Loss is the information loss of [Measures](measures.md), where 1 is everything; of hidden
-patterns, the frequent patterns that are lost or new, as a share of all; of records, the share that is not
-published. Risk is what the [adversary](attacks.md) achieves who comes closest to the bound that is promised,
-in the original and in the release, with two items known where items are what is known; `mined` is the share
-of the named patterns that a miner finds. Promises differ: compare methods on the same data, and read what
-each promises first."""
+Each method on made data that it is meant for (`benchmarks/bench_methods.py`): time of a release with its
+check; [loss](measures.md), where 1 is everything (of hidden patterns: the share lost or new; of records: the
+share not published); the [adversary](attacks.md) who comes closest to the promised bound. Promises differ:
+compare methods on the same data only."""
 
 
 BEFORE = {
@@ -175,8 +173,7 @@ def before_and_now(benchmarks: dict[str, Any]) -> list[str]:
         "",
         "## Before and now",
         "",
-        "Figures of version 0.1 were reported then and are not measured by this program; inputs may differ",
-        "(ph is measured with more patterns now), and the machine was not idle for all figures of now.",
+        "Figures of version 0.1 were reported then; inputs may differ (ph has more patterns now).",
         "",
         "| | version 0.1 | now |",
         "|---|---|---|",
@@ -203,46 +200,72 @@ def page(results: dict[str, Any]) -> str:
         "<!-- Made by benchmarks/run.py from docs/performance.json. All but version 0.1 is measured. -->",
         "",
         f"Made by `python benchmarks/run.py`, on {hardware}; {software}.",
-        "",
-        "Equality with a slow, obvious twin comes first: a fast wrong answer is worth nothing. Then how many",
-        "times faster the same answer comes than from the twin or from a package that people would use",
-        "instead, then time, peak memory, and the power of the size that time grows with: 1 is linear. A bar",
-        "is what the project set itself; a missed one is marked. `docs/performance.json` has all figures;",
-        "the page leaves out those without a bar where others of their kind have one.",
         *before_and_now(results["benchmarks"]),
         *side_by_side(results["benchmarks"].get(METHODS)),
         "",
-        "## What people would use instead",
+        "## Every benchmark",
         "",
-        "| package | does | does not | here |",
-        "|---|---|---|---|",
+        f"Equal: same answers as a slow twin or another package ({', '.join(PEERS)}; here measured:",
+        f"{', '.join(results['peers']) or 'none'}). Lead: times faster, the smallest. All figures:",
+        "`python benchmarks/run.py --figures NAME`.",
+        "",
+        "| benchmark | equal | bars met | lead | longest | | peak memory |",
+        "|---|---|---|---|---|---|---|",
     ]
-    for peer in PEERS.values():
-        here = "measured" if peer.name in results["peers"] else "not installed"
-        lines.append(f"| {peer.name} | {peer.does} | {peer.does_not} | {here} |")
-    lines += ["", "None of them releases histories, and none checks what was written."]
+    missed = []
     for name in NAMES:
-        if name not in results["benchmarks"] or name == METHODS:
+        if name not in results["benchmarks"]:
             continue
         one = results["benchmarks"][name]
-        lines += ["", f"## {name.replace('_', ' ')}", "", f"{title(name)}. `benchmarks/bench_{name}.py`", ""]
-        if one["broken"]:
-            lines += ["It did not end as it should; the figures below are those it had said by then.", ""]
         figures = [Figure(**each) for each in one["figures"]]
-        equal = [each for each in figures if each.kind == "equality"]
-        if equal:
-            n_equal = sum(each.is_met for each in equal)
-            lines += [f"Equal answers: {n_equal} of {len(equal)} comparisons.", ""]
-        lines += ["| | what | figure | bar | |", "|---|---|---|---|---|"]
-        for kind, heading in KINDS.items():
-            of_kind = [each for each in figures if each.kind == kind and kind != "equality"]
-            # Where some figures have a bar, the others of their kind are steps towards them.
-            shown = [each for each in of_kind if each.bar is not None] or of_kind
-            for place, figure in enumerate(shown):
-                mark = "" if not figure.shown_bar else "met" if figure.is_met else "**missed**"
-                what = figure.what.replace("|", "\\|")
-                first = heading if place == 0 else ""
-                lines.append(f"| {first} | {what} | {figure.shown} | {figure.shown_bar} | {mark} |")
+        broken = ", **did not end as it should**" if one["broken"] else ""
+        lines.append(f"| `{name}`{broken} | {' | '.join(summary(figures))} |")
+        missed += [(name, each) for each in figures if each.shown_bar and not each.is_met]
+    if missed:
+        lines += ["", "Missed:", "", "| benchmark | what | figure | bar |", "|---|---|---|---|"]
+        lines += [
+            f"| `{name}` | {in_cell(each.what)} | {each.shown} | {each.shown_bar} |" for name, each in missed
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def in_cell(text: str) -> str:
+    """Return a text as a cell of a table."""
+    return text.replace("|", "\\|")
+
+
+def summary(figures: list[Figure]) -> list[str]:
+    """Return the cells of a benchmark: equal answers, bars met, least lead, longest time, most memory."""
+    by_kind = {kind: [each for each in figures if each.kind == kind] for kind in KINDS}
+    equal, barred = by_kind["equality"], [each for each in figures if each.shown_bar]
+
+    def value(figure: Figure) -> float:
+        return figure.value
+
+    def met(some: list[Figure]) -> str:
+        return f"{sum(each.is_met for each in some)} of {len(some)}" if some else ""
+
+    lead = min(by_kind["lead"], key=value, default=None)
+    longest = max(by_kind["seconds"], key=value, default=None)
+    memory = max(by_kind["memory"], key=value, default=None)
+    return [
+        met(equal),
+        met(barred),
+        lead.shown if lead else "",
+        in_cell(longest.what) if longest else "",
+        longest.shown if longest else "",
+        memory.shown if memory else "",
+    ]
+
+
+def all_figures(name: str, one: dict[str, Any]) -> str:
+    """Return every figure of a benchmark as a table."""
+    lines = [f"{name}: {title(name)}", "", "| | what | figure | bar | |", "|---|---|---|---|---|"]
+    for each in sorted((Figure(**each) for each in one["figures"]), key=lambda one: [*KINDS].index(one.kind)):
+        mark = "" if not each.shown_bar else "met" if each.is_met else "**missed**"
+        lines.append(
+            f"| {KINDS[each.kind]} | {in_cell(each.what)} | {each.shown} | {each.shown_bar} | {mark} |"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -252,10 +275,14 @@ def main() -> int:
     )
     parser.add_argument("names", nargs="*", default=NAMES, help=f"which of {', '.join(NAMES)}")
     parser.add_argument("--page", action="store_true", help="only write the page again")
+    parser.add_argument("--figures", action="store_true", help="print all figures that are kept, and end")
     asked = parser.parse_args()
     if unknown := [name for name in asked.names if name not in NAMES]:
         parser.error(f"no benchmark {unknown[0]!r}: there are {', '.join(NAMES)}")
     results = json.loads(JSON.read_text()) if JSON.exists() else {"benchmarks": {}}
+    if asked.figures:
+        print("\n".join(all_figures(name, results["benchmarks"][name]) for name in asked.names))
+        return 0
     if not asked.page:
         results["machine"] = machine()
         results["peers"] = [name for name in PEERS if interpreter_of(name)]

@@ -58,11 +58,17 @@ def test_what_was_missed_is_marked(run, kept):
     ]
     name = run.NAMES[0]
     text = run.page({**kept, "benchmarks": {name: {"figures": figures, "broken": True}}})
-    assert "It did not end as it should" in text
-    assert "Equal answers: 1 of 1 comparisons." in text
-    assert "| Times faster | twins | 3.0 x | at least 5.0 x | **missed** |" in text
-    assert "| Peak memory | a\\|b | 2.00 GB | at most 3.00 GB | met |" in text
-    assert f"`benchmarks/bench_{run.NAMES[1]}.py`" not in text
+    assert f"| `{name}`, **did not end as it should** | 1 of 1 | 1 of 2 | 3.0 x |  |  | 2.00 GB |" in text
+    assert f"| `{name}` | twins | 3.0 x | at least 5.0 x |" in text
+    assert f"`{run.NAMES[1]}`" not in text
+
+
+def test_all_figures_are_printed_on_request(run, kept, monkeypatch, capsys):
+    name = run.NAMES[0]
+    monkeypatch.setattr(sys, "argv", ["run.py", "--figures", name])
+    assert run.main() == 0
+    shown = capsys.readouterr().out
+    assert all(each["what"] in shown for each in kept["benchmarks"][name]["figures"])
 
 
 @pytest.mark.parametrize(("code", "broken"), [(0, False), (1, False), (2, True)])
