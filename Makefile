@@ -5,16 +5,19 @@ BIN := $(VENV)/bin
 RUN := $(BIN)/python
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test kernels coverage thorough lint docs bench dist clean help
+.PHONY: demo cluster-demo test kernels coverage thorough lint docs bench dist clean help
 # Each worker starts with its own half of the tests, and takes over from the other what is left at the end.
 SUITE := -n 2 --dist worksteal src tests
 
 help:  ## list what can be made
-	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*## /\t/'
+	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/'
 
 demo: $(VENV)/.runs  ## make a data set, publish it, verify it
 	@$(RUN) -m sequester demo --out out/demo
 	@echo "        (sequester is $(BIN)/sequester here)"
+
+cluster-demo: $(VENV)/.tests  ## release on a scheduler and two workers on this machine, and compare with the local release
+	@$(RUN) scripts/cluster_demo.py --out out/cluster-demo
 
 test: $(VENV)/.tests lint  ## style, types, layers, doctests and the suite: what must pass before every change
 	@SEQUESTER_TEST_PROFILE=quick $(RUN) -m pytest $(SUITE)

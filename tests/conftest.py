@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from markupsafe import Markup
 
 import postgresql as server_programs
+from sequester.engine.cluster import DaskEngine, open_engine
 from sequester.release.plot import Tally
 from sequester.report import plot
 
@@ -48,6 +49,14 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the public data sets are not here; name their folder in SEQUESTER_DATA")
     return folder
+
+
+@pytest.fixture(scope="session")
+def workers() -> Iterator[DaskEngine]:
+    """Two worker processes, for all tests of this process."""
+    with open_engine("local:2") as engine:
+        assert isinstance(engine, DaskEngine)
+        yield engine
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from sequester.data.schema import Sensitive as Sensitive
 from sequester.data.schema import Symbol as Symbol
 from sequester.data.sequences import Sequences as Sequences
 from sequester.data.table import EventTable as EventTable
+from sequester.engine.cluster import DaskEngine as DaskEngine
 from sequester.engine.local import LocalEngine as LocalEngine
 from sequester.errors import HierarchyError as HierarchyError
 from sequester.errors import InputError as InputError

@@ -72,7 +72,11 @@ class UnattainableError(SequesterError):
 
 
 class InternalError(SequesterError):
-    """Ours: an invariant broke."""
+    """Ours: an invariant broke; `fault` names it and its line where that was in another process."""
+
+    def __init__(self, message: str, *, fault: str = "") -> None:
+        super().__init__(message)
+        self.fault = fault
 
 
 def where_raised(error: BaseException) -> str:

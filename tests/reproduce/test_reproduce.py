@@ -102,6 +102,8 @@ def test_a_grid_that_was_stopped_goes_on_where_it_ended(tmp_path):
 def test_cells_must_differ_and_kept_ones_must_be_readable(tmp_path):
     with pytest.raises(ParameterError, match=r"two cells of squares have the same parameters: \{'x': 1\}"):
         Grid(tmp_path, "about").run(Counting([1, 1]).cells(), lambda *_: None)
+    assert not any(tmp_path.iterdir()), "before anything runs"
+    Grid(tmp_path, "about").run(Counting([1]).cells(), lambda *_: None)
     (kept,) = tmp_path.iterdir()
     kept.write_text("{")
     with pytest.raises(InputError, match="cannot read the finished cell"):

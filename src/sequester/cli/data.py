@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sequester.cli.options import Command, ConfigPath, Force, Group, Json, Quiet, whole_number
+from sequester.cli.options import Command, ConfigPath, EngineAddress, Force, Group, Json, Quiet, whole_number
 from sequester.cli.terminal import Terminal, plain
 from sequester.datasets import DATASETS, SEED
 from sequester.errors import InputError
@@ -189,6 +189,7 @@ def inspect(
         ),
     ] = None,
     force: Force = False,
+    engine: EngineAddress = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -200,7 +201,7 @@ def inspect(
     from sequester.workflow.inspect import inspect_config  # noqa: PLC0415  (--help need not wait for polars)
 
     terminal = Terminal(json, quiet)
-    with terminal.progress("", "inspect") as progress:
+    with terminal.engine(engine) as workers, terminal.progress("", "inspect") as progress:
         found = inspect_config(
             config,
             out=out,
@@ -210,6 +211,7 @@ def inspect(
             min_support=min_support,
             top=top,
             seed=seed,
+            engine=workers,
             progress=progress,
             warn=terminal.warn,
         )

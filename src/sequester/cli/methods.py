@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sequester.cli.exits import DONE, INTERNAL_ERROR, NOT_SATISFIED
-from sequester.cli.options import ConfigPath, Json, Quiet, Seed, whole_number
+from sequester.cli.options import ConfigPath, EngineAddress, Json, Quiet, Seed, whole_number
 from sequester.cli.terminal import Terminal, aligned, duration, levels
 from sequester.errors import InputError
 from sequester.release.purpose import KEEP, KNOWN, QUESTIONS, RECIPIENT, RELEASE
@@ -245,6 +245,7 @@ def compare(
     force: Annotated[
         bool, typer.Option("--force", help="Begin anew, and replace an earlier comparison.")
     ] = False,
+    engine: EngineAddress = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -271,13 +272,14 @@ def compare(
     )
     names, values = read_methods(methods), read_settings(settings or ())
     try:
-        with terminal.progress() as progress:
+        with terminal.engine(engine) as workers, terminal.progress() as progress:
             found = compare_config(
                 config,
                 out=out,
                 methods=names,
                 settings=values,
                 asked=asked,
+                engine=workers,
                 progress=progress,
                 warn=terminal.warn,
             )

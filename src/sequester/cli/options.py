@@ -17,6 +17,15 @@ Seed = Annotated[
     str | None,
     typer.Option(metavar="TEXT", help="Everything random comes from this text: same text, same bytes."),
 ]
+EngineAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="ADDRESS",
+        help="Workers that share the work: tcp://host:port or tls://host:port of a dask scheduler, or "
+        "local:N processes here.",
+    ),
+]
 ConfigPath = Annotated[
     Path, typer.Argument(metavar="CONFIG", help="The configuration, such as release.toml.")
 ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sequester.cli.options import ConfigPath, Force, Json, Quiet, Seed, configured_method
+from sequester.cli.options import ConfigPath, EngineAddress, Force, Json, Quiet, Seed, configured_method
 from sequester.cli.terminal import Terminal, duration, levels
 from sequester.errors import InputError
 
@@ -51,6 +51,7 @@ def protect(
             metavar="-", help="Read one person's symbols as JSON lines, and write them sanitized (top-down)."
         ),
     ] = None,
+    engine: EngineAddress = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -69,19 +70,24 @@ def protect(
             "--quick": quick,
             "--thorough": thorough,
             "--dry-run": dry_run,
+            "--engine": engine,
         }
         _follow(config, follow, [name for name, value in given.items() if value], terminal)
         return
     if dry_run:
         from sequester.workflow.dry_run import dry_run as try_out  # noqa: PLC0415  (--help need not wait)
 
-        with terminal.progress(configured_method(config), "protect", "attack") as progress:
+        with (
+            terminal.engine(engine) as workers,
+            terminal.progress(configured_method(config), "protect", "attack") as progress,
+        ):
             forecast = try_out(
                 config,
                 out=out,
                 seed=seed,
                 force=force,
                 thorough=thorough,
+                engine=workers,
                 progress=progress,
                 warn=terminal.warn,
             )
@@ -91,7 +97,10 @@ def protect(
 
     try:
         commands = ("protect", "verify") if quick else ("protect", "verify", "attack")
-        with terminal.progress(configured_method(config), *commands) as progress:
+        with (
+            terminal.engine(engine) as workers,
+            terminal.progress(configured_method(config), *commands) as progress,
+        ):
             done = make(
                 config,
                 out=out,
@@ -100,6 +109,7 @@ def protect(
                 checkpoint=checkpoint,
                 quick=quick,
                 thorough=thorough,
+                engine=workers,
                 progress=progress,
                 warn=terminal.warn,
             )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sequester.cli.exits import DONE
-from sequester.cli.options import Json, Quiet
+from sequester.cli.options import EngineAddress, Json, Quiet
 from sequester.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def reproduce(
         Path | None,
         typer.Option(metavar="DIR", help="Where results go; out/reproduce/PAPER by default."),
     ] = None,
+    engine: EngineAddress = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -38,8 +39,8 @@ def reproduce(
     terminal = Terminal(json, quiet)
     folder = out or Path("out") / "reproduce" / paper
     try:
-        with terminal.progress() as progress:
-            found = run(paper, out=folder, data=data, quick=quick, progress=progress)
+        with terminal.engine(engine) as workers, terminal.progress() as progress:
+            found = run(paper, out=folder, data=data, quick=quick, engine=workers, progress=progress)
     except KeyboardInterrupt:
         if (folder / "cells").exists():
             terminal.say(f"the results so far are kept in {folder}; the same command goes on from there")

@@ -76,8 +76,9 @@ def _about_file(error: OSError) -> str:
 
 def _report(error: BaseException) -> str:
     """Name the fault and its place; what it says may hold raw data, so it is left out."""
+    fault = error.fault if isinstance(error, InternalError) and error.fault else ""
     return (
-        f"internal error: {type(error).__name__} at {where_raised(error)}; {describe_output()} "
+        f"internal error: {fault or f'{type(error).__name__} at {where_raised(error)}'}; {describe_output()} "
         f"(please report it, with the command; sequester {__version__}, "
         f"Python {sys.version_info.major}.{sys.version_info.minor}, {sys.platform})"
     )

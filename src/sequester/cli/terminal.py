@@ -13,7 +13,7 @@ from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, TextIO
 
 from sequester.cli.exits import NOT_SATISFIED
-from sequester.errors import InputError
+from sequester.errors import InputError, ignore_warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress as RichProgress
 
-    from sequester.engine import Progress
+    from sequester.engine import Engine, Progress
 
 
 _made: list[str] = []
@@ -120,6 +120,18 @@ class Terminal:
                 yield bar
         finally:
             stop_listening()
+
+    @contextmanager
+    def engine(self, address: str | None) -> Iterator[Engine | None]:
+        """Open the workers of an address while a command runs; None where none was given."""
+        if address is None:
+            yield None
+            return
+        # Loaded here so that --help need not wait for numpy.
+        from sequester.engine.cluster import open_engine  # noqa: PLC0415
+
+        with open_engine(address, announce=ignore_warning if self.quiet else self.say) as engine:
+            yield engine
 
 
 def _announcement(method: str, commands: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sequester.cli.exits import DONE, NOT_SATISFIED
-from sequester.cli.options import Json, Quiet, configured_method, whole_number
+from sequester.cli.options import EngineAddress, Json, Quiet, configured_method, whole_number
 from sequester.cli.terminal import Terminal, aligned, levels
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def verify(
             metavar="FILE", help="The pseudonyms, where they are not in internal/ beside the release."
         ),
     ] = None,
+    engine: EngineAddress = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -39,9 +40,17 @@ def verify(
     from sequester.workflow.verify import verify_release  # noqa: PLC0415  (--help need not wait for polars)
 
     terminal = Terminal(json, quiet)
-    with terminal.progress(configured_method(original), "verify") as progress:
+    with (
+        terminal.engine(engine) as workers,
+        terminal.progress(configured_method(original), "verify") as progress,
+    ):
         found = verify_release(
-            folder, original=original, pseudonyms=pseudonyms, progress=progress, warn=terminal.warn
+            folder,
+            original=original,
+            pseudonyms=pseudonyms,
+            engine=workers,
+            progress=progress,
+            warn=terminal.warn,
         )
     if not found:
         for witness, line in zip(found.witnesses, found.lines, strict=True):
@@ -101,6 +110,7 @@ def attack(
     all_risks: Annotated[
         bool, typer.Option("--all", help="Print all risks, not only the main ones and those above a claim.")
     ] = False,
+    engine: EngineAddress = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -114,7 +124,10 @@ def attack(
 
     low, _, high = known.partition("-")
     terminal = Terminal(json, quiet)
-    with terminal.progress(configured_method(original), "attack") as progress:
+    with (
+        terminal.engine(engine) as workers,
+        terminal.progress(configured_method(original), "attack") as progress,
+    ):
         found = attack_release(
             folder,
             original=original,
@@ -122,6 +135,7 @@ def attack(
             known=range(int(low), int(high or low) + 1),
             targets=targets,
             seed=seed,
+            engine=workers,
             progress=progress,
             warn=terminal.warn,
         )

@@ -76,12 +76,7 @@ class LocalEngine:
 
     def split(self, n_rows: int) -> list[range]:
         """Cut ``range(n_rows)`` into consecutive shards of nearly equal size, longer ones first."""
-        n_shards = min(self.shards or 16 * self.n_threads, n_rows)
-        if n_shards == 0:
-            return []
-        size, longer = divmod(n_rows, n_shards)
-        starts = [i * size + min(i, longer) for i in range(n_shards + 1)]
-        return [range(a, b) for a, b in pairwise(starts)]
+        return cut_evenly(n_rows, self.shards or 16 * self.n_threads)
 
     def map(
         self,
@@ -108,6 +103,20 @@ class LocalEngine:
                 for future in futures:
                     future.cancel()
                 raise
+
+
+def cut_evenly(n_rows: int, n_shards: int) -> list[range]:
+    """Cut ``range(n_rows)`` into so many ranges, or as many as there are rows.
+
+    Examples
+    --------
+    >>> cut_evenly(5, 2)
+    [range(0, 3), range(3, 5)]
+    """
+    n_shards = min(n_shards, n_rows)
+    size, longer = divmod(n_rows, max(n_shards, 1))
+    starts = [i * size + min(i, longer) for i in range(n_shards + 1)]
+    return [range(a, b) for a, b in pairwise(starts)]
 
 
 def _run(function: Callable[[P, S], T], parts: Sequence[P], place: int, shared: S) -> T:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +27,11 @@ from sequester.reproduce.report import (
 from sequester.workflow.output_file import write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from sequester.engine import Progress
+    from sequester.engine import Engine, Progress
     from sequester.reproduce import Paper
-    from sequester.reproduce.plan import Cell, Claim, Drawing, Rows
+    from sequester.reproduce.plan import Cell, Claim, Drawing, ExperimentPlan, Rows
 
 ABOUT = "reproduction.json"
 """The file that names the paper of a folder, and has its results."""
@@ -101,6 +102,7 @@ def reproduce(
     out: str | Path,
     data: str | Path | None = None,
     quick: bool = False,
+    engine: Engine | None = None,
     progress: Progress = silent,
 ) -> Reproduction:
     """Run the experiments of a paper that an earlier run has not finished, and write the results.
@@ -115,6 +117,8 @@ def reproduce(
         The folder of public data sets; without it, synthetic data is generated.
     quick
         Run only a part of the grid, in less than three minutes.
+    engine
+        Workers that run whole cells, such as those of `DaskEngine`; they read `data` at the same path.
     progress
         Called with the share of the work that is done, and what is done next.
 
@@ -135,11 +139,13 @@ def reproduce(
         raise InputError(msg)
     _check_folder(folder, paper)
     progress(0.0, "reading the data")
-    plan = paper.plan(None if data is None else Path(data), quick=quick)
+    asked = (paper.name, None if data is None else Path(data), quick)
+    plan = paper.plan(asked[1], quick=quick)
     about = {"paper": paper.name, "format": 1}
     write_file(json.dumps(about).encode(), folder / ABOUT)
     grid = Grid(folder / CELLS, json.dumps([paper.name, plan.fingerprint, experiments_digest(paper)]))
-    tables = grid.run(plan.cells, part(progress, 0.0, 0.9))
+    away = None if engine is None else partial(engine.map, _run_cell, shared=asked)
+    tables = grid.run(plan.cells, part(progress, 0.0, 0.9), away=away)
     claims = paper.claims(tables)
     for table, frame in tables.items():
         write_file(frame.write_csv(line_terminator="\n").encode(), folder / f"{table}.csv")
@@ -186,23 +192,34 @@ class Grid:
     n_run: int = 0
     """Cells that were run."""
 
-    def run(self, cells: Sequence[Cell], progress: Progress) -> dict[str, pl.DataFrame]:
-        """Run the cells that are not stored, and return all tables: parameters beside measurements."""
+    def run(
+        self,
+        cells: Sequence[Cell],
+        progress: Progress,
+        *,
+        away: Callable[[Sequence[int]], Iterator[Rows]] | None = None,
+    ) -> dict[str, pl.DataFrame]:
+        """Run the cells that are not stored, and return all tables: parameters beside measurements.
+
+        `away` runs cells elsewhere, by their places, and yields their rows in order.
+        """
         tables: dict[str, list[dict[str, object]]] = {}
         total = sum(cell.weight for cell in cells) or 1.0
         done = 0.0
-        seen: set[Path] = set()
-        for cell in cells:
-            path = self._path(cell)
-            if path in seen:
+        paths = [self._path(cell) for cell in cells]
+        stored = [_read_rows(path) for path in paths]
+        for place, cell in enumerate(cells):
+            if paths[place] in paths[:place]:
                 msg = f"two cells of {cell.table} have the same parameters: {dict(cell.parameters)}"
                 raise ParameterError(msg)
-            seen.add(path)
+        missing = [place for place, rows in enumerate(stored) if rows is None]
+        measured = (cells[place].run() for place in missing) if away is None else away(missing)
+        for cell, path, known in zip(cells, paths, stored, strict=True):
             label = ", ".join(f"{name} = {value}" for name, value in cell.parameters.items())
             progress(done / total, f"{cell.table}: {label}")
-            rows = _read_rows(path)
+            rows = known
             if rows is None:
-                rows = [dict(row) for row in cell.run()]
+                rows = [dict(row) for row in next(measured)]
                 write_file(json.dumps(rows, allow_nan=False).encode(), path)
                 self.n_run += 1
             else:
@@ -220,6 +237,17 @@ class Grid:
         }
         digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
         return self.folder / f"{cell.table}-{digest[:24]}.json"
+
+
+@lru_cache(maxsize=1)
+def _plan(name: str, data: Path | None, quick: bool) -> ExperimentPlan:
+    """Return the plan of a paper; a worker, which runs many of its cells, makes it once."""
+    return find_paper(name).plan(data, quick=quick)
+
+
+def _run_cell(place: int, asked: tuple[str, Path | None, bool]) -> Rows:
+    """Measure one cell of a plan."""
+    return [dict(row) for row in _plan(*asked).cells[place].run()]
 
 
 def _read_rows(path: Path) -> Rows | None:

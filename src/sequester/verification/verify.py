@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sequester.data.schema import Schema
-    from sequester.engine import Progress
+    from sequester.engine import Engine, Progress
     from sequester.privacy import PrivacyModel, Verdict
     from sequester.release.certificate import Certificate
     from sequester.verification.contents import Contents
@@ -155,6 +155,7 @@ def verify(
     method: tuple[str, Mapping[str, object]] | None = None,
     pseudonyms: str | os.PathLike[str] | None = None,
     ours: bool = False,
+    engine: Engine | None = None,
     progress: Progress = silent,
 ) -> Verification:
     """Check a release folder: hashes, CSV against Parquet, values against hierarchies, then the claim.
@@ -177,6 +178,8 @@ def verify(
         ``internal/``.
     ours
         This process has just written the files; others are read with care, which takes a moment longer.
+    engine
+        Counts what the claim is about; by default threads of this process.
     progress
         Called with the share of the work that is done.
 
@@ -264,7 +267,7 @@ def verify(
     if findings:
         return answer(findings)
     progress(0.6, "checking the claim")
-    verdict, disagreement = _check_claim(contents, certificate, claimed, original, beside)
+    verdict, disagreement = _check_claim(contents, certificate, claimed, original, beside, engine)
     progress(1.0, "checked")
     return answer(
         verdict.witnesses if not verdict else [*disagreement, *check_names(contents.tables)], verdict
@@ -304,6 +307,7 @@ def _check_claim(
     claimed: PrivacyModel,
     original: EventTable | None,
     beside: Path | None,
+    engine: Engine | None,
 ) -> tuple[Verdict, list[str]]:
     """Return the verdict about the written tables, and where the certificate differs from it."""
     rebuilt = rebuild_table(contents.tables, certificate, contents.hierarchies)
@@ -315,11 +319,11 @@ def _check_claim(
         elif claimed.needs_original:
             released = align_to_original(read_pseudonyms(beside), rebuilt, original)
     # The certificate tells what a recipient can count, so that is what its numbers are compared with.
-    verdict = claimed.check(released, original=original if claimed.needs_original else None)
+    verdict = claimed.check(released, original=original if claimed.needs_original else None, engine=engine)
     disagreement = compare_verdict(verdict, certificate) if verdict else []
     if original is not None and not claimed.needs_original and rebuilt.schema.symbol is not None and verdict:
         # A promise about quasi-identifiers is about the release alone; one about symbols may compare.
-        verdict = claimed.check(compared, original=original)
+        verdict = claimed.check(compared, original=original, engine=engine)
     return verdict, disagreement
 
 

@@ -24,7 +24,7 @@ from sequester.methods.method import Method
 from sequester.workflow.comparison.comparison import Comparison
 from sequester.workflow.comparison.grid import Candidate, grid, label_of, one_line
 from sequester.workflow.comparison.outputs import HANDING_OUT, check_adversary, write_outputs
-from sequester.workflow.comparison.pool import run_candidates
+from sequester.workflow.comparison.pool import run_candidates, run_on_workers
 from sequester.workflow.comparison.store import RELEASES, REPORTS, Store
 from sequester.workflow.comparison.trial import Knowledge, TrialResult, TrialTask
 from sequester.workflow.config import Config
@@ -34,7 +34,7 @@ from sequester.workflow.output_file import refuse_inputs
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sequester.engine import Progress
+    from sequester.engine import Engine, Progress
     from sequester.errors import Warn
 
 KNOWN = 2
@@ -87,6 +87,7 @@ def compare(
     force: bool = False,
     at_once: int | None = None,
     seed: str | None = None,
+    engine: Engine | None = None,
     progress: Progress = silent,
 ) -> Comparison:
     """Try `methods`, each with its parameters, and compare what an adversary achieves with what is lost.
@@ -121,6 +122,8 @@ def compare(
         How many methods run at the same time.
     seed
         Everything random comes from it.
+    engine
+        Workers that try whole candidates, such as those of `DaskEngine`; by default processes here.
     progress
         Called with the share of the work that is done, and what is done next.
 
@@ -169,7 +172,15 @@ def compare(
     if out is None and write_releases:
         msg = "write_releases needs out, the folder for them"
         raise ParameterError(msg)
-    return _compare(table, candidates, asked, None if out is None else Path(out), progress, issue_warning)
+    return _compare(
+        table,
+        candidates,
+        asked,
+        None if out is None else Path(out),
+        progress,
+        issue_warning,
+        engine=engine,
+    )
 
 
 def compare_config(
@@ -179,6 +190,7 @@ def compare_config(
     methods: Sequence[str] | None = None,
     settings: Mapping[str, Sequence[Any]] | None = None,
     asked: CompareOptions | None = None,
+    engine: Engine | None = None,
     progress: Progress = silent,
     warn: Warn = ignore_warning,
 ) -> Comparison:
@@ -207,6 +219,7 @@ def compare_config(
         out,
         part(progress, 0.02, 1.0),
         collect,
+        engine=engine,
         config=config,
         named=methods is not None,
     )
@@ -243,6 +256,7 @@ def _compare(
     progress: Progress,
     warn: Warn,
     *,
+    engine: Engine | None,
     config: Config | None = None,
     named: bool = False,
 ) -> Comparison:
@@ -264,9 +278,8 @@ def _compare(
         tasks = [
             _task(each, store, knowledge, asked, config, with_page=out is not None) for each in candidates
         ]
-        done = _run(
-            [each for each in tasks if not each.candidate.misfit], table, store, asked, progress, named
-        )
+        fitting = [each for each in tasks if not each.candidate.misfit]
+        done = _run(fitting, table, store, asked, engine, progress, named)
         tried = [
             TrialResult.about(each.candidate, state="unfit", reason=each.candidate.misfit)
             if each.candidate.misfit
@@ -365,6 +378,7 @@ def _run(
     table: EventTable,
     store: Store,
     asked: CompareOptions,
+    engine: Engine | None,
     progress: Progress,
     named: bool,
 ) -> dict[str, TrialResult]:
@@ -380,7 +394,12 @@ def _run(
     if not missing:
         return done
     begun = part(progress, len(done) / len(tasks), 1.0)
-    with closing(run_candidates(list(missing.values()), table, begun, at_once=asked.at_once)) as answers:
+    left = list(missing.values())
+    with closing(
+        run_candidates(left, table, begun, at_once=asked.at_once)
+        if engine is None
+        else run_on_workers(left, table, engine, begun)
+    ) as answers:
         for task, answer in answers:
             tried = _placed(answer, task, store.folder) if answer.holds else answer
             store.save(task.key, tried)

@@ -149,6 +149,7 @@ def protect(
         leave_out=job.config.left_out,
         notes=found.notes,
         stopwatch=watch,
+        engine=engine,
         progress=watch.timed(part(progress, 0.75, 1.0), "writing"),
         warn=collect,
     )

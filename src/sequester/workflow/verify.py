@@ -13,7 +13,7 @@ from sequester.verification.verify import find_pseudonyms, is_stream_folder, ver
 from sequester.workflow.config import Config
 
 if TYPE_CHECKING:
-    from sequester.engine import Progress
+    from sequester.engine import Engine, Progress
     from sequester.errors import Warn
     from sequester.methods.method import Method
     from sequester.verification.verify import Verification
@@ -24,6 +24,7 @@ def verify_release(
     *,
     original: str | Path | None = None,
     pseudonyms: str | Path | None = None,
+    engine: Engine | None = None,
     progress: Progress = silent,
     warn: Warn = ignore_warning,
 ) -> Verification:
@@ -49,6 +50,7 @@ def verify_release(
         model=model,
         method=asked,
         pseudonyms=pseudonyms,
+        engine=engine,
         progress=part(progress, 0.3, 1.0),
     )
 

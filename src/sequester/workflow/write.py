@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sequester.attacks.risk import Risk
     from sequester.attacks.singling_out import SinglingOut
     from sequester.data.table import EventTable
-    from sequester.engine import Progress
+    from sequester.engine import Engine, Progress
     from sequester.errors import Warn
     from sequester.explanation.explanation import Explanation
     from sequester.privacy.model import PrivacyModel
@@ -103,6 +103,7 @@ def write(
     stopwatch: Stopwatch | None = None,
     notes: Sequence[str] = (),
     report: Pages | None = None,
+    engine: Engine | None = None,
     progress: Progress = silent,
     warn: Warn = issue_warning,
 ) -> Written:
@@ -146,6 +147,8 @@ def write(
         Why something is not known, for the internal page.
     report
         Maker of the two pages; by default `sequester.report.page`.
+    engine
+        Checks the promise on the written files; by default threads of this process.
     progress
         Called with the share of the work that is done.
     warn
@@ -207,7 +210,7 @@ def write(
                 pseudonyms=pseudonyms,
                 leave_out=leave_out or (() if explanation is None else explanation.leave_out),
             )
-            verification = _verify(aside, release.model, original, part(progress, 0.5, 0.8))
+            verification = _verify(aside, release.model, original, engine, part(progress, 0.5, 0.8))
             progress(0.8, "drawing the internal report")
             # Last, so that it can say how long everything else took.
             findings = Findings(
@@ -249,7 +252,11 @@ def _usual_pages() -> Pages:
 
 
 def _verify(
-    aside: Target, model: PrivacyModel, original: EventTable | None, progress: Progress
+    aside: Target,
+    model: PrivacyModel,
+    original: EventTable | None,
+    engine: Engine | None,
+    progress: Progress,
 ) -> Verification:
     who = aside.internal / PSEUDONYMS
     verification = verify(
@@ -258,6 +265,7 @@ def _verify(
         model=model,
         pseudonyms=who if original is not None and who.exists() else None,
         ours=True,
+        engine=engine,
         progress=progress,
     )
     if not verification:

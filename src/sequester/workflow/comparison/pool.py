@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import pickle
 import signal
+import stat
 import sys
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
@@ -17,13 +18,17 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from sequester.engine import silent
 from sequester.engine.local import usable_cores
 from sequester.workflow.comparison import memory
-from sequester.workflow.comparison.trial import TrialResult
-from sequester.workflow.comparison.worker import COMPILING, prepare, work
+from sequester.workflow.comparison.trial import TrialResult, try_candidate
+from sequester.workflow.comparison.worker import COMPILING, explain_failure, prepare, work
+from sequester.workflow.output_file import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -31,7 +36,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from sequester.data.table import EventTable
-    from sequester.engine import Progress
+    from sequester.engine import Engine, Progress
     from sequester.workflow.comparison.trial import TrialTask
 
 
@@ -176,13 +181,62 @@ def _fits(task: TrialTask, running: Sequence[_Run], alone: set[str], need: int, 
 def _result(run: _Run) -> TrialResult | None:
     """Return what became of a candidate; None where its process died."""
     try:
-        answer = run.future.result()
+        return _read(run.future.result(), run.task)
     except BrokenProcessPool:
         return None
+
+
+def _read(answer: dict[str, Any], task: TrialTask) -> TrialResult:
     if "failed" in answer:
-        candidate, reason = run.task.candidate, answer["failed"]
-        return TrialResult.about(candidate, state="failed", reason=reason, is_ours=answer["is_ours"])
+        reason, is_ours = answer["failed"], answer["is_ours"]
+        return TrialResult.about(task.candidate, state="failed", reason=reason, is_ours=is_ours)
     return TrialResult.of(answer)
+
+
+def run_on_workers(
+    tasks: Sequence[TrialTask], table: EventTable, engine: Engine, progress: Progress
+) -> Generator[tuple[TrialTask, TrialResult], None, None]:
+    """Try all tasks, whole candidates, on the workers of an engine; yield each with its result, in order."""
+    answers = engine.map(_try_away, tasks, shared=table, progress=progress, phase="comparing candidates")
+    for task, (answer, files) in zip(tasks, answers, strict=True):
+        for name, (mode, contents) in files.items():
+            first, _, rest = name.partition("/")
+            path = task.report if first == _REPORT else task.release
+            if path is None:
+                continue
+            path = path / rest if rest else path
+            if contents is None:
+                path.mkdir(parents=True, exist_ok=True)
+            else:
+                write_file(contents, path)
+            path.chmod(mode)
+        yield task, _read(answer, task)
+
+
+_REPORT, _RELEASE = "report", "release"
+
+
+def _try_away(
+    task: TrialTask, table: EventTable
+) -> tuple[dict[str, Any], dict[str, tuple[int, bytes | None]]]:
+    """Try a candidate on a machine that may share no folder with ours; return its files with their modes."""
+    with TemporaryDirectory() as folder:
+        here = Path(folder)
+        placed = replace(
+            task,
+            report=None if task.report is None else here / _REPORT,
+            release=None if task.release is None else here / _RELEASE,
+            threads=1,
+        )
+        answer = explain_failure(lambda: try_candidate(placed, table, silent).to_json())
+        files = {
+            path.relative_to(here).as_posix(): (
+                stat.S_IMODE(path.stat().st_mode),
+                None if path.is_dir() else path.read_bytes(),
+            )
+            for path in sorted(here.rglob("*"))
+        }
+        return answer, files
 
 
 def _report(progress: Progress, running: Sequence[_Run], n_done: int, total: int) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sequester.errors import where_raised
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from multiprocessing.connection import Connection
 
 
@@ -41,7 +42,8 @@ def _end_with(connection: Connection) -> None:
 
 def work(task: bytes, table: bytes) -> dict[str, Any]:
     """Try a candidate, and return its document; where it fails, the reason, and whether it is our fault."""
-    try:
+
+    def run() -> dict[str, Any]:
         # Not before `prepare`: polars reads its number of threads when it loads.
         from sequester import kernels  # noqa: PLC0415
         from sequester.workflow.comparison.trial import try_candidate  # noqa: PLC0415
@@ -58,6 +60,14 @@ def work(task: bytes, table: bytes) -> dict[str, Any]:
         kernels.on_compilation(lambda: connection.send(COMPILING))
         # The sender is this program's own parent, which has made both just now.
         return try_candidate(pickle.loads(task), pickle.loads(table), progress).to_json()  # noqa: S301
+
+    return explain_failure(run)
+
+
+def explain_failure(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return what `run` returns; where it fails, the reason, and whether it is our fault."""
+    try:
+        return run()
     except MemoryError:
         return {"failed": "it needs more memory than there is", "is_ours": False}
     except BaseException as error:  # noqa: BLE001  (polars panics are no Exception)
