@@ -179,7 +179,7 @@ def twin(n_events: int) -> bool:
         patterns = take_patterns(table, length, seed=1)
         all_of_them = share_that_needs_all(table, patterns)
         for share, bar in ((all_of_them, LEAST_LEAD), (1.1 * all_of_them, None)):
-            method = TopDown(patterns=patterns, max_leakage=share, measure="paper")
+            method = TopDown(patterns=patterns, max_leakage=share, measure="paper", search="greedy")
             solve(method, table)
             nodes, seconds = solve(method, table)
             what = f"{n_events:,} symbols, length {length}, share {share:.2f}"
@@ -256,7 +256,8 @@ def on_msnbc(data: Path) -> bool:
         (TopDown, {}),
         (BottomUp, {}),
         (TopDown, {"scope": "local"}),
-        (TopDown, {"search": "improve"}),
+        (TopDown, {"search": "greedy"}),
+        (BottomUp, {"search": "greedy"}),
     ):
         seconds, losses = [], []
         for draw in range(5):
@@ -292,8 +293,8 @@ def searches(n_cases: int = 1000) -> bool:
             least = loss(TopDown(**asked, search="optimal"))
         except InputError:  # no pattern occurs
             continue
-        gaps["top-down"].append(loss(TopDown(**asked)) - least)
-        gaps["bottom-up"].append(loss(BottomUp(**asked)) - least)
+        gaps["top-down"].append(loss(TopDown(**asked, search="greedy")) - least)
+        gaps["bottom-up"].append(loss(BottomUp(**asked, search="greedy")) - least)
         gaps["improve"].append(loss(TopDown(**asked, search="improve")) - least)
     means = {name: float(np.mean(each)) for name, each in gaps.items()}
     bars = {"top-down": MOST_GREEDY, "improve": means["top-down"] / 2}

@@ -198,7 +198,7 @@ def sanitize(
     **asked: Any,
 ) -> tuple[Codes, float, float]:
     """Return the released nodes of a person, the loss per symbol, and the seconds of the search."""
-    asked |= {"patterns": tuple(patterns), "window": WINDOW, "measure": measure}
+    asked |= {"patterns": tuple(patterns), "window": WINDOW, "measure": measure, "search": "greedy"}
     search = Search.of(ALGORITHMS[method](**asked), table)
     task = search.task
     times = []

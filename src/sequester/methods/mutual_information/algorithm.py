@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 MOST_TRIALS = 200_000
 """Trials of the local search for one person."""
+MOST_RECOUNTED = 20_000_000
+"""Tuples that all of these may look at: about a second. Single moves come first, and pay most."""
 MOST_MOVES = 2_000
 """Moves among which the local search looks for pairs."""
 MOST_WORK = 3_000_000_000
@@ -165,7 +167,7 @@ class Solver:
 
     way: Literal["top-down", "bottom-up"]
     """Which of the paper's two ways."""
-    search: Literal["greedy", "improve", "optimal"] = "greedy"
+    search: Literal["greedy", "improve", "optimal"] = "improve"
     """The way alone, a local search from its answer, or an exact one."""
     scope: Literal["global", "local"] = "global"
     """Whether occurrences of one symbol are released alike."""
@@ -206,9 +208,9 @@ class Solver:
         if self.search == "greedy":
             return best
         starts = [best, _top_down(person, everything)]
+        trials = min(MOST_TRIALS, 1 + MOST_RECOUNTED // len(problem.tuples.counts))
         best = _cheapest(
-            problem,
-            [_search_kernels.improve(problem, start, MOST_TRIALS, MOST_MOVES) for start in starts],
+            problem, [_search_kernels.improve(problem, start, trials, MOST_MOVES) for start in starts]
         )
         if self.search == "improve":
             return best

@@ -62,8 +62,9 @@ class MutualInformationMethod(Method):
     """A column with the importance of each event's time; all are alike without it."""
     scope: Scope = "global"
     """All occurrences of a symbol alike ("global"), or only those generalized that take part in a pattern."""
-    search: Search = "greedy"
-    """The paper's heuristic, a local search from its answer, or an exact search for small alphabets."""
+    search: Search = "improve"
+    """A local search from the answer of the paper's heuristic, that alone ("greedy"), or an exact search for
+    small alphabets ("optimal")."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "patterns", as_patterns("patterns", self.patterns))
@@ -256,8 +257,8 @@ class TopDown(MutualInformationMethod):
                 "neither is a share of it"
             )
             raise ParameterError(msg)
-        if self.search != "greedy":
-            msg = f'search must be "greedy" to follow a stream, got "{self.search}"'
+        if self.search == "optimal":
+            msg = 'search must not be "optimal" to follow a stream, which is generalized symbol by symbol'
             raise ParameterError(msg)
         if self.weight is not None:
             msg = f"weight must not be given to follow a stream, got {self.weight!r}"
