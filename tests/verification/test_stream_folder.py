@@ -41,6 +41,30 @@ def test_an_untouched_folder_holds(folder):
     assert verify(folder).achieved == {"l": 3.0}
 
 
+def test_the_page_has_the_promise_and_the_snapshots_in_the_order_of_time(folder):
+    page = (folder / "report.html").read_text()
+    assert "no value of diagnosis belongs to more than 1/3 of the records" in page
+    stems = sorted(path.name.split(".")[0] for path in folder.glob("*.certificate.json"))
+    places = [page.index(f"<td>{stem}</td>") for stem in stems]
+    assert places == sorted(places)
+    assert all(hash_of(folder / f"{stem}.certificate.json") in page for stem in stems)
+    assert "<script" not in page
+
+
+@pytest.mark.parametrize("change", [b"", b"<p>and more</p>\n"])
+def test_a_page_that_the_certificates_do_not_make_is_found(folder, change):
+    path = folder / "report.html"
+    path.write_bytes(path.read_bytes()[: -len(change) or None].replace(b"1/3", b"1/9") + change)
+    assert [str(each) for each in verify(folder).witnesses] == [
+        "report.html: is not the page of these certificates: let the stream go on, which writes it again"
+    ]
+
+
+def test_a_folder_without_a_page_holds(folder):
+    (folder / "report.html").unlink()
+    assert verify(folder)
+
+
 @pytest.mark.second_process
 def test_a_file_that_is_no_parquet_is_unreadable(folder):
     (folder / "2024-01-02.records.parquet").write_bytes(b"PAR1 nothing PAR1")

@@ -96,7 +96,9 @@ def test_where_nothing_serves_other_answers_or_reasons_are_named(all_advice):
         assert set(advice.refused) == set(METHODS)
         assert "no method serves these answers for this data" in str(advice)
         served = [note.split()[:2] for note in advice.notes if note.startswith("--")]
-        assert served or "no other answer to a single question is served either" in advice.notes
+        other = [note for note in advice.notes if " would serve these answers, but not this data: " in note]
+        assert served or other or "no other answer to a single question is served either" in advice.notes
+        assert all(note.endswith(advice.refused[note.split()[0]]) for note in other)
         for option, answer in served:
             changed = {**by_name(answers), option.removeprefix("--"): answer}
             assert served_by[id(table), tuple(changed.values())], (answers, option, answer)
@@ -142,6 +144,15 @@ def test_one_person_is_told_so():
     assert advice.recommended.method.name == "top-down"
     assert advice.notes[0].startswith("there is one person")
     assert not advise(TABLES["one person"], recipient="public", known="few", keep="records")
+
+
+def test_what_the_data_lacks_for_a_method_that_serves_is_named():
+    advice = advise(symbol_table(["abcabc"]), recipient="service", known="patterns", keep="complete")
+    assert not advice
+    assert any(
+        note.startswith("top-down would serve these answers, but not this data: ") and "no hierarchy" in note
+        for note in advice.notes
+    )
 
 
 def test_many_labels_speak_for_bottom_up():

@@ -19,7 +19,7 @@ from oracles import halt
 from sequester.attacks import exposure
 from sequester.datasets.papers import paper
 from sequester.errors import InputError, ParameterError
-from sequester.workflow import inspect_measures
+from sequester.workflow import inspect_measures, inspect_page
 from sequester.workflow.inspect import MOST_COMBINATIONS, count_targets, inspect_config
 from sequester.workflow.inspect_measures import FrequentPatterns, Spread
 
@@ -257,6 +257,14 @@ def test_empty_table_has_nothing_to_give_away():
     assert (found.shape.persons, found.shape.per_person) == (0, None)
     assert all(each.below_10.value == 0 for each in found.exposures)
     assert "  events per person  nobody has any" in repr(found).splitlines()
+
+
+def test_one_person_is_told_from_nobody():
+    frame = pl.DataFrame({"at": [1, 2, 3], "did": list("aba")})
+    found = sq.inspect(sq.EventTable(frame, sq.Schema(person="all", order="at", symbol="did")))
+    assert found.exposures == ()
+    assert "There is one person" in str(found)
+    assert "There is one person" in inspect_page.page(found)
 
 
 def test_table_without_anything_to_know():

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Literal, get_args
 
+from sequester._repr import Card
 from sequester._validation import at_least, one_of
 from sequester.data.places import Gap, Place
 from sequester.errors import ParameterError
@@ -126,8 +127,12 @@ class Schema:
     >>> schema = Schema(person="user", time="at", symbol="page", drop=["name"])
     >>> schema.symbol
     Symbol(column='page', hierarchy=None, named=())
-    >>> schema.drop
-    ('name',)
+    >>> print(schema)
+    Schema
+      person  user
+      time    at
+      symbol  page
+      drop    name
     >>> Schema(person="PID", order="VID", sensitive={"Disease": ["HIV"]}).sensitive["Disease"]
     Sensitive(columns=('Disease',), protect=Protect(values=('HIV',), prefix=(), range=()))
     """
@@ -254,6 +259,27 @@ class Schema:
         if isinstance(self.time, tuple) and len(self.time) != 2:
             msg = f"time must be one column or two (date, clock), got {len(self.time)}"
             raise ParameterError(msg)
+
+    def __str__(self) -> str:
+        return str(self._card())
+
+    def _repr_html_(self) -> str:
+        return self._card().html()
+
+    def _card(self) -> Card:
+        when = ("time", " ".join(self.time_columns)) if self.time_columns else ("order", self.order or "")
+        symbol = "" if self.symbol is None else self.symbol.column
+        facts = [
+            ("person", self.person),
+            when,
+            ("tie", self.tie or ""),
+            ("symbol", symbol),
+            *(("quasi", f"{name}: {each.hierarchy!r}") for name, each in self.quasi.items()),
+            *(("sensitive", f"{name}: {each.protect}") for name, each in self.sensitive.items()),
+            ("keep", ", ".join(self.keep)),
+            ("drop", ", ".join(self.drop)),
+        ]
+        return Card(title="Schema", facts=tuple((name, text) for name, text in facts if text))
 
     @property
     def person_column(self) -> str | None:

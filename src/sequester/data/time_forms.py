@@ -28,6 +28,7 @@ _DATES = (
     (re.compile(r"(\d{1,2})([/ -])[A-Za-z]{3,9}\2\d{4}(?!\d)"), ("%d{0}%b{0}%Y",), 2),
     (re.compile(r"(\d{1,2})([/ -])[A-Za-z]{3,9}\2\d{2}(?!\d)"), ("%d{0}%b{0}%y",), 2),
     (re.compile(r"[A-Za-z]{3,9} \d{1,2}(,?) \d{4}(?!\d)"), ("%b %d{0} %Y",), 1),
+    (re.compile(r"(\d{4})([/-])\d{2}(?![\d/-])"), ("%Y{0}%m",), 2),
 )
 _CLOCKS = (
     (re.compile(r"()"), ""),
@@ -59,6 +60,11 @@ class TimeForm:
         """The century is not written."""
         return self.format is not None and "%y" in self.format
 
+    @property
+    def is_month(self) -> bool:
+        """There is no day."""
+        return self.format is not None and self.format.endswith("%m")
+
     def __str__(self) -> str:
         return "ISO 8601" if self.format is None else self.format
 
@@ -77,6 +83,8 @@ def find_time_form(values: pl.Series, rows: pl.Series | None = None) -> TimeForm
     '%d/%m/%Y %H:%M'
     >>> find_time_form(pl.Series(["1/2/10", "3/4/10"])).also
     '%m/%d/%y'
+    >>> find_time_form(pl.Series(["2010-01", "2010-02"])).format
+    '%Y-%m'
     >>> find_time_form(pl.Series(["10004235", "12345678"])) is None
     True
     """

@@ -385,6 +385,9 @@ class KindBuilder:
     kind: Kind
     """How values are grouped."""
 
+    def __repr__(self) -> str:
+        return repr(self.kind)
+
     def build(self, values: Iterable[str], *, column: str, missing: bool = False) -> Hierarchy:
         """Make the tree for the values of a column; see `HierarchyBuilder.build`."""
         occurring = values if isinstance(values, Mapping) else Counter(values)

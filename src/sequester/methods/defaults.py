@@ -88,6 +88,8 @@ def default_snapshot(table: EventTable, *, level: int) -> str:
     """
     if table.times is None:
         return "order"
+    if (table.schema.time_format or "%d").endswith("%m"):
+        return "month"  # no day is written
     for unit, every in (("day", "1d"), ("week", "1w")):
         n_snapshots = table.times.dt.truncate(every).n_unique()
         if table.n_events >= ENOUGH_RECORDS * level * n_snapshots:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sequester._repr import Card
+from sequester._version import __version__
 from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
 from sequester.engine import silent
@@ -42,6 +43,7 @@ from sequester.verification.original import (
     read_pseudonyms,
     with_owners,
 )
+from sequester.verification.stream_page import PAGE, stream_page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -345,6 +347,12 @@ def is_stream_folder(folder: Path) -> bool:
     return folder.is_dir() and any(path.name.endswith(ENDING) for path in folder.iterdir())
 
 
+def read_certificates(folder: Path) -> dict[str, tuple[Certificate, str]]:
+    """Return the certificate of each snapshot, by what its files begin with, and its own hash."""
+    names = [name for name in list_files(folder) if name.endswith(ENDING)]
+    return {name.removesuffix(ENDING): read_certificate_file(folder / name) for name in names}
+
+
 def verify_stream(
     path: str | os.PathLike[str],
     *,
@@ -362,15 +370,15 @@ def verify_stream(
     """
     folder = Path(path)
     names = list_files(folder)
-    stems = [name.removesuffix(ENDING) for name in names if name.endswith(ENDING)]
-    certificates = {stem: read_certificate_file(folder / f"{stem}{ENDING}")[0] for stem in stems}
+    read = read_certificates(folder)
+    certificates = {stem: certificate for stem, (certificate, _) in read.items()}
     models = sorted({each.model for each in certificates.values()})
     listed = {name for each in certificates.values() for name in each.files}
     findings: list[object] = [
         f"{safe_text(name)}: is not listed in a certificate"
         + (" (a stream is writing, or was stopped: let it go on first)" if name.startswith(".") else "")
         for name in names
-        if name not in listed and not name.endswith(ENDING)
+        if name not in {*listed, PAGE} and not name.endswith(ENDING)
     ]
     missing = sorted(listed - set(names))
     if missing:
@@ -392,6 +400,8 @@ def verify_stream(
             achieved[name] = min(value, achieved.get(name, value))
     if not findings:
         findings += _differences(certificates)
+        if PAGE in names and not findings:
+            findings += _check_page(folder / PAGE, read)
         violations = len(findings)
     progress(1.0, "checked")
     return Verification(
@@ -403,6 +413,15 @@ def verify_stream(
         release=os.fspath(path),
         compared=schema is not None,
     )
+
+
+def _check_page(path: Path, read: Mapping[str, tuple[Certificate, str]]) -> list[str]:
+    """Compare the page with the one that the certificates make; another version words it otherwise."""
+    if any(certificate.version != __version__ for certificate, _ in read.values()):
+        return []
+    if path.stat().st_size == len(page := stream_page(read)) and path.read_bytes() == page:
+        return []
+    return [f"{PAGE}: is not the page of these certificates: let the stream go on, which writes it again"]
 
 
 def _differences(certificates: Mapping[str, Certificate]) -> list[str]:

@@ -262,12 +262,17 @@ def _decide(
         runner_up = _runner_up(first, candidates[1:], refused, fitting)
         notes += _cautions(first, heard)
         if first.kept is not None and first.kept < LITTLE:
-            notes.append(f"none kept {LITTLE:.0%} of the sample: fewer or coarser columns would keep more")
+            what = "fewer or coarser columns" if table.regions is None else "larger cells, or shorter trips,"
+            notes.append(f"none kept {LITTLE:.0%} of the sample: {what} would keep more")
         notes += _beyond(table)
     else:
         # Whom one person's data goes to makes no difference.
         asked = [each for each in QUESTIONS if each is not RECIPIENT or table.n_owners != 1]
-        notes += _other_answers(fitting, heard, asked)
+        served = [name for name in misfits if _serves(name, heard)]
+        notes += [f"{name} would serve these answers, but not this data: {misfits[name]}" for name in served]
+        notes += _other_answers(fitting, heard, asked) or (
+            [] if served else ["no other answer to a single question is served either"]
+        )
     return Advice(
         answers=answers,
         shape=_shape(table),
@@ -409,7 +414,7 @@ def _other_answers(
             served = [name for name in fitting if _serves(name, changed)]
             if served:
                 notes.append(f"--{question.name} {answer} would be served: {', '.join(served)}")
-    return notes or ["no other answer to a single question is served either"]
+    return notes
 
 
 def _serves(name: str, answers: Mapping[str, str]) -> bool:

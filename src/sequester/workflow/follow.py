@@ -161,8 +161,8 @@ def _taxonomy(config: Config, column: str) -> Hierarchy:
         except HierarchyError as error:
             reason = f"got one that needs data: {error.lines[0]}"
     msg = (
-        f"{config.path.name}: data.symbol.hierarchy must be a file or a tree, because no data is read, "
-        f"{reason}"
+        f"{config.path.name}: data.symbol.hierarchy must be a file or a tree, because no data is read "
+        f"(sequester hierarchy build writes a file), {reason}"
     )
     raise InputError(msg)
 

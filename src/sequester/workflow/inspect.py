@@ -125,16 +125,19 @@ def inspect(
             engine=engine,
             progress=part(progress, 0.05, 0.1),
         )
-    targets = None if thorough else count_targets(whole)
-    exposures = expose(
-        whole,
-        known=KNOWN,
-        exact=EXACT if targets is None else targets,
-        targets=TARGETS if targets is None else targets,
-        seed=SEED if seed is None else seed,
-        engine=engine,
-        progress=part(progress, 0.1, 0.8),
-    )
+    exposures: tuple[Exposure, ...] = ()
+    # One person is told from nobody.
+    if whole.n_persons > 1:
+        targets = None if thorough else count_targets(whole)
+        exposures = expose(
+            whole,
+            known=KNOWN,
+            exact=EXACT if targets is None else targets,
+            targets=TARGETS if targets is None else targets,
+            seed=SEED if seed is None else seed,
+            engine=engine,
+            progress=part(progress, 0.1, 0.8),
+        )
     channels = ChannelCounts.of(whole, k=k, c=c, most=KNOWN, engine=engine, progress=part(progress, 0.8, 1.0))
     progress(1.0, "inspected")
     return Inspection(

@@ -61,7 +61,7 @@ def fragment(inspection: Inspection) -> str:
 
 
 def _remarks(inspection: Inspection) -> Iterator[str]:
-    yield inspect_text.worst_case(inspection.shape)
+    yield inspect_text.worst_case(inspection.shape) if inspection.exposures else inspect_text.ONE_PERSON
     yield from filter(
         None,
         (

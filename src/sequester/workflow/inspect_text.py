@@ -38,6 +38,13 @@ def counts(shape: Shape) -> str:
     return f"{persons}, {trips}{events}, {counted(shape.alphabet, 'different item', 'different items')}"
 
 
+ONE_PERSON = (
+    "There is one person, who can be told from nobody and hidden among nobody. What can be hidden are "
+    "patterns that you name, with top-down or bottom-up."
+)
+"""What is said instead of risks among persons."""
+
+
 def worst_case(shape: Shape) -> str:
     """Describe what is counted about candidate sets."""
     return WORST_CASE if shape.trips is None else f"{WORST_CASE} {_TOGETHER}"
@@ -191,7 +198,7 @@ def lines(inspection: Inspection, *, bar: str = "█") -> Iterator[str]:
             yield f"  and {len(inspection.dependent) - _SHOWN_DEPENDENT:,} more"
     yield ""
     yield "What somebody could do today who knows a few items of a person"
-    yield from _wrapped(worst_case(shape))
+    yield from _wrapped(worst_case(shape) if inspection.exposures else ONE_PERSON)
     yield from _wrapped(drawn(inspection.exposures, shape.persons))
     yield from _wrapped(cut(inspection.exposures))
     guesses = [each.confidence for each in inspection.exposures if each.confidence is not None]

@@ -12,7 +12,7 @@ from sequester.workflow.draft.columns import Column
 from sequester.workflow.draft.draft import MOST_QUASI, make_draft
 from sequester.workflow.draft.gaps import as_setting, ask_about_sentinels, find_gaps
 from sequester.workflow.draft.hierarchies import propose_hierarchy
-from sequester.workflow.init import DataFile, to_toml
+from sequester.workflow.draft.toml import DataFile, to_toml
 
 N = 60
 EVENTS = {"user": [f"u{i // 3}" for i in range(N)], "n": [i % 3 for i in range(N)]}
@@ -178,6 +178,32 @@ def test_one_log_is_one_person_and_never_gets_a_method_for_many():
     assert '#name = "top-down"' in text
     assert "halt" not in text
     assert make_draft(log, person="row").person.column == "row"
+
+
+def test_one_log_has_a_hierarchy_to_begin_with():
+    log = pl.DataFrame(
+        {"at": [f"2024-05-{i + 1:02}" for i in range(30)], "did": ["eat", "sleep", "work"] * 10}
+    )
+    assert settings(make_draft(log))["symbol"]["hierarchy"] == {"kind": "flat"}
+
+
+def test_months_say_when_also_where_a_file_has_one():
+    for months in (repeated("2010-01", "2010-02"), ["2010-01"] * N):
+        made = make_draft(
+            pl.DataFrame({"month": months, "ward": repeated("A", "B"), "ill": repeated("x", "y")})
+        )
+        assert (made.when.columns, made.when.time_format) == (("month",), "%Y-%m")
+    made = draft(at=[f"2010-01-{i % 28 + 1:02}" for i in range(N)], month=repeated("2010-01", "2010-02"))
+    assert "month" in {each.column for each in made.quasi}
+
+
+def test_codes_that_look_alike_are_kept_apart_and_a_family_is_one_line():
+    icd = {f"icd_{place}": repeated("4111", "04111", "V51") for place in (1, 2, 3)}
+    made = draft(**icd, ward=repeated("A", "B"))
+    (line,) = made.alike
+    assert line.startswith("column 'icd_1' and 2 more of its name: 2 labels look alike as numbers")
+    assert settings(made)["alike"] == "keep"
+    assert "alike" not in settings(draft(**icd, ward=repeated("A", "a ")))
 
 
 def test_at_most_twelve_quasi_identifiers_by_what_an_outsider_could_know():

@@ -49,7 +49,10 @@ def test_every_file_is_taken_and_every_snapshot_published(finished):
     assert [name.split(".")[0] for name in done.taken] == stems
     assert (done.rejected, done.in_window) == ([], 0)
     endings = ("certificate.json", "records.csv", "records.parquet", "values.csv", "values.parquet")
-    assert set(outputs(folder)) == {f"{stem}.{ending}" for stem in stems for ending in endings}
+    assert set(outputs(folder)) == {
+        "report.html",
+        *(f"{stem}.{ending}" for stem in stems for ending in endings),
+    }
     assert not list((folder / "out").glob(".*"))
     assert json.dumps(done.to_json())
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from sequester.data.alike import Vocabulary, settle
 from sequester.hierarchies.labels import counted, quoted
 from sequester.workflow.draft.infer_time import always_rises
+from sequester.workflow.draft.names import names_code
+from sequester.workflow.draft.roles import families
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,20 +45,35 @@ def order_doubts(who: Guess, when: EventOrder | None, tie: str | None, n_tied: i
     return doubts
 
 
-def find_twins(columns: Sequence[Column], owner: Column | None) -> Iterator[str]:
-    """Name the labels of released columns, and the persons, that look alike."""
-    for column in columns:
-        if column.time_form is not None or column.series.dtype.is_integer():
-            continue
+@dataclass(frozen=True, slots=True)
+class AlikeLabels:
+    """Labels of one column, or of a family of columns, that look alike."""
+
+    text: str
+    """The labels with their counts and rows."""
+    are_codes: bool
+    """They are codes, and differ by zeros."""
+
+
+def find_twins(columns: Sequence[Column], owner: Column | None) -> Iterator[AlikeLabels]:
+    """Name the labels of released columns, and the persons, that look alike; a family in one line."""
+    compared = [
+        column for column in columns if column.time_form is None and not column.series.dtype.is_integer()
+    ]
+    for members in families(compared).values():
+        first, *others = members
+        name = f"column {quoted(first.name)}" + (f" and {len(others)} more of its name" if others else "")
         vocabulary = Vocabulary(
-            name=f"column {quoted(column.name)}",
-            texts={column.name: column.text},
-            occurring=column.counts["value"],
-            noun="person" if column is owner else "label",
+            name=name,
+            texts={column.name: column.text for column in members},
+            occurring=pl.concat([column.counts["value"] for column in members]).unique(maintain_order=True),
+            noun="person" if first is owner else "label",
         )
         problems: list[Problem] = []
-        settle(vocabulary, None, np.arange(1, column.n_rows + 1), problems)
-        yield from map(str, problems)
+        found = settle(vocabulary, None, np.arange(1, first.n_rows + 1), problems)
+        are_codes = names_code(first.name) and all(each.are_numbers for each in found)
+        for problem in problems:
+            yield AlikeLabels(str(problem), are_codes)
 
 
 def find_sorted_away(owner: Column | None, symbol: Column | None) -> Iterator[str]:

@@ -109,6 +109,8 @@ class Draft:
     """Cells that stand for a missing value: everywhere, or by column."""
     alike: tuple[str, ...] = ()
     """Labels that look alike, in words."""
+    has_codes_alike: bool = False
+    """Only codes look alike, that differ by zeros: they mean different things."""
     persons: PersonsDraft | None = None
     """What is known of persons apart from their events."""
 
@@ -352,7 +354,7 @@ def _draft(
         reason = f"methods for {'regions' if symbol is None else 'the symbol'} release nothing beside"
         chosen = [each for each in chosen if symbol is None or each.column != symbol.column]
         drop += [Guess(each.column, f"{reason}; {each.why}") for each in chosen]
-    alike = tuple(find_twins([*([owner] if owner else []), *known], owner))
+    alike = list(find_twins([*([owner] if owner else []), *known], owner))
     return Draft(
         n_rows=columns[0].n_rows,
         person=who,
@@ -365,7 +367,8 @@ def _draft(
         quasi=() if symbol is not None or place is not None else tuple(chosen),
         beside=tuple(chosen) if symbol is not None or place is not None else (),
         candidates=candidates,
-        alike=alike,
+        alike=tuple(each.text for each in alike),
+        has_codes_alike=all(each.are_codes for each in alike),
         doubts=(
             *order_doubts(who, when, tie, n_tied),
             *find_spread(known),
@@ -375,7 +378,7 @@ def _draft(
                 for each in drop
                 if STAFF_ASKED in each.why
             ),
-            *alike,
+            *(each.text for each in alike),
         ),
         released_time=None if {each.column for each in attributes} & said_when else released_time,
         place=place,

@@ -61,6 +61,8 @@ def _candidates(column: Column) -> Iterator[Proposal]:
     if column.time_form is not None:
         if column.time_form.format in (None, "%Y%m%d"):
             yield _dates(column)
+        elif column.time_form.is_month:
+            yield Proposal(Flat(kind="flat"), "months")
         return
     if column.clock is not None and column.lengths[0] == column.lengths[1]:
         yield Proposal(Mask(kind="mask", levels=[5, 2] if column.lengths[1] > 5 else [2]), "times of day")

@@ -9,10 +9,9 @@ import polars as pl
 from sequester._repr import number
 from sequester.hierarchies.labels import in_label_order
 from sequester.privacy.snapshots import TIME
-from sequester.release.folder import read_certificate_file
 from sequester.report.page import Number, Section, section_page
 from sequester.report.text import share
-from sequester.verification.verify import ENDING
+from sequester.verification.verify import read_certificates
 from sequester.workflow.output_file import write_file
 
 if TYPE_CHECKING:
@@ -26,9 +25,7 @@ PAGE = "report.html"
 def write_page(out: Path, state: Path, *, lost: Mapping[str, int]) -> None:
     """Write the page of a stream from its published certificates; `lost` counts records by value."""
     found = {}
-    for path in out.glob(f"*{ENDING}"):
-        certificate, _ = read_certificate_file(path)
-        stem = path.name.removesuffix(ENDING)
+    for stem, (certificate, _) in read_certificates(out).items():
         table = next(name for name in certificate.files if name.endswith(".parquet"))
         records = pl.read_parquet(out / table, memory_map=False)
         time = str(records[TIME][0]) if TIME in records.columns and records.height else stem

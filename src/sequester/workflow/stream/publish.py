@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sequester.data.schema import Schema
     from sequester.methods.reposition.method import SnapshotMethod
     from sequester.methods.reposition.window import Published
+    from sequester.release.about import About
     from sequester.release.randomness import Randomness
     from sequester.workflow.stream.state import State
 
@@ -196,6 +197,7 @@ def snapshot_files(
     *,
     method: SnapshotMethod,
     schema: Schema,
+    about: About,
     stem: str,
     label: str,
     held: Mapping[int, pl.DataFrame],
@@ -246,7 +248,7 @@ def snapshot_files(
         n_input_persons=0,
         n_input_events=0,
         n_lost_events=0,
-    )
+    ).published_as(None, about)
     files[f"{stem}.certificate.json"] = Certificate.of(release, hashes).to_json().encode()
     return files
 

@@ -24,6 +24,9 @@ from sequester.methods.reposition.window import Snapshot, label_codes
 from sequester.release.fields import plain_table
 from sequester.release.randomness import Randomness, seed_warnings
 from sequester.release.staging import sync_file, sync_folder
+from sequester.verification.stream_page import PAGE as PUBLIC_PAGE
+from sequester.verification.stream_page import stream_page
+from sequester.verification.verify import read_certificates
 from sequester.workflow.config import Config
 from sequester.workflow.stream.inbox import PERSON, Inbox, ordered
 from sequester.workflow.stream.page import write_page
@@ -161,8 +164,11 @@ def stream(
             course = StreamRun(config, method, kept, Inbox(inputs, config, method, collect), out, collect)
             course.recover()
             while True:
+                n_before = len(course.done.published)
                 course.take_all(progress, still=follow, stop=stop)
                 course.warn_repeated()
+                if len(course.done.published) > n_before:
+                    course.write_public_page()
                 if not follow or stop():
                     break
                 # There is nothing to say while nothing comes.
@@ -291,7 +297,13 @@ class StreamRun:
             self.state.delivered()
         self.warn_repeated()
         if self.state.n_published():
+            self.write_public_page()
             write_page(self.out, self.state.folder, lost=self.state.expired())
+
+    def write_public_page(self) -> None:
+        """Write the recipients' page again, whole, from the certificates that are published."""
+        page = stream_page(read_certificates(self.out))
+        self._write_aside(PUBLIC_PAGE, page).replace(self.out / PUBLIC_PAGE)
 
     def warn_repeated(self) -> None:
         """Count who is in several snapshots of the whole stream, where more were published, and say so."""
@@ -318,6 +330,7 @@ class StreamRun:
                 each,
                 method=self.method,
                 schema=self.config.schema,
+                about=self.config.about,
                 stem=noted.stem,
                 label=noted.label,
                 held=self.held,
@@ -346,18 +359,20 @@ class StreamRun:
 
     def _deliver(self) -> None:
         """Put the files of the outbox in their places, whole; again where a killed run may have done so."""
-        names = []
-        for _, name, content in self.state.outbox():
-            aside = self.out / f".{name}{PARTIAL}"
-            with aside.open("wb") as file:
-                file.write(content)
-            sync_file(aside)
-            names.append(name)
-        for name in names:
-            (self.out / f".{name}{PARTIAL}").replace(self.out / name)
-        if names:
+        contents = {name: content for _, name, content in self.state.outbox()}
+        asides = {name: self._write_aside(name, content) for name, content in contents.items()}
+        for name, aside in asides.items():
+            aside.replace(self.out / name)
+        if asides:
             sync_folder(self.out)
         fold(self.state)
+
+    def _write_aside(self, name: str, content: bytes) -> Path:
+        aside = self.out / f".{name}{PARTIAL}"
+        with aside.open("wb") as file:
+            file.write(content)
+        sync_file(aside)
+        return aside
 
 
 def _content(path: Path) -> str:
