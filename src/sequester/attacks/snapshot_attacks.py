@@ -10,6 +10,7 @@ import polars as pl
 from sequester._validation import one_of
 from sequester.attacks.risk import Risk, exact, exact_mean, mean_of
 from sequester.attacks.snapshots import SLOT, VALUE, Snapshots, estimate_arrivals
+from sequester.data.text import as_text
 from sequester.datasets.draws import generator
 from sequester.errors import SequesterError
 from sequester.hierarchies.labels import MISSING, ROOT
@@ -270,7 +271,7 @@ def intersection_risk(
     chosen, n_fit = _targets(snapshots, owners, original.n_persons, min(targets, MOST_TARGETS), seed)
     events = np.flatnonzero(np.isin(owners, chosen))
     names = list(original.schema.quasi)
-    quasi = [original.frame[name].fill_null(MISSING) for name in names]
+    quasi = [as_text(original.frame[name]).fill_null(MISSING) for name in names]
     known = list(zip(*(each.gather(events).to_list() for each in quasi), strict=True))
     known = known or [()] * len(events)
     above = _above(original, names, known)

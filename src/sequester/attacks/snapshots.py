@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from sequester.attacks.risk import Proportion
+from sequester.data.text import as_text
 from sequester.errors import InputError
 from sequester.hierarchies.labels import MISSING
 from sequester.privacy.l_diversity import RECORDS, VALUES
@@ -61,7 +62,7 @@ class Snapshots:
             raise InputError(msg)
         slots, labels = _slots(tables, stream)
         column = original.schema.sensitive[sensitive].columns[0]
-        texts = original.frame[column].fill_null(MISSING)
+        texts = as_text(original.frame[column]).fill_null(MISSING)
         cells = _cells(tables, sensitive)
         values = tuple(sorted({*texts.unique().to_list(), *cells[VALUE].unique().to_list()}))
         code_of = {label: code for code, label in enumerate(values)}

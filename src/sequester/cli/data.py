@@ -281,6 +281,14 @@ def convert(
     encoding: Annotated[
         str | None, typer.Option(metavar="NAME", help="The encoding of IN, if it is text; utf-8 by default.")
     ] = None,
+    partition: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=whole_number(1),
+            help="OUT is a folder of N Parquet files, each person in one; the input is read piece by piece.",
+        ),
+    ] = None,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -306,7 +314,12 @@ def convert(
     data = Source(path=source, format=format, delimiter=delimiter, encoding=encoding, roles=roles)
     terminal = Terminal(json, quiet)
     with terminal.progress() as progress:
-        done = write(data, out, force=force, progress=progress)
+        if partition is None:
+            done = write(data, out, force=force, progress=progress)
+        else:
+            from sequester.workflow.partition import partition as write_parts  # noqa: PLC0415  (as above)
+
+            done = write_parts(data, out, partition, force=force, progress=progress)
     for line in done.lost:
         terminal.warn(line)
     beside = [] if done.persons is None else [f"{done.persons}: the persons"]

@@ -29,7 +29,7 @@ from sequester.data.roles import (
     roles_of,
 )
 from sequester.data.schema import ALL, ROW, Quasi, Schema, Symbol
-from sequester.data.text import as_text, distinct_labels, is_plain
+from sequester.data.text import as_labels, as_text, distinct_labels, is_plain
 from sequester.data.times import clock_ahead, read_times
 from sequester.data.trajectories import (
     SortedEvents,
@@ -65,7 +65,7 @@ def prepare(source: pl.DataFrame, schema: Schema) -> dict[str, object]:
         # What time_format reads is written as ISO where it is released, so that people and dates can read it.
         frame = frame.with_columns(as_text(when.dt.replace_time_zone(None)).alias(schema.time_columns[0]))
     attributes = [column for column in schema.attributes if column in frame.columns]
-    frame = frame.with_columns(as_text(frame[column]).alias(column) for column in attributes)
+    frame = frame.with_columns(as_labels(frame[column]).alias(column) for column in attributes)
     labels = {column: distinct_labels(frame[column]) for column in attributes}
     frame, schema, labels = settle_attributes(frame, schema, labels, rows, problems)
     labels = read_labels(frame, attributes, schema, rows, problems, known=labels)

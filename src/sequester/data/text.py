@@ -56,9 +56,22 @@ def _written(values: pl.Series) -> pl.Series:
     return text.set(empty, None) if empty.any() else text
 
 
+def as_labels(values: pl.Series) -> pl.Series:
+    """Write every value as text, as `as_text` does; categories, four bytes each, stay as they are.
+
+    Examples
+    --------
+    >>> as_labels(pl.Series([7])).dtype, as_labels(pl.Series(["a"], dtype=pl.Categorical)).dtype
+    (String, Categorical)
+    """
+    if values.dtype == pl.Categorical and not (values == "").any():
+        return values
+    return as_text(values)
+
+
 def distinct_labels(text: pl.Series) -> list[str]:
     """Return the distinct labels of a text column in label order, ``(missing)`` for a gap."""
-    return in_label_order(text.unique().fill_null(MISSING).to_list())
+    return in_label_order(text.unique().cast(pl.String).fill_null(MISSING).to_list())
 
 
 def is_number(text: pl.Series) -> pl.Series:

@@ -16,10 +16,11 @@ from sequester.data.problems import first_line
 from sequester.data.text import as_text
 from sequester.errors import InputError, InternalError
 from sequester.hierarchies.labels import quoted
-from sequester.io.contents import as_utf8
+from sequester.io.contents import as_utf8, check_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -67,6 +68,40 @@ def read_csv(
         msg = f"{name}: {n_records:,} rows were counted and {frame.height:,} were read"
         raise InternalError(msg)
     return frame.with_columns(as_text(column) for column in frame.iter_columns())
+
+
+def split_records(
+    path: Path, size: int, *, delimiter: str | None = None
+) -> Iterator[tuple[float, pl.DataFrame]]:
+    """Read a CSV file in UTF-8 in pieces of about `size` bytes; yield the share that was read, and the rows.
+
+    A broken row is named by its number in its piece.
+    """
+    total, n_read = path.stat().st_size, 0
+    with path.open("rb") as file:
+        start = file.read(size)
+        while (end := _end_of_header(start)) == len(start) and (more_of_it := file.read(size)):
+            start += more_of_it
+        header = start[:end]
+        if delimiter is None:
+            delimiter = _sniff(_decode(start, str(path), end), start[end:][:_SNIFFED_BYTES])
+        rest, more = start[end:], bool(start)
+        n_read = len(start)
+        while more:
+            following = file.read(size)
+            n_read += len(following)
+            more = bool(following)
+            # A line feed ends a record if the quotes before it are closed.
+            cut = rest.rfind(b"\n") + 1 if more else len(rest)
+            while more and cut and rest.count(b'"', 0, cut) % 2:
+                cut = rest.rfind(b"\n", 0, cut - 1) + 1
+            if rest[:cut].strip(b"\r\n"):
+                name = str(path)
+                yield (
+                    n_read / max(total, 1),
+                    check_cells(read_csv(header + rest[:cut], name, delimiter=delimiter), name),
+                )
+            rest = rest[cut:] + following
 
 
 def _decode(contents: bytes, name: str, end: int | None = None) -> str:

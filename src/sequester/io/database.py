@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,8 @@ from sequester.hierarchies.labels import listed, quoted
 from sequester.io.contents import check_cells, check_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
     from types import ModuleType
 
     import pyarrow as pa
@@ -143,11 +144,29 @@ class Database:
         InputError
             With what the server says, in one line.
         """
+        (frame,) = self._frames(at_once=True)
+        if frame.is_empty():
+            msg = f"{self}: there are no rows in {self.table or 'what the query selects'}"
+            raise InputError(msg)
+        return check_cells(frame, str(self))
+
+    def batches(self) -> Iterator[pl.DataFrame]:
+        """Yield the rows as the database sends them; SQLite sends them at once."""
+        for frame in self._frames(at_once=False):
+            yield check_cells(frame, str(self))
+
+    def _frames(self, *, at_once: bool) -> Iterator[pl.DataFrame]:
         if self.file is not None:
             check_path(self.file)
         reading = {"postgresql": self._from_postgresql, "sqlite": self._from_sqlite}
         try:
-            frame = reading.get(self.scheme, self._from_duckdb)()
+            with reading.get(self.scheme, self._from_duckdb)() as reader:
+                if at_once:
+                    yield _to_polars(reader)
+                else:
+                    yield from (
+                        _to_polars(type(reader).from_batches(reader.schema, [each])) for each in reader
+                    )
         except InputError as error:
             raise InputError(*(f"{self}: {line}" for line in error.lines)) from None
         except ImportError as error:
@@ -155,10 +174,6 @@ class Database:
             raise InputError(msg) from None
         except Exception as error:  # noqa: BLE001 - every driver has errors of its own
             raise InputError(scrub(f"{self}: {_server_message(error)}")) from None
-        if frame.is_empty():
-            msg = f"{self}: there are no rows in {self.table or 'what the query selects'}"
-            raise InputError(msg)
-        return check_cells(frame, str(self))
 
     def _sql(self) -> str:
         if self.query is not None:
@@ -166,7 +181,7 @@ class Database:
         names = (name.replace('"', '""') for name in str(self.table).split("."))
         return "SELECT * FROM " + ".".join(f'"{name}"' for name in names)  # noqa: S608 - quoted names
 
-    def _from_postgresql(self) -> pl.DataFrame:
+    def _from_postgresql(self) -> AbstractContextManager[pa.RecordBatchReader]:
         from adbc_driver_postgresql import dbapi  # noqa: PLC0415 - an extra
 
         url = str(self)
@@ -174,29 +189,33 @@ class Database:
             url += f"{'&' if '?' in url else '?'}connect_timeout={_SECONDS_TO_CONNECT}"
         return self._through_adbc(dbapi, url, "SET TRANSACTION READ ONLY")
 
-    def _from_sqlite(self) -> pl.DataFrame:
+    def _from_sqlite(self) -> AbstractContextManager[pa.RecordBatchReader]:
         from adbc_driver_sqlite import dbapi  # noqa: PLC0415 - an extra
 
         url = f"file:{quote(str(Path(self.address).absolute()))}?mode=ro"
         return self._through_adbc(dbapi, url, **{"adbc.sqlite.query.batch_rows": _ALL_ROWS})
 
-    def _through_adbc(self, dbapi: ModuleType, url: str, *before: str, **options: int) -> pl.DataFrame:
+    @contextmanager
+    def _through_adbc(
+        self, dbapi: ModuleType, url: str, *before: str, **options: int
+    ) -> Iterator[pa.RecordBatchReader]:
         # Never committed: what is open when the connection is closed is rolled back.
         with closing(dbapi.connect(url)) as connection, closing(connection.cursor()) as cursor:
             for statement in before:
                 cursor.execute(statement)
             cursor.adbc_statement.set_options(**options)
             cursor.execute(self._sql())
-            return _to_polars(cursor.fetch_record_batch())
+            yield cursor.fetch_record_batch()
 
-    def _from_duckdb(self) -> pl.DataFrame:
+    @contextmanager
+    def _from_duckdb(self) -> Iterator[pa.RecordBatchReader]:
         import duckdb  # noqa: PLC0415 - an extra
         import pyarrow as pa  # noqa: PLC0415 - an extra
 
         # A database that is only read could still write other files, by COPY.
         opened = duckdb.connect(self.address, read_only=True, config={"enable_external_access": False})
         with closing(opened) as connection:
-            return _to_polars(pa.RecordBatchReader.from_stream(connection.sql(self._sql())))
+            yield pa.RecordBatchReader.from_stream(connection.sql(self._sql()))
 
 
 def locate(path: str, folder: Path, *, query: str | None = None, table: str | None = None) -> Path | Database:

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from sequester.data.problems import first_line
+from sequester.data.text import as_text
 from sequester.errors import InputError
 from sequester.hierarchies.labels import quoted
 from sequester.io import trial_program
 from sequester.io.contents import read_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
 
@@ -29,8 +30,63 @@ def read_parquet(path: Path) -> pl.DataFrame:
     return _read(path)
 
 
-def read_parquet_folder(folder: Path) -> pl.DataFrame:
-    """Read the Parquet files of a folder one after the other, by name; all have the columns of the first."""
+def read_parquet_folder(
+    folder: Path, *, coded: Collection[str] = (), person: str | None = None
+) -> pl.DataFrame:
+    """Read the Parquet files of a folder one after the other, by name; all have the columns of the first.
+
+    Of the `coded` columns, text and whole numbers become categories as each file is read: four bytes per
+    cell, and the text of one file at a time is held. A `person` who is in two files is refused by name.
+    """
+    paths = parquet_files(folder)
+    check_parquet(paths)
+    frames, keys, lines = list[pl.DataFrame](), list[pl.DataFrame](), list[str]()
+    first = pl.Schema()
+    for path in paths:
+        frame = _read(path)
+        first = first or frame.schema
+        lines += [
+            f"{path}: {difference}, unlike {paths[0].name}"
+            for difference in _differences(frame.schema, first)
+        ]
+        if lines:
+            continue
+        if person is not None and person in first:
+            names = as_text(frame[person]).drop_nulls().unique().alias("person")
+            keys.append(pl.DataFrame({"person": names}).with_columns(file=pl.lit(len(keys), pl.UInt32)))
+        # Series by series: as an expression, a column of the name * would mean all of them.
+        columns = {name: frame[name] for name in first}
+        for name in coded:
+            if name in columns and (columns[name].dtype.is_integer() or columns[name].dtype == pl.String):
+                columns[name] = as_text(columns[name]).cast(pl.Categorical)
+        frames.append(pl.DataFrame(columns))
+    if lines:
+        raise InputError(*lines)
+    _refuse_shared_persons(keys, paths)
+    return pl.concat(frames)
+
+
+def _refuse_shared_persons(keys: list[pl.DataFrame], paths: Sequence[Path]) -> None:
+    """Refuse persons who are in two files, the first of them by name."""
+    if len(keys) < 2:
+        return
+    everybody = pl.concat(keys)
+    shared = everybody.filter(everybody["person"].is_duplicated())
+    if shared.is_empty():
+        return
+    name = str(shared["person"].min())
+    first, second, *_ = shared.filter(shared["person"] == name)["file"].sort().to_list()
+    n_shared = shared["person"].n_unique()
+    msg = (
+        f"person {quoted(name)} is in {paths[first].name} and in {paths[second].name}"
+        f"{f', and {n_shared - 1:,} more are in several files' if n_shared > 1 else ''}: each person must be "
+        "in one file, as sequester convert --partition writes them"
+    )
+    raise InputError(msg)
+
+
+def parquet_files(folder: Path) -> list[Path]:
+    """Return the Parquet files of a folder, by name; a folder without any is refused."""
     try:
         paths = sorted(
             path for path in folder.iterdir() if path.suffix.lower() == ".parquet" and path.is_file()
@@ -40,18 +96,17 @@ def read_parquet_folder(folder: Path) -> pl.DataFrame:
     if not paths:
         msg = f"{folder}: is a folder without .parquet files"
         raise InputError(msg)
-    check_parquet(paths)
-    frames = [_read(path) for path in paths]
-    first = frames[0].schema
-    lines = [
-        f"{path}: {difference}, unlike {paths[0].name}"
-        for path, frame in zip(paths[1:], frames[1:], strict=True)
-        for difference in _differences(frame.schema, first)
-    ]
-    if lines:
-        raise InputError(*lines)
-    # Series by series: as an expression, a column of the name * would mean all of them.
-    return pl.concat([pl.DataFrame({name: frame[name] for name in first}) for frame in frames])
+    # Events that nobody reads would be lost in silence.
+    others = sorted(path for path in folder.iterdir() if path.suffix.lower() in _OTHERS)
+    if others:
+        raise InputError(
+            *(f"{path}: is no Parquet file, and the others of its folder are" for path in others)
+        )
+    return paths
+
+
+_OTHERS = (".csv", ".tsv", ".gz", ".arrow", ".xes", ".spmf", ".seq")
+"""Endings of events in other formats."""
 
 
 def check_parquet(paths: Sequence[Path]) -> None:

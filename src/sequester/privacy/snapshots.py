@@ -177,8 +177,8 @@ def records_of(released: EventTable | Sequences, *, model: str, sensitive: str) 
     else:
         msg = f"{model} is about snapshots, and the table has neither order nor time"
         raise InputError(msg)
-    quasi = {name: frame[name].fill_null(MISSING) for name in schema.quasi}
-    values = frame[schema.sensitive[attribute].columns[0]].fill_null(MISSING)
+    quasi = {name: as_text(frame[name]).fill_null(MISSING) for name in schema.quasi}
+    values = as_text(frame[schema.sensitive[attribute].columns[0]]).fill_null(MISSING)
     return pl.DataFrame({TIME: time, **quasi, attribute: values}), attribute
 
 

@@ -21,8 +21,9 @@ from sequester.errors import InputError, issue_warning
 from sequester.hierarchies.labels import counted
 from sequester.io import read_frame
 from sequester.io.clinical import CLINICAL, open_clinical
-from sequester.io.contents import refuse_address
+from sequester.io.contents import check_cells, check_path, refuse_address
 from sequester.io.database import Database, is_url, local_files, locate, scrub, source_errors
+from sequester.io.parquet import read_parquet_folder
 from sequester.io.read import format_of
 from sequester.methods import METHODS
 from sequester.release.about import NAMES, About
@@ -201,7 +202,20 @@ class Config:
         """Read the data, with the role of every column; `warn` is called with what was left out."""
         # Mistakes in roles are told before the data is read.
         _ = self.schema, self.persons_schema
+        source, data = self.data_source, self.settings.data
+        if isinstance(source, Path) and source.is_dir() and data.format in (None, "parquet"):
+            return self.table_of(self._read_parts(source), warn)
         return self.table_of(self.frame(warn), warn)
+
+    def _read_parts(self, folder: Path) -> pl.DataFrame:
+        """Read a folder of Parquet files one by one; columns of which only labels are needed are coded."""
+        schema = self.schema
+        others = {*schema.time_columns, schema.person, schema.order, schema.tie, schema.trip, schema.weight}
+        # What is renamed or has markers of missing values is text until that is settled.
+        coded = [] if schema.rename or schema.missing else [n for n in schema.attributes if n not in others]
+        check_path(folder)
+        frame = read_parquet_folder(folder, coded=coded, person=schema.person_column)
+        return check_cells(frame, str(folder))
 
     def _read(
         self, source: Path | Database, settings: DataSettings | PersonsSettings, table: str, warn: Warn

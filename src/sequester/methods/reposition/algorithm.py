@@ -151,7 +151,10 @@ def transform(
     records = Records(
         times=placement.labels,
         offsets=np.searchsorted(placement.slots[published], np.arange(len(placement.labels) + 1)),
-        quasi={name: table.frame[name].fill_null(MISSING).gather(published) for name in table.schema.quasi},
+        quasi={
+            name: as_text(table.frame[name]).fill_null(MISSING).gather(published)
+            for name in table.schema.quasi
+        },
         trees={name: table.hierarchies[name] for name in table.schema.quasi},
         weights={name: each.weight for name, each in table.schema.quasi.items()},
         attribute=attribute,

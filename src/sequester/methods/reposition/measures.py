@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from sequester.data.text import as_text
 from sequester.hierarchies.labels import MISSING, counted
 from sequester.privacy.l_diversity import VALUES
 from sequester.privacy.snapshots import COUNT, GROUP, TIME
@@ -71,7 +72,9 @@ def measure_queries(
     original = RecordView(
         first=homes,
         last=homes,
-        nodes={name: _nodes(tree, table.frame[name].fill_null(MISSING)) for name, tree in trees.items()},
+        nodes={
+            name: _nodes(tree, as_text(table.frame[name]).fill_null(MISSING)) for name, tree in trees.items()
+        },
         groups=groups,
         shares=shares,
     )

@@ -1,0 +1,215 @@
+"""A folder of parts: each person in one file, nothing lost, read file by file to the same release."""
+
+from __future__ import annotations
+
+import random
+
+import polars as pl
+import pytest
+
+from sequester.data.text import as_text
+from sequester.datasets import make
+from sequester.errors import InputError
+from sequester.io.csv import read_csv, split_records
+from sequester.workflow import partition as module
+from sequester.workflow.config import Config
+from sequester.workflow.convert import Roles, Source
+from sequester.workflow.partition import partition
+from sequester.workflow.protect import protect
+
+CONFIG = """
+[data]
+path = "{path}"
+person = "PID"
+order = "VID"
+drop = ["LOS"]
+[data.quasi.AdmYr]
+hierarchy = {{ kind = "flat" }}
+[data.quasi.ZIP]
+hierarchy = {{ kind = "mask", levels = [3, 1] }}
+[data.quasi.DSFC]
+hierarchy = {{ kind = "quantiles", bins = [8, 2] }}
+[data.sensitive.Disease]
+protect = ["HIV", "Alcoholism"]
+[method]
+name = "halt"
+k = 3
+c = 0.8
+p = 2
+[release]
+path = "out"
+seed = "a sentence that nobody guesses"
+"""
+
+
+@pytest.fixture
+def visits(tmp_path):
+    frame = make("hospital", persons=60, seed="parts")
+    frame.sample(fraction=1.0, shuffle=True, seed=3).write_csv(tmp_path / "visits.csv")
+    return tmp_path
+
+
+def source(path, **more):
+    return Source(path=path, roles=Roles(person="PID"), **more)
+
+
+def rows_of(folder):
+    return pl.concat([pl.read_parquet(path) for path in sorted(folder.iterdir())])
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow", "csv.gz", "folder"])
+def test_each_person_is_in_one_file_and_nothing_is_lost(visits, monkeypatch, kind):
+    monkeypatch.setattr(module, "_PIECE", 700)
+    monkeypatch.setattr(module, "BATCH", 11)
+    frame = read_csv((visits / "visits.csv").read_bytes(), "visits.csv")
+    given = visits / ("twice" if kind == "folder" else f"again.{kind}")
+    if kind == "folder":
+        partition(source(visits / "visits.csv"), given, 3)
+    elif kind == "arrow":
+        frame.write_ipc(given)
+    elif kind == "parquet":
+        frame.write_parquet(given)
+    elif kind == "csv.gz":
+        import gzip
+
+        given.write_bytes(gzip.compress((visits / "visits.csv").read_bytes()))
+    else:
+        given = visits / "visits.csv"
+    done = partition(source(given), visits / "parts", 7)
+    assert (done.rows, done.format) == (frame.height, "parquet")
+    files = sorted((visits / "parts").iterdir())
+    assert 4 <= len(files) <= 7
+    persons = [set(pl.read_parquet(path)["PID"]) for path in files]
+    assert sum(map(len, persons)) == len(set().union(*persons)) == frame["PID"].n_unique()
+    found = rows_of(visits / "parts")
+    assert found.sort(found.columns).equals(frame.sort(frame.columns))
+    # Rows of a person stay in their order.
+    for person in frame["PID"].unique().head(5):
+        assert found.filter(found["PID"] == person).equals(frame.filter(frame["PID"] == person))
+    assert not [path for path in visits.iterdir() if path.name.startswith(".")]
+
+
+def test_another_run_has_another_key(visits):
+    for name in ("one", "two"):
+        partition(source(visits / "visits.csv"), visits / name, 8)
+    parts = [
+        [set(pl.read_parquet(path)["PID"]) for path in sorted((visits / n).iterdir())] for n in ("one", "two")
+    ]
+    assert parts[0] != parts[1]
+
+
+@pytest.mark.parametrize("size", [1, 7, 40, 10_000])
+def test_pieces_of_csv_are_cut_between_records(tmp_path, size):
+    chance = random.Random(size)
+    cells = ["a", 'say "no"', "two\nlines", "x,y", "", "\u00e9"]
+    rows = [[str(n), chance.choice(cells), chance.choice(cells)] for n in range(60)]
+    quoted = [",".join('"' + cell.replace('"', '""') + '"' if cell else "" for cell in row) for row in rows]
+    contents = ("who,what,why\n" + "\n".join(quoted) + chance.choice(["", "\n"])).encode()
+    path = tmp_path / "odd.csv"
+    path.write_bytes(contents)
+    pieces = list(split_records(path, size))
+    assert pl.concat([frame for _, frame in pieces]).equals(read_csv(contents, "odd.csv"))
+    assert pieces[-1][0] == 1.0
+
+
+def test_a_database_is_streamed(visits):
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(visits / "visits.db")) as connection:
+        connection.sql(f"create table visits as select * from read_csv('{visits / 'visits.csv'}')")
+    (visits / "release.toml").write_text(
+        CONFIG.format(path="duckdb:///visits.db").replace("person =", 'table = "visits"\nperson =', 1)
+    )
+    done = partition(Source(path=visits / "release.toml"), visits / "parts", 5)
+    frame = read_csv((visits / "visits.csv").read_bytes(), "visits.csv")
+    assert done.rows == frame.height
+    assert set(as_text(rows_of(visits / "parts")["PID"])) == set(frame["PID"])
+
+
+def release_of(folder, path, name):
+    (folder / "release.toml").write_text(CONFIG.format(path=path))
+    done = protect(folder / "release.toml", out=folder / name, quick=True)
+    return done.release
+
+
+def test_the_parts_give_the_table_and_its_text_is_coded(visits):
+    partition(source(visits / "visits.csv"), visits / "parts", 6)
+    (visits / "release.toml").write_text(CONFIG.format(path="parts"))
+    table = Config.load(visits / "release.toml").table()
+    assert {str(table.frame[name].dtype) for name in ("AdmYr", "ZIP", "DSFC", "Disease")} == {"Categorical"}
+    (visits / "release.toml").write_text(CONFIG.format(path="visits.csv"))
+    whole = Config.load(visits / "release.toml").table()
+    assert (table.n_persons, table.n_events, table.labels) == (whole.n_persons, whole.n_events, whole.labels)
+    assert table.hierarchies.keys() == whole.hierarchies.keys()
+    assert all(table.hierarchies[n].labels == whole.hierarchies[n].labels for n in table.hierarchies)
+
+
+def test_a_release_from_parts_verifies_and_is_that_of_one_file(visits):
+    partition(source(visits / "visits.csv"), visits / "parts", 6)
+    # One file with the rows of all parts, in their order, is the same table.
+    rows_of(visits / "parts").write_csv(visits / "joined.csv")
+    parts, joined = (release_of(visits, path, name) for path, name in (("parts", "a"), ("joined.csv", "b")))
+    assert parts.frame.equals(joined.frame)
+    assert (visits / "a/release/events.csv").read_bytes() == (visits / "b/release/events.csv").read_bytes()
+
+
+def test_a_person_in_two_files_is_found_and_named(visits):
+    partition(source(visits / "visits.csv"), visits / "parts", 4)
+    first, second, *_ = sorted((visits / "parts").iterdir())
+    moved = pl.read_parquet(first).head(1)
+    pl.concat([pl.read_parquet(second), moved]).write_parquet(second)
+    (visits / "release.toml").write_text(CONFIG.format(path="parts"))
+    with pytest.raises(InputError) as caught:
+        Config.load(visits / "release.toml").table()
+    named = f"person '{moved['PID'].item()}' is in {first.name} and in {second.name}"
+    assert str(caught.value).startswith(f"{named}: each person must be in one file")
+
+
+@pytest.mark.parametrize(
+    ("name", "contents", "line"),
+    [
+        ("more.parquet", b"who,what\n", "more.parquet: is no Parquet file"),
+        ("more.csv", b"who,what\n", "more.csv: is no Parquet file, and the others of its folder are"),
+    ],
+)
+def test_a_file_that_is_not_parquet_is_refused(visits, name, contents, line):
+    partition(source(visits / "visits.csv"), visits / "parts", 2)
+    (visits / "parts" / name).write_bytes(contents)
+    (visits / "release.toml").write_text(CONFIG.format(path="parts"))
+    with pytest.raises(InputError, match=line):
+        Config.load(visits / "release.toml").table()
+
+
+def test_wrong_uses_are_refused_and_write_nothing(visits):
+    given = visits / "visits.csv"
+    cases = [
+        (Source(path=given), 3, "--person is needed: the column of persons"),
+        (
+            Source(path=given, roles=Roles(person="who")),
+            3,
+            "--person is 'who', and the table has no such column",
+        ),
+        (Source(path=given, roles=Roles(person="row")), 3, "--partition needs persons with several rows"),
+        (source(given), 0, "--partition must be a number of files from 1 to 10,000, got 0"),
+        (source(visits / "none.csv"), 3, "none.csv: no such file or directory"),
+        (source(visits / "empty.csv"), 3, "empty.csv: has no rows"),
+    ]
+    (visits / "empty.csv").write_text("PID,VID\n")
+    for asked, number, line in cases:
+        with pytest.raises(InputError, match=line):
+            partition(asked, visits / "parts", number)
+        assert sorted(path.name for path in visits.iterdir()) == ["empty.csv", "visits.csv"]
+
+
+def test_what_is_there_stays_unless_forced(visits):
+    partition(source(visits / "visits.csv"), visits / "parts", 3)
+    before = sorted(path.name for path in (visits / "parts").iterdir())
+    with pytest.raises(InputError, match="exists already; --force replaces it"):
+        partition(source(visits / "visits.csv"), visits / "parts", 1)
+    assert sorted(path.name for path in (visits / "parts").iterdir()) == before
+    partition(source(visits / "visits.csv"), visits / "parts", 1, force=True)
+    assert len(list((visits / "parts").iterdir())) == 1
+    (visits / "parts" / "notes.md").touch()
+    with pytest.raises(InputError, match="holds more than Parquet files, and is not replaced"):
+        partition(source(visits / "visits.csv"), visits / "parts", 1, force=True)
+    with pytest.raises(InputError, match=r"--partition writes a folder, and .* is a file"):
+        partition(source(visits / "visits.csv"), visits / "visits.csv", 1, force=True)
