@@ -30,9 +30,10 @@ from sequester.engine import LocalEngine
 from sequester.errors import SequesterWarning, UnattainableError
 from sequester.hierarchies import Hierarchy
 from sequester.methods import HALT
-from sequester.methods.halt.extraction import Extraction, Thresholds
+from sequester.methods.halt.extraction import Extraction
 from sequester.methods.halt.histories import Histories
 from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
+from sequester.methods.halt.signature_rows import Thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

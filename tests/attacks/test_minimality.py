@@ -173,7 +173,7 @@ def test_a_world_that_nobody_thinks_through():
     assert attack_minimality(model, Case(tables={}, released=table, original=table, replay=replay)) == []
 
 
-def test_too_many_columns_are_left_out_with_a_line(monkeypatch):
+def test_too_many_columns_are_left_out_with_a_line_unless_attacks_are_thorough(monkeypatch):
     monkeypatch.setattr(minimality, "MOST_COLUMNS", 0)
     table = table_of([(("a",), ("H",)), (("a",), ("f",))])
     lines = []
@@ -182,6 +182,10 @@ def test_too_many_columns_are_left_out_with_a_line(monkeypatch):
     (line,) = lines
     assert "minimality was left out" in line
     assert "1 quasi-identifiers" in line
+    assert "--thorough" in line
+    thorough = dataclasses.replace(case, thorough=True)
+    assert len(attack_minimality(KCPrivacy(k=2, c=0.5), thorough)) == 2
+    assert len(lines) == 1
 
 
 def test_a_sample_that_cannot_be_protected_says_nothing():

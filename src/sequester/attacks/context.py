@@ -339,6 +339,8 @@ class Case:
     """Targets that are tried of every kind of knowledge."""
     seed: str = SEED
     """Decides whatever is drawn."""
+    thorough: bool = False
+    """Attacks run, too, that take minutes."""
     engine: Engine | None = None
     """Runs the counting."""
     progress: Progress = silent

@@ -107,6 +107,9 @@ def attack(
         str | None,
         typer.Option(metavar="TEXT", help="Draw targets from this text; the same targets by default."),
     ] = None,
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="Also run what takes minutes, such as minimality on wide data.")
+    ] = False,
     all_risks: Annotated[
         bool, typer.Option("--all", help="Print all risks, not only the main ones and those above a claim.")
     ] = False,
@@ -135,6 +138,7 @@ def attack(
             known=range(int(low), int(high or low) + 1),
             targets=targets,
             seed=seed,
+            thorough=thorough,
             engine=workers,
             progress=progress,
             warn=terminal.warn,

@@ -171,6 +171,7 @@ def attack(
             known=known,
             targets=targets,
             seed=SEED if seed is None else seed,
+            thorough=thorough,
             engine=engine,
             progress=progress,
             warn=notes.append,
@@ -191,13 +192,15 @@ def attack_release(
     known: Sequence[int] = KNOWN,
     targets: int = TARGETS,
     seed: str | None = None,
+    thorough: bool = False,
     engine: Engine | None = None,
     progress: Progress = silent,
     warn: Warn = ignore_warning,
 ) -> AttackResult:
     """Attack the release in `folder`; `original` is the configuration that it was made from.
 
-    `held_out` is a configuration of persons who are not in it, for the control.
+    `held_out` is a configuration of persons who are not in it, for the control; `thorough` runs attacks, too,
+    that take minutes.
 
     Raises
     ------
@@ -240,6 +243,7 @@ def attack_release(
             known=known,
             targets=targets,
             seed=SEED if seed is None else seed,
+            thorough=thorough,
             engine=engine,
             progress=part(progress, 0.2, 1.0),
             warn=warn,

@@ -11,10 +11,11 @@ from sequester.data.roles import roles_of
 from sequester.engine import LocalEngine, silent
 from sequester.errors import InputError, ParameterError
 from sequester.hierarchies.labels import MISSING
-from sequester.methods.halt.extraction import Extraction, Thresholds
+from sequester.methods.halt.extraction import Extraction
 from sequester.methods.halt.histories import Histories
 from sequester.methods.halt.lattice_search import Workload
 from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
+from sequester.methods.halt.signature_rows import Thresholds
 from sequester.mining.frequent import frequent
 
 if TYPE_CHECKING:

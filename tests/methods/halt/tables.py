@@ -16,9 +16,10 @@ from sequester.data.table import EventTable
 from sequester.engine import LocalEngine
 from sequester.errors import SequesterWarning
 from sequester.hierarchies import Hierarchy
-from sequester.methods.halt.extraction import Extraction, Thresholds
+from sequester.methods.halt.extraction import Extraction
 from sequester.methods.halt.histories import Histories
 from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
+from sequester.methods.halt.signature_rows import Thresholds
 
 TREES = {
     "flat": {"a": "*", "b": "*", "c": "*"},

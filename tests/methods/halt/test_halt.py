@@ -12,11 +12,11 @@ from hypothesis import assume, given, settings
 
 from methods.halt.tables import Case, as_oracle, cases, event_table
 from oracles import hierarchy, kcp
-from sequester.data.schema import Schema
+from sequester.data.schema import Quasi, Schema
 from sequester.data.table import EventTable
 from sequester.errors import ParameterError, SchemaError, SequesterWarning, UnattainableError
 from sequester.hierarchies import Hierarchy
-from sequester.methods.halt import extraction, lattice_search
+from sequester.methods.halt import elimination, extraction, lattice_search, open_sequences
 from sequester.methods.halt.method import HALT, GloGen
 from sequester.testing import symbol_table
 
@@ -296,8 +296,8 @@ def test_levels_that_are_too_much_to_count_are_passed_over_and_that_is_said(monk
 
 def test_many_combinations_of_columns_are_cut_unless_the_search_is_thorough(monkeypatch):
     case = stays(*["1", "2", "30", "31"] * 3)
-    monkeypatch.setattr(lattice_search, "MOST_PROJECTED", 1)
-    monkeypatch.setattr(lattice_search, "FEWEST_SIGNATURES", 1)
+    # The draft of nothing, the signature of the coarser level and its draft, but not the next signature.
+    monkeypatch.setattr(lattice_search, "MOST_CELLS", 2 * elimination.DRAFT + 1.5 * extraction.SIGNATURE)
     method = HALT(k=2, c=1, p=1)
     with pytest.warns(SequesterWarning, match="finer levels were not tried"):
         cut = method.apply(case.table())
@@ -308,8 +308,77 @@ def test_many_combinations_of_columns_are_cut_unless_the_search_is_thorough(monk
     assert whole.parameters["effort"] == "thorough"
 
 
+def wide(n_columns, n_persons=60):
+    """One event each; every second column has rare values."""
+    rng = np.random.default_rng(3)
+    shares = [[0.5, 0.5, 0.0, 0.0], [0.6, 0.3, 0.07, 0.03]]
+    columns = {f"q{at}": rng.choice(list("abcd"), n_persons, p=shares[at % 2]) for at in range(n_columns)}
+    frame = pl.DataFrame({"who": range(n_persons), "n": [1] * n_persons, **columns})
+    return EventTable(frame, Schema(person="who", order="n", quasi=dict.fromkeys(columns, Hierarchy.flat())))
+
+
+@pytest.mark.parametrize(
+    "method",
+    [HALT(k=3, c=1, p=2), HALT(k=3, c=1, p=2, suppression="local"), GloGen(k=3, c=1, p=2)],
+    ids=["global", "local", "glogen"],
+)
+def test_the_work_on_many_columns_is_bounded_and_the_promise_is_kept(method, monkeypatch):
+    done = []
+    spend = extraction.Work.spend
+
+    def count(work, amount):
+        done.append(amount)
+        spend(work, amount)
+
+    monkeypatch.setattr(extraction.Work, "spend", count)
+    table = wide(8)
+    whole = run(method.thorough(), table, evaluate=False)
+    needed = sum(done)
+    monkeypatch.setattr(lattice_search, "MOST_CELLS", needed // 3)
+    done.clear()
+    lines = []
+    cut = method.apply(table, evaluate=False, warn=lambda *new: lines.extend(new))
+    assert any("finer levels were not tried" in line for line in lines)
+    # Once the bound is met, tasks that run side by side end, the drafts of one step may follow, and no more.
+    assert sum(done) <= needed // 3 + 2 * max(done) + 8 * elimination.DRAFT * 8
+    assert sum(done) < needed
+    assert whole.verdict
+    assert cut.verdict
+    assert any((cut.frame[name] != "*").any() for name in table.schema.quasi)
+
+
+def test_coarsest_levels_that_are_too_much_are_refused_and_that_is_said(monkeypatch):
+    table = wide(4)
+    columns = {
+        name: Quasi(Hierarchy.tree({"x": ["a", "b"], "y": ["c", "d"]}), max_level=1)
+        for name in table.schema.quasi
+    }
+    strict = EventTable(table.frame, Schema(person="who", order="n", quasi=columns))
+    monkeypatch.setattr(lattice_search, "MOST_CELLS", 1)
+    method = HALT(k=2, c=1, p=1)
+    with pytest.raises(UnattainableError, match=r"too much to look at: raise max_level.*--thorough"):
+        run(method, strict)
+    assert run(method.thorough(), strict).verdict
+
+
+@given(cases(most_p=3, most_persons=8, most_events=2))
+@settings(max_examples=40)
+def test_looking_only_at_what_changed_since_the_last_private_draft_changes_nothing(case):
+    method = HALT(k=case.k, c=str(case.c), p=case.p, levels=case.levels, infeasible="drop")
+    frames = []
+    for most in (elimination.MOST_STALE, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(elimination, "MOST_STALE", most)
+            try:
+                frames.append(run(method, case.table(), evaluate=False, seed="0123456789abcdef").frame)
+            except UnattainableError as error:
+                frames.append(str(error))
+    first, second = frames
+    assert first.equals(second) if isinstance(first, pl.DataFrame) else first == second
+
+
 def test_more_than_memory_holds_is_refused(monkeypatch):
-    monkeypatch.setattr(extraction, "MOST_OPEN", 2)
+    monkeypatch.setattr(open_sequences, "MOST_OPEN", 2)
     with pytest.raises(UnattainableError, match="more than 2 g-sequences have to be held; hierarchy of stay"):
         run(HALT(k=2, c=1, p=1, suppression="global"), stays(*["1", "2", "30", "31"] * 3).table())
 

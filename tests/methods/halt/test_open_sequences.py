@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sequester.methods.halt._kernels import ITEM_BITS, find_open, settle_steps
-from sequester.methods.halt.extraction import OpenSequences
+from sequester.methods.halt.open_sequences import OpenSequences
 
 pytestmark = pytest.mark.kernel
 

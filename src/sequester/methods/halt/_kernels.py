@@ -111,6 +111,7 @@ def project_rows(
     offsets: Offsets,
     columns: Codes,
     item_of_cell: Codes,
+    is_fresh: Mask,
     least: int,
     items: Codes,
     new_offsets: Offsets,
@@ -118,26 +119,28 @@ def project_rows(
 ) -> int:
     """Translate cells into items; leave out events without an item, and rows with fewer than `least` items.
 
-    Row ``e`` of `cells` is an event; -1 is no value. Column ``c`` shows a cell ``v`` of the attribute
-    ``columns[c, 0]`` as ``item_of_cell[columns[c, 1] + v]``, -1 is no item. Writes the items event by event,
-    the offsets of rows in events, and the rows that are left; returns the number of these.
+    Column ``e`` of `cells` is an event; -1 is no value. Column ``c`` of the answer shows a cell ``v`` of the
+    attribute ``columns[c, 0]`` as ``item_of_cell[columns[c, 1] + v]``, -1 is no item. Rows without a fresh
+    item are left out, too. Writes the items event by event, the offsets of rows in events, and the rows that
+    are left; returns the number of these.
     """
     n_columns = columns.shape[0]
     n_kept, n_events = 0, 0
     for row in range(offsets.size - 1):
-        start, n_items = n_events, 0
+        start, n_items, n_fresh = n_events, 0, 0
         for event in range(offsets[row], offsets[row + 1]):
             n_here = 0
             for column in range(n_columns):
-                cell = cells[event, columns[column, 0]]
+                cell = cells[columns[column, 0], event]
                 item = item_of_cell[columns[column, 1] + cell] if cell >= 0 else np.int32(-1)
                 if item >= 0:
                     n_here += 1
+                    n_fresh += is_fresh[item]
                 items[n_events, column] = item
             if n_here > 0:
                 n_events += 1
                 n_items += n_here
-        if n_items < least:
+        if n_items < least or n_fresh == 0:
             n_events = start
         else:
             kept[n_kept] = row

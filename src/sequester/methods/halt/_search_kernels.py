@@ -34,12 +34,13 @@ NUMBER, UP, ATTRIBUTE, ANCHOR, UNIT, ORDER, N_TRAITS = range(7)
 """Fields of an item: its number among the items of all signatures, that of the next more general one (-1
 where that says nothing), its attribute, the bit of that where the item belongs to the signature's own level
 and 0 elsewhere, what goes a level up together with it (its attribute; -1: nothing else), and its group."""
-P_ITEM, P_KIND, P_MEMBER, P_MISSING, P_WANTED, P_LOW, P_HIGH, P_TURN, P_STOP, DROPS = range(10)
+P_ITEM, P_KIND, P_MEMBER, P_MISSING, P_WANTED, P_LOW, P_HIGH, P_TURN, P_STOP, P_WORK, DROPS = range(11)
 """Fields of the beginning with ``d`` items of the sequence that the walk stands on, in row ``d``: its last
 step, its number, the bits of the attributes of which it has no anchor, those of which the next item has to be
 an anchor (-1: it may be any), the bounds of the events in which it can end, and those of the children that
-wait. Behind them stand the numbers of more general sequences: without item ``j``, in place ``DROPS + j``; and
-behind these, with unit ``u`` a level up, -1 where that says nothing."""
+wait; in row 0 also how many cells were looked at so far. Behind them stand the numbers of more general
+sequences: without item ``j``, in place ``DROPS + j``; and behind these, with unit ``u`` a level up, -1 where
+that says nothing."""
 W_STAMP, W_WEIGHT, W_FILL, W_SLOT, W_VALUE, W_HIGH, N_WAY_FIELDS = range(7)
 """Fields of a way: the last row that counted; its persons, times ``2 ** 32``, plus those with a protected
 value; events in which the longer sequence can end, or where the next one is listed; where its protected
@@ -226,7 +227,16 @@ def _look_at(path: Counts, depth: int, items: Codes, columns: Codes, look: Codes
 
 
 @inner
-def _weigh(rows: Rows, events: Codes, low: int, high: int, look: Codes, ways: Counts, touched: Counts) -> int:
+def _weigh(
+    rows: Rows,
+    events: Codes,
+    low: int,
+    high: int,
+    look: Codes,
+    ways: Counts,
+    touched: Counts,
+    path: Counts,
+) -> int:
     """Weigh the rows behind each way to go on from the events ``events[low:high]``; return how many ways."""
     records, stride = rows.records, rows.stride
     n_items, n_later, n_same = ways.shape[0] // 2, look[0, 0], look[1, 0]
@@ -235,6 +245,7 @@ def _weigh(rows: Rows, events: Codes, low: int, high: int, look: Codes, ways: Co
     while i < high:
         at = np.int64(events[i]) * stride
         stop, row = np.int64(records[at]), np.int64(records[at + ROW])
+        path[0, P_WORK] += (stop - events[i]) * n_later
         weight = (np.int64(records[at + WEIGHT]) << 32) | records[at + RISK]
         for place in range(at + stride, stop * stride, stride):
             for j in range(1, n_later + 1):
@@ -479,7 +490,7 @@ def _judge(
     items, group_of, n_items = alphabet.items, known.group_of, alphabet.items.shape[0]
     low, high, wanted = path[depth, P_LOW], path[depth, P_HIGH], path[depth, P_WANTED]
     only_fresh = path[depth, P_MEMBER] < known.n_base
-    n_touched = _weigh(rows, events, low, high, scratch.look, ways, touched)
+    n_touched = _weigh(rows, events, low, high, scratch.look, ways, touched, path)
     n_kept = np.int64(0)
     for i in range(n_touched):
         way = touched[i]

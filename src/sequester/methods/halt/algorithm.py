@@ -13,8 +13,9 @@ from sequester.engine import part, silent
 from sequester.errors import UnattainableError
 from sequester.hierarchies.labels import counted
 from sequester.kernels.shares import exceeds_share
-from sequester.methods.halt.elimination import Costs, Elimination, Obstacle, Rules
-from sequester.methods.halt.extraction import Extraction
+from sequester.methods.halt.costs import Costs
+from sequester.methods.halt.elimination import Elimination, Obstacle, Rules
+from sequester.methods.halt.extraction import Extraction, Work
 from sequester.methods.halt.histories import HIDDEN, Histories
 from sequester.methods.halt.lattice_search import Search, Workload
 from sequester.methods.halt.local import LocalElimination
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.methods.halt.elimination import Draft
-    from sequester.methods.halt.extraction import Thresholds
     from sequester.methods.halt.lattice_search import NodePricing
     from sequester.methods.halt.local import LocalDraft
+    from sequester.methods.halt.signature_rows import Thresholds
     from sequester.methods.relax import RelaxationPath
 
 
@@ -105,12 +106,13 @@ def solve(
         rules_of, quasi=quasi, histories=histories, suppress=suppression is not None, stars=stars
     )
     rules = rules_for(table)
+    work = Work(math.inf if thorough else workload.most_cells)
 
     def look(other: Thresholds, allowed: Rules, progress: Progress) -> Search[Any]:
         if suppression == "local":
-            pricing = LocalElimination(one_by_one, quasi, other, costs, allowed, engine)
+            pricing = LocalElimination(one_by_one, quasi, other, costs, allowed, engine, work)
             return Search(pricing, workload, progress, thorough)
-        extraction = Extraction(histories, quasi, other, engine)
+        extraction = Extraction(histories, quasi, other, engine, work=work)
         elimination = Elimination(histories, extraction, costs, allowed, engine)
         return Search(elimination, workload, progress, thorough)
 
@@ -119,6 +121,12 @@ def solve(
     if not isinstance(found, Obstacle):
         progress(0.9, "writing down what is released")
         return Solution(is_kept, found, search.elimination, bool(search.skipped))
+    if search.skipped:
+        msg = (
+            "the coarsest levels that max_level and never_suppress allow are too much to look at: raise "
+            "max_level, take a smaller p, drop quasi-identifiers, or search on with protect --thorough"
+        )
+        raise UnattainableError(msg)
     progress(0.9, "looking for what could be kept")
 
     def can_keep(other: Thresholds, allowed: Rules = rules) -> bool:

@@ -10,8 +10,8 @@ import numpy as np
 
 from sequester.engine import part, silent
 from sequester.methods.halt import _kernels
-from sequester.methods.halt.extraction import Extraction
-from sequester.methods.halt.histories import HIDDEN, NOTHING
+from sequester.methods.halt.extraction import Extraction, TooMuchError
+from sequester.methods.halt.histories import HIDDEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,13 +20,19 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts, Mask
     from sequester.engine import Engine, Progress
-    from sequester.methods.halt.extraction import Channels, Thresholds
+    from sequester.methods.halt.costs import Costs, NodeCosts
+    from sequester.methods.halt.extraction import Channels, Mined
     from sequester.methods.halt.histories import Histories
-    from sequester.methods.halt.quasi_identifiers import QuasiIdentifier, QuasiIdentifiers, Signature
+    from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers, Signature
+    from sequester.methods.halt.signature_rows import Thresholds
     from sequester.privacy.confidence import Channel
 
     Amounts = npt.NDArray[np.float64]
 
+DRAFT = 30_000
+"""What a draft takes for each quasi-identifier, in cells that could be looked at in the same time."""
+MOST_STALE = 4
+"""So many times the open g-sequences of the original are held before the rest is forgotten."""
 SLACK = 1e-12
 """Losses that differ by less are equal: they are sums of many small numbers."""
 
@@ -54,88 +60,6 @@ class StepProgress:
         start = self._done
         self._done += 0.1 * (1 - start)
         return part(self._progress, start, self._done)
-
-
-@dataclass(frozen=True, eq=False)
-class NodeCosts:
-    """A lattice node's released values, and what it costs to suppress each (Eq. 4.1 to 4.8)."""
-
-    generalization: float
-    """The loss without any suppression."""
-    numbers: Codes
-    """The items that are the released values, ascending."""
-    costs: Amounts
-    """What each adds to the loss when it is suppressed."""
-    starts: Codes
-    """Item to the first released value at or below it."""
-    stops: Codes
-    """And to the one after the last."""
-
-
-class Costs:
-    """Counts cells once, and prices every node of the lattice; losses lie between 0 and 1."""
-
-    def __init__(self, histories: Histories, quasi: QuasiIdentifiers, weights: tuple[float, ...]) -> None:
-        """Count how often each value occurs in each quasi-identifier."""
-        self._quasi = quasi
-        persons = np.repeat(histories.persons.weights, np.diff(histories.offsets))
-        # A weight of 0 says that nothing in the column matters; if nothing matters at all, all losses are 0.
-        scale = int(persons.sum()) * sum(weights)
-        # Cells that hold nothing have nothing to lose.
-        for weight, cells in zip(weights, histories.cells.T, strict=True):
-            scale -= weight * int(persons[cells == NOTHING].sum())
-        self._weights = [weight / scale if scale else 0.0 for weight in weights]
-        self._counts = [
-            np.bincount(cells[cells >= 0], persons[cells >= 0], minlength=column.n_nodes).astype(np.float64)
-            for cells, column in zip(histories.cells.T, quasi.columns, strict=True)
-        ]
-
-    def at(self, node: Signature) -> NodeCosts:
-        """Price the release of a node."""
-        quasi = self._quasi
-        generalization = 0.0
-        cost_of = np.full(quasi.n_items, -1.0)
-        for column, counts, weight, level in zip(
-            quasi.columns, self._counts, self._weights, node, strict=True
-        ):
-            released, amounts, exact = _released(column, counts, level)
-            loss = column.tree.loss[released]
-            generalization += weight * float(amounts @ loss)
-            if level < column.height:
-                cost_of[column.first + released] = weight * amounts * (1 - loss) + weight * exact
-        numbers = np.flatnonzero(cost_of >= 0)
-        return NodeCosts(
-            generalization,
-            numbers.astype(np.int32),
-            cost_of[numbers],
-            np.searchsorted(numbers, np.arange(quasi.n_items)).astype(np.int32),
-            np.searchsorted(numbers, quasi.ends).astype(np.int32),
-        )
-
-    def prices(self, node: Signature) -> Amounts:
-        """Return for each item what suppressing it in one cell of one person adds to the loss of a node."""
-        prices = np.zeros(self._quasi.n_items)
-        for column, weight, level in zip(self._quasi.columns, self._weights, node, strict=True):
-            own = np.append(weight * (1 - column.tree.loss), 0.0)
-            own[column.leaves_as_it_is(level)] = weight
-            prices[column.first : column.first + column.n_nodes] = own
-        return prices
-
-
-def _released(column: QuasiIdentifier, counts: Amounts, level: int) -> tuple[Codes, Amounts, Amounts]:
-    """Return the nodes that values of a column become at a level, and their numbers of cells.
-
-    The second are those of protected values, which are released as they are unless they are suppressed.
-    """
-    nodes = np.flatnonzero(counts)
-    above = column.tree.levels[level][nodes]
-    released, place = np.unique(above, return_inverse=True)
-    is_exact = column.leaves_as_it_is(level)[nodes]
-    amounts, exact = (
-        np.bincount(place, np.where(mask, counts[nodes], 0.0), minlength=len(released)).astype(np.float64)
-        for mask in (~is_exact, is_exact)
-    )
-    return released.astype(np.int32), amounts, exact
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -203,7 +127,7 @@ class Obstacle:
     reason: Reason | None = None
     """The channel that nothing allowed breaks; none where the node costs more than another one."""
     too_much: bool = False
-    """There was more to count than there is room for."""
+    """There was more to count than is allowed, or than there is room for."""
 
 
 class Elimination:
@@ -220,16 +144,16 @@ class Elimination:
         self._costs = costs
         self._engine = engine
         self._counted: tuple[Signature, Counts] | None = None
+        self._private: tuple[list[Codes], Mined] | None = None
+        self._occurs = [
+            np.bincount(cells[cells >= 0], minlength=column.n_nodes) > 0
+            for cells, column in zip(histories.cells.T, self.quasi.columns, strict=True)
+        ]
 
     @property
     def thresholds(self) -> Thresholds:
         """What makes a channel."""
         return self.extraction.thresholds
-
-    @property
-    def n_mined(self) -> int | None:
-        """Signatures that were mined so far."""
-        return self.extraction.n_mined
 
     def is_blank(self, draft: Draft, q: int) -> bool:
         """Return whether a column of a draft shows nothing at all."""
@@ -270,9 +194,13 @@ class Elimination:
                 loss += self._bound_cost(stack, costs, left, enough + SLACK - loss)
             if loss > enough + SLACK:
                 return Obstacle()
-            new = next(layers, None)
+            try:
+                new = next(layers, None)
+            except TooMuchError:
+                return Obstacle(too_much=True)
         draft = Draft(node, costs, np.zeros(len(costs.numbers), np.bool_))
         stack = _Stack(self.extraction.known(node))
+        self.extraction.work.spend(DRAFT * len(self.quasi) + stack.items.size)
         return self._suppress(draft, stack) if len(stack.items) else draft
 
     def repair(self, draft: Draft, enough: float, *, progress: Progress = silent) -> Draft | Obstacle:
@@ -282,7 +210,10 @@ class Elimination:
         """
         steps = StepProgress(progress)
         while draft.loss <= enough + SLACK:
-            stack = self.recheck(draft, progress=steps.next())
+            try:
+                stack = self.recheck(draft, progress=steps.next())
+            except TooMuchError:
+                return Obstacle(too_much=True)
             if stack is None:
                 return draft
             after = self._suppress(draft, stack, self._growths(draft))
@@ -296,9 +227,20 @@ class Elimination:
 
         Only g-sequences with a *fresh* item are counted: a star, or an item with a suppressed value below it.
         Any other has the same supporters as in the original; it was no channel there, because else an item of
-        it, and with it the whole g-sequence, would be gone.
+        it, and with it the whole g-sequence, would be gone. Where another draft was private, those are fresh
+        whose supporters changed since then, which are fewer.
         """
         shown, is_fresh = self._shown(draft)
+        # Beside protected values, the stars of a column that shows nothing else can be seen.
+        node = tuple(
+            min(level, column.height - 1) if is_fresh[column.first + column.star] else level
+            for column, level in zip(self.quasi.columns, draft.node, strict=True)
+        )
+        below = self.extraction.mined
+        if self._private is not None and is_fresh.any():
+            private, mined = self._private
+            if mined.open.n_members <= MOST_STALE * below.open.n_members:
+                below, is_fresh = mined, self._changed(private, shown)
         if not is_fresh.any():
             return None
         extraction = Extraction(
@@ -306,18 +248,17 @@ class Elimination:
             self.quasi,
             self.extraction.thresholds,
             self._engine,
-            below=self.extraction,
+            work=self.extraction.work,
+            below=below,
             is_fresh=is_fresh,
-        )
-        # Beside protected values, the stars of a column that shows nothing else can be seen.
-        node = tuple(
-            min(level, column.height - 1) if is_fresh[column.first + column.star] else level
-            for column, level in zip(self.quasi.columns, draft.node, strict=True)
         )
         for _ in extraction.deepen(node, progress=progress):
             pass
         stack = _Stack(extraction.known(node))
-        return stack if len(stack.items) else None
+        if len(stack.items):
+            return stack
+        self._private = shown, extraction.mined
+        return None
 
     def released(self, draft: Draft) -> list[Codes]:
         """Lead, per quasi-identifier, from each node to what is released of it; the star for nothing."""
@@ -360,6 +301,22 @@ class Elimination:
             elif self.rules.stars and (has_secrets or draft.is_suppressed[own].any()):
                 is_fresh[column.first + column.star] = bool((nodes == column.star).any())
         return shown, is_fresh
+
+    def _changed(self, before: list[Codes], after: list[Codes]) -> Mask:
+        """Mark the items that other cells show than before, at or below them."""
+        is_changed = np.zeros(self.quasi.n_items, np.bool_)
+        for column, occurs, old, new in zip(self.quasi.columns, self._occurs, before, after, strict=True):
+            differ = occurs & (old != new)
+            own = is_changed[column.first : column.first + column.n_nodes]
+            above = np.append(column.tree.parent, 0)
+            for node, other in np.unique(np.column_stack([old, new])[differ], axis=0).tolist():
+                for start, end in ((node, other), (other, node)):
+                    item = start
+                    # What is above both is shown as it was.
+                    while item > 0 and not item <= end < column.ends[item]:
+                        own[item] = True
+                        item = int(above[item])
+        return is_changed
 
     def _suppress(
         self, draft: Draft, stack: _Stack, growths: Mapping[int, Counts] | None = None

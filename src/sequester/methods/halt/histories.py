@@ -124,6 +124,11 @@ class Histories:
         """Number of persons."""
         return int(self.persons.weights.sum())
 
+    @cached_property
+    def columns(self) -> Codes:
+        """The cells, quasi-identifiers by events, so that a column lies side by side."""
+        return np.ascontiguousarray(self.cells.T)
+
     def fold(self) -> Histories:
         """Make one row of equal ones."""
         n_quasi = self.cells.shape[1]

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from sequester._typing import Counts
     from sequester.engine import Progress
     from sequester.methods.halt.elimination import Rules
-    from sequester.methods.halt.extraction import Thresholds
     from sequester.methods.halt.histories import Histories
     from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers, Signature
+    from sequester.methods.halt.signature_rows import Thresholds
 
     Amounts = npt.NDArray[np.float64]
 
@@ -32,12 +32,10 @@ MOST_WORK = 1e11
 """G-sequences of persons that are counted at most: an hour or two on two cores."""
 PER_SECOND = 2e7
 """About so many are counted in a second."""
-MOST_PROJECTED = 1e8
-"""Events that are projected on level signatures, which is what many columns cost: half a minute."""
-FEWEST_SIGNATURES = 1_000
-"""Signatures that are mined in any case, however many events there are."""
-MOST_SHOWN = 5e8
-"""Choices of cells that are gone through where cells are suppressed one by one: some minutes."""
+MOST_CELLS = 3e9
+"""Cells that are looked at for 100,000 events before the search ends: about half a minute on two cores."""
+EVENTS = 100_000
+"""Fewer events are searched as long; more have more time."""
 MOST_NODES = 10_000
 """Nodes that a full search goes through."""
 INFINITE = float("inf")
@@ -74,26 +72,10 @@ class Workload:
         by_items = sum((2.0 * n_items) ** m for m in range(1, p + 1))
         return float(self._persons[lengths] @ np.minimum(by_cells, by_items))
 
-    def shown(self, node: Signature, p: int) -> float:
-        """Return how many choices of up to `p` cells that show something all persons together have."""
-        n_columns = sum(
-            level < column.height for column, level in zip(self._quasi.columns, node, strict=True)
-        )
-        lengths = np.flatnonzero(self._persons)
-        return float(self._persons[lengths] @ _add_up(lengths * n_columns, [1], p, mixed=True))
-
     @property
-    def most_signatures(self) -> float:
-        """The number of level signatures that are mined unless the search is thorough."""
-        return max(MOST_PROJECTED / max(self._n_events, 1), FEWEST_SIGNATURES)
-
-    def n_signatures(self, node: Signature, p: int) -> int:
-        """Count the level signatures of one to `p` quasi-identifiers that show in the release of a node."""
-        counts = [1] + [0] * p
-        for column, level in zip(self._quasi.columns, node, strict=True):
-            for size in range(p, 0, -1):
-                counts[size] += counts[size - 1] * (column.height - level)
-        return sum(counts[1:])
+    def most_cells(self) -> float:
+        """The number of cells that are looked at unless the search is thorough."""
+        return MOST_CELLS * max(self._n_events / EVENTS, 1.0)
 
     def refuse_too_much(self, p: int) -> None:
         """Refuse a `p` for which even the coarsest levels that say anything are too much to count."""
@@ -152,10 +134,6 @@ class NodePricing(Protocol[D]):
     @property
     def thresholds(self) -> Thresholds:
         """What makes a channel."""
-
-    @property
-    def n_mined(self) -> int | None:
-        """Signatures that were mined so far; None where a node is counted anew."""
 
     def bound(self, node: Signature) -> float:
         """Return a loss that the node does not stay below, without a look at channels."""
@@ -265,7 +243,8 @@ class Search(Generic[D]):
                 if current is None or loss < enough - SLACK or not self._is_blank(drafts[place], current):
                     return drafts[place]
                 continue
-            if step == 0 and self._is_too_much(node, None if current is None else current.node):
+            is_too_much = step == 0 and self.workload.at(node, self.elimination.thresholds.p) > MOST_WORK
+            if is_too_much and not self.thorough:
                 self.skipped.append(node)
                 continue
             # Who is already done sets the price that the others have to beat.
@@ -282,17 +261,6 @@ class Search(Generic[D]):
                 drafts[place] = after
                 heapq.heappush(waiting, (after.loss, place, step + 1, node))
         return obstacle
-
-    def _is_too_much(self, node: Signature, parent: Signature | None) -> bool:
-        """Return whether a node has too many g-sequences, or signatures beside those that were mined."""
-        pricing, workload = self.elimination, self.workload
-        p, n_mined = pricing.thresholds.p, pricing.n_mined
-        n_signatures = workload.n_signatures(node, p)
-        if n_mined is not None and parent is not None:
-            n_signatures += n_mined - workload.n_signatures(parent, p)
-        is_wide = n_signatures > workload.most_signatures
-        is_long = n_mined is None and workload.shown(node, p) > MOST_SHOWN
-        return not self.thorough and (is_wide or is_long or workload.at(node, p) > MOST_WORK)
 
     def _is_blank(self, draft: D, parent: D) -> bool:
         """Return whether a column that is finer than in the parent shows nothing at all."""

@@ -11,17 +11,19 @@ import numpy as np
 from sequester import kernels
 from sequester.engine import silent
 from sequester.methods.halt.elimination import SLACK, Obstacle, StepProgress
-from sequester.methods.halt.extraction import Extraction
+from sequester.methods.halt.extraction import Extraction, TooMuchError
 from sequester.methods.halt.histories import HIDDEN, Histories, Persons
-from sequester.methods.halt.local_rows import Cause, LocalRows, TooMuchError, pieces_of
+from sequester.methods.halt.local_rows import Cause, LocalRows, pieces_of
 from sequester.ragged import gather_rows, owners_of
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask
     from sequester.engine import Engine, Progress
-    from sequester.methods.halt.elimination import Costs, Rules
-    from sequester.methods.halt.extraction import Channels, Thresholds
+    from sequester.methods.halt.costs import Costs
+    from sequester.methods.halt.elimination import Rules
+    from sequester.methods.halt.extraction import Channels, Work
     from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers, Signature
+    from sequester.methods.halt.signature_rows import Thresholds
     from sequester.privacy.confidence import Channel
 
 KEPT = 0.8
@@ -70,13 +72,15 @@ class LocalElimination:
         costs: Costs,
         rules: Rules,
         engine: Engine,
+        work: Work,
     ) -> None:
-        """Work on histories, one per person."""
+        """Work on histories, one per person, and not more than `work` allows."""
         self.quasi = quasi
         self.thresholds = thresholds
         self.rules = rules
         self._costs = costs
         self._engine = engine
+        self._work = work
         self._names = histories.persons.names
         harmful = histories.persons.without_harmless(thresholds.k, thresholds.c)
         self._is_harmless = not len(harmful.values)
@@ -86,11 +90,6 @@ class LocalElimination:
         self._base = replace(histories, persons=harmful).take(firsts)
         self._set_of_base = sets[firsts]
         self._weights = np.bincount(self._base_of_person, minlength=len(firsts)).astype(np.int64)
-
-    @property
-    def n_mined(self) -> int | None:
-        """None: a node is counted anew."""
-        return None
 
     def bound(self, node: Signature) -> float:
         """Return a loss that the node does not stay below, without a look at channels."""
@@ -177,6 +176,7 @@ class LocalElimination:
             self.quasi,
             self.thresholds,
             self._engine,
+            work=self._work,
         )
         for _ in extraction.deepen(tuple(node), progress=progress):
             pass
@@ -239,6 +239,7 @@ class LocalElimination:
             stars=rules.stars,
             k=self.thresholds.k,
             p=self.thresholds.p,
+            work=self._work,
         )
         return rows, row_of_person
 

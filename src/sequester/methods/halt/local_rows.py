@@ -9,13 +9,15 @@ import numpy as np
 
 from sequester.methods.halt import _local_kernels as kernel
 from sequester.methods.halt.elimination import Obstacle
+from sequester.methods.halt.extraction import TooMuchError
 from sequester.privacy.confidence import Channel
-from sequester.ragged import owners_of
+from sequester.ragged import offsets_of, owners_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Codes, Counts, Mask, Offsets
+    from sequester.methods.halt.extraction import Work
     from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
 
     Amounts = npt.NDArray[np.float64]
@@ -57,10 +59,6 @@ class Cause:
         )
 
 
-class TooMuchError(Exception):
-    """More g-sequences would have to be counted than there is room for."""
-
-
 @dataclass(eq=False)
 class LocalRows:
     """Rows of a node, what they show, and why each suppressed cell is suppressed."""
@@ -80,6 +78,8 @@ class LocalRows:
     """A suppressed cell is an item of its own."""
     k: int
     p: int
+    work: Work
+    """Counts choices of cells that are gone through."""
     cells: Codes = field(init=False)
     """The item of each cell as it is released."""
     cause_of: Codes = field(init=False)
@@ -141,6 +141,7 @@ class LocalRows:
             places = places[np.argsort(-self.prices[self.items[places]], kind="stable")]
             rows = np.searchsorted(self.offsets, places, side="right") - 1
             is_back = np.zeros(len(places), np.bool_)
+            self.work.add(int(self._choices[rows].sum()))
             self._make_room(int(np.diff(self.offsets).max(initial=0)))
             kernel.give_back_all(self._shown, rows, places, self.items[places], is_back)
             self.cause_of[places[is_back]] = -1
@@ -166,6 +167,7 @@ class LocalRows:
 
     def shows(self, cause: Cause) -> Mask:
         """Mark the rows that show a channel."""
+        self.work.add(len(self.cells))
         costs = np.empty(len(self.weights))
         kernel.price_rows(self._shown, self.pattern(cause), False, 1, costs)
         return np.asarray(costs == 0)
@@ -175,6 +177,7 @@ class LocalRows:
 
         It is infinite where that is not possible, or was not looked at because enough others could join.
         """
+        self.work.add(len(self.cells))
         costs = np.empty(len(self.weights))
         kernel.price_rows(self._shown, self.pattern(cause), True, most, costs)
         costs[costs == 0] = np.inf
@@ -210,6 +213,8 @@ class LocalRows:
 
     def _count(self, length: int) -> None:
         """Count all g-sequences of up to so many items that are shown now."""
+        self._choices = _count_choices(np.diff(offsets_of(self.items >= 0)[self.offsets]), length)
+        self.work.add(int(self._choices.sum()))
         n_entries, n_slots = 1 << 12, 1 << 13
         self._shown = kernel.Shown(
             self.cells,
@@ -237,10 +242,7 @@ class LocalRows:
     def _make_room(self, n_cells: int, *, grow: bool = False) -> None:
         """Make room for the g-sequences of one row of so many cells; at least twice as much with `grow`."""
         shown = self._shown
-        total, ways = 1.0, 1.0
-        for size in range(shown.path.shape[1]):
-            ways = ways * (n_cells - size) / (size + 1)
-            total += ways
+        total = 1.0 + _count_choices(np.array([n_cells]), shown.path.shape[1])[0]
         needed = int(shown.state[kernel.ENTRIES] + 2 * total) + 1
         if needed <= len(shown.entries) and not grow:
             return
@@ -255,6 +257,7 @@ class LocalRows:
 
     def _sweep(self, power: float, *, with_stars: bool) -> bool:
         """Go through all rows once; return whether anything was suppressed."""
+        self.work.add(int(self._choices.sum()))
         rare = np.empty((MOST_RARE, self._shown.path.shape[1] + 1), np.int64)
         row, is_changed = 0, False
         while row < len(self.weights):
@@ -340,6 +343,15 @@ class LocalRows:
             numbers.append(self._number(Cause(cause.items, cause.kinds, -negated)))
         self.cause_of[picks[is_counted, 0]] = np.array(numbers, np.int32)[which.reshape(-1)]
         return bool(n_picks)
+
+
+def _count_choices(sizes: Counts, length: int) -> Amounts:
+    """Count the choices of one to `length` of so many cells."""
+    total, ways = np.zeros(len(sizes)), np.ones(len(sizes))
+    for size in range(length):
+        ways = ways * (sizes - size) / (size + 1)
+        total += ways
+    return total
 
 
 def pieces_of(weights: Counts, sizes: Counts) -> tuple[Counts, Counts]:

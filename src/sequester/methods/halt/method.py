@@ -98,8 +98,8 @@ class KCPMethod(Method):
         """Find the levels and suppressed values that lose least; nothing here is random."""
         # Loaded here so that `sequester methods` need not wait for polars and numba.
         from sequester.methods.halt.algorithm import solve  # noqa: PLC0415
-        from sequester.methods.halt.extraction import Thresholds  # noqa: PLC0415
         from sequester.methods.halt.publish import publish  # noqa: PLC0415
+        from sequester.methods.halt.signature_rows import Thresholds  # noqa: PLC0415
 
         del randomness
         mixed = self.levels == "mixed"
