@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ANYWHERE, ORDERED, TOGETHER, GAPS = range(4)
 """Each node in some event; in events that follow each other; in events at known distances, counted in events;
 in events that follow each other at known distances in days."""
-FIRST, SECOND, N_EVENTS, NEVER, KNOWN_VALUE, NODES = range(6)
+FIRST, SECOND, N_EVENTS, NEVER, KNOWN_VALUE, LAST_KNOWN, NODES = range(7)
 """Columns of queries; from `NODES` on there are nodes, days and places, as many of each."""
 SIZES, MOST, AT_RISK = range(3)
 """Rows of answers."""
@@ -270,6 +270,7 @@ def _leave_out(
 def _count_values(
     query: int,
     known_value: int,
+    last_known: int,
     candidates: Codes,
     size: int,
     rows: Histories,
@@ -278,14 +279,14 @@ def _count_values(
     answers: Counts,
     own: Counts,
 ) -> None:
-    """Count the protected values of candidates, but not the known one; `counts` is 0 before and after."""
+    """Count the protected values of candidates, but not the known ones; `counts` is 0 before and after."""
     values, offsets, weights = rows.values, rows.value_offsets, rows.weights
     for i in range(size):
         owner = candidates[i]
         has_any = False
         for place in range(offsets[owner], offsets[owner + 1]):
             value = values[place]
-            if value != known_value:
+            if value < known_value or value > last_known:
                 has_any = True
                 counts[value] += weights[owner]
                 answers[MOST, query] = max(answers[MOST, query], counts[value])
@@ -380,7 +381,16 @@ def count_candidates(
             answers[SIZES, q] += rows.weights[candidates[i]]
         if buffers.counts.size > 0:
             _count_values(
-                q, query[KNOWN_VALUE], candidates, size, rows, targets, buffers.counts, answers, own
+                q,
+                query[KNOWN_VALUE],
+                query[LAST_KNOWN],
+                candidates,
+                size,
+                rows,
+                targets,
+                buffers.counts,
+                answers,
+                own,
             )
 
 

@@ -31,6 +31,7 @@ KnowledgeKind = Literal[
     "negative",
     "sensitive",
     "protected",
+    "other_sensitive",
     "kept",
     "released",
     "demographics",
@@ -64,6 +65,8 @@ class BackgroundKnowledge:
     """Something that the person never had; -1 where that is not known."""
     value_code: Codes
     """A protected value of the person that is among the items, by its number; -1 where none is."""
+    last_code: Codes
+    """The same; with ``other_sensitive``, the two are the first and last value that is not asked for."""
 
     def __len__(self) -> int:
         return len(self.persons)
@@ -83,6 +86,7 @@ def kinds_for(table: EventTable, domain: Domain) -> tuple[KnowledgeKind, ...]:
             for column in sensitive.columns
             for label in table.labels[column]
         ),
+        "other_sensitive": bool(VALUES["other_sensitive"](domain).any()),
         "kept": domain.n_covered < len(domain.columns),
         "released": bool(domain.is_item[int(domain.starts[domain.n_open]) :].any()),
         "demographics": n_of_persons(table, domain) > 0,
@@ -142,6 +146,8 @@ def draw(
     that the person never had. ``sensitive``: items of any events, the first of them an unprotected value of a
     sensitive column. ``protected``: the same with a protected value, which is none to find out then; others
     of the person, and of other attributes, are.
+    ``other_sensitive``: ordered items, one of them a value of a sensitive attribute, protected or not; what
+    is to be found out are protected values of other attributes.
     ``kept``: values of kept columns, of one event. ``released``: values of any released columns, of one
     event, the first of them of a kept or a sensitive column, protected values left out.
     ``demographics``: attributes of the person alone. ``demographics_events``: one of them, and ordered items
@@ -197,7 +203,10 @@ class Draw:
         if depths is not None:
             shown = self.domain.lift(shown, depths)
         nodes = np.where(is_there, shown, -1)
-        nodes[is_there] = np.where(self.domain.is_item[nodes[is_there]], nodes[is_there], -1)
+        is_item = self.domain.is_item
+        if self.kind == "other_sensitive":
+            is_item = is_item | VALUES[self.kind](self.domain)
+        nodes[is_there] = np.where(is_item[nodes[is_there]], nodes[is_there], -1)
         days = np.zeros(nodes.shape, np.int64)
         if self.kind == "gaps":
             days = np.where(nodes >= 0, days_of(self.pool.table)[at], 0)
@@ -215,6 +224,7 @@ class Draw:
             n_events=nothing,
             never=nothing,
             value_code=nothing,
+            last_code=nothing,
         )
 
     @property
@@ -414,7 +424,35 @@ def beginning_with(
         days=still.astype(np.int64),
         places=still,
         value_code=task.domain.value_of[value],
+        last_code=task.domain.value_of[value],
     )
+
+
+def _other_sensitive(task: Draw) -> BackgroundKnowledge:
+    """Draw a value of a sensitive column of each person, and ordered items of other events around it."""
+    n_columns = task.pool.cells.shape[1]
+    wanted = np.flatnonzero(VALUES[task.kind](task.domain)[task.pool.cells].ravel())
+    first, stop = (
+        np.searchsorted(wanted, task.table.person_offsets[task.persons + step] * n_columns) for step in (0, 1)
+    )
+    cells = wanted[first + task.rng.integers(0, stop - first)]
+    events = distinct_draws(task.lengths, task.known - 1, task.rng)
+    own_events, own_columns = np.divmod(cells, n_columns)
+    return with_other(task, own_events - task.starts, own_columns, events, task.some_columns(events))
+
+
+def with_other(
+    task: Draw, own_events: Counts, own_columns: Counts, events: Counts, columns: Counts
+) -> BackgroundKnowledge:
+    """Return knowledge of a cell of a sensitive column, and of items of other events, all in their order."""
+    columns = columns[:, : events.shape[1]]
+    events = np.where(events == own_events[:, None], -1, events)
+    events = np.concatenate([own_events[:, None], events], axis=1)
+    columns = np.concatenate([own_columns[:, None], columns], axis=1)
+    order = np.argsort(np.where(events < 0, np.iinfo(np.int64).max, events), axis=1, kind="stable")
+    events, columns = (np.take_along_axis(each, order, 1) for each in (events, columns))
+    first, last = task.domain.values_of_columns[own_columns].T.astype(np.int32)
+    return replace(task.take(events, columns), value_code=first, last_code=last)
 
 
 VALUES: dict[str, Callable[[Domain], Mask]] = {
@@ -422,6 +460,7 @@ VALUES: dict[str, Callable[[Domain], Mask]] = {
         domain.is_item & (domain.kernel.column >= domain.n_open) & (domain.kernel.column < domain.n_covered)
     ),
     "protected": lambda domain: domain.value_of >= 0,
+    "other_sensitive": lambda domain: domain.is_other,
 }
 """The nodes that the first item of a piece is one of, by kind."""
 _DRAWS: dict[KnowledgeKind, Callable[[Draw], BackgroundKnowledge]] = {
@@ -436,6 +475,7 @@ _DRAWS: dict[KnowledgeKind, Callable[[Draw], BackgroundKnowledge]] = {
     "negative": _negative,
     "sensitive": _with_value,
     "protected": _with_value,
+    "other_sensitive": _other_sensitive,
     "kept": _kept,
     "released": _released,
     "demographics": _demographics,

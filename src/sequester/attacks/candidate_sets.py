@@ -241,18 +241,19 @@ class ValueRanges:
     """The last."""
 
 
-def without_known(windows: ValueRanges, value_codes: Codes) -> ValueRanges:
-    """Remove the ranges that hold the value that is known of the target anyway.
+def without_known(windows: ValueRanges, firsts: Codes, lasts: Codes) -> ValueRanges:
+    """Remove the ranges that hold a value that is known of the target anyway, or not asked for.
 
     Examples
     --------
     >>> both = np.array([3, 5], np.int32)
     >>> windows = ValueRanges(offsets=np.array([0, 2]), lows=both, highs=both)
-    >>> without_known(windows, np.array([3], np.int32)).lows.tolist()
+    >>> known = np.array([3], np.int32)
+    >>> without_known(windows, known, known).lows.tolist()
     [5]
     """
-    own = np.repeat(value_codes, np.diff(windows.offsets))
-    kept = (own < 0) | (own < windows.lows) | (windows.highs < own)
+    first, last = (np.repeat(codes, np.diff(windows.offsets)) for codes in (firsts, lasts))
+    kept = (first < 0) | (last < windows.lows) | (windows.highs < first)
     before = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
     return ValueRanges(offsets=before[windows.offsets], lows=windows.lows[kept], highs=windows.highs[kept])
 
@@ -407,7 +408,7 @@ def _distinct(
     nodes = np.take_along_axis(nodes, order, 1)
     days, places = (np.take_along_axis(each, order, 1) for each in (knowledge.days, knowledge.places))
     rarest = _two_rarest(nodes, evidence, domain, shown=shown)
-    known = (knowledge.n_events, knowledge.never, knowledge.value_code)
+    known = (knowledge.n_events, knowledge.never, knowledge.value_code, knowledge.last_code)
     rows = np.concatenate(
         [
             rarest,

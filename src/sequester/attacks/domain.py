@@ -52,6 +52,8 @@ class Domain:
     """Attribute and label of each protected value."""
     value_of: Codes
     """Node to the protected value that it is, by its number in `names`; -1 where it is none."""
+    attributes: tuple[str, ...]
+    """Column to its sensitive attribute; empty where it has none."""
 
     @classmethod
     def of(cls, original: EventTable, *others: EventTable, groups: Mapping[str, str] | None = None) -> Domain:
@@ -94,6 +96,7 @@ class Domain:
             kernel,
             names,
             value_of,
+            tuple(_attribute_of(original, column) for column in columns),
         )
 
     @property
@@ -105,6 +108,26 @@ class Domain:
     def nothing(self) -> int:
         """The node of a cell that holds nothing."""
         return int(self.starts[-1])
+
+    @property
+    def values_of_columns(self) -> Counts:
+        """For each column the first and the last protected value of its attribute; -1 where there is none."""
+        owners = [name for name, _ in self.names]
+        ranges = [
+            (owners.index(name), len(owners) - 1 - owners[::-1].index(name)) if name in owners else (-1, -1)
+            for name in self.attributes
+        ]
+        return np.array(ranges, np.int64)
+
+    @property
+    def is_other(self) -> Mask:
+        """Nodes that are values of a sensitive attribute beside which others have protected values."""
+        owners = {name for name, _ in self.names}
+        own = range(self.n_open, self.n_covered)
+        columns = [place for place in own if owners - {self.attributes[place]}]
+        mask: Mask = (self.depth > 0) & np.isin(self.kernel.column, columns)
+        mask[self.nothing] = False
+        return mask
 
     def label(self, node: int) -> str:
         """Write a node as people read it."""
@@ -186,6 +209,11 @@ def _protected(
             for label in tree.labels
         ]
     return np.array(values, np.int32)
+
+
+def _attribute_of(original: EventTable, column: str) -> str:
+    owners = (name for name, each in original.schema.sensitive.items() if column in each.columns)
+    return next(owners, "")
 
 
 def _is_secret(original: EventTable, columns: tuple[str, ...], trees: tuple[Hierarchy, ...]) -> Mask:

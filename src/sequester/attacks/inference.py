@@ -115,6 +115,7 @@ class Inference(Adversary):
         return without_known(
             ValueRanges(offsets=own.offsets, lows=lows[own.lows], highs=highs[own.lows]),
             trial.knowledge.value_code,
+            trial.knowledge.last_code,
         )
 
 

@@ -17,6 +17,7 @@ from sequester.attacks.background_knowledge import (
     draw,
     draw_targets,
     some_depths,
+    with_other,
 )
 from sequester.attacks.candidate_sets import ValueRanges, count_owners, without_known
 from sequester.attacks.domain import values_of
@@ -96,10 +97,12 @@ class TargetPool:
             if kind == "mixed":
                 is_anchor &= events == anchors.events[:, None]
             return task.take(events, columns, np.where(is_anchor, anchors.depths[:, None], depths))
+        if kind == "other_sensitive":
+            return with_other(task, anchors.events, anchors.columns, events[:, : known - 1], columns)
         knowledge = task.take(events, columns)
         if kind == "count":
             return replace(knowledge, n_events=task.lengths.astype(np.int32))
-        if kind in VALUES:
+        if kind in ("sensitive", "protected"):
             value = self.cells[task.starts + anchors.events, anchors.columns]
             rest = knowledge.nodes[:, : known - 1]
             nodes = np.concatenate([value[:, None], rest], axis=1).astype(np.int32)
@@ -125,7 +128,8 @@ class TargetPool:
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         places = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts) + np.repeat(firsts, counts)
         own = self.values[places]
-        return without_known(ValueRanges(offsets=offsets, lows=own, highs=own), knowledge.value_code)
+        ranges = ValueRanges(offsets=offsets, lows=own, highs=own)
+        return without_known(ranges, knowledge.value_code, knowledge.last_code)
 
 
 HOLDERS = 10

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sequester._validation import at_least, exact_fraction, one_of
+from sequester._validation import at_least, exact_fraction, one_of, true_or_false
 from sequester.engine import LocalEngine
 from sequester.privacy.confidence import Confidence, with_quasi_identifiers
 from sequester.privacy.g_sequences import Bounds, GSequences
 from sequester.privacy.model import Verdict, in_percent, linkage_bound
+from sequester.privacy.views import other_attributes, with_known
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.engine import Engine
@@ -44,6 +47,11 @@ class KCPPrivacy(Confidence):
 
     A person's attributes are an event before all others that holds only these items: what is known may mix
     them with items of events, at most `p` together. Nothing else is an item there, and nothing of it later.
+
+    With `sensitive_known`, values of sensitive attributes are items, too, protected ones among them: whoever
+    wants to learn a value of one attribute may know values of the others, as they are released, in their
+    events, among the `p` items. For each attribute with protected values, every such g-sequence fits at least
+    `k` persons, and a share of at most `c` of them has any one protected value of that attribute.
 
     The root ``*`` says nothing and is no item. A suppressed cell does say something, in a column that shows
     values elsewhere: with ``stars="counted"`` it is an item of its own, beside items of any level.
@@ -83,12 +91,15 @@ class KCPPrivacy(Confidence):
     """``"mixed"``: each item is known at its own level. ``"same"``: those of one quasi-identifier at one."""
     stars: str = "counted"
     """``"counted"``: a suppressed cell is an item of its own. ``"ignored"``: it is nothing."""
+    sensitive_known: bool = False
+    """Values of other sensitive attributes than the one that is to be learned are items."""
 
     def __post_init__(self) -> None:
         Confidence.__post_init__(self)
         object.__setattr__(self, "p", at_least("p", self.p, 1))
         one_of("levels", self.levels, LEVELS)
         one_of("stars", self.stars, STARS)
+        true_or_false("sensitive_known", self.sensitive_known)
 
     def bound(self, adversary: Adversary) -> float | None:
         """Return the largest risk that the promise leaves to an adversary; None where it bounds none."""
@@ -101,15 +112,22 @@ class KCPPrivacy(Confidence):
         if adversary.goal == "linkage":
             # Each candidate shows the items in some order, stars included, and k persons show the same. Where
             # stars are no items, nothing is promised to those whom a star makes fit.
-            is_covered = adversary.kind in (*COVERED, "anywhere")
+            # With several attributes to learn, any value of one is known to who wants another.
+            n_secret = sum(1 for labels in self.protect.values() if labels)
+            is_known = self.sensitive_known and n_secret > 1 and adversary.kind in ("sensitive", "protected")
+            is_covered = is_known or adversary.kind in (*self._covered, "anywhere")
             is_counted = adversary.shown or self.stars == "counted"
             return linkage_bound(adversary, self.k) if is_covered and is_counted else None
         # The promise is about persons who show the same items. Several such candidate sets together, as a
         # star or an unknown order makes them, may hold more protected values than each of them.
-        is_covered = adversary.kind in COVERED
-        if is_covered and adversary.shown and adversary.measure == "confidence":
+        if adversary.kind in self._covered and adversary.shown and adversary.measure == "confidence":
             return float(exact_fraction("c", self.c))
         return None
+
+    @property
+    def _covered(self) -> tuple[str, ...]:
+        """The kinds of background knowledge that are g-sequences of items."""
+        return (*COVERED, "other_sensitive") if self.sensitive_known else COVERED
 
     def check(
         self,
@@ -123,34 +141,45 @@ class KCPPrivacy(Confidence):
         ``achieved["k"]`` is the smallest number of persons whom anything fits, ``achieved["c"]`` the largest
         confidence in a protected value. `violations` counts the g-sequences that break the promise; the
         witnesses are the first five of them, shortest first, then in label order. In a table without persons
-        there is nobody to find, and it reaches what is asked for.
+        there is nobody to find, and it reaches what is asked for. With `sensitive_known`, what somebody
+        knows who wants to learn one attribute is counted apart from what others know.
         """
         del original
         table = with_quasi_identifiers(released, "KCPPrivacy")
         if not table.n_persons:
             return Verdict(holds=True, achieved={"k": self.k, "c": 0.0})
         model = self.about(table)
-        sequences = GSequences.of(
-            table,
-            protect=model.protect,
-            columns=model.columns,
-            mixed=self.levels == "mixed",
-            stars=self.stars == "counted",
+        bounds = Bounds(k=self.k, c=float(exact_fraction("c", self.c)), most=self.p, shown=N_WITNESSES)
+        answers = [
+            GSequences.of(
+                known,
+                protect=protect,
+                columns=model.columns,
+                mixed=self.levels == "mixed",
+                stars=self.stars == "counted",
+            ).judge(bounds, engine or LocalEngine())
+            for known, protect in _adversaries(model, table)
+        ]
+        # The same may be found by several; each list has the shortest first.
+        channels = sorted(
+            dict.fromkeys(channel for answer in answers for channel in answer.channels),
+            key=lambda channel: channel.length,
         )
-        answer = sequences.judge(
-            Bounds(k=self.k, c=float(exact_fraction("c", self.c)), most=self.p, shown=N_WITNESSES),
-            engine or LocalEngine(),
-        )
+        violations = sum(answer.violations for answer in answers)
         return Verdict(
-            holds=not answer.violations,
-            achieved={"k": int(answer.fewest), "c": float(answer.surest)},
-            witnesses=answer.channels,
-            violations=answer.violations,
+            holds=not violations,
+            achieved={
+                "k": min(int(answer.fewest) for answer in answers),
+                "c": max(float(answer.surest) for answer in answers),
+            },
+            witnesses=tuple(channels[:N_WITNESSES]),
+            violations=violations,
         )
 
     def claim(self) -> dict[str, object]:
         """The parameters a recipient needs to check the promise."""
-        return self.claim_with(p=self.p, levels=self.levels, stars=self.stars)
+        known = {"sensitive_known": True} if self.sensitive_known else {}
+        return self.claim_with(p=self.p, levels=self.levels, stars=self.stars, **known)
 
     def in_words(self) -> str:
         """The promise in a sentence for people."""
@@ -170,11 +199,28 @@ class KCPPrivacy(Confidence):
                 "of one event or of several in order with any events in between, each as it is released or "
                 f"coarser{throughout}"
             )
+        known_of = "quasi-identifiers"
+        if self.sensitive_known and any(self.protect.values()):
+            aside = " (protected values of the attribute to be learned aside)"
+            known_of += " and sensitive attributes other than the one to be learned"
         stars = "counts as a value where its column shows others"
         if self.stars == "ignored":
             stars = "does not count as a value"
         return (
-            f"An adversary who knows {known} of a person's quasi-identifiers{aside}, {values}, matches at "
+            f"An adversary who knows {known} of a person's {known_of}{aside}, {values}, matches at "
             f"least {self.k:,} persons in the release, or none{share}. A suppressed value (*) {stars}."
             f"{self.persons_words}"
         )
+
+
+def _adversaries(
+    model: KCPPrivacy, table: EventTable
+) -> list[tuple[EventTable, Mapping[str, Sequence[str]]]]:
+    """Return what can be known to whom, and the protected values that they want to learn."""
+    targets = [name for name, labels in model.protect.items() if labels]
+    if not model.sensitive_known or not targets:
+        return [(table, model.protect)]
+    return [
+        (with_known(table, other_attributes(table, model.protect, name)), {name: model.protect[name]})
+        for name in targets
+    ]

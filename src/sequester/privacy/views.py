@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sequester.data.schema import Quasi, Schema
 from sequester.errors import SchemaError
+from sequester.hierarchies.hierarchy import Hierarchy
+from sequester.hierarchies.labels import ROOT as ROOT_LABEL
 from sequester.hierarchies.labels import quoted
 
 if TYPE_CHECKING:
@@ -15,7 +18,6 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Mask
     from sequester.data.table import EventTable
-    from sequester.hierarchies.hierarchy import Hierarchy
 
 HIDDEN = -1
 """Stands for a cell that nothing is known of."""
@@ -39,6 +41,35 @@ class View:
     """Item to whether it belongs to this level; others are padded, and belong to a coarser one as well."""
     is_own: bool
     """Some cell stands at this level as it is, so that the view may be the finest that there is of it."""
+
+
+def other_attributes(table: EventTable, protect: Mapping[str, Collection[str]], target: str) -> list[str]:
+    """Return the sensitive attributes that may be known to somebody who wants to learn a value of `target`.
+
+    They are all others; none where no value of `target` is protected.
+    """
+    return [name for name in table.schema.sensitive if name != target] if protect.get(target) else []
+
+
+def with_known(table: EventTable, attributes: Sequence[str]) -> EventTable:
+    """Return the table in which values of these sensitive attributes are items: nothing is above them.
+
+    A column that is a quasi-identifier already stays what it is.
+    """
+    columns = [
+        column
+        for name in attributes
+        for column in table.schema.sensitive[name].columns
+        if column not in table.schema.quasi
+    ]
+    trees = {
+        column: Hierarchy.from_edges((label, ROOT_LABEL) for label in labels if label != ROOT_LABEL)
+        for column in columns
+        if (labels := table.labels[column]) and labels != [ROOT_LABEL]
+    }
+    given = {each.name: getattr(table.schema, each.name) for each in fields(table.schema)}
+    quasi = dict(table.schema.quasi) | {column: Quasi(tree) for column, tree in trees.items()}
+    return table.replace(schema=Schema(**given | {"quasi": quasi}), hierarchies=table.hierarchies | trees)
 
 
 def read_cells(

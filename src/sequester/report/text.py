@@ -272,6 +272,10 @@ KNOWLEDGE = {
     "negative": ("With an absent value", "ordered values, one fewer, and something the person never had"),
     "sensitive": ("With unprotected values", "values of any events, one of them sensitive but not protected"),
     "protected": ("With another protected value", "values of any events, one of them a protected value"),
+    "other_sensitive": (
+        "With a value of another attribute",
+        "ordered values, one of them of a sensitive attribute other than the one to be inferred",
+    ),
     "kept": ("Kept columns of one event", "several kept values of one event"),
     "released": (
         "Any columns of one event",

@@ -13,7 +13,7 @@ from sequester.data.places import REGION
 from sequester.data.sequences import Sequences
 from sequester.data.text import as_text
 from sequester.errors import InputError
-from sequester.hierarchies.labels import MISSING, in_label_order
+from sequester.hierarchies.labels import MISSING, ROOT, in_label_order
 from sequester.privacy.snapshots import COUNT
 from sequester.ragged import gather_rows
 from sequester.release.certificate import (
@@ -214,7 +214,8 @@ def _compare_hierarchies(certificate: Certificate, contents: Contents, original:
 def _compare_values(certificate: Certificate, contents: Contents, original: EventTable) -> list[str]:
     """Find symbols that the original does not have, and sensitive or kept values that it has less often.
 
-    Those of an event are compared together: they are released as they are, or not at all.
+    Those of an event are compared together: they are released as they are, or not at all. Sensitive ones that
+    may be suppressed, because they may be known, are compared column by column.
     """
     findings, whole = [], original
     for name, frame in contents.tables.items():
@@ -228,8 +229,10 @@ def _compare_values(certificate: Certificate, contents: Contents, original: Even
                 "and the original does not"
                 for label in strange[:_SHOWN]
             ]
-        columns = with_role({name: roles}, (SENSITIVE, KEEP))
-        if columns:
+        sensitive, kept = (with_role({name: roles}, (role,)) for role in (SENSITIVE, KEEP))
+        may_be_suppressed = bool(certificate.claim.get("sensitive_known"))
+        together = [*([column] for column in sensitive), kept] if may_be_suppressed else [[*sensitive, *kept]]
+        for columns in filter(None, together):
             # In tables of values a row stands for several records. Series by series: names may be anything.
             weights = frame[COUNT] if COUNT in roles else pl.Series([1]).new_from_index(0, frame.height)
             here = _tally([frame[column] for column in columns], weights.cast(pl.Int64))
@@ -238,6 +241,8 @@ def _compare_values(certificate: Certificate, contents: Contents, original: Even
             keys, rows = here.columns[:-1], PERSONS if name == PERSONS else EVENTS
             both = here.join(there, on=keys, how="left", suffix="_there").sort(keys)
             more = both.filter(pl.col("n") > pl.col("n_there").fill_null(0))
+            if may_be_suppressed and columns != kept:
+                more = more.filter(pl.col(keys[0]) != ROOT)
             findings += [
                 f"{name}.parquet: {n:,} {rows} have "
                 f"{safe_repr(dict(zip(columns, values, strict=True)))}, the "

@@ -16,7 +16,8 @@ from sequester.kernels.shares import exceeds_share
 from sequester.methods.halt.costs import Costs
 from sequester.methods.halt.elimination import Elimination, Obstacle, Rules
 from sequester.methods.halt.extraction import Extraction, Work
-from sequester.methods.halt.histories import HIDDEN, Histories
+from sequester.methods.halt.histories import HIDDEN, Histories, Target
+from sequester.methods.halt.joint_elimination import JointElimination
 from sequester.methods.halt.lattice_search import Search, Workload
 from sequester.methods.halt.local import LocalElimination
 from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
@@ -65,6 +66,7 @@ def solve(
     full: bool,
     drop: bool,
     thorough: bool = False,
+    sensitive_known: bool = False,
     engine: Engine,
     progress: Progress,
 ) -> Solution:
@@ -86,13 +88,15 @@ def solve(
         Leave out persons where a protected value is too common among all of them.
     thorough
         Look at all levels, however many combinations of columns there are.
+    sensitive_known
+        The quasi-identifiers that are sensitive are known to who wants to learn another attribute.
     engine
         Runs searches side by side.
     progress
         Receives the phases.
     """
     progress(0.0, "folding equal histories")
-    quasi = QuasiIdentifiers.of(table)
+    quasi = QuasiIdentifiers.of(table, sensitive_known=sensitive_known)
     everybody = Histories.of(table, quasi)
     is_kept = choose_persons(everybody, thresholds.c) if drop else np.ones(table.n_persons, np.bool_)
     has_rules = any(each.max_level is not None or each.never_suppress for each in table.schema.quasi.values())
@@ -108,12 +112,17 @@ def solve(
     rules = rules_for(table)
     work = Work(math.inf if thorough else workload.most_cells)
 
+    targets = targets_of(table, quasi, histories) if sensitive_known else ()
+
     def look(other: Thresholds, allowed: Rules, progress: Progress) -> Search[Any]:
         if suppression == "local":
-            pricing = LocalElimination(one_by_one, quasi, other, costs, allowed, engine, work)
+            pricing = LocalElimination(one_by_one, quasi, other, costs, allowed, engine, work, targets)
             return Search(pricing, workload, progress, thorough)
-        extraction = Extraction(histories, quasi, other, engine, work=work)
-        elimination = Elimination(histories, extraction, costs, allowed, engine)
+        parts = [
+            Elimination(seen, Extraction(seen, quasi, other, engine, work=work), costs, allowed, engine)
+            for seen in [one_by_one.seen_by(target).fold() for target in targets] or [histories]
+        ]
+        elimination = JointElimination(histories, parts) if targets else parts[0]
         return Search(elimination, workload, progress, thorough)
 
     search = look(thresholds, rules, part(progress, 0.1, 0.9))
@@ -140,6 +149,19 @@ def solve(
     raise _refusal(
         thresholds, found, quasi, can_keep, {each: at for each, at in allowed.items() if at is not None}
     )
+
+
+def targets_of(table: EventTable, quasi: QuasiIdentifiers, histories: Histories) -> list[Target]:
+    """Return each attribute with protected values: what it is that is not known to who wants to learn it."""
+    names = histories.persons.names
+    return [
+        Target(
+            np.array([column.name in table.schema.sensitive[attribute].columns for column in quasi.columns]),
+            np.array([name == attribute for name, _ in names], np.bool_),
+        )
+        for attribute, labels in table.protected_nodes.items()
+        if labels
+    ]
 
 
 def rules_of(

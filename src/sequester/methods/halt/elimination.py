@@ -107,6 +107,11 @@ class Draft:
     suppressions: tuple[Suppression, ...] = ()
     """What was suppressed, in the order in which it was decided."""
 
+    def joined(self, other: Draft) -> Draft:
+        """Return the node with what is suppressed here and there."""
+        is_suppressed = self.is_suppressed | other.is_suppressed
+        return Draft(self.node, self.costs, is_suppressed, (*self.suppressions, *other.suppressions))
+
     @cached_property
     def loss(self) -> float:
         """The loss of generalization and suppression, 0 to 1."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -74,17 +74,28 @@ class Persons:
             np.bincount(places, self.counts, minlength=len(keys)).astype(np.int64),
         )
 
-    def without_harmless(self, k: int, c: float) -> Persons:
-        """Forget protected values so rare that no `k` persons can have them in more than the share `c`."""
-        is_harmful = exceeds_share(self.totals, c, k)
-        if is_harmful.all():
-            return self
-        kept = is_harmful[self.values]
+    def only(self, is_wanted: Mask) -> Persons:
+        """Forget all protected values but those that are wanted."""
+        kept = is_wanted[self.values]
         offsets = np.concatenate([[0], np.cumsum(kept)])[self.offsets]
         # A row of several persons may keep some of its values: count anew only where it stands for one.
         has_value = np.diff(offsets) > 0
         risks = np.where(self.weights == 1, has_value, np.where(has_value, self.risks, 0)).astype(np.int64)
         return Persons(self.weights, risks, self.names, offsets, self.values[kept], self.counts[kept])
+
+    def without_harmless(self, k: int, c: float) -> Persons:
+        """Forget protected values so rare that no `k` persons can have them in more than the share `c`."""
+        is_harmful = exceeds_share(self.totals, c, k)
+        return self if is_harmful.all() else self.only(is_harmful)
+
+
+class Target(NamedTuple):
+    """What somebody wants to learn, and so does not know."""
+
+    is_own: Mask
+    """Column to whether it is of the attribute to be learned."""
+    is_wanted: Mask
+    """Protected value to whether it is one to be learned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +152,11 @@ class Histories:
         n_quasi = self.cells.shape[1]
         cells, offsets = gather_rows(self.cells.reshape(-1), self.offsets * n_quasi, rows)
         return Histories(cells.reshape(-1, n_quasi), offsets // n_quasi, self.persons.take(rows))
+
+    def seen_by(self, target: Target) -> Histories:
+        """Return the histories as they are known to somebody who wants to learn something."""
+        cells = np.where(target.is_own, np.int32(HIDDEN), self.cells)
+        return replace(self, cells=cells, persons=self.persons.only(target.is_wanted))
 
     def translate(self, shown: list[Codes]) -> Histories:
         """Show each cell as what `shown` leads to, per quasi-identifier from node to node or `HIDDEN`."""

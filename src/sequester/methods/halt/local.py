@@ -17,11 +17,14 @@ from sequester.methods.halt.local_rows import Cause, LocalRows, pieces_of
 from sequester.ragged import gather_rows, owners_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sequester._typing import Codes, Counts, Mask
     from sequester.engine import Engine, Progress
     from sequester.methods.halt.costs import Costs
     from sequester.methods.halt.elimination import Rules
     from sequester.methods.halt.extraction import Channels, Work
+    from sequester.methods.halt.histories import Target
     from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers, Signature
     from sequester.methods.halt.signature_rows import Thresholds
     from sequester.privacy.confidence import Channel
@@ -73,14 +76,19 @@ class LocalElimination:
         rules: Rules,
         engine: Engine,
         work: Work,
+        targets: Sequence[Target] = (),
     ) -> None:
-        """Work on histories, one per person, and not more than `work` allows."""
+        """Work on histories, one per person, and not more than `work` allows.
+
+        Without `targets`, everybody wants to learn everything.
+        """
         self.quasi = quasi
         self.thresholds = thresholds
         self.rules = rules
         self._costs = costs
         self._engine = engine
         self._work = work
+        self._targets = targets
         self._names = histories.persons.names
         harmful = histories.persons.without_harmless(thresholds.k, thresholds.c)
         self._is_harmless = not len(harmful.values)
@@ -171,16 +179,14 @@ class LocalElimination:
             elif is_star.any():
                 node[q] = min(node[q], column.height - 1)
             own[own >= 0] -= column.first
-        extraction = Extraction(
-            Histories(cells, rows.offsets // n_columns, self._persons(rows, draft)).fold(),
-            self.quasi,
-            self.thresholds,
-            self._engine,
-            work=self._work,
-        )
-        for _ in extraction.deepen(tuple(node), progress=progress):
-            pass
-        return extraction.known(tuple(node))
+        histories = Histories(cells, rows.offsets // n_columns, self._persons(rows, draft))
+        found: list[Channels] = []
+        for seen in [histories.seen_by(target) for target in self._targets] or [histories]:
+            extraction = Extraction(seen.fold(), self.quasi, self.thresholds, self._engine, work=self._work)
+            for _ in extraction.deepen(tuple(node), progress=progress):
+                pass
+            found += extraction.known(tuple(node))
+        return found
 
     def _checked(self, draft: LocalDraft) -> LocalDraft | Obstacle:
         """Return the draft unless a column vanishes that has to show something."""

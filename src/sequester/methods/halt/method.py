@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from sequester._validation import one_of
+from sequester.errors import SchemaError
 from sequester.methods.method import Method, require_quasi_identifiers
 from sequester.methods.relax import RelaxationPath, downwards, upwards
 from sequester.release.purpose import BEST, FAIR, GOOD, Suitability
@@ -51,6 +52,8 @@ class KCPMethod(Method):
     """Where a protected value is above c among all persons: refuse, or leave out ("drop") who have it."""
     effort: Literal["bounded", "thorough"] = "bounded"
     """Where there are many columns: stop looking for finer levels after about half a minute, or go on."""
+    sensitive_known: bool = False
+    """Whether values of other sensitive attributes than the one to be learned are among the p items."""
 
     def __post_init__(self) -> None:
         model = self.model()
@@ -86,11 +89,20 @@ class KCPMethod(Method):
             p=self.p,
             levels=self.levels,
             stars="counted" if self.counts_stars else "ignored",
+            sensitive_known=self.sensitive_known,
         )
 
     def accept(self, table: EventTable) -> None:
-        """Refuse a table without quasi-identifiers."""
+        """Refuse a table without quasi-identifiers, and columns of two roles if sensitive ones are known."""
         require_quasi_identifiers(self, table)
+        histories = table.histories.schema
+        both = [name for name in histories.sensitive_columns if name in histories.quasi]
+        if self.sensitive_known and both and len(histories.sensitive) > 1:
+            msg = (
+                f"sensitive_known takes sensitive attributes that are no quasi-identifiers: '{both[0]}' is "
+                "both; take it out of one of them"
+            )
+            raise SchemaError(msg)
 
     def transform(
         self, table: EventTable, *, randomness: Randomness, engine: Engine, progress: Progress
@@ -100,21 +112,33 @@ class KCPMethod(Method):
         from sequester.methods.halt.algorithm import solve  # noqa: PLC0415
         from sequester.methods.halt.publish import publish  # noqa: PLC0415
         from sequester.methods.halt.signature_rows import Thresholds  # noqa: PLC0415
+        from sequester.privacy.views import with_known  # noqa: PLC0415
 
         del randomness
         mixed = self.levels == "mixed"
+        known = self._known(table)
+        extended = with_known(table, known) if known else table
+        columns = [name for name in extended.schema.quasi if name not in table.schema.quasi]
         solution = solve(
-            table,
+            extended,
             Thresholds(k=self.k, c=float(Fraction(self.c)), p=self.p, mixed=mixed),
             suppression=self.suppresses_how,
             stars=self.counts_stars,
             full=self.searches_fully,
             drop=self.infeasible == "drop",
             thorough=self.effort == "thorough",
+            sensitive_known=bool(columns),
             engine=engine,
             progress=progress,
         )
-        return publish(table, solution, p=self.p, mixed=mixed)
+        return publish(extended, solution, p=self.p, mixed=mixed, known=columns)
+
+    def _known(self, table: EventTable) -> list[str]:
+        """Return the sensitive attributes that may be known to who wants to learn another one."""
+        from sequester.privacy.views import other_attributes  # noqa: PLC0415
+
+        known = [other_attributes(table, table.protected_nodes, name) for name in table.schema.sensitive]
+        return list(dict.fromkeys(name for each in known for name in each)) if self.sensitive_known else []
 
     def channel_thresholds(self) -> tuple[int, float]:
         """Return the k and c of the promise."""

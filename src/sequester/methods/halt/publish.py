@@ -19,6 +19,8 @@ from sequester.release.certificate import released_schema
 from sequester.release.outcome import Outcome, Reason, count_affected
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from sequester._typing import Codes, Counts, Mask
     from sequester.data.table import EventTable
     from sequester.methods.halt.algorithm import Solution
@@ -56,6 +58,10 @@ KNOWN_SENSITIVE = (
     "Somebody who knows a sensitive attribute of a person is not covered: unprotected values are released as "
     "they are, and can tell persons apart."
 )
+OWN_ATTRIBUTE = (
+    "Somebody who knows one value of a sensitive attribute and wants to learn another one of the same "
+    "attribute is not covered."
+)
 EVENT_COUNT = (
     "The number of events of a person can be seen and is not covered, because it is no quasi-identifier here."
 )
@@ -76,8 +82,13 @@ DROPPED = (
 )
 
 
-def publish(table: EventTable, solution: Solution, *, p: int, mixed: bool) -> Outcome:
-    """Write for each person who is released all events, with what is released of each value."""
+def publish(
+    table: EventTable, solution: Solution, *, p: int, mixed: bool, known: Collection[str] = ()
+) -> Outcome:
+    """Write for each person who is released all events, with what is released of each value.
+
+    `known` are sensitive columns among the quasi-identifiers of the table: they stay sensitive.
+    """
     source = table.sequences
     owners = owners_of(table.person_offsets)
     books, codes = list_released(table, solution)
@@ -93,7 +104,8 @@ def publish(table: EventTable, solution: Solution, *, p: int, mixed: bool) -> Ou
             released = np.where(is_shown, released, released[int(np.argmax(is_shown))]).tolist()
         codebooks[name] = Codebook.of(released)
         columns[name] = np.append(codebooks[name].encode(released), np.int32(-1))[codes[name]]
-        hierarchies[name] = table.hierarchies[name].above(codebooks[name].labels)
+        if name not in known:
+            hierarchies[name] = table.hierarchies[name].above(codebooks[name].labels)
     rest = {name: source.columns[name] for name in table.schema.sensitive_columns if name not in columns}
     kept = Sequences.encoded(
         table.person_offsets, {name: as_text(table.frame[name]) for name in table.schema.keep}
@@ -102,7 +114,9 @@ def publish(table: EventTable, solution: Solution, *, p: int, mixed: bool) -> Ou
     codebooks |= {name: source.codebooks[name] for name in rest} | dict(kept.codebooks)
     lengths = np.where(solution.is_kept, np.diff(table.person_offsets), 0)
     n_suppressed = sum(book["because"].count() for book in books.values())
-    limits, warnings = limits_of(table, solution, p=p, mixed=mixed, n_suppressed=n_suppressed)
+    limits, warnings = limits_of(
+        table, solution, p=p, mixed=mixed, n_suppressed=n_suppressed, is_known=bool(known)
+    )
     return Outcome(
         sequences=Sequences(
             offsets_of(lengths),
@@ -258,7 +272,7 @@ def _cells(
 
 
 def limits_of(
-    table: EventTable, solution: Solution, *, p: int, mixed: bool, n_suppressed: int
+    table: EventTable, solution: Solution, *, p: int, mixed: bool, n_suppressed: int, is_known: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the limits, which hold no value of the data, and the warnings, which may."""
     schema = table.schema
@@ -271,7 +285,7 @@ def limits_of(
     if any(table.protected.values()):
         limits.append(ONE_BY_ONE)
     if schema.sensitive:
-        limits.append(KNOWN_SENSITIVE)
+        limits.append(OWN_ATTRIBUTE if is_known else KNOWN_SENSITIVE)
     if not any(kind == "event_count" and name in schema.quasi for name, kind in schema.derive.items()):
         limits.append(EVENT_COUNT)
     if schema.keep:
@@ -297,8 +311,9 @@ def limits_of(
             "p, drop quasi-identifiers, or search on with protect --thorough"
         )
     if solution.draft.loss > MUCH:
+        what = "columns" if is_known else "quasi-identifiers"
         warnings.append(
-            f"the quasi-identifiers lose {100 * solution.draft.loss:.1f} % of what they tell: a smaller k or "
+            f"the {what} lose {100 * solution.draft.loss:.1f} % of what they tell: a smaller k or "
             "p, a larger c, or fewer quasi-identifiers would keep more"
         )
     return tuple(limits), tuple(warnings)
@@ -314,7 +329,9 @@ def reasons_of(method: KCPMethod, changes: pl.DataFrame, table: EventTable) -> t
         persons, events = count_affected(part)
         values = counted(events, "value", "values")
         if what == "generalized":
-            level, height = part["level"][0], table.hierarchies[str(column)].height
+            # A sensitive attribute that may be known has nothing between its values and the star.
+            tree = table.hierarchies.get(str(column))
+            level, height = part["level"][0], 1 if tree is None else tree.height
             thresholds = f"k = {method.k:,}, c = {method.c}, p = {method.p:,}"
             least = " with what is suppressed beside them" if method.suppresses else ""
             text = (

@@ -119,9 +119,9 @@ class QuasiIdentifiers:
     """One by one."""
 
     @classmethod
-    def of(cls, table: EventTable) -> QuasiIdentifiers:
-        """Number the items of a table's quasi-identifiers."""
-        columns, first, protected = [], 0, table.protected_nodes
+    def of(cls, table: EventTable, *, sensitive_known: bool = False) -> QuasiIdentifiers:
+        """Number the items of a table's quasi-identifiers; with `sensitive_known`, none is secret to all."""
+        columns, first, protected = [], 0, {} if sensitive_known else table.protected_nodes
         for name in table.schema.quasi:
             tree = table.hierarchies[name]
             is_secret = np.append(secret_nodes(table, name, protected), False)
