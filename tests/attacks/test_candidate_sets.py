@@ -112,6 +112,8 @@ def expected(knowledge, place, domain, persons, *, shown, days):
         )
     ]
     hidden = [value for value in PROTECTED if value not in items]
+    if knowledge.kind == "other_sensitive":
+        hidden = [value for value in PROTECTED if value[0] not in {column for column, _ in items}]
     has = [{(s, v) for s, v in hidden for each in person if each[s] == v} for person in crowd]
     most = max((sum(value in each for each in has) for value in hidden), default=0)
     return len(crowd), sum(map(bool, has)), most
@@ -177,6 +179,7 @@ def test_every_kind_is_drawn():
         "negative",
         "sensitive",
         "protected",
+        "other_sensitive",
         "released",
     }
 
