@@ -300,8 +300,9 @@ def convert(
     the new format cannot hold is said.
     """
     # --help need not wait for polars.
-    from sequester.workflow.convert import Roles, Source  # noqa: PLC0415
+    from sequester.workflow.convert import Source  # noqa: PLC0415
     from sequester.workflow.convert import convert as write  # noqa: PLC0415
+    from sequester.workflow.log_formats import Roles  # noqa: PLC0415
 
     roles = Roles(
         person=person,

@@ -31,11 +31,8 @@ _READ = (
 
 
 def stream_page(certificates: Mapping[str, tuple[Certificate, str]]) -> bytes:
-    """Return the page of published snapshots; each has its certificate and the hash of that.
-
-    Snapshots are taken in the order of their names, which is the order of time.
-    """
-    ordered = sorted(certificates.items())
+    """Return the page of published snapshots; each has its certificate and the hash of that."""
+    ordered = in_time_order(certificates)
     last, _ = ordered[-1][1]
     about = last.about
     roles = {column: role for table in last.columns.values() for column, role in table.items()}
@@ -72,6 +69,19 @@ def stream_page(certificates: Mapping[str, tuple[Certificate, str]]) -> bytes:
     ]
     head = f'<!doctype html><html lang="en"><meta charset="utf-8"><style>{_STYLE}</style>'
     return "\n".join([head, _tag("title", title), *parts, "</html>", ""]).encode()
+
+
+def in_time_order(
+    certificates: Mapping[str, tuple[Certificate, str]],
+) -> list[tuple[str, tuple[Certificate, str]]]:
+    """Return snapshots as their files were taken: by name, which is the order of time.
+
+    Examples
+    --------
+    >>> [stem for stem, _ in in_time_order({"a": ..., "a-1": ...})]  # a-1.csv comes before a.csv
+    ['a-1', 'a']
+    """
+    return sorted(certificates.items(), key=lambda each: f"{each[0]}.")
 
 
 def _tag(name: str, text: str) -> str:

@@ -1,4 +1,4 @@
-"""``release.toml``: read it, check it, turn it into a schema and a table, and describe it as JSON Schema."""
+"""``release.toml``: read it, check it, and turn it into a schema and a table."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ from sequester.io.contents import check_cells, check_path, refuse_address
 from sequester.io.database import Database, is_url, local_files, locate, scrub, source_errors
 from sequester.io.parquet import read_parquet_folder
 from sequester.io.read import format_of
-from sequester.methods import METHODS
 from sequester.release.about import NAMES, About
 from sequester.release.files import LogFormat, OtherFormat
 from sequester.release.release import PERSON
-from sequester.workflow.method_settings import build_method, method_model, name_key, parameter_files
+from sequester.workflow.method_settings import build_method, name_key, parameter_files
 from sequester.workflow.settings import (
     DataSettings,
     File,
@@ -511,58 +510,3 @@ class _SchemaBuilder:
         if settings.hierarchy is not None:
             hierarchy = self.hierarchy(settings.hierarchy, ("data", "symbol"))
         return Symbol(settings.column, hierarchy, named)
-
-
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
-"""What the schema is written in."""
-_BY_NAME = ("properties", "$defs")
-"""Tables whose keys are names of ours, not words of JSON Schema."""
-_PERSON_OR_LINES = [
-    {"required": ["person"]},
-    {"properties": {"format": {"enum": ["spmf", "seq"]}}, "required": ["format"]},
-    {
-        "properties": {"path": {"pattern": "\\.([sS][pP][mM][fF]|[sS][eE][qQ])(\\.[gG][zZ])?$"}},
-        "not": {"required": ["format"]},
-    },
-]
-"""A person column is needed, except where the format implies it."""
-
-
-def config_schema() -> dict[str, Any]:
-    """Describe ``release.toml``; the parameters of each method stand under its name."""
-    schema = Settings.model_json_schema(mode="validation")
-    definitions = schema["$defs"]
-    choices = []
-    for method in METHODS.values():
-        described = method_model(method).model_json_schema(mode="validation")
-        definitions.update(described.pop("$defs", {}))
-        definitions[method.__name__] = described
-        choices.append({"$ref": f"#/$defs/{method.__name__}"})
-    about = schema["properties"]["method"]["description"]
-    schema["properties"]["method"] = {"oneOf": choices, "description": about}
-    definitions["DataSettings"]["anyOf"] = _PERSON_OR_LINES
-    return {"$schema": DIALECT, "title": "release.toml", **_without_null(schema)}
-
-
-def _without_null(schema: Any) -> Any:
-    """Take out what TOML cannot say: null, and the titles that only repeat the keys."""
-    if isinstance(schema, list):
-        return [_without_null(each) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    choices = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
-    if "anyOf" in schema and len(choices) == 1:
-        schema = {
-            **choices[0],
-            **{toml_key: value for toml_key, value in schema.items() if toml_key != "anyOf"},
-        }
-    elif "anyOf" in schema:
-        schema = {**schema, "anyOf": choices}
-    return {
-        toml_key: {name: _without_null(each) for name, each in value.items()}
-        if toml_key in _BY_NAME
-        else _without_null(value)
-        for toml_key, value in schema.items()
-        if not (toml_key == "default" and value is None)
-        and not (toml_key == "title" and isinstance(value, str))
-    }

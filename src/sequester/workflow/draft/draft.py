@@ -12,7 +12,7 @@ from sequester.data.roles import RESERVED, refuse_patterns
 from sequester.data.schema import ALL, ROW
 from sequester.errors import InputError
 from sequester.hierarchies.labels import quoted
-from sequester.workflow.draft.columns import SAMPLE, Column
+from sequester.workflow.draft.columns import Column
 from sequester.workflow.draft.doubts import (
     find_sorted_away,
     find_spread,
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from sequester.workflow.draft.infer_time import EventOrder
+    from sequester.workflow.draft.persons import PersonsDraft
     from sequester.workflow.draft.places import RegionProposal
     from sequester.workflow.settings import HierarchySettings
 
@@ -225,67 +226,6 @@ def _with_trips(frame: pl.DataFrame, columns: Sequence[Column], guesses: Sequenc
     raise AssertionError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PersonsDraft:
-    """The columns of a table of persons, or those of the events that never change within a person."""
-
-    person: str | None
-    """The column of keys; None where the columns are those of the events."""
-    drop: tuple[Guess, ...] = ()
-    """What never leaves."""
-    quasi: tuple[Attribute, ...]
-    """What an adversary may know."""
-    candidates: tuple[SensitiveCandidate, ...] = ()
-    """What may be sensitive."""
-
-
-def draft_persons(frame: pl.DataFrame, events: pl.DataFrame, person: str) -> PersonsDraft:
-    """Return the role of every column of a table of persons; `person` is the key of the events.
-
-    Raises
-    ------
-    InputError
-        If no column has the keys of the events, or nothing is left to release.
-    """
-    refuse_patterns(frame.columns)
-    keys = events[person].cast(pl.String).unique()
-    found = {
-        name: int(keys.is_in(frame[name].cast(pl.String).unique().implode()).sum()) for name in frame.columns
-    }
-    key = person if found.get(person) else max(found, key=lambda name: found[name], default=person)
-    if not found.get(key):
-        msg = f"no column has the keys of persons that column {quoted(person)} of the events has"
-        raise InputError(msg)
-    columns = [Column(name, frame[name]) for name in frame.columns if name != key]
-    drop, attributes = _sort_out(columns, None)
-    if not attributes:
-        msg = "nothing is left to release of persons: every column is an identifier, or always the same"
-        raise InputError(msg)
-    known = [column for column in columns if column.name not in {each.column for each in drop}]
-    return PersonsDraft(
-        person=key,
-        drop=tuple(drop),
-        quasi=tuple(attributes),
-        candidates=tuple(find_candidates(known, [column.name for column in columns])),
-    )
-
-
-def find_constant(frame: pl.DataFrame, draft: Draft) -> PersonsDraft | None:
-    """Return the quasi-identifiers that never change within a person; None where there are none.
-
-    At least one must be left to the events, and somebody must have several.
-    """
-    person, names = draft.person.column, [each.column for each in draft.quasi]
-    if person not in frame.columns or not names:
-        return None
-    some = frame.head(SAMPLE)
-    values = some.group_by(person).agg(pl.col(names).n_unique())
-    constant = [name for name in names if (values[name] == 1).all()]
-    if not constant or len(constant) == len(names) or values.height == some.height:
-        return None
-    return PersonsDraft(person=None, quasi=tuple(each for each in draft.quasi if each.column in constant))
-
-
 def _check_shape(frame: pl.DataFrame) -> None:
     refuse_patterns(frame.columns)
     if not frame.height:
@@ -335,7 +275,7 @@ def _draft(
     if coordinates is not None and when is not None:
         place = propose_regions(frame, who.column, when, None if trip is None else trip.name, coordinates)
         left = [column for column in left if column.name not in (*coordinates, *said_when)]
-    drop, attributes = _sort_out(left, owner)
+    drop, attributes = sort_out(left, owner)
     drop = [guess for guess in drop if guess.column not in used]
     released_time = _released_time(by_name, when)
     if not attributes and may_be_time and place is None:
@@ -427,7 +367,7 @@ def _when(columns: Sequence[Column], owner: Column | None) -> EventOrder | None:
     return when
 
 
-def _sort_out(columns: Sequence[Column], owner: Column | None) -> tuple[list[Guess], list[Attribute]]:
+def sort_out(columns: Sequence[Column], owner: Column | None) -> tuple[list[Guess], list[Attribute]]:
     """Part what never leaves from what may, coarsened; columns of one family get one hierarchy."""
     drop: list[Guess] = []
     attributes: list[Attribute] = []

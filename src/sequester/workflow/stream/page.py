@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from sequester._repr import number
-from sequester.hierarchies.labels import in_label_order
-from sequester.privacy.snapshots import TIME
 from sequester.report.page import Number, Section, section_page
 from sequester.report.text import share
+from sequester.verification.stream_page import in_time_order
 from sequester.verification.verify import read_certificates
 from sequester.workflow.output_file import write_file
 
@@ -24,29 +21,22 @@ PAGE = "report.html"
 
 def write_page(out: Path, state: Path, *, lost: Mapping[str, int]) -> None:
     """Write the page of a stream from its published certificates; `lost` counts records by value."""
-    found = {}
-    for stem, (certificate, _) in read_certificates(out).items():
-        table = next(name for name in certificate.files if name.endswith(".parquet"))
-        records = pl.read_parquet(out / table, memory_map=False)
-        time = str(records[TIME][0]) if TIME in records.columns and records.height else stem
-        found[stem] = (time, certificate)
-    order = {time: place for place, time in enumerate(in_label_order({time for time, _ in found.values()}))}
+    found = in_time_order(read_certificates(out))
     rows = [
         (
-            time,
             stem,
             number(certificate.events),
             ", ".join(f"{name} = {number(value)}" for name, value in certificate.achieved.items()),
             "yes" if certificate.holds else "no",
         )
-        for stem, (time, certificate) in sorted(found.items(), key=lambda each: (order[each[1][0]], each[0]))
+        for stem, (certificate, _) in found
     ]
-    n_published = sum(certificate.events for _, certificate in found.values())
+    n_published = sum(certificate.events for _, (certificate, _) in found)
     n_lost = sum(lost.values())
     sections = [
         Section(
             title="Published snapshots, in the order of time",
-            header=("time", "files", "records", "reached", "promise holds"),
+            header=("snapshot", "records", "reached", "promise holds"),
             rows=tuple(rows),
         )
     ]
