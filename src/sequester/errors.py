@@ -71,6 +71,10 @@ class UnattainableError(SequesterError):
         self.is_settled = achieved is not None
 
 
+class NothingNewError(UnattainableError):
+    """Everything new in a part of a series has to be held back; the series stays as it was."""
+
+
 class InternalError(SequesterError):
     """Ours: an invariant broke; `fault` names it and its line where that was in another process."""
 

@@ -14,8 +14,9 @@ import pytest
 
 from sequester.errors import InputError
 from sequester.privacy.model import RecordModel
+from sequester.release.certificate import rebuild_table
 from sequester.release.folder import read_certificate
-from sequester.verification.claim import claimed_model, rebuild_table
+from sequester.verification.claim import claimed_model
 from sequester.verification.contents import read_contents
 from verification.doctoring import edit_certificate, rehash
 from verification.published import Published, publish

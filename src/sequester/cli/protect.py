@@ -27,6 +27,12 @@ def protect(
     ] = None,
     seed: Seed = None,
     force: Force = False,
+    continues: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Continue the series whose last part is there; wins over [release] continues."
+        ),
+    ] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
@@ -66,6 +72,7 @@ def protect(
         given = {
             "--out": out,
             "--force": force,
+            "--continues": continues,
             "--checkpoint": checkpoint,
             "--quick": quick,
             "--thorough": thorough,
@@ -106,6 +113,7 @@ def protect(
                 out=out,
                 seed=seed,
                 force=force,
+                continues=continues,
                 checkpoint=checkpoint,
                 quick=quick,
                 thorough=thorough,

@@ -27,6 +27,12 @@ def verify(
             metavar="FILE", help="The pseudonyms, where they are not in internal/ beside the release."
         ),
     ] = None,
+    earlier: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--with", metavar="DIR", help="An earlier part of its series; repeat it, from the first part on."
+        ),
+    ] = None,
     engine: EngineAddress = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -34,8 +40,9 @@ def verify(
     """Check a release by its files.
 
     Hashes, every file and column against the claim, CSV against Parquet, every value against its hierarchy,
-    then the promise. With --original, also the claim against the configuration. Exit 1 if anything is not as
-    certified or not as asked for.
+    then the promise. With --original, also the claim against the configuration. A later part of a series
+    needs all parts before it, with --with: they are checked, and the promise on all of them together. Exit 1
+    if anything is not as certified or not as asked for.
     """
     from sequester.workflow.verify import verify_release  # noqa: PLC0415  (--help need not wait for polars)
 
@@ -49,6 +56,7 @@ def verify(
             original=original,
             pseudonyms=pseudonyms,
             engine=workers,
+            earlier=earlier or (),
             progress=progress,
             warn=terminal.warn,
         )
@@ -57,6 +65,11 @@ def verify(
             what = "" if isinstance(witness, str) else "what breaks the promise: "
             terminal.say(f"error: {what}{line}")
     kept = f"is as certified and keeps its promise: {found.model}, {levels(found.achieved)}"
+    if found and not found.achieved and found.parts is not None:
+        kept = f"is as certified; its promise was not checked: {found.model}"
+    elif found.parts is not None and found.parts[1] > 1:
+        kept = f"and the {found.parts[1] - 1:,} before it are as certified and keep the promise together: "
+        kept += f"{found.model}, {levels(found.achieved)}"
     broken = f"fails verification: {found.model}, {found.violations:,} problem{'s' * (found.violations != 1)}"
     # A folder of snapshots has a certificate for each.
     own = [f"certificate {found.certificate_sha256}"] if found.certificate_sha256 else []

@@ -12,6 +12,13 @@ if TYPE_CHECKING:
 ONE_RELEASE = (
     "A second release of the same people is not covered: two releases side by side can tell more than each."
 )
+ONE_SERIES = (
+    "The parts of this series side by side are covered. A second series, or any other release of the same "
+    "people, is not."
+)
+ATTENDANCE = (
+    "In which parts of the series somebody appears, and in which no more, can be seen and is not covered."
+)
 ONE_BY_ONE = (
     "Each protected value is looked at by itself: that few have the one and few have the other does not say "
     "that few have any."
@@ -20,6 +27,11 @@ TIES = (
     "Events that a person had at the same time stay in one order, which may come from the source file and "
     "does not say which was first."
 )
+
+
+def series_limits(limits: Iterable[str]) -> tuple[str, ...]:
+    """Return the limits of a release that is a part of a series."""
+    return (*(ONE_SERIES if line == ONE_RELEASE else line for line in limits), ATTENDANCE)
 
 
 def kept_columns(columns: Iterable[str]) -> str:

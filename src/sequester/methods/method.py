@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from sequester.engine import LocalEngine, part, silent
 from sequester.engine.progress import NoCheckpoint
 from sequester.errors import ParameterError, SchemaError, UnattainableError, issue_warning
+from sequester.methods.limits import series_limits
 from sequester.methods.relax import feasible_alternatives
 
 # The names of types are read from the class, so that parameters can be listed.
 from sequester.release.purpose import Suitability  # noqa: TC001
 
 if TYPE_CHECKING:
+    import os
+
     from sequester.attacks.context import Stream
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
@@ -22,9 +25,10 @@ if TYPE_CHECKING:
     from sequester.errors import Warn
     from sequester.methods.relax import RelaxationPath
     from sequester.privacy.model import PrivacyModel
-    from sequester.release.outcome import Outcome, Reason
+    from sequester.release.outcome import Outcome, PartOutcome, Reason
     from sequester.release.randomness import Randomness
     from sequester.release.release import Release
+    from sequester.release.series import Series
     from sequester.utility.score import Score
     from sequester.utility.suppression import Losses
 
@@ -50,6 +54,8 @@ class Method(ABC):
     """What it is good for; a method that does not say is never recommended."""
     trial_persons: ClassVar[int] = 5_000
     """Persons with whom other settings are tried at most, so that many can be tried."""
+    no_series: ClassVar[str] = "what it promises is about one release"
+    """Why it cannot make a series of releases; empty where it can."""
     harmless: ClassVar[frozenset[str]] = frozenset()
     """Kinds of changes that take nothing from an event but its place."""
 
@@ -79,6 +85,16 @@ class Method(ABC):
         """Do as `transform`, from where an interrupted run has come to; a quick method begins anew."""
         del checkpoint
         return self.transform(table, randomness=randomness, engine=engine, progress=progress)
+
+    def series_refusal(self) -> str:
+        """Return why it cannot make a series of releases; empty where it can."""
+        return self.no_series
+
+    def extend(self, table: EventTable, past: Series, *, engine: Engine, progress: Progress) -> PartOutcome:
+        """Make the next part of a series, so that all parts together keep the promise."""
+        del table, past, engine, progress
+        msg = f"{self.name} cannot continue a release: {self.no_series}"
+        raise ParameterError(msg)
 
     @abstractmethod
     def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
@@ -156,6 +172,8 @@ class Method(ABC):
         progress: Progress = silent,
         checkpoint: Checkpoint | None = None,
         evaluate: bool = True,
+        series: bool = False,
+        continues: str | os.PathLike[str] | Series | None = None,
         warn: Warn = issue_warning,
     ) -> Release:
         """Return a release of `table` whose promise has been checked, or raise.
@@ -176,6 +194,11 @@ class Method(ABC):
         evaluate
             Measure the utility of the release. Without it `Release.utility` is empty, and everything else is
             the same.
+        series
+            Begin a series: later releases may continue this one.
+        continues
+            The folder of the part of a series that this one continues, with ``release`` and ``internal``. The
+            release has only what is new; its `table` and verdict are about all parts together.
         warn
             Called with each line of ``warnings`` of the release; unless told, a `SequesterWarning` is issued.
 
@@ -202,13 +225,29 @@ class Method(ABC):
         (2, True)
         """
         # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.release.assemble import assemble, outcome_losses  # noqa: PLC0415
+        from sequester.release.assemble import SeriesStep, assemble, outcome_losses  # noqa: PLC0415
         from sequester.release.randomness import Randomness  # noqa: PLC0415
+        from sequester.release.series import Series, check_series_table  # noqa: PLC0415
 
+        if (series or continues is not None) and (refusal := self.series_refusal()):
+            msg = f"{self.name} cannot make a series of releases: {refusal}"
+            raise ParameterError(msg)
+        past = continues if isinstance(continues, Series | None) else Series.read(continues)
         table = self._accepted(table, seed)
+        if series or past is not None:
+            check_series_table(table)
         randomness = Randomness.of(seed)
         engine = engine or LocalEngine()
-        outcome = self._run(table, randomness, engine, part(progress, 0.0, 0.6), checkpoint)
+        model, step = self.model(), None
+        if past is not None:
+            made = self.extend(table, past, engine=engine, progress=part(progress, 0.0, 0.6))
+            outcome, table, model = made.outcome, made.table, made.model
+            step = SeriesStep(past=past, known=made.known, held_back=made.held_back)
+        else:
+            outcome = self._run(table, randomness, engine, part(progress, 0.0, 0.6), checkpoint)
+            step = SeriesStep() if series else None
+        if step is not None:
+            outcome = replace(outcome, limits=series_limits(outcome.limits))
         losses = outcome_losses(outcome, table)
         utility = self._measure(outcome, table, losses, part(progress, 0.6, 0.8)) if evaluate else {}
         release = assemble(
@@ -217,11 +256,12 @@ class Method(ABC):
             method=self.name,
             parameters=self.parameters(),
             unpublished=self.unpublished(),
-            model=self.model(),
+            model=model,
             utility=utility,
             randomness=randomness,
             progress=part(progress, 0.8, 1.0),
             losses=losses,
+            step=step,
             engine=engine,
         )
         for line in release.warnings:

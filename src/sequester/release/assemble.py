@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from sequester.attacks.singling_out import SinglingOut
+from sequester.data.schema import Schema
 from sequester.errors import InternalError
+from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.privacy.model import RecordModel
 from sequester.privacy.snapshots import GROUP
 from sequester.ragged import gather_rows
 from sequester.release.randomness import pseudonym_labels, seed_warnings
-from sequester.release.release import EVENTS, ORDER, PERSON, PERSONS, Release, released_table
+from sequester.release.release import (
+    EVENTS,
+    ORDER,
+    PERSON,
+    PERSONS,
+    Release,
+    SeriesLink,
+    released_table,
+)
+from sequester.release.series import Series, event_keys, join_hierarchies, join_tables
 from sequester.utility.score import Scores
 from sequester.utility.suppression import Losses, count_losses
 
@@ -23,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sequester._typing import Counts
-    from sequester.data.schema import Schema
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
@@ -51,22 +61,29 @@ def assemble(
     randomness: Randomness,
     progress: Progress,
     losses: Losses | None = None,
+    step: SeriesStep | None = None,
     engine: Engine | None = None,
 ) -> Release:
-    """Return a release: persons under pseudonyms in random order, checked by the model."""
+    """Return a release: persons under pseudonyms in random order, checked by the model.
+
+    A part of a series is checked with all parts before it.
+    """
     progress(0.0, "shuffling persons")
     model = model.about(table)
     tables, pseudonyms = outcome.tables, pl.DataFrame(schema={"person": pl.String, "pseudonym": pl.String})
     schema, persons_schema = outcome.schema, None
     if tables is None:
-        tables, pseudonyms = _renamed(outcome, table, randomness)
+        tables, pseudonyms = _renamed(outcome, table, randomness, None if step is None else step.known)
     if PERSONS in tables:
         schema, persons_schema = (part.schema for part in outcome.part(table.of_persons))
+    past = None if step is None else step.past
     # Symbols are coded; anything else is judged as a recipient reads it.
     released = (
         None
         if isinstance(model, RecordModel) or schema.symbol is not None
         else released_table(tables, schema, persons_schema)
+        if past is None
+        else _accumulated(past, tables, outcome, schema, persons_schema)
     )
     verdict = _judge(outcome, tables, table, model, released, engine)
     if not verdict:
@@ -112,8 +129,74 @@ def assemble(
         n_moved_items=losses.moved,
         n_invented_items=losses.invented,
         reading=table.reading,
+        link=None if step is None else SeriesLink(1) if past is None else past.link,
     )
+    if step is not None:
+        release = replace(release, series=step.series(release, outcome, table))
     return release if released is None else release.with_table(released)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeriesStep:
+    """One more part of a series, or the first one."""
+
+    past: Series | None = None
+    """The parts before it; None for the first."""
+    known: pl.Series | None = None
+    """The pseudonym of each person of the table; null for new persons."""
+    held_back: int = 0
+    """New events that are not released now."""
+
+    def series(self, release: Release, outcome: Outcome, table: EventTable) -> Series:
+        """Return the series with this part, for the internal files."""
+        events, persons = release.frame, release.pseudonyms
+        place_of = pl.DataFrame({"person": table.persons.cast(pl.String)}).with_row_index("place")
+        places = persons.join(place_of, on="person", how="left", maintain_order="left")["place"].to_numpy()
+        lengths = (
+            persons["pseudonym"]
+            .alias(PERSON)
+            .to_frame()
+            .join(events.group_by(PERSON).len(), on=PERSON, how="left", maintain_order="left")["len"]
+            .fill_null(0)
+        )
+        keys = event_keys(table.frame, table.times, table.schema.order)
+        starts = table.person_offsets[places] + bool(table.of_persons)
+        at = np.repeat(starts, lengths.to_numpy()) + events[ORDER].to_numpy() - 1
+        loss = release.utility.get("information_loss")
+        row = {
+            "part": 1 if self.past is None else self.past.part + 1,
+            "persons": release.n_persons,
+            "new_persons": release.n_persons if self.known is None else int(self.known.is_null().sum()),
+            "events": events.height,
+            "suppressed": int((release.changes["what"] == "suppressed").sum()),
+            "held_back": self.held_back,
+            "information_loss": None if loss is None else round(float(loss.value), 4),
+        }
+        if self.past is None:
+            return Series.begun(release, keys.gather(at), row, outcome.depths)
+        arrived = table
+        if table.of_persons:
+            arrived, own = table.parted
+            arrived = arrived.replace(demographics=own)
+        return replace(self.past.extended(release, keys.gather(at), row), arrived=arrived)
+
+
+def _accumulated(
+    past: Series,
+    tables: Mapping[str, pl.DataFrame],
+    outcome: Outcome,
+    schema: Schema,
+    persons_schema: Schema | None,
+) -> EventTable:
+    """Return all parts of a series as one table, as a recipient would read it."""
+    trees = join_hierarchies([past.hierarchies, outcome.hierarchies])
+
+    def with_trees(roles: Schema) -> Schema:
+        given = {each.name: getattr(roles, each.name) for each in fields(Schema)}
+        return Schema(**given | {"quasi": {name: Hierarchy.from_frame(trees[name]) for name in roles.quasi}})
+
+    own = None if persons_schema is None else with_trees(persons_schema)
+    return released_table(join_tables([past.tables, tables]), with_trees(schema), own)
 
 
 def _keyed(changes: pl.DataFrame, table: EventTable) -> pl.DataFrame:
@@ -140,19 +223,28 @@ def outcome_losses(outcome: Outcome, table: EventTable) -> Losses:
 
 
 def _renamed(
-    outcome: Outcome, table: EventTable, randomness: Randomness
+    outcome: Outcome, table: EventTable, randomness: Randomness, known: pl.Series | None = None
 ) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:
-    """Return the tables under pseudonyms in random order, and the table of pseudonyms."""
+    """Return the tables under pseudonyms in random order, and the table of pseudonyms.
+
+    Persons with a `known` pseudonym keep it, and what was released of them before is not released again.
+    """
     released = np.flatnonzero(np.diff(outcome.sequences.person_offsets)).astype(np.int64)
     # Two releases under one seed that differ in anything must not be joined by their pseudonyms.
     numbers = randomness.pseudonyms(table.n_persons, about=_digest(outcome.sequences))[released]
     shuffle = np.argsort(numbers)
     persons, labels = released[shuffle], pl.Series(pseudonym_labels(numbers[shuffle]), dtype=pl.String)
+    if known is not None:
+        labels = known.gather(persons).fill_null(labels)
+        order = labels.arg_sort()
+        persons, labels = persons[order.to_numpy()], labels.gather(order)
     pseudonyms = pl.DataFrame({"person": table.persons.gather(persons), "pseudonym": labels})
     if not table.of_persons:
         return {EVENTS: released_frame(outcome.sequences, persons, labels)}, pseudonyms
     parts = outcome.sequences.part(table.of_persons)
     events, attributes = (released_frame(part, persons, labels) for part in parts)
+    if known is not None:
+        attributes = attributes.filter(known.gather(persons).is_null())
     return {EVENTS: events, PERSONS: attributes.drop(ORDER)}, pseudonyms
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from sequester._version import __version__
 from sequester.data.places import REGION
 from sequester.data.schema import Protect, Schema, Sensitive
+from sequester.data.table import EventTable
 from sequester.errors import InputError, InternalError
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.privacy import MODELS
@@ -17,7 +18,7 @@ from sequester.privacy.snapshots import COUNT, GROUP, TIME
 from sequester.release.about import NAMES, About
 from sequester.release.fields import plain_table, plain_value, read_document, safe_repr
 from sequester.release.files import unsafe_path_reason
-from sequester.release.release import ORDER, PERSON, PERSONS
+from sequester.release.release import EVENTS, ORDER, PERSON, PERSONS, SeriesLink, released_table
 from sequester.utility.score import Score
 
 if TYPE_CHECKING:
@@ -91,6 +92,8 @@ class Certificate:
     """What is not promised, in plain words."""
     about: About = field(default_factory=About)
     """What the publisher says about the data; nobody can check it."""
+    series: SeriesLink | None = None
+    """Which part of a series it is; None where it is of no series."""
     files: Mapping[str, str]
     """Every other file of the folder and its hash."""
 
@@ -106,7 +109,9 @@ class Certificate:
             columns=column_roles(release),
             holds=bool(release.verdict.holds),
             achieved={name: _plain_number(value) for name, value in release.verdict.achieved.items()},
-            persons=_count_persons(frame if release.persons is None else release.persons),
+            persons=_count_persons(frame if release.persons is None else release.persons)
+            if release.link is None
+            else len(release.pseudonyms),
             events=frame.height,
             utility={
                 # The file has neither formula nor reference: `means` is what a recipient reads.
@@ -116,6 +121,7 @@ class Certificate:
             },
             limits=tuple(release.limits),
             about=release.about,
+            series=release.link,
             files=dict(sorted(files.items())),
         )
 
@@ -146,6 +152,7 @@ class Certificate:
             },
             "limits": list(self.limits),
             **({"about": self.about.to_json()} if self.about else {}),
+            **({} if self.series is None else {"series": self.series.to_json()}),
             "files": self.files,
         }
         return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -156,10 +163,10 @@ class Certificate:
         top = read_document(text, CERTIFICATE)
         if top.take("format").count() != FORMAT:
             top.take("format").refuse(f"must be {FORMAT}, the one that this version reads")
-        about = ["about"] if "about" in top.value else []
+        more = [name for name in ("about", "series") if name in top.value]
         top.expect(
             *("format", "software", "method", "claim", "verdict", "counts", "utility", "limits", "files"),
-            *about,
+            *more,
         )
         software = top.take("software").table().expect("name", "version")
         method = top.take("method").table().expect("name", "parameters")
@@ -185,7 +192,10 @@ class Certificate:
             events=counts.take("events").count(),
             utility={each.key: _score(each) for each in top.take("utility").table().fields()},
             limits=tuple(each.text() for each in top.take("limits").items()),
-            about=_about(top.take("about").table(), claim.value.get("columns")) if about else About(),
+            about=_about(top.take("about").table(), claim.value.get("columns"))
+            if "about" in more
+            else About(),
+            series=_link(top.take("series").table()) if "series" in more else None,
             files={each.key: _file_hash(each) for each in top.take("files").table().fields()},
         )
 
@@ -225,6 +235,16 @@ def _about(table: Table, claimed: object) -> About:
     )
 
 
+def _link(table: Table) -> SeriesLink:
+    """Return which part of a series a release is; all but the first continue another one."""
+    part = table.take("part")
+    if part.count() < 1:
+        part.refuse("must be at least 1")
+    is_first = part.count() == 1
+    table.expect("part", *([] if is_first else ["continues"]))
+    return SeriesLink(part.count(), "" if is_first else _hash(table.take("continues")))
+
+
 def _score(field: Field) -> Score:
     table = field.table().expect("value", "goal", "bounds", "means")
     bounds = table.take("bounds")
@@ -247,6 +267,10 @@ def _file_hash(field: Field) -> str:
     if reason is not None:
         msg = f"{CERTIFICATE}: files names {safe_repr(field.key)}, which {reason}"
         raise InputError(msg)
+    return _hash(field)
+
+
+def _hash(field: Field) -> str:
     value = field.text()
     digits = value.removeprefix(HASH)
     if digits == value or len(digits) != 64 or not set(digits) <= set("0123456789abcdef"):
@@ -350,4 +374,34 @@ def released_schema(
         },
         keep=keep,
         released=True,
+    )
+
+
+def with_role(columns: Mapping[str, Mapping[str, str]], roles: Sequence[str]) -> list[str]:
+    """Return the columns of all tables that have one of these roles."""
+    return [column for table in columns.values() for column, role in table.items() if role in roles]
+
+
+def rebuild_table(
+    tables: Mapping[str, pl.DataFrame], certificate: Certificate, hierarchies: Mapping[str, pl.DataFrame]
+) -> EventTable:
+    """Return the released tables with the roles of the claim."""
+    frame = next(iter(tables.values()))
+    columns = certificate.columns
+    symbols = with_role(columns, (SYMBOL, AREA))
+    if symbols:
+        return EventTable(frame, Schema(person=PERSON, order=ORDER, symbol=symbols[0], released=True))
+    schema = released_schema(
+        # In the order of the table: a release lists its files in the order of their names.
+        {column: hierarchies[column] for column in with_role(columns, QUASI_ROLES)},
+        protect=cast("Mapping[str, Sequence[str]]", certificate.claim.get("protect", {})),
+        columns=cast("Mapping[str, Sequence[str]]", certificate.claim.get("columns", {})),
+        keep=with_role(columns, (KEEP,)),
+    )
+    own = columns.get(PERSONS)
+    events = [name for name in columns[EVENTS] if name not in (PERSON, ORDER)]
+    return released_table(
+        tables,
+        schema.only(events),
+        None if own is None else schema.only([name for name in own if name != PERSON]),
     )

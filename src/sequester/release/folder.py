@@ -139,11 +139,13 @@ def write_internal(
     config_toml: str | None,
     pseudonyms: bool,
     leave_out: Sequence[str] = (),
+    certificate_sha256: str = "",
 ) -> None:
     """Write the internal files; pseudonyms only if asked for, or if the promise is checked with them.
 
     Only that file tells whose each trip is; persons cannot be counted without it. `leave_out` are persons
-    who stayed out, or without whom less would be lost in a later run.
+    who stayed out, or without whom less would be lost in a later run. A part of a series has the
+    series so far, which the next part needs.
     """
     (folder / CONFIGURATION).write_text(
         _settings(release) if config_toml is None else config_toml, encoding="utf-8", newline="\n"
@@ -153,6 +155,8 @@ def write_internal(
         frame.write_parquet(folder / f"{name}.parquet")
     if pseudonyms or release.model.needs_original or release.trips:
         release.pseudonyms.write_parquet(folder / PSEUDONYMS)
+    if release.series is not None:
+        release.series.write(folder, certificate_sha256)
     if leave_out:
         pl.DataFrame({"person": leave_out}, schema={"person": pl.String}).write_csv(folder / LEAVE_OUT)
     for path in folder.iterdir():

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from sequester.data.schema import Schema
     from sequester.data.sequences import Sequences
+    from sequester.data.table import EventTable
+    from sequester.privacy.model import PrivacyModel
     from sequester.utility.score import Score
 
 
@@ -46,6 +48,8 @@ class Outcome:
     """What the steward may want to see, beside what is drawn of every release."""
     evidence: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """How the promise is kept in detail, such as person by person, by a name for a file."""
+    depths: Mapping[str, int] = field(default_factory=dict)
+    """Column to its level, as steps from the root, where columns have one: a series keeps it."""
 
     def part(self, columns: Collection[str]) -> tuple[Outcome, Outcome]:
         """Part what became of persons' attributes, in these columns, from what became of events."""
@@ -61,6 +65,22 @@ class Outcome:
             )
 
         return chosen(events), chosen(persons)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartOutcome:
+    """What a method made of the next part of a series."""
+
+    outcome: Outcome
+    """What became of `table`."""
+    table: EventTable
+    """What is new in the input, as the method sees it."""
+    known: pl.Series
+    """The pseudonym of each person of `table`; null for new persons."""
+    model: PrivacyModel
+    """The promise about the accumulated table, with the protected values of all parts."""
+    held_back: int
+    """New events that are not released now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

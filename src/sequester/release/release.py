@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sequester.privacy.model import PrivacyModel, Verdict
     from sequester.release.files import OtherFormat
     from sequester.release.outcome import Plot
+    from sequester.release.series import Series
     from sequester.utility.score import Score
 
 
@@ -45,6 +46,20 @@ EVENTS = "events"
 """The table of histories, by file name without ending."""
 PERSONS = "persons"
 """The table of attributes of persons, by file name without ending."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesLink:
+    """Which part of a series a release is, and what it continues."""
+
+    part: int
+    """The number of the part, from 1."""
+    continues: str = ""
+    """The hash of the previous part's certificate; empty for the first part."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the part of the certificate about it."""
+        return {"part": self.part} | ({"continues": self.continues} if self.continues else {})
 
 
 def released_table(
@@ -129,6 +144,10 @@ class Release:
     """What became of the rows of the input before the method got them."""
     about: About = field(default_factory=About)
     """What the publisher says about the data."""
+    link: SeriesLink | None = None
+    """Which part of a series it is; None where it is of no series."""
+    series: Series | None = None
+    """The series with this part; what `table` and `verdict` are about. Internal."""
 
     @property
     def frame(self) -> pl.DataFrame:

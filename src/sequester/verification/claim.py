@@ -4,38 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import MISSING, fields, replace
+from typing import TYPE_CHECKING, Any
 
 from sequester._validation import lists_of_text
 from sequester.data.places import REGION
-from sequester.data.schema import Schema
-from sequester.data.table import EventTable
 from sequester.errors import InputError
 from sequester.privacy import MODELS
 from sequester.privacy.l_diversity import VALUES
 from sequester.privacy.snapshots import COUNT, GROUP, TIME
 from sequester.release.certificate import (
-    AREA,
     CERTIFICATE,
-    KEEP,
     PUBLIC_MEASURE,
     QUASI_ROLES,
     REGION_ROLES,
     SENSITIVE_ROLES,
     SOFTWARE,
-    SYMBOL,
     TECHNICAL,
-    released_schema,
+    with_role,
 )
 from sequester.release.fields import plain_table, safe_repr
-from sequester.release.release import EVENTS, ORDER, PERSON, PERSONS, released_table
+from sequester.release.release import EVENTS, ORDER, PERSON, PERSONS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import polars as pl
-
     from sequester.privacy import PrivacyModel, Verdict
     from sequester.release.certificate import Certificate
 
@@ -115,28 +106,17 @@ def claimed_model(certificate: Certificate, known: PrivacyModel | None = None) -
     return model
 
 
-def rebuild_table(
-    tables: Mapping[str, pl.DataFrame], certificate: Certificate, hierarchies: Mapping[str, pl.DataFrame]
-) -> EventTable:
-    """Return the released tables with the roles of the claim, which `claimed_columns` has accepted."""
-    frame = next(iter(tables.values()))
-    columns = certificate.columns
-    symbols = with_role(columns, (SYMBOL, AREA))
-    if symbols:
-        return EventTable(frame, Schema(person=PERSON, order=ORDER, symbol=symbols[0], released=True))
-    schema = released_schema(
-        # In the order of the table: a release lists its files in the order of their names.
-        {column: hierarchies[column] for column in with_role(columns, QUASI_ROLES)},
-        protect=cast("Mapping[str, Sequence[str]]", certificate.claim.get("protect", {})),
-        columns=cast("Mapping[str, Sequence[str]]", certificate.claim.get("columns", {})),
-        keep=with_role(columns, (KEEP,)),
-    )
-    own = columns.get(PERSONS)
-    events = [name for name in columns[EVENTS] if name not in (PERSON, ORDER)]
-    return released_table(
-        tables,
-        schema.only(events),
-        None if own is None else schema.only([name for name in own if name != PERSON]),
+def with_protected(model: PrivacyModel, certificate: Certificate) -> PrivacyModel:
+    """Return a promise that protects what the certificate of a later part does, and what it did before.
+
+    Values that only earlier parts have are protected in all.
+    """
+    asked = getattr(model, "protect", None)
+    if asked is None:
+        return model
+    known = lists_of_text("protect", certificate.claim.get("protect", {}))
+    return replace(  # type: ignore[type-var]
+        model, protect={name: tuple({*labels, *known.get(name, ())}) for name, labels in asked.items()}
     )
 
 
@@ -202,11 +182,6 @@ def _check_attributes(certificate: Certificate) -> list[str]:
             else []
         ),
     ]
-
-
-def with_role(columns: Roles, roles: Sequence[str]) -> list[str]:
-    """Return the columns of all tables that have one of these roles."""
-    return [column for table in columns.values() for column, role in table.items() if role in roles]
 
 
 def _check_sensitive(certificate: Certificate) -> list[str]:

@@ -14,7 +14,7 @@ from sequester.errors import InputError
 from sequester.hierarchies.labels import ROOT, in_label_order
 from sequester.io.parquet import refuse_unreadable
 from sequester.privacy.snapshots import COUNT, GROUP, TIME
-from sequester.release.certificate import REGION_ROLES
+from sequester.release.certificate import REGION_ROLES, with_role
 from sequester.release.croissant import CROISSANT, croissant_json
 from sequester.release.fields import read_document, safe_repr, safe_text
 from sequester.release.files import (
@@ -37,7 +37,7 @@ from sequester.release.folder import (
 from sequester.release.meds import MEDS_FILES, meds_files, without_writer
 from sequester.release.open import Opened
 from sequester.release.release import EVENTS, PERSON, PERSONS
-from sequester.verification.claim import claimed_columns, hierarchy_columns, with_role
+from sequester.verification.claim import claimed_columns, hierarchy_columns
 from sequester.verification.tables import check_persons, read_table, read_text_csv
 
 if TYPE_CHECKING:
@@ -142,35 +142,7 @@ def read_contents(
 
 
 def open(path: str | os.PathLike[str]) -> Opened:  # noqa: A001  (as in sq.open, where it is plain)
-    """Read a release folder, after checking its files against the certificate.
-
-    The claim itself is checked by `sequester.verify`, which takes longer.
-
-    Parameters
-    ----------
-    path
-        The release folder.
-
-    Returns
-    -------
-    Opened
-        The released tables, hierarchies and certificate, with estimates of counts.
-
-    Raises
-    ------
-    InputError
-        If the folder is no release, or a file is not as certified; one line per file.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import sequester as sq
-    >>> from sequester.testing import symbol_table
-    >>> release = sq.PrefixPruning(k=2).apply(symbol_table(["ab", "ab", "c"]))
-    >>> written = sq.write(release, tempfile.mkdtemp() + "/out")
-    >>> sq.open(written).frame.height
-    4
-    """
+    """Read one release folder; see `sequester.open`."""
     folder = Path(path)
     certificate, _ = read_certificate(folder)
     findings = check_files(folder, certificate.files)

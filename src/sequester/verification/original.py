@@ -27,11 +27,11 @@ from sequester.release.certificate import (
     SENSITIVE,
     SYMBOL,
     TECHNICAL,
+    with_role,
 )
 from sequester.release.fields import plain_table, safe_repr
 from sequester.release.files import REGIONS, hierarchy_files
 from sequester.release.release import EVENTS, PERSON, PERSONS
-from sequester.verification.claim import with_role
 from sequester.verification.tables import person_starts
 
 if TYPE_CHECKING:
@@ -179,6 +179,7 @@ def compare_contents(
 def _compare_hierarchies(certificate: Certificate, contents: Contents, original: EventTable) -> list[str]:
     files = hierarchy_files(column for roles in certificate.columns.values() for column in roles)
     findings, trees = [], original.histories.hierarchies
+    is_later = certificate.series is not None and certificate.series.part > 1
     for column, tree in contents.hierarchies.items():
         if column not in trees:
             findings.append(f"{files[column]}: the configuration has no hierarchy of {safe_repr(column)}")
@@ -191,12 +192,13 @@ def _compare_hierarchies(certificate: Certificate, contents: Contents, original:
             continue
         published, known = (
             {
-                node: (parent, leaves)
+                # A part may know of leaves that only earlier parts had.
+                node: (parent, None if is_later else leaves)
                 for node, parent, leaves in each.select("node", "parent", "leaves").iter_rows()
             }
             for each in (tree, asked)
         )
-        if list(published) != list(known) and published.keys() == known.keys():
+        if not is_later and list(published) != list(known) and published.keys() == known.keys():
             findings.append(
                 f"{files[column]}: the nodes are not in the order of the configuration's hierarchy"
             )
@@ -288,8 +290,13 @@ def _check_names(table: str, frame: pl.DataFrame) -> list[str]:
     return []
 
 
-def check_pseudonyms(path: Path, frame: pl.DataFrame, original: EventTable) -> list[str]:
-    """Find released persons that the file does not know, and persons that the original does not know."""
+def check_pseudonyms(
+    path: Path, frame: pl.DataFrame, original: EventTable, *, later: bool = False
+) -> list[str]:
+    """Find released persons that the file does not know, and persons that the original does not know.
+
+    The file of a `later` part of a series has persons of earlier parts, too.
+    """
     try:
         known = read_pseudonyms(path)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
@@ -315,6 +322,8 @@ def check_pseudonyms(path: Path, frame: pl.DataFrame, original: EventTable) -> l
             f"{path.name}: {nameless.height:,} released persons are not in it, for example "
             f"{safe_repr(nameless[PERSON].min())}"
         )
+    if later:
+        known = known.join(released, left_on=PSEUDONYM, right_on=PERSON, how="semi")
     strangers = known.join(pl.DataFrame({PERSON: original.persons}), on=PERSON, how="anti")
     if strangers.height:
         findings.append(f"{path.name}: {strangers.height:,} of its persons are not in the original")

@@ -189,7 +189,11 @@ def check_persons(tables: Mapping[str, pl.DataFrame], certificate: Certificate) 
         event = f"event {expected[row]:,} of person {safe_repr(frame[PERSON][row])}"
         return [f"{EVENTS}.parquet: row {row + 1:,} is {event}, its {ORDER} is {frame[ORDER][row]:,}"]
     everybody = heads
-    if name == PERSONS:
+    is_later = certificate.series is not None and certificate.series.part > 1
+    if name == PERSONS and is_later:
+        # Persons of earlier parts have their attributes there.
+        everybody = pl.concat([heads, tables[PERSONS][PERSON]]).unique()
+    elif name == PERSONS:
         everybody = tables[PERSONS][PERSON]
         twice = everybody.filter(everybody.is_duplicated())
         if len(twice):

@@ -16,7 +16,7 @@ from sequester.errors import InputError, SchemaError
 from sequester.hierarchies.labels import counted
 from sequester.io.parquet import try_decode
 from sequester.privacy.model import RecordModel, spelled
-from sequester.release.certificate import CERTIFICATE
+from sequester.release.certificate import CERTIFICATE, rebuild_table
 from sequester.release.fields import safe_text
 from sequester.release.folder import (
     PSEUDONYMS,
@@ -31,7 +31,7 @@ from sequester.verification.claim import (
     claimed_model,
     compare_verdict,
     hidden_parameters,
-    rebuild_table,
+    with_protected,
 )
 from sequester.verification.contents import read_contents
 from sequester.verification.original import (
@@ -43,6 +43,7 @@ from sequester.verification.original import (
     read_pseudonyms,
     with_owners,
 )
+from sequester.verification.series import Part, check_numbers, judge_joined, judge_parts, release_folder
 from sequester.verification.stream_page import PAGE, stream_page
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from sequester.engine import Engine, Progress
     from sequester.privacy import PrivacyModel, Verdict
     from sequester.release.certificate import Certificate
+    from sequester.release.series import Series
     from sequester.verification.contents import Contents
 
 
@@ -59,6 +61,16 @@ _NEEDS_ORIGINAL = (
     "Not checked without --original: whether roles of columns, protected values and parameters are those "
     "that were asked for, whether released values are of the original, and whether persons are distinct."
 )
+
+
+def _needs_parts(part: int) -> str:
+    """Return what a later part of a series alone does not show."""
+    return (
+        f"Not checked without --with: this is part {part} of a series, and its promise is about all parts "
+        "together; whether it continues them, fits them and keeps the promise with them."
+    )
+
+
 _NEVER_CHECKED = (
     "Not checked by any means: the words of report.html and of limits, the information loss, and whose a "
     "value is."
@@ -102,6 +114,8 @@ class Verification:
 
     compared: bool = field(default=False, repr=False)
     """The original was at hand."""
+    parts: tuple[int, int] | None = field(default=None, repr=False)
+    """Of a series, the number of the part, and how many parts were checked together; None without series."""
 
     def __bool__(self) -> bool:
         return self.holds
@@ -114,7 +128,12 @@ class Verification:
     @property
     def not_checked(self) -> tuple[str, ...]:
         """What this check could not see, in a line each."""
-        return (_NEVER_CHECKED,) if self.compared else (_NEEDS_ORIGINAL, _NEVER_CHECKED)
+        missing = self.parts is not None and self.parts[1] < self.parts[0]
+        return (
+            *([_needs_parts(self.parts[0])] if self.parts is not None and missing else []),
+            *(() if self.compared else (_NEEDS_ORIGINAL,)),
+            _NEVER_CHECKED,
+        )
 
     def _repr_html_(self) -> str:
         """Return the result for a notebook."""
@@ -156,6 +175,8 @@ def verify(
     model: PrivacyModel | None = None,
     method: tuple[str, Mapping[str, object]] | None = None,
     pseudonyms: str | os.PathLike[str] | None = None,
+    earlier: Sequence[str | os.PathLike[str]] = (),
+    past: Series | None = None,
     ours: bool = False,
     engine: Engine | None = None,
     progress: Progress = silent,
@@ -178,6 +199,12 @@ def verify(
     pseudonyms
         The file that tells which person of `original` is which; found by itself beside the release, in
         ``internal/``.
+    earlier
+        Where the release is a part of a series, all parts before it, from the first on: they are checked,
+        too, and the promise is checked on all parts together. Without them a later part is only compared
+        with its certificate.
+    past
+        The same as internal files have it, which are not checked.
     ours
         This process has just written the files; others are read with care, which takes a moment longer.
     engine
@@ -211,10 +238,14 @@ def verify(
         got = type(given).__name__
         msg = f"original must be an EventTable, got {got}; make one: EventTable(frame, Schema(person=...))"
         raise SchemaError(msg)
-    folder = Path(path)
+    folder = release_folder(path) if earlier else Path(path)
     if not (folder / CERTIFICATE).exists() and is_stream_folder(folder):
         return verify_stream(path, model=model, method=method, progress=progress)
     certificate, own_hash = read_certificate(folder)
+    parts = [Part.read(each) for each in (*earlier, path)] if earlier else []
+    if parts:
+        check_numbers(parts)
+    number = 1 if certificate.series is None else certificate.series.part
 
     def answer(findings: Sequence[object], verdict: Verdict | None = None) -> Verification:
         return Verification(
@@ -226,6 +257,9 @@ def verify(
             release=os.fspath(path),
             certificate_sha256=own_hash,
             compared=original is not None,
+            parts=None
+            if certificate.series is None
+            else (number, number if parts or past is not None else 1),
         )
 
     hidden_parameters(certificate)
@@ -233,9 +267,10 @@ def verify(
     if table is not None and PERSONS not in certificate.columns:
         # Records have the attributes of their persons among their own.
         table = original = table.with_attributes
+    asked = model if model is None or table is None else model.about(table)
     differences = compare_claim(
         certificate,
-        model=model if model is None or table is None else model.about(table),
+        model=asked if asked is None or number == 1 else with_protected(asked, certificate),
         schema=None if table is None else table.histories.schema,
         places=table is not None and table.regions is not None,
         protected=None if table is None else table.histories.protected,
@@ -269,6 +304,10 @@ def verify(
     if findings:
         return answer(findings)
     progress(0.6, "checking the claim")
+    if number > 1:
+        joined, together = _judge_later(contents, certificate, parts, past, engine)
+        progress(1.0, "checked")
+        return answer(joined or check_names(contents.tables), together)
     verdict, disagreement = _check_claim(contents, certificate, claimed, original, beside, engine)
     progress(1.0, "checked")
     return answer(
@@ -295,7 +334,8 @@ def _compare_persons(
     """Return where the persons of the release are not those of the original."""
     findings: list[str] = []
     if beside is not None:
-        findings += check_pseudonyms(beside, contents.persons, original)
+        later = certificate.series is not None and certificate.series.part > 1
+        findings += check_pseudonyms(beside, contents.persons, original, later=later)
     n_persons = certificate.persons or 0
     if n_persons > original.n_persons:
         persons = counted(n_persons, "person", "persons")
@@ -327,6 +367,24 @@ def _check_claim(
         # A promise about quasi-identifiers is about the release alone; one about symbols may compare.
         verdict = claimed.check(compared, original=original, engine=engine)
     return verdict, disagreement
+
+
+def _judge_later(
+    contents: Contents,
+    certificate: Certificate,
+    parts: Sequence[Part],
+    past: Series | None,
+    engine: Engine | None,
+) -> tuple[Sequence[object], Verdict | None]:
+    """Check the claim of a later part of a series on all parts together, as far as they are given."""
+    if parts:
+        return judge_parts(parts, engine)
+    if past is None:
+        return [], None
+    if certificate.series != past.link:
+        return [f"{CERTIFICATE}: continues another release"], None
+    read = [(past.tables, past.hierarchies), (contents.tables, contents.hierarchies)]
+    return judge_joined(certificate, read, engine)
 
 
 def find_pseudonyms(folder: Path, named: str | os.PathLike[str] | None = None) -> Path | None:

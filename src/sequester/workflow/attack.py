@@ -19,8 +19,9 @@ from sequester.hierarchies.labels import ROOT, listed
 from sequester.methods import METHODS
 from sequester.methods.relax import run_trial
 from sequester.privacy.model import RecordModel
+from sequester.release.certificate import rebuild_table
 from sequester.release.folder import PSEUDONYMS
-from sequester.verification.claim import claimed_model, rebuild_table
+from sequester.verification.claim import claimed_model
 from sequester.verification.contents import open as open_release
 from sequester.verification.original import (
     align_to_original,

@@ -45,10 +45,18 @@ class Job:
     """What everything random comes from; None draws one from the system."""
     force: bool
     """Replace what is there."""
+    continues: Path | None = None
+    """The folder of the part of a series that this one continues."""
 
     @classmethod
     def of(
-        cls, config: Config, *, out: str | Path | None = None, seed: str | None = None, force: bool = False
+        cls,
+        config: Config,
+        *,
+        out: str | Path | None = None,
+        seed: str | None = None,
+        force: bool = False,
+        continues: str | Path | None = None,
     ) -> Job:
         """Settle what is asked for; refuse an output that exists, cannot be written, or holds the input."""
         release = config.settings.release
@@ -72,8 +80,20 @@ class Job:
             internal=None if release.internal is None else config.folder / release.internal,
             seed=release.seed if seed is None else seed,
             force=force,
+            continues=Path(continues)
+            if continues is not None
+            else None
+            if release.continues is None
+            else config.folder / release.continues,
         )
         refuse_inputs(*Target.of(job.out, job.internal).folders, inputs=config.inputs)
+        if job.continues is not None:
+            if release.series:
+                msg = "release.series begins a series, and continues goes on with one: only one of them"
+                raise InputError(msg)
+            if job.continues.resolve() == job.out.resolve():
+                msg = f"{job.out} cannot continue itself: every part of a series has its own folder"
+                raise InputError(msg)
         check_target(job.out, internal=job.internal, force=force)
         return job
 
@@ -92,6 +112,8 @@ class Job:
                 each["hierarchy"]["path"] = str((folder / each["hierarchy"]["path"]).resolve())
         release = _written(settings.release.model_dump(exclude_unset=True))
         release |= {"path": str(self.out.resolve()), "seed": seed}
+        if self.continues is not None:
+            release["continues"] = str(self.continues.resolve())
         if "leave_out" in release:
             release["leave_out"] = str((self.internal or self.out / "internal").resolve() / LEAVE_OUT)
         if self.internal is not None:

@@ -69,6 +69,7 @@ def protect(
     out: str | Path | None = None,
     seed: str | None = None,
     force: bool = False,
+    continues: str | Path | None = None,
     checkpoint: str | Path | None = None,
     quick: bool = False,
     thorough: bool = False,
@@ -76,12 +77,13 @@ def protect(
     progress: Progress = silent,
     warn: Warn = ignore_warning,
 ) -> Protected:
-    """Make the release that a configuration describes; `out` and `seed` win over it.
+    """Make the release that a configuration describes; `out`, `seed` and `continues` win over it.
 
     `checkpoint` is a folder for the steps of a long run: one that was interrupted is resumed to the same
     bytes, and the folder goes when the release is there. Adversaries try the release before it is written,
     and its changes are explained; `quick` leaves out both, and the internal report has nothing about them.
     `thorough` runs all attacks instead of the main ones, and the method without bounds on its work.
+    `continues` is the folder of the part of a series that this release continues.
 
     Raises
     ------
@@ -97,7 +99,11 @@ def protect(
 
     watch.begin("reading")
     job = Job.of(
-        config if isinstance(config, Config) else Config.load(config), out=out, seed=seed, force=force
+        config if isinstance(config, Config) else Config.load(config),
+        out=out,
+        seed=seed,
+        force=force,
+        continues=continues,
     )
     if thorough:
         job = replace(job, method=job.method.thorough())
@@ -114,6 +120,8 @@ def protect(
         engine=engine,
         progress=watch.timed(part(progress, 0.1, 0.55), "protecting"),
         checkpoint=kept,
+        series=settings.series,
+        continues=job.continues,
         warn=collect,
     ).published_as(job.config.event_log, about)
     # Now, before anybody spends time on attacks; `write` warns of what was accepted.
@@ -133,13 +141,16 @@ def protect(
             progress=part(progress, 0.55, 0.75),
         )
 
+    # A later part of a series has only what is new, and is compared with that.
+    arrived = None if release.series is None else release.series.arrived
+    original = table if arrived is None else arrived
     # Writes the files aside, verifies them there, draws the pages, and moves everything into place.
     written = write(
         release,
         job.out,
         internal=job.internal,
         force=job.force,
-        original=table,
+        original=original,
         config_toml=job.to_toml(release.seed),
         pseudonyms=settings.pseudonyms,
         max_suppressed=settings.max_suppressed,
@@ -160,5 +171,5 @@ def protect(
         written=written,
         warnings=collect.lines,
         audit=found,
-        summary=ReleaseSummary.of(release, original=table, risks=found.risks),
+        summary=ReleaseSummary.of(release, original=original, risks=found.risks),
     )

@@ -377,6 +377,10 @@ class ReleaseSettings(Table):
     """Refuse a release that loses more than this share of events; without it, more than 0.2 only warns."""
     accept_unprotected: bool = False
     """Needed where kept columns alone single out more than 5 % of the persons."""
+    series: bool = False
+    """First part of a series: internal/ keeps the pseudonyms, and later releases may continue it."""
+    continues: Name | None = None
+    """A further part: the folder of the part before it, with release/ and internal/; --continues wins."""
     leave_out: Name | None = None
     """A CSV file with a column person: these persons of the input stay out; relative to this file."""
     title: str = ""

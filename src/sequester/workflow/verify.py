@@ -9,10 +9,13 @@ from sequester.engine import part, silent
 from sequester.errors import InputError, ignore_warning
 from sequester.privacy import RecordModel
 from sequester.release.folder import PSEUDONYMS
+from sequester.verification.series import release_folder
 from sequester.verification.verify import find_pseudonyms, is_stream_folder, verify, verify_stream
 from sequester.workflow.config import Config
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sequester.engine import Engine, Progress
     from sequester.errors import Warn
     from sequester.methods.method import Method
@@ -24,11 +27,16 @@ def verify_release(
     *,
     original: str | Path | None = None,
     pseudonyms: str | Path | None = None,
+    earlier: Sequence[str | Path] = (),
     engine: Engine | None = None,
     progress: Progress = silent,
     warn: Warn = ignore_warning,
 ) -> Verification:
-    """Verify `folder`; `original` is the configuration that it was made from."""
+    """Verify `folder`; `original` is the configuration that it was made from.
+
+    `earlier` are the parts of the series before it.
+    """
+    folder = release_folder(folder) if earlier else folder
     if pseudonyms is not None and original is None:
         msg = "--pseudonyms needs --original, the configuration that the release was made from"
         raise InputError(msg)
@@ -50,6 +58,7 @@ def verify_release(
         model=model,
         method=asked,
         pseudonyms=pseudonyms,
+        earlier=earlier,
         engine=engine,
         progress=part(progress, 0.3, 1.0),
     )

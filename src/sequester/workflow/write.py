@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from sequester.engine import Engine, Progress
     from sequester.errors import Warn
     from sequester.explanation.explanation import Explanation
-    from sequester.privacy.model import PrivacyModel
     from sequester.release.release import Release
     from sequester.report.findings import Stopwatch
 
@@ -209,8 +208,9 @@ def write(
                 config_toml=config_toml,
                 pseudonyms=pseudonyms,
                 leave_out=leave_out or (() if explanation is None else explanation.leave_out),
+                certificate_sha256=own_hash,
             )
-            verification = _verify(aside, release.model, original, engine, part(progress, 0.5, 0.8))
+            verification = _verify(aside, release, original, engine, part(progress, 0.5, 0.8))
             progress(0.8, "drawing the internal report")
             # Last, so that it can say how long everything else took.
             findings = Findings(
@@ -253,7 +253,7 @@ def _usual_pages() -> Pages:
 
 def _verify(
     aside: Target,
-    model: PrivacyModel,
+    release: Release,
     original: EventTable | None,
     engine: Engine | None,
     progress: Progress,
@@ -262,7 +262,8 @@ def _verify(
     verification = verify(
         aside.release,
         original=original,
-        model=model,
+        model=release.model,
+        past=None if release.series is None else release.series.before,
         pseudonyms=who if original is not None and who.exists() else None,
         ours=True,
         engine=engine,

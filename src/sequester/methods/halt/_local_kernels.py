@@ -88,13 +88,13 @@ def index_entries(slots: Counts, entries: Counts, n_entries: int) -> None:
 
 
 @inner
-def _start(shown: Shown, row: int) -> None:
+def start_walk(shown: Shown, row: int) -> None:
     """Set the walk to the beginning of a row."""
     shown.state[DEPTH], shown.state[PLACE] = 0, shown.offsets[row]
 
 
 @inner
-def _next(shown: Shown, stop: int) -> int:
+def next_choice(shown: Shown, stop: int) -> int:
     """Go to the next choice of cells of a row that ends before `stop`, and return its entry; -1 for no more.
 
     The cells are ``path[0, :state[LENGTH]]``.
@@ -132,13 +132,13 @@ def tally(shown: Shown, row: int, change: int) -> None:
     """Add a row's persons, times `change`, to everything that the row shows, once each."""
     shown.state[CLOCK] += 1
     clock, stop, amount = shown.state[CLOCK], shown.offsets[row + 1], change * shown.weights[row]
-    _start(shown, row)
-    entry = _next(shown, stop)
+    start_walk(shown, row)
+    entry = next_choice(shown, stop)
     while entry >= 0:
         if shown.entries[entry, STAMP] != clock:
             shown.entries[entry, STAMP] = clock
             shown.entries[entry, COUNT] += amount
-        entry = _next(shown, stop)
+        entry = next_choice(shown, stop)
 
 
 @inner
@@ -170,7 +170,7 @@ def _is_free(shown: Shown, place: int) -> bool:
 
 
 @inner
-def _is_safe(shown: Shown, row: int, with_stars: bool) -> bool:
+def is_safe(shown: Shown, row: int, with_stars: bool) -> bool:
     """Return whether nothing in a row can have become rare since it was last looked at.
 
     A g-sequence loses no more persons than its items together.
@@ -193,8 +193,8 @@ def _collect(shown: Shown, row: int, with_stars: bool, rare: Counts, lonely: Cou
     n_rare, stop, state = 0, shown.offsets[row + 1], shown.state
     width = rare.shape[1] - 1
     fewest, fewest_free = np.int64(1) << ITEM_BITS, np.int64(1) << ITEM_BITS
-    _start(shown, row)
-    entry = _next(shown, stop)
+    start_walk(shown, row)
+    entry = next_choice(shown, stop)
     while entry >= 0 and n_rare < rare.shape[0]:
         n_persons = shown.entries[entry, COUNT]
         if n_persons < max(fewest, fewest_free):
@@ -219,7 +219,7 @@ def _collect(shown: Shown, row: int, with_stars: bool, rare: Counts, lonely: Cou
             elif not has_free and state[LONELY] < lonely.size:
                 lonely[state[LONELY]] = entry
                 state[LONELY] += 1
-        entry = _next(shown, stop)
+        entry = next_choice(shown, stop)
     shown.margins[row, 0] = NEVER if n_rare > 0 else fewest_free - shown.k
     shown.margins[row, 1] = NEVER if n_rare > 0 or fewest < shown.k else fewest - shown.k
     for place in range(shown.offsets[row], stop):
@@ -283,7 +283,7 @@ def sweep(
 ) -> int:
     """Break, row by row, what too few persons show; return the row for which there is no room."""
     for row in range(first, shown.weights.size):
-        n_rare = 0 if _is_safe(shown, row, with_stars) else rare.shape[0]
+        n_rare = 0 if is_safe(shown, row, with_stars) else rare.shape[0]
         while n_rare == rare.shape[0]:
             n_cells = shown.offsets[row + 1] - shown.offsets[row]
             first_pick = shown.state[PICKS]
@@ -308,13 +308,13 @@ def give_back(shown: Shown, row: int, place: int, item: int) -> bool:
     tally(shown, row, np.int64(1))
     for turn in range(2):
         # First what the row shows now, then what it showed before and others may still show.
-        _start(shown, row)
-        entry = _next(shown, stop)
+        start_walk(shown, row)
+        entry = next_choice(shown, stop)
         while entry >= 0 and is_fine:
             is_fine = shown.entries[entry, COUNT] >= shown.k or (
                 turn == 1 and shown.entries[entry, COUNT] == 0
             )
-            entry = _next(shown, stop)
+            entry = next_choice(shown, stop)
         shown.cells[place] = star
     shown.cells[place] = item
     if not is_fine:
@@ -360,14 +360,14 @@ def give_back_all(shown: Shown, rows: Counts, places: Counts, items: Codes, is_b
 
 
 @inner
-def price_match(shown: Shown, row: int, pattern: Counts, may_star: bool, places: Counts) -> float:
-    """Return the least cost at which a row shows a pattern, infinite if it cannot; write the cells.
+def price_match(shown: Shown, row: int, stop: int, pattern: Counts, may_star: bool, places: Counts) -> float:
+    """Return the least cost at which a row shows a pattern before `stop`, infinite if it cannot.
 
-    A pattern has a row for each item: its number, the first number that does not lie below it, its column,
-    and 1 where it stands in the event of the item before. With `may_star`, cells may be suppressed to show
-    the stars of the pattern.
+    The cells are written to `places`. A pattern has a row for each item: its number, the first number that
+    does not lie below it, its column, and 1 where it stands in the event of the item before. With `may_star`,
+    cells may be suppressed to show the stars of the pattern.
     """
-    first, stop = shown.offsets[row], shown.offsets[row + 1]
+    first = shown.offsets[row]
     depth, place, n_columns, length = 0, first, shown.n_columns, pattern.shape[0]
     best = np.inf
     at, spent = np.zeros(length, np.int64), np.zeros(length + 1)
@@ -418,7 +418,7 @@ def price_rows(shown: Shown, pattern: Counts, may_star: bool, most: int, costs: 
     for row in range(costs.size):
         costs[row] = np.inf
         if n_persons < most:
-            costs[row] = price_match(shown, row, pattern, may_star, places)
+            costs[row] = price_match(shown, row, shown.offsets[row + 1], pattern, may_star, places)
             if 0.0 < costs[row] < np.inf:
                 n_persons += shown.weights[row]
 
@@ -427,7 +427,7 @@ def price_rows(shown: Shown, pattern: Counts, may_star: bool, most: int, costs: 
 def join_row(shown: Shown, row: int, pattern: Counts, cause: int, picks: Counts) -> None:
     """Suppress the cells that let a row show the stars of a pattern at the least cost. Requires room."""
     places = np.empty(pattern.shape[0], np.int64)
-    price_match(shown, row, pattern, True, places)
+    price_match(shown, row, shown.offsets[row + 1], pattern, True, places)
     first_pick = shown.state[PICKS]
     for j in range(places.size):
         if not pattern[j, 0] <= shown.cells[places[j]] < pattern[j, 1]:
@@ -444,7 +444,7 @@ def break_row(shown: Shown, row: int, pattern: Counts, cause: int, picks: Counts
     Requires room for the row, and for a pick per cell.
     """
     places = np.empty(pattern.shape[0], np.int64)
-    while price_match(shown, row, pattern, False, places) == 0.0:
+    while price_match(shown, row, shown.offsets[row + 1], pattern, False, places) == 0.0:
         best, least = np.int64(-1), np.inf
         for place in places:
             if _is_free(shown, place) and shown.prices[shown.cells[place]] < least:

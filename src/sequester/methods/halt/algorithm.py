@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sequester._typing import Mask
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
+    from sequester.methods.halt.continuation import Continuation
     from sequester.methods.halt.elimination import Draft
     from sequester.methods.halt.lattice_search import NodePricing
     from sequester.methods.halt.local import LocalDraft
@@ -46,7 +47,7 @@ class Solution:
     """Person to whether they are released."""
     draft: Draft | LocalDraft
     """The levels, and what is suppressed."""
-    elimination: NodePricing[Any]
+    elimination: NodePricing[Any] | Continuation
     """What the draft was made with."""
     skipped: bool
     """Finer levels were not looked at, because there was too much to count."""

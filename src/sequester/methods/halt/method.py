@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.privacy.kcp import KCPPrivacy
-    from sequester.release.outcome import Outcome, Reason
+    from sequester.release.outcome import Outcome, PartOutcome, Reason
     from sequester.release.randomness import Randomness
     from sequester.release.release import Release
+    from sequester.release.series import Series
     from sequester.utility.score import Score
 
 
@@ -37,6 +38,7 @@ class KCPMethod(Method):
         '"same": as long as the values of one column are known at one level throughout).'
     )
     takes_persons: ClassVar[bool] = True
+    no_series: ClassVar[str] = ""
     suppresses: ClassVar[bool]
     """Values may be suppressed, and not only generalized."""
 
@@ -139,6 +141,44 @@ class KCPMethod(Method):
 
         known = [other_attributes(table, table.protected_nodes, name) for name in table.schema.sensitive]
         return list(dict.fromkeys(name for each in known for name in each)) if self.sensitive_known else []
+
+    def series_refusal(self) -> str:
+        """Return why it cannot make a series of releases; empty where it can."""
+        return "sensitive_known = true is about one release" if self.sensitive_known else ""
+
+    def extend(self, table: EventTable, past: Series, *, engine: Engine, progress: Progress) -> PartOutcome:
+        """Release what is new at the levels of the series; suppress and hold back the rest."""
+        # Loaded here so that `sequester methods` need not wait for polars and numba.
+        from sequester.methods.halt.algorithm import Solution  # noqa: PLC0415
+        from sequester.methods.halt.arrivals import check_same_series, find_new  # noqa: PLC0415
+        from sequester.methods.halt.continuation import Continuation, joined_promise  # noqa: PLC0415
+        from sequester.methods.halt.publish import publish_part  # noqa: PLC0415
+        from sequester.methods.halt.signature_rows import Thresholds  # noqa: PLC0415
+        from sequester.release.outcome import PartOutcome  # noqa: PLC0415
+
+        check_same_series(table, self.model(), past, self.name)
+        arrivals = find_new(table, past)
+        model = joined_promise(self.model(), arrivals.table, past)
+        mixed = self.levels == "mixed"
+        continuation = Continuation(
+            arrivals,
+            past,
+            model,
+            Thresholds(k=self.k, c=float(Fraction(self.c)), p=self.p, mixed=mixed),
+            suppress=self.suppresses,
+            stars=self.counts_stars,
+            engine=engine,
+        )
+        draft = continuation.solve(progress)
+        solution = Solution(draft.n_kept > 0, draft, continuation, skipped=False)
+        outcome, held_back = publish_part(arrivals, solution, p=self.p, mixed=mixed)
+        return PartOutcome(
+            outcome=outcome,
+            table=arrivals.table,
+            known=arrivals.pseudonyms,
+            model=model,
+            held_back=held_back,
+        )
 
     def channel_thresholds(self) -> tuple[int, float]:
         """Return the k and c of the promise."""

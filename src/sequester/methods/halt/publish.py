@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
@@ -10,11 +11,12 @@ import polars as pl
 
 from sequester.data.sequences import Sequences
 from sequester.data.text import Codebook, as_text
+from sequester.errors import NothingNewError
 from sequester.hierarchies.labels import ROOT, counted
 from sequester.methods.halt.local import LocalDraft
 from sequester.methods.limits import ONE_BY_ONE, ONE_RELEASE, kept_columns, tie_limits
 from sequester.mining.dependence import find_dependences
-from sequester.ragged import offsets_of, owners_of
+from sequester.ragged import offsets_of, owners_of, places_of
 from sequester.release.certificate import released_schema
 from sequester.release.outcome import Outcome, Reason, count_affected
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask
     from sequester.data.table import EventTable
     from sequester.methods.halt.algorithm import Solution
+    from sequester.methods.halt.arrivals import Arrivals
+    from sequester.methods.halt.continuation import ContinuedDraft
     from sequester.methods.halt.elimination import Elimination
     from sequester.methods.halt.method import KCPMethod
     from sequester.methods.halt.quasi_identifiers import QuasiIdentifier
@@ -31,6 +35,8 @@ if TYPE_CHECKING:
 
 KINDS = ("generalized", "suppressed", "dropped")
 """A coarser value is released; a star is; nothing of the person is."""
+HELD_BACK = "held back"
+"""Nothing of a new event is released now; a later part of the series may release it."""
 CONSTRAINTS = (
     "support below k",
     "confidence above c",
@@ -133,7 +139,86 @@ def publish(
         changes=list_changes(table, solution, books, codes),
         limits=limits,
         warnings=warnings,
+        depths={
+            column.name: column.height - level
+            for column, level in zip(solution.elimination.quasi.columns, solution.draft.node, strict=True)
+        },
     )
+
+
+def publish_part(arrivals: Arrivals, solution: Solution, *, p: int, mixed: bool) -> tuple[Outcome, int]:
+    """Write for each person what of their new events is released, and count those that are held back."""
+    new, draft = arrivals.table, cast("ContinuedDraft", solution.draft)
+    owners = owners_of(new.person_offsets)
+    is_kept = places_of(new.person_offsets) < draft.n_kept[owners]
+    # Attributes are no events of their own.
+    n_held_back = int((~is_kept).sum() - (bool(new.of_persons) * (draft.n_kept == 0)).sum())
+    if not is_kept.any():
+        held = counted(n_held_back, "new event is", "new events are")
+        msg = f"nothing new can be released yet: {held} held back, and the series stays as it was"
+        raise NothingNewError(msg, achieved={})
+    some = draft.n_kept > 0
+    table = new.replace(
+        frame=new.frame.filter(is_kept),
+        rows=new.rows[is_kept],
+        persons=new.persons.filter(some),
+        person_offsets=offsets_of(draft.n_kept[some]),
+        times=None if new.times is None else new.times.filter(is_kept),
+    )
+    outcome = publish(table, replace(solution, is_kept=np.ones(table.n_persons, np.bool_)), p=p, mixed=mixed)
+    hierarchies = dict(outcome.hierarchies)
+    entering = arrivals.pseudonyms.is_null().to_numpy()[some]
+    for name in set(hierarchies) & {*new.of_persons}:
+        # Attributes of known persons are not released again.
+        codes = outcome.sequences.columns[name][table.person_offsets[:-1][entering]]
+        labels = outcome.sequences.codebooks[name].labels
+        hierarchies[name] = table.hierarchies[name].above({labels[code] for code in codes.tolist()})
+    not_released = _list_held_back(new, draft, np.flatnonzero(~is_kept), owners)
+    changes = outcome.changes.with_columns(pl.col("what", "constraint").cast(pl.String))
+    warnings = list(outcome.warnings)
+    if late := arrivals.late_rows.tolist():
+        before = counted(len(late), "event lies before", "events lie before")
+        warnings.append(
+            f"{before} what was released of their person and can come no more, for example in row {late[0]}"
+        )
+    return replace(
+        outcome,
+        sequences=replace(outcome.sequences, person_offsets=offsets_of(draft.n_kept)),
+        schema=released_schema(
+            hierarchies,
+            protect=new.protected_nodes,
+            columns={name: each.columns for name, each in new.schema.sensitive.items()},
+            keep=new.schema.keep,
+        ),
+        hierarchies=hierarchies,
+        changes=pl.concat([changes, not_released]).sort("row", maintain_order=True),
+        warnings=tuple(warnings),
+    ), n_held_back
+
+
+def _list_held_back(new: EventTable, draft: ContinuedDraft, events: Counts, owners: Counts) -> pl.DataFrame:
+    """List the cells of events that are held back, and the channel that the first of them would complete."""
+    because = [None if each is None or not each.length else str(each) for each in draft.held_for]
+    broken = [BASE_RATE if each is None or not each.length else _broken(each) for each in draft.held_for]
+    whose = owners[events]
+    frames = [
+        pl.DataFrame(
+            {
+                "row": new.rows[events],
+                "person": new.persons.gather(whose),
+                "column": pl.Series([column.name]).new_from_index(0, len(events)),
+                "what": pl.Series([HELD_BACK]).new_from_index(0, len(events)),
+                "level": pl.Series([level], dtype=pl.Int64).new_from_index(0, len(events)),
+                "from": as_text(new.frame[column.name]).gather(events),
+                "to": pl.Series([None], dtype=pl.String).new_from_index(0, len(events)),
+                "persons": pl.Series([None], dtype=pl.Int64).new_from_index(0, len(events)),
+                "because": pl.Series(because, dtype=pl.String).gather(whose),
+                "constraint": pl.Series(broken, dtype=pl.String).gather(whose),
+            }
+        ).drop_nulls("from")
+        for column, level in zip(draft.rows.quasi.columns, draft.node, strict=True)
+    ]
+    return pl.concat(frames)
 
 
 def list_released(table: EventTable, solution: Solution) -> tuple[dict[str, pl.DataFrame], dict[str, Codes]]:
@@ -338,6 +423,11 @@ def reasons_of(method: KCPMethod, changes: pl.DataFrame, table: EventTable) -> t
                 f"{column}: {values} coarser, at level {level} of {height}. Of the levels that were found to "
                 f"keep {thresholds}, these lose least{least}."
             )
+        elif what == HELD_BACK:
+            text = (
+                f"{column}: {values} of {counted(persons, 'person', 'persons')} held back, beside what the "
+                f"series has released: {constraint}."
+            )
         elif what == "dropped":
             text = (
                 f"{column}: {values} left out with {counted(persons, 'person', 'persons')}: more than the "
@@ -361,5 +451,5 @@ def reasons_of(method: KCPMethod, changes: pl.DataFrame, table: EventTable) -> t
                 examples=tuple(worst["because"].head(EXAMPLES).to_list()),
             )
         )
-    order = {what: place for place, what in enumerate(("suppressed", "dropped", "generalized"))}
+    order = {what: place for place, what in enumerate(("suppressed", HELD_BACK, "dropped", "generalized"))}
     return tuple(sorted(reasons, key=lambda each: (order[each.change], -each.events)))

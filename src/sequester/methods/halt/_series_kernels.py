@@ -1,0 +1,97 @@
+"""Hold back the last events of single rows until everything that is left is shown by at least k persons.
+
+Rows, cells and g-sequences are those of `_local_kernels`. A row is cut at an event: from there on it shows
+nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sequester.kernels.compiler import inner, njit
+from sequester.methods.halt._local_kernels import (
+    COUNT,
+    ITEM_BITS,
+    LENGTH,
+    NEVER,
+    Shown,
+    is_safe,
+    next_choice,
+    price_match,
+    start_walk,
+    tally,
+)
+
+if TYPE_CHECKING:
+    from sequester._typing import Counts, Mask
+
+
+@inner
+def _cut(shown: Shown, row: int, place: int) -> None:
+    """Show nothing of a row from the event of a cell on, and count the row anew."""
+    tally(shown, row, np.int64(-1))
+    for at in range(place - place % shown.n_columns, shown.offsets[row + 1]):
+        item = shown.cells[at]
+        if item >= 0:
+            shown.lost[item] += shown.weights[row]
+            shown.cells[at] = -1
+    shown.margins[row, 0], shown.margins[row, 1] = NEVER, NEVER
+    tally(shown, row, np.int64(1))
+
+
+@njit
+def cut_row(shown: Shown, row: int, place: int) -> None:
+    """Show nothing of a row from the event of a cell on."""
+    _cut(shown, row, place)
+
+
+@njit
+def cut_rare(shown: Shown, n_rows: int, places: Counts, causes: Counts) -> int:
+    """Cut each of the first rows where it first completes what too few persons show; return how many.
+
+    Writes the cell at which a row is cut, and the entry that it is cut for.
+    """
+    n_cut = 0
+    for row in range(n_rows):
+        if is_safe(shown, row, True):
+            continue
+        stop = shown.offsets[row + 1]
+        earliest, cause, fewest = stop, np.int64(0), np.int64(1) << ITEM_BITS
+        start_walk(shown, row)
+        entry = next_choice(shown, stop)
+        while entry >= 0:
+            n_persons = shown.entries[entry, COUNT]
+            fewest = min(fewest, n_persons)
+            place = shown.path[0, shown.state[LENGTH] - 1]
+            if n_persons < shown.k and place < earliest:
+                earliest, cause = place, np.int64(entry)
+            entry = next_choice(shown, stop)
+        if earliest < stop:
+            places[row], causes[row] = earliest, cause
+            _cut(shown, row, earliest)
+            n_cut += 1
+        else:
+            shown.margins[row, 0] = shown.margins[row, 1] = fewest - shown.k
+        for at in range(shown.offsets[row], stop):
+            shown.seen[at] = shown.lost[shown.cells[at]] if shown.cells[at] >= 0 else 0
+    return n_cut
+
+
+@njit
+def match_rows(shown: Shown, rows: Counts, stops: Counts, pattern: Counts, is_match: Mask) -> None:
+    """Mark the given rows that show a pattern before the given cells."""
+    places = np.empty(pattern.shape[0], np.int64)
+    for i in range(rows.size):
+        is_match[i] = price_match(shown, rows[i], stops[i], pattern, False, places) == 0.0
+
+
+@njit
+def find_end(shown: Shown, row: int, pattern: Counts) -> int:
+    """Return the cell at which a row first completes a pattern that it shows."""
+    places = np.empty(pattern.shape[0], np.int64)
+    end = shown.offsets[row + 1]
+    while price_match(shown, row, end, pattern, False, places) == 0.0:
+        end = places[-1]
+    return int(end)

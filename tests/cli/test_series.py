@@ -1,0 +1,192 @@
+"""A series on the command line: three years, each in its own folder, checked together."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+
+from cli.test_stops import WAITING
+from sequester.cli import main
+
+TOML = """
+[data]
+path = "{year}.csv"
+person = "who"
+order = "day"
+[data.quasi.ward]
+hierarchy = {{ kind = "flat" }}
+[data.sensitive.ill]
+protect = ["HIV"]
+[method]
+name = "{method}"
+k = 2
+c = 0.5
+p = 2
+[release]
+path = "out/{year}"
+seed = "a sentence that nobody guesses"
+{more}
+"""
+YEARS = {
+    "2023": "a,1,x,flu b,1,x,flu c,1,y,flu d,1,y,HIV",
+    "2024": "a,2,x,flu b,2,x,flu e,2,y,flu f,2,y,flu c,2,z,flu",
+    "2025": "a,3,x,flu b,3,x,flu",
+}
+
+
+def begin(folder, year, more="", method="halt"):
+    rows = "\n".join(YEARS[year].split())
+    (folder / f"{year}.csv").write_text(f"who,day,ward,ill\n{rows}\n")
+    (folder / f"{year}.toml").write_text(TOML.format(year=year, more=more, method=method))
+    return f"{folder}/{year}.toml"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made")
+    assert main(["protect", begin(folder, "2023", "series = true"), "--quick", "--quiet"]) == 0
+    assert main(["protect", begin(folder, "2024", 'continues = "out/2023"'), "--quick", "--quiet"]) == 0
+    return folder
+
+
+@pytest.fixture
+def here(made, tmp_path, run):
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def test_a_third_year_continues_the_second_and_all_are_checked_together(here, run):
+    ran = run("protect", begin(here, "2025"), "--continues", "out/2024", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.document["holds"] is True
+    ran = run("verify", "out/2025", "--with", "out/2023", "--with", "out/2024")
+    assert ran.code == 0, ran.err
+    assert "and the 2 before it are as certified and keep the promise together: KCPPrivacy" in ran.out
+    assert "--with" not in ran.out
+    settings = (here / "out/2025/internal/release.toml").read_text()
+    assert f'continues = "{here}/out/2024"' in settings
+
+
+def test_a_part_alone_is_as_certified_and_says_what_was_not_checked(here, run):
+    ran = run("verify", "out/2024/release")
+    assert ran.code == 0
+    assert "is as certified; its promise was not checked" in ran.out
+    assert "Not checked without --with: this is part 2 of a series" in ran.out
+    document = run("verify", "out/2024/release", "--json").document
+    assert document["achieved"] == {}
+    assert document["not_checked"][0].startswith("Not checked without --with")
+
+
+def test_wrong_parts_are_refused_with_the_reason(here, run):
+    begin(here, "2025")
+    assert run("protect", "2025.toml", "--continues", "out/2024", "--quick").code == 0
+    ran = run("verify", "out/2025", "--with", "out/2023")
+    assert ran.code == 2
+    assert "part 2 of the series missing" in ran.errors[0]
+    ran = run("verify", "out/2025", "--with", "out/2024", "--with", "out/2023")
+    assert ran.code == 2
+    assert "from the first to the last" in ran.errors[0]
+    path = here / "out/2023/release/events.csv"
+    path.write_text(path.read_text().replace("flu", "HIV", 1))
+    ran = run("verify", "out/2024", "--with", "out/2023")
+    assert ran.code == 1
+    assert "is not the certified file" in ran.errors[0]
+
+
+def test_the_original_is_compared_with_what_is_new(here, run):
+    ran = run("verify", "out/2024", "--with", "out/2023", "--original", "2024.toml")
+    assert ran.code == 0, ran.err
+    begin(here, "2024", 'continues = "out/2023"')
+    text = (here / "2024.csv").read_text().replace("x,flu", "x,HIV")
+    (here / "2024.csv").write_text(text)
+    ran = run("verify", "out/2024", "--with", "out/2023", "--original", "2024.toml")
+    assert ran.code == 1
+    assert any("the original has" in line for line in ran.errors)
+
+
+@pytest.mark.parametrize(
+    ("more", "option", "reason"),
+    [
+        ("", "out/2022", "out/2022/release does not exist"),
+        ("series = true", "out/2024", "only one of them"),
+        ("", "out/2025", "cannot continue itself"),
+    ],
+)
+def test_wrong_use_is_refused_in_one_line(here, run, more, option, reason):
+    ran = run("protect", begin(here, "2025", more), "--continues", option)
+    assert ran.code == 2
+    assert len(ran.errors) == 1
+    assert reason in ran.errors[0]
+    assert not (here / "out/2025").exists()
+
+
+def test_other_methods_refuse_in_one_line(here, run):
+    config = begin(here, "2025", method="halt").removeprefix(f"{here}/")
+    text = (here / config).read_text().replace('name = "halt"', 'name = "cblda"').replace("p = 2", "")
+    (here / config).write_text(text)
+    ran = run("protect", config, "--continues", "out/2024")
+    assert ran.code == 2
+    assert len(ran.errors) == 1
+    assert "cblda cannot make a series of releases: " in ran.errors[0]
+
+
+def test_old_events_that_differ_are_refused_with_their_rows(here, run):
+    begin(here, "2025")
+    (here / "2025.csv").write_text("who,day,ward,ill\na,1,x,flu\nb,1,y,flu\na,3,x,flu\nb,3,x,flu\n")
+    ran = run("protect", "2025.toml", "--continues", "out/2024")
+    assert ran.code == 2
+    assert "rows 2" in ran.errors[0]
+    assert "'ward'" in ran.errors[0]
+
+
+def test_where_nothing_new_can_be_released_nothing_is_written(here, run):
+    begin(here, "2025")
+    (here / "2025.csv").write_text("who,day,ward,ill\nn,3,z,flu\n")
+    ran = run("protect", "2025.toml", "--continues", "out/2024")
+    assert ran.code == 1
+    assert "the series stays as it was" in ran.errors[0]
+    assert not (here / "out/2025").exists()
+
+
+def test_what_was_held_back_comes_when_it_fits(here, run):
+    begin(here, "2025")
+    (here / "2025.csv").write_text("who,day,ward,ill\nc,2,z,flu\nd,2,z,flu\n")
+    assert run("protect", "2025.toml", "--continues", "out/2024", "--quick").code == 0
+    part = pl.read_csv(here / "out/2025/release/events.csv")
+    assert part["ward"].to_list() == ["z", "z"]
+    history = json.loads((here / "out/2025/internal/series.json").read_text())["history"]
+    assert [row["held_back"] for row in history] == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "place", ["sequester.workflow.write._verify", "sequester.methods.halt.publish.publish"]
+)
+def test_a_killed_run_leaves_the_series_as_it_was(here, run, listing, place):
+    begin(here, "2025")
+    before = listing()
+    argv = [
+        sys.executable,
+        "-c",
+        WAITING,
+        place,
+        "protect",
+        "2025.toml",
+        "--continues",
+        "out/2024",
+        "--quick",
+    ]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "waiting\n"
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    left = {name: each for name, each in listing().items() if not name.startswith("out/2025")}
+    assert left == before
+    assert run("protect", "2025.toml", "--continues", "out/2024", "--quick").code == 0
+    assert run("verify", "out/2025", "--with", "out/2023", "--with", "out/2024").code == 0
