@@ -221,8 +221,9 @@ def pick_items(
     ``listed[starts[i]:starts[i + 1]]``. Suppressing an item breaks every channel with an item at or below it.
 
     `costs` is what suppressing all at or below an item costs, and is changed: a pick makes what lies above it
-    so much cheaper. Among equals the first is picked. Writes each pick and the first channel that it broke,
-    and returns the number of picks. Requires that candidates break every channel.
+    so much cheaper. `candidates` are used up. Among equals the first is picked. Writes each pick and the
+    first channel that it broke, and returns the number of picks. Requires that candidates break every
+    channel.
     """
     n_items, n_channels = parents.size, channels.shape[0]
     counts, seen = np.zeros(n_items, np.int64), np.zeros(n_items, np.int64)
@@ -231,12 +232,16 @@ def pick_items(
     for row in range(n_channels):
         clock += 1
         _add_channel(channels, row, parents, counts, seen, clock, np.int64(1))
-    n_picks, n_left = 0, n_channels
+    n_picks, n_left, n_candidates = 0, n_channels, candidates.size
     while n_left > 0:
         best, best_weight = np.int64(0), -1.0
-        for place in range(candidates.size):
+        # What has no channel left will have none.
+        n_before, n_candidates = n_candidates, 0
+        for place in range(n_before):
             item = candidates[place]
             if counts[item] > 0:
+                candidates[n_candidates] = item
+                n_candidates += 1
                 weight = counts[item] / costs[item] if costs[item] > 0 else np.inf
                 if weight > best_weight:
                     best, best_weight = item, weight

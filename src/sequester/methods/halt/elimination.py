@@ -83,15 +83,15 @@ class Suppression:
     """An item that is suppressed, and the channel that was to be broken."""
 
     item: int
-    """The item; everything at or below it is gone."""
-    channels: Channels
+    """The item; everything at or below it is gone. Negative for none."""
+    stack: _Stack
     """The channel is among these."""
     row: int
     """It is this one."""
 
     def channel(self, quasi: QuasiIdentifiers) -> Channel:
         """Return the channel in labels."""
-        return self.channels.describe(self.row, quasi)
+        return self.stack.describe(self.row, quasi)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,11 +191,13 @@ class Elimination:
         loss = costs.generalization
         layers = self.extraction.deepen(node, progress=progress)
         new: list[Channels] | None = self.extraction.known(node)
+        found: list[Channels] = []
         while new is not None:
             stack = _Stack(new)
+            found += new
             if len(stack.items):
                 if not self.rules.suppress:
-                    return Obstacle(stack.suppression(0))
+                    return Obstacle(Suppression(-1, stack, 0))
                 loss += self._bound_cost(stack, costs, left, enough + SLACK - loss)
             if loss > enough + SLACK:
                 return Obstacle()
@@ -204,7 +206,7 @@ class Elimination:
             except TooMuchError:
                 return Obstacle(too_much=True)
         draft = Draft(node, costs, np.zeros(len(costs.numbers), np.bool_))
-        stack = _Stack(self.extraction.known(node))
+        stack = _Stack(found)
         self.extraction.work.spend(DRAFT * len(self.quasi) + stack.items.size)
         return self._suppress(draft, stack) if len(stack.items) else draft
 
@@ -343,17 +345,17 @@ class Elimination:
             prices[star] = left[joining].sum()
         is_hopeless = ~stack.hold(self.quasi.spread_down(is_allowed, parents))
         if is_hopeless.any():
-            return Obstacle(stack.suppression(int(np.argmax(is_hopeless))))
+            return Obstacle(Suppression(-1, stack, int(np.argmax(is_hopeless))))
         is_suppressed = draft.is_suppressed.copy()
         suppressions: list[Suppression] = []
         for item, row in stack.pick(self.quasi, parents, prices, is_allowed):
             if item in growths:
                 is_suppressed[growths[item]] = True
                 values = costs.numbers[growths[item]].tolist()
-                suppressions += [stack.suppression(row, value) for value in values]
+                suppressions += [Suppression(value, stack, row) for value in values]
             else:
                 is_suppressed[costs.starts[item] : costs.stops[item]] = True
-                suppressions.append(stack.suppression(row, item))
+                suppressions.append(Suppression(item, stack, row))
         owners = self.quasi.owners[costs.numbers]
         for q, column in enumerate(self.quasi.columns):
             own = owners == q
@@ -402,10 +404,10 @@ class _Stack:
         for start, each in zip(self._starts, self._parts, strict=False):
             self.items[start : start + len(each), : each.items.shape[1]] = each.items
 
-    def suppression(self, row: int, item: int = -1) -> Suppression:
-        """Return that an item was suppressed because of a channel."""
+    def describe(self, row: int, quasi: QuasiIdentifiers) -> Channel:
+        """Write a channel in labels."""
         place = int(np.searchsorted(self._starts, row, side="right")) - 1
-        return Suppression(item, self._parts[place], row - int(self._starts[place]))
+        return self._parts[place].describe(row - int(self._starts[place]), quasi)
 
     def hold(self, is_wanted: Mask) -> Mask:
         """Mark the channels that have a wanted item."""

@@ -161,10 +161,12 @@ class Extraction:
 
     def known(self, node: Signature) -> list[Channels]:
         """Return the minimal channels found so far that can be seen in the release of a node."""
+        root = self.quasi.root
+        seen = {(q, level) for q, finest in enumerate(node) for level in range(finest, root[q])}
         return [
             channels
             for levels, by_length in self._found.items()
-            if by_length and all(level >= node[q] for q, level in levels)
+            if by_length and seen.issuperset(levels)
             for channels in by_length
         ]
 

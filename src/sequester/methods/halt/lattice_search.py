@@ -168,6 +168,7 @@ class Search(Generic[D]):
 
     def __post_init__(self) -> None:
         self._steps = StepProgress(self.progress)
+        self._is_finest_fine: bool | None = None
 
     def top(self) -> D | Obstacle:
         """Return the coarsest node that is allowed."""
@@ -243,8 +244,7 @@ class Search(Generic[D]):
                 if current is None or loss < enough - SLACK or not self._is_blank(drafts[place], current):
                     return drafts[place]
                 continue
-            is_too_much = step == 0 and self.workload.at(node, self.elimination.thresholds.p) > MOST_WORK
-            if is_too_much and not self.thorough:
+            if step == 0 and not self.thorough and self._is_too_much(node):
                 self.skipped.append(node)
                 continue
             # Who is already done sets the price that the others have to beat.
@@ -261,6 +261,14 @@ class Search(Generic[D]):
                 drafts[place] = after
                 heapq.heappush(waiting, (after.loss, place, step + 1, node))
         return obstacle
+
+    def _is_too_much(self, node: Signature) -> bool:
+        """Return whether persons have too many g-sequences, seen in the release of a node."""
+        p = self.elimination.thresholds.p
+        if self._is_finest_fine is None:
+            self._is_finest_fine = self.workload.at((0,) * len(node), p) <= MOST_WORK
+        # Coarser levels have fewer.
+        return not self._is_finest_fine and self.workload.at(node, p) > MOST_WORK
 
     def _is_blank(self, draft: D, parent: D) -> bool:
         """Return whether a column that is finer than in the parent shows nothing at all."""

@@ -132,7 +132,7 @@ class QuasiIdentifiers:
     def __len__(self) -> int:
         return len(self.columns)
 
-    @property
+    @cached_property
     def root(self) -> Signature:
         """The signature of nothing."""
         return tuple(column.height for column in self.columns)
