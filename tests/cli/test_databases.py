@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
+import subprocess
 import sys
 import tomllib
 from contextlib import closing
+from pathlib import Path
 
 import adbc_driver_postgresql.dbapi
 import duckdb
@@ -13,9 +16,11 @@ import polars as pl
 import pytest
 
 from postgresql import PASSWORD
+from sequester.datasets.clinical import make_omop
 from sequester.errors import InputError
 from sequester.io import read_frame
 from sequester.io.database import Database, locate, scrub
+from sequester.io.omop import Omop
 from sequester.workflow.config import Config
 from sequester.workflow.job import Job
 
@@ -387,3 +392,122 @@ def test_a_schema_and_a_table_are_quoted(put, tmp_path):
     url = put("duckdb")
     assert read_frame(locate(url, tmp_path, table="main.visits")).height == 8
     assert str(Database(scheme="duckdb", address="/a/b.db", table="t")) == "duckdb:////a/b.db"
+
+
+def test_the_password_is_in_no_process_list(put, write, tmp_path):
+    """A run of its own, looked at from outside as long as it lasts, with the processes that it starts."""
+    write(put("postgresql"))
+    PATIENTS.write_parquet(tmp_path / "patients.parquet")
+    with (tmp_path / "release.toml").open("a") as file:
+        file.write('[data.persons]\npath = "patients.parquet"\nquasi.Sex.hierarchy = { kind = "flat" }\n')
+    command = [sys.executable, "-m", "sequester", "protect", "release.toml", "--quick"]
+    seen: set[bytes] = set()
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while process.poll() is None:
+            for path in Path("/proc").glob("[0-9]*/cmdline"):
+                with contextlib.suppress(OSError):  # it has just ended
+                    seen.add(path.read_bytes())
+        said = process.stdout.read() + process.stderr.read()
+    assert process.returncode == 0, said
+    assert any(b"sequester" in each for each in seen)
+    assert not [each for each in seen if PASSWORD.encode() in each]
+    assert PASSWORD.encode() not in said
+
+
+def omop_tables(folder):
+    """The tables of a made OMOP folder."""
+    frames = {}
+    for name, content in make_omop(persons=40, seed="forty persons").items():
+        (folder / name).write_bytes(content)
+        frames[name.removesuffix(".parquet")] = pl.read_parquet(folder / name)
+    return frames
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_omop_from_a_database_is_that_from_a_folder(kind, run, put, tmp_path):
+    (tmp_path / "cdm").mkdir()
+    frames = omop_tables(tmp_path / "cdm")
+    if kind == "sqlite":  # it has no dates
+        frames = {name: each.cast({pl.Date: pl.String}) for name, each in frames.items()}
+    url = put(kind, **frames)
+    database, folder = Omop(locate(url, tmp_path)), Omop(tmp_path / "cdm")
+    assert database.events().equals(folder.events())
+    assert database.persons().equals(folder.persons())
+    tree, other = (
+        each.hierarchy().build(folder.events()["concept"], column="c") for each in (database, folder)
+    )
+    assert tree.labels == other.labels
+    assert run("init", url, "--format", "omop").code == 0
+    text = (tmp_path / "release.toml").read_text()
+    data = tomllib.loads(text)["data"]
+    assert (data["path"], data["format"], data["persons"].get("path")) == (url, "omop", None)
+    assert data["quasi"]["concept"]["hierarchy"] == {"path": url, "format": "omop"}
+    method = '[data.sensitive.concept]\nprotect = ["HIV"]\n[method]\nname = "halt"\nk = 2\nc = 0.9\np = 1\n'
+    (tmp_path / "release.toml").write_text(text.replace("#[data.sensitive.concept]", f"{method}#"))
+    done = run("protect", "release.toml", "--quick", "--seed", "sixteen letters!")
+    assert done.code == 0, done.err
+    assert run("verify", "out/release", "--original", "out/internal/release.toml").code == 0
+    assert run("convert", "release.toml", "events.csv").code == 0
+    assert (tmp_path / "events.persons.csv").exists()
+
+
+def test_an_omop_database_without_its_tables(run, put, listing):
+    url = put("sqlite")
+    before = listing()
+    done = run("init", url, "--format", "omop")
+    assert done.code == 2
+    assert done.errors == [
+        "study.db: is no OMOP database, it has no table person".replace("study.db", url),
+        "study.db: is no OMOP database, it has no table concept".replace("study.db", url),
+    ]
+    assert run("init", url, "--format", "omop", "--table", "visits").errors == [
+        'table is not for format = "omop", which names its tables'
+    ]
+    assert run("init", url, "--format", "fhir", "--table", "visits").code == 2
+    assert listing() == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_init_takes_persons_from_a_database(kind, run, put, tmp_path):
+    url = put(kind)
+    for given in (
+        ("--persons-table", "patients"),
+        ("--persons", url, "--persons-query", "select * from patients"),
+    ):
+        done = run("init", url, "--table", "visits", "--sensitive", "ill", "--force", *given)
+        assert done.code == 0, done.err
+        persons = tomllib.loads((tmp_path / "release.toml").read_text())["data"]["persons"]
+        assert persons["path"] == url
+        assert persons.get("table", persons.get("query")) in ("patients", "select * from patients")
+        assert set(persons["quasi"]) == {"Sex"}
+        assert run("inspect", "release.toml").code == 0
+    VISITS.write_csv(tmp_path / "visits.csv")
+    assert run("init", "visits.csv", "--persons", url, "--persons-table", "patients", "--force").code == 0
+    PATIENTS.write_csv(tmp_path / "patients.csv")
+    assert run("init", url, "--table", "visits", "--persons", "patients.csv", "--force").code == 0
+    assert run("inspect", "release.toml").code == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        (("--persons", "sqlite:///study.db"), "--persons: query or table is missing"),
+        (("--persons", "patients.csv", "--persons-table", "x"), "--persons: table is for databases"),
+        (
+            ("--persons-table", "patients", "--persons-query", "select 1"),
+            "--persons: query and table are both",
+        ),
+        (
+            ("--persons", "postgresql://ann:pa55@host/db", "--persons-table", "x"),
+            "--persons: path has a password",
+        ),
+    ],
+)
+def test_wrong_sources_of_persons_are_one_line(given, line, run, put, listing):
+    url = put("sqlite")
+    before = listing()
+    done = run("init", url, "--table", "visits", *given)
+    assert (done.code, len(done.errors)) == (2, 1)
+    assert done.errors[0].startswith(line)
+    assert "pa55" not in done.err
+    assert listing() == before

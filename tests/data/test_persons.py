@@ -146,3 +146,43 @@ def test_methods_on_symbols_say_what_to_do():
     table = EventTable(VISITS, schema, Persons(people(["a", "b"], ["f", "m"]), quasi={"sex": FLAT}))
     with pytest.raises(SchemaError, match=r"p2ka cannot protect attributes of persons \(sex\): leave out"):
         BFP2kA(k=2).apply(table)
+
+
+def merged(persons, visits, alike, **others):
+    schema = Schema(person="PID", order="n", quasi={"ward": FLAT}, alike=alike, **others)
+    return EventTable(visits, schema, Persons(persons, quasi={"sex": FLAT}))
+
+
+SPELLED = pl.DataFrame({"PID": ["Ann", "ann ", "Bob"], "n": [1, 2, 1], "ward": ["x", "X", "x"]})
+
+
+def test_what_looks_alike_is_merged_across_both_tables():
+    table = merged(people(["ANN", "bob", "eve", "sue"], ["f", "m", "F ", "f"]), SPELLED, "merge")
+    assert table.persons.to_list() == ["Ann", "Bob", "eve", "sue"]
+    assert table.demographics.frame["sex"].to_list() == ["f", "m", "f", "f"]
+    assert np.diff(table.person_offsets).tolist() == [2, 1, 0, 0]
+    assert table.labels["ward"] == ["x"]
+    assert "2 persons look like one of the table of persons, 'Ann' like 'ANN'; merged" in " ".join(
+        map(str, table.problems)
+    )
+
+
+def test_rows_of_one_person_that_is_spelled_in_two_ways_are_several_rows():
+    persons = people(["Ann", "ann", "Bob"], ["f", "m", "m"])
+    with pytest.raises(SchemaError, match="a person has several rows, and 'sex' changes between them"):
+        merged(persons, SPELLED, "merge")
+    table = merged(persons, SPELLED, "merge", invalid="drop")
+    assert table.demographics.frame["sex"].to_list() == ["f", "m"]
+    # Unless it is decided, whoever publishes the table is stopped.
+    visits = SPELLED.filter(pl.col("PID") != "ann ")
+    problems = merged(persons, visits, None).problems
+    assert [each.severity for each in problems if "look alike" in str(each)] == ["error"]
+
+
+def test_persons_who_look_alike_in_two_tables_are_refused_or_kept_apart():
+    persons = people(["ANN", "Bob"], ["f", "m"])
+    visits = SPELLED.filter(pl.col("PID") != "ann ")
+    with pytest.raises(SchemaError, match="'Ann' like 'ANN'; say alike = \"merge\" or alike = \"keep\""):
+        merged(persons, visits, None)
+    with pytest.raises(SchemaError, match="the person has no row in the table of persons"):
+        merged(persons, visits, "keep")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from oracles.expected import expected
 from release.samples import Pages, frame_of, release_of
+from sequester.data.persons import Persons
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.errors import InputError, InternalError, ParameterError, SequesterWarning
@@ -172,6 +173,39 @@ def test_expected_counts_are_the_mean_over_all_worlds(rows, wanted, ill):
         return
     assert release.expected_count(stay=wanted, ill=ill) == pytest.approx(events)
     assert release.expected_count({"stay": wanted}, ill=ill, persons=True) == pytest.approx(persons)
+
+
+@given(rows_of, st.tuples(st.sampled_from("fm"), st.sampled_from("fm")), st.sampled_from(list(WHOLE)))
+def test_expected_counts_over_both_tables(rows, sexes, wanted):
+    """An attribute of a person is one of each of their events."""
+    alone = opened_rows(rows)
+    persons = pl.DataFrame({"person": ["a", "b"], "Sex": list(sexes)})
+    release = opened({**alone.tables, "persons": persons}, dict(alone.hierarchies))
+    if wanted not in release.hierarchies["stay"]["node"] and len(WHOLE[wanted]) > 1:
+        return
+    plain = [(who, {"stay": stay, "Sex": sexes["ab".index(who)]}) for who, stay, _ in rows]
+    nodes = {node: WHOLE[node] for node in release.hierarchies["stay"]["node"]}
+    events, holders = expected(plain, {"stay": nodes, "Sex": None}, {"stay": WHOLE[wanted], "Sex": {"f"}})
+    assert release.expected_count(Sex="f", stay=wanted) == pytest.approx(events)
+    assert release.expected_count(Sex="f", stay=wanted, persons=True) == pytest.approx(holders)
+    assert release.expected_count(Sex="f") == sexes.count("f")
+    assert release.expected_counts("Sex")["expected"].sum() == 2
+
+
+def test_a_recipient_counts_in_both_tables(tmp_path):
+    visits = pl.DataFrame({"PID": list("aabbcc"), "n": [1, 2] * 3, "ZIP": ["56001", "10000"] * 3})
+    patients = Persons(
+        pl.DataFrame({"PID": list("abcd"), "Sex": list("FFMM")}), quasi={"Sex": Hierarchy.flat()}
+    )
+    persons = Persons(patients, quasi={"Sex": Hierarchy.flat()})
+    table = EventTable(visits, Schema("PID", "n", quasi={"ZIP": Hierarchy.flat()}), persons)
+    release = HALT(k=2, c=1, p=1).apply(table, seed="a seed of enough letters")
+    release = open_release(write(release, tmp_path / "out", report=Pages()))
+    assert release.frame.height == 6
+    assert release.persons.height == 4
+    assert release.expected_count(Sex="F", ZIP="56001") == 2
+    assert release.expected_count(Sex="M", ZIP="56001", persons=True) == 1
+    assert release.expected_count(Sex="M") == 2
 
 
 @given(rows_of)

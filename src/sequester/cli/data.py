@@ -35,8 +35,18 @@ def init(
         str | None, typer.Option(metavar="NAME", help="Instead of --query: the table of the database.")
     ] = None,
     persons: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="A table with one row per person, such as patients beside visits."),
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="A table with one row per person, such as patients beside visits; a file or a database.",
+        ),
+    ] = None,
+    persons_query: Annotated[
+        str | None,
+        typer.Option(metavar="SQL", help="What is read of persons, from the database --persons or DATA."),
+    ] = None,
+    persons_table: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Instead of --persons-query: the table of persons.")
     ] = None,
     person: Annotated[
         str | None,
@@ -80,6 +90,8 @@ def init(
             query=query,
             table=table,
             persons=persons,
+            persons_query=persons_query,
+            persons_table=persons_table,
             person=person,
             format=form,
             delimiter=delimiter,

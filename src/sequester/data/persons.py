@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from sequester.data.alike import canonical_labels, settle_keys
 from sequester.data.problems import Problem
 from sequester.data.schema import ROW, Schema
 from sequester.data.text import as_polars, as_text
 from sequester.errors import SchemaError
-from sequester.hierarchies.labels import listed, quoted
+from sequester.hierarchies.labels import counted, listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,7 +98,9 @@ class Persons:
 
 def refuse_persons(problems: Sequence[Problem]) -> None:
     """Raise one error for all problems of a table of persons."""
-    lines = [f"persons: {problem}" for problem in problems if problem.severity == "error"]
+    # Labels that look alike only stop those who publish the table.
+    errors = [problem for problem in problems if problem.severity == "error" and not problem.alike]
+    lines = [f"persons: {problem}" for problem in errors]
     if lines:
         raise SchemaError(*lines)
 
@@ -160,12 +163,15 @@ def read_persons(
     found += _differing_kinds(events[schema.person], frame[name], name)
     rows = np.arange(1, frame.height + 1) if persons.rows is None else persons.rows
     key = frame[name] if frame[name].dtype.is_integer() else as_text(frame[name])
+    if key.dtype == pl.String and not schema.released:
+        key = settle_keys(pl.DataFrame({name: key}), Schema(person=name, alike=schema.alike), found)[name]
     is_gap = key.is_null().to_numpy()
     if is_gap.any():
         what = f"column {quoted(name)}: person is missing"
         found.append(invalid_rows(what, name, is_gap, rows, schema, LEFT_OUT))
     if not is_gap.any() and key.n_unique() == len(key):
         refuse_persons(found)
+        problems += found
         return frame, key, rows
     is_first = (key.is_first_distinct() & key.is_not_null()).to_numpy()
     if not (is_first | is_gap).all():
@@ -195,6 +201,42 @@ def places_of_keys(keys: pl.Series, persons: pl.Series) -> pl.Series:
             return found.set(found < 0, None)
     places = pl.DataFrame({"key": keys, "place": np.arange(len(keys))})
     return pl.DataFrame({"key": wanted}).join(places, on="key", how="left", maintain_order="left")["place"]
+
+
+def match_alike(
+    keys: pl.Series, persons: pl.Series, places: pl.Series, schema: Schema, problems: list[Problem]
+) -> pl.Series:
+    """Return the places among `keys` of persons of the events, where they look alike: merged, or refused.
+
+    `places` are those of persons whose key is the same, null for others.
+    """
+    if keys.dtype != pl.String or schema.alike == "keep" or schema.released:
+        return places
+    is_free = np.ones(len(keys), np.bool_)
+    is_free[places.drop_nulls().to_numpy()] = False
+    others = pl.DataFrame({"form": canonical_labels(keys.filter(is_free)), "place": np.flatnonzero(is_free)})
+    lonely = persons.filter(places.is_null()).alias("person")
+    found = (
+        pl.DataFrame([lonely, canonical_labels(lonely).alias("form")])
+        .join(others.unique("form", keep="first"), on="form", maintain_order="left")
+        .unique("place", keep="first", maintain_order=True)
+    )
+    if not found.height:
+        return places
+    first, place = found["person"][0], found["place"][0]
+    number = counted(found.height, "person looks", "persons look")
+    what = (
+        f"column {quoted(schema.person)}: {number} like one of the table of persons, {quoted(first)} like "
+        f"{quoted(keys[place])}"
+    )
+    if schema.alike != "merge":
+        problems.append(Problem(f'{what}; say alike = "merge" or alike = "keep"', schema.person))
+        return places
+    problems.append(Problem(f"{what}; merged", schema.person, severity="note", alike=True))
+    merged = pl.DataFrame([persons.alias("person")]).join(
+        found, on="person", how="left", maintain_order="left"
+    )
+    return places.fill_null(merged["place"])
 
 
 def invalid_rows(

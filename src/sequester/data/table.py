@@ -17,6 +17,7 @@ from sequester.data.persons import (
     LEFT_OUT,
     Persons,
     invalid_rows,
+    match_alike,
     places_of_keys,
     read_persons,
     refuse_persons,
@@ -460,6 +461,9 @@ def _with_persons(
     except SchemaError as error:
         raise SchemaError(*(f"persons: {line}" for line in error.lines)) from None
     of_person = places_of_keys(keys, table.persons)
+    if of_person.null_count():
+        of_person = match_alike(keys, table.persons, of_person, schema, problems)
+        refuse_persons(problems)
     if of_person.null_count():
         is_unknown = of_person.is_null().to_numpy()
         lengths = np.diff(table.person_offsets)

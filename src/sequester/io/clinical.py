@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from sequester.errors import InputError
 from sequester.io.contents import check_path
+from sequester.io.database import Database
 from sequester.io.fhir import Fhir, resource_files
 from sequester.io.meds import Meds, is_meds
 from sequester.io.omop import Omop, is_omop
@@ -61,8 +62,14 @@ def recognize(path: Path) -> str | None:
     return next((form for form, fits in found.items() if fits), None)
 
 
-def open_clinical(path: Path, format: str, tables: Sequence[str] | None = None) -> ClinicalFolder:  # noqa: A002
-    """Open a folder in one of the formats of `CLINICAL`, or refuse it."""
+def open_clinical(
+    path: Path | Database,
+    format: str,  # noqa: A002 - the name it has in the configuration
+    tables: Sequence[str] | None = None,
+) -> ClinicalFolder:
+    """Open a folder in one of the formats of `CLINICAL`, or an OMOP database, or refuse it."""
+    if isinstance(path, Database):
+        return Omop(path, tables)
     check_path(path)
     if not path.is_dir():
         msg = f"{path}: is a file, and {format} is a folder"

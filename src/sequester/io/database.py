@@ -18,7 +18,7 @@ from sequester.hierarchies.labels import listed, quoted
 from sequester.io.contents import check_cells, check_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from types import ModuleType
 
@@ -37,6 +37,17 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _SEVERITY = re.compile(r"\b(?:ERROR|FATAL|PANIC):\s+(.*)")
 _STATUS = re.compile(r"^[A-Z_]+: (\[\w+\] )?(Failed to [a-z]+( query)?: )?")
 _OF_FILES = ("format", "delimiter", "encoding")
+_PARTS = ("query", "table")
+OMOP = "omop"
+"""The one format that a database may have: its tables are those of the OMOP common data model."""
+_LISTS = {
+    "postgresql": "SELECT table_name::text AS name FROM information_schema.tables "
+    "WHERE table_schema = ANY (current_schemas(false))",
+    "sqlite": "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')",
+    "duckdb": "SELECT table_name AS name FROM information_schema.tables "
+    "WHERE table_schema = current_schema()",
+}
+"""How the tables of a database are listed."""
 _ALL_ROWS = 2**30
 """The driver of SQLite takes the type of a column from the first batch, so one batch holds all rows."""
 _SECONDS_TO_CONNECT = 10
@@ -77,9 +88,15 @@ def source_errors(given: Mapping[str, object]) -> list[str]:
     start = _SCHEMES.get(scheme)
     if start is None or len(str(path)) == len(start) or not str(path).startswith(start):
         lines.append(f"path must begin with one of {', '.join(_SCHEMES.values())}, and a name after it")
-    lines += [f"{name} is for files, and path is a database" for name in _OF_FILES if name in given]
-    if query is None and table is None:
-        lines.append("query or table is missing: a database takes one of them")
+    is_omop = given.get("format") == OMOP
+    of_files = [name for name in _OF_FILES if name in given and not (is_omop and name == "format")]
+    lines += [f"{name} is for files, and path is a database" for name in of_files]
+    if is_omop:
+        lines += [
+            f'{each} is not for format = "{OMOP}", which names its tables' for each in _PARTS if each in given
+        ]
+    elif query is None and table is None:
+        lines.append(f'query or table is missing: a database takes one of them, or format = "{OMOP}"')
     elif query is not None and table is not None:
         lines.append("query and table are both given: a database takes one of them")
     if isinstance(query, str) and not _SELECT.match(query):
@@ -136,7 +153,7 @@ class Database:
         """Return the same with an absolute path, as `Path.resolve` does."""
         return self if self.file is None else replace(self, address=str(self.file.resolve()))
 
-    def read(self) -> pl.DataFrame:
+    def read(self, *, may_be_empty: bool = False) -> pl.DataFrame:
         """Read it within a transaction that cannot write.
 
         Raises
@@ -145,7 +162,7 @@ class Database:
             With what the server says, in one line.
         """
         (frame,) = self._frames(at_once=True)
-        if frame.is_empty():
+        if frame.is_empty() and not may_be_empty:
             msg = f"{self}: there are no rows in {self.table or 'what the query selects'}"
             raise InputError(msg)
         return check_cells(frame, str(self))
@@ -175,11 +192,26 @@ class Database:
         except Exception as error:  # noqa: BLE001 - every driver has errors of its own
             raise InputError(scrub(f"{self}: {_server_message(error)}")) from None
 
+    def tables(self) -> list[str]:
+        """Return the names of the tables and views that can be read without a schema."""
+        listed = replace(self, query=_LISTS[self.scheme], table=None).read(may_be_empty=True)
+        return [str(name) for name in listed["name"]]
+
+    def columns_of(self, table: str) -> list[str]:
+        """Return the columns of a table."""
+        query = f"SELECT * FROM {_quoted_name(table)} WHERE 1 = 0"  # noqa: S608 - quoted names
+        return replace(self, query=query, table=None).read(may_be_empty=True).columns
+
+    def read_columns(self, table: str, columns: Sequence[str]) -> pl.DataFrame:
+        """Read some columns of a table, which may have no rows."""
+        named = ", ".join(_quoted_name(name) for name in columns)
+        query = f"SELECT {named} FROM {_quoted_name(table)}"  # noqa: S608 - quoted names
+        return replace(self, query=query, table=None).read(may_be_empty=True)
+
     def _sql(self) -> str:
         if self.query is not None:
             return self.query
-        names = (name.replace('"', '""') for name in str(self.table).split("."))
-        return "SELECT * FROM " + ".".join(f'"{name}"' for name in names)  # noqa: S608 - quoted names
+        return "SELECT * FROM " + ".".join(map(_quoted_name, str(self.table).split(".")))  # noqa: S608
 
     def _from_postgresql(self) -> AbstractContextManager[pa.RecordBatchReader]:
         from adbc_driver_postgresql import dbapi  # noqa: PLC0415 - an extra
@@ -216,6 +248,10 @@ class Database:
         opened = duckdb.connect(self.address, read_only=True, config={"enable_external_access": False})
         with closing(opened) as connection:
             yield pa.RecordBatchReader.from_stream(connection.sql(self._sql()))
+
+
+def _quoted_name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def locate(path: str, folder: Path, *, query: str | None = None, table: str | None = None) -> Path | Database:

@@ -1,7 +1,8 @@
-"""Read a folder in the form of the OMOP common data model as a table of events and one of persons."""
+"""Read a folder or database in the form of the OMOP common data model as events and persons."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -11,11 +12,11 @@ from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import quoted
 from sequester.io.contents import check_cells, read_contents
 from sequester.io.csv import read_csv
+from sequester.io.database import Database
 from sequester.io.parquet import check_parquet
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
     from sequester.hierarchies.builder import HierarchyBuilder
 
@@ -46,12 +47,13 @@ _FIXED = {
 
 
 class Omop:
-    """The tables of a folder; what they hold is read when it is asked for.
+    """The tables of a folder or database; what they hold is read when it is asked for.
 
     Parameters
     ----------
     folder
-        One file per table, Parquet or CSV, called as the model calls them, in any case.
+        One file per table, Parquet or CSV, called as the model calls them, in any case; or a database with
+        such tables.
     tables
         Which of `TABLES` become events; without them, those that have rows.
     """
@@ -59,9 +61,13 @@ class Omop:
     concept = "concept"
     """The column of events that says what happened."""
 
-    def __init__(self, folder: Path, tables: Sequence[str] | None = None) -> None:
+    def __init__(self, folder: Path | Database, tables: Sequence[str] | None = None) -> None:
         self.folder = folder
-        self.files = table_files(folder)
+        self.files: dict[str, Path | str] = (
+            {name.lower(): name for name in folder.tables()}
+            if isinstance(folder, Database)
+            else {**table_files(folder)}
+        )
         unknown = [name for name in tables or () if name not in TABLES]
         if unknown or tables == []:
             got = quoted(unknown[0]) if unknown else "none"
@@ -69,7 +75,8 @@ class Omop:
             raise InputError(msg)
         absent = [name for name in ("person", "concept", *(tables or ())) if name not in self.files]
         if absent:
-            raise InputError(*(f"{folder}: is no OMOP folder, it has no table {name}" for name in absent))
+            what = "database" if isinstance(folder, Database) else "folder"
+            raise InputError(*(f"{folder}: is no OMOP {what}, it has no table {name}" for name in absent))
         self.notes: tuple[str, ...] = ()
         self.tables = tuple(name for name in TABLES if name in (tables or self.files))
 
@@ -134,7 +141,8 @@ class Omop:
         for parent, child in rows.iter_rows():
             above, below = (labels.get(each) or others[each] for each in (parent, child))
             parents.setdefault(below, []).append(above)
-        return Hierarchy.graph(parents, f"{self.folder.name}/concept_ancestor")
+        where = self.folder.name if isinstance(self.folder, Path) else str(self.folder)
+        return Hierarchy.graph(parents, f"{where}/concept_ancestor")
 
     def _ancestors(self) -> pl.DataFrame:
         """Return pairs of concepts of which one lies directly above the other."""
@@ -168,6 +176,9 @@ class Omop:
     def _table(self, name: str, columns: Sequence[str], also: Sequence[str] = ()) -> pl.DataFrame:
         """Return columns of a table as text; `also` may be absent, and is then empty."""
         path = self.files[name]
+        if isinstance(self.folder, Database) and isinstance(path, str):
+            return self._from_database(self.folder, path, columns, also)
+        path = Path(path)
         if path.name.lower().endswith(".parquet"):
             check_parquet([path])
             source = pl.scan_parquet(path, glob=False, hive_partitioning=False)
@@ -179,14 +190,33 @@ class Omop:
                 source = read_csv(contents, str(path)).lazy()
             else:
                 source = read_csv(head + b"\n" + head + b"\n", str(path)).clear().lazy()
-        found = {each.lower(): each for each in source.collect_schema().names()}
-        absent = [each for each in columns if each not in found]
-        if absent:
-            raise InputError(*(f"{path}: has no column {quoted(each)}" for each in absent))
-        return source.select(
-            (pl.col(found[each]) if each in found else pl.lit(None)).cast(pl.String).alias(each)
-            for each in (*columns, *also)
-        ).collect()
+        found = _find_columns(source.collect_schema().names(), columns, also, str(path))
+        return source.select(_as_texts(found)).collect()
+
+    def _from_database(
+        self, database: Database, name: str, columns: Sequence[str], also: Sequence[str]
+    ) -> pl.DataFrame:
+        found = _find_columns(database.columns_of(name), columns, also, f"{database}: table {name}")
+        frame = database.read_columns(name, [own for own in found.values() if own is not None])
+        return frame.select(_as_texts(found))
+
+
+def _find_columns(
+    present: Sequence[str], columns: Sequence[str], also: Sequence[str], where: str
+) -> dict[str, str | None]:
+    """Return each column by the name that it has, in any case; None where one of `also` is absent."""
+    found = {each.lower(): each for each in present}
+    absent = [each for each in columns if each not in found]
+    if absent:
+        raise InputError(*(f"{where}: has no column {quoted(each)}" for each in absent))
+    return {each: found.get(each) for each in (*columns, *also)}
+
+
+def _as_texts(found: Mapping[str, str | None]) -> list[pl.Expr]:
+    return [
+        (pl.lit(None) if own is None else pl.col(own)).cast(pl.String).alias(each)
+        for each, own in found.items()
+    ]
 
 
 def table_files(folder: Path) -> dict[str, Path]:

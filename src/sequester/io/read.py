@@ -78,17 +78,17 @@ def read_frame(
     InputError
         With the file, the place and the reason, one line each.
     """
-    if isinstance(source, Database):
-        return source.read()
-    if not isinstance(source, str | os.PathLike):
+    if not isinstance(source, Database | str | os.PathLike):
         return as_polars(source)
-    path = Path(source)
-    check_path(path)
     if format in CLINICAL:
-        opened = open_clinical(path, format, tables)
+        opened = open_clinical(source if isinstance(source, Database) else Path(source), format, tables)
         for note in opened.notes:
             warn(note)
         return opened.events()
+    if isinstance(source, Database):
+        return source.read()
+    path = Path(source)
+    check_path(path)
     if path.is_dir():
         if format not in (None, "parquet"):
             msg = f"{path}: is a folder, and only Parquet is read from folders"

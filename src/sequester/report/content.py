@@ -14,6 +14,7 @@ from sequester.release.plot import Figure, Released, change_figures
 from sequester.release.release import ORDER, PERSON
 
 if TYPE_CHECKING:
+    from sequester.data.schema import Schema
     from sequester.release.release import Release
 
 _SAMPLE = 10
@@ -112,6 +113,19 @@ def coarse_example(release: Release, rows: Released) -> CoarseValue | None:
     )
 
 
+def describe_persons(release: Release, rows: Released) -> list[ColumnMeaning]:
+    """Return the meaning of each column of the table of persons, in order."""
+    schema = release.persons_schema
+    if schema is None or release.persons is None:
+        return []
+    meanings = {PERSON: "who it is: the same random name as in the events"}
+    meanings |= _meanings(schema)
+    return [
+        ColumnMeaning(name, meanings.get(name, ""), rows.n_values(name), release.about.columns.get(name, ""))
+        for name in release.persons.columns
+    ]
+
+
 def describe_columns(release: Release, rows: Released) -> list[ColumnMeaning]:
     """Return the meaning of each column of the main table, in order."""
     schema = release.schema
@@ -130,6 +144,15 @@ def describe_columns(release: Release, rows: Released) -> list[ColumnMeaning]:
         meanings[schema.symbol.column] = (
             "what happened" if release.regions is None else "where; outlines are in regions.geojson"
         )
+    meanings |= _meanings(schema)
+    return [
+        ColumnMeaning(name, meanings.get(name, ""), rows.n_values(name), release.about.columns.get(name, ""))
+        for name in release.frame.columns
+    ]
+
+
+def _meanings(schema: Schema) -> dict[str, str]:
+    meanings = {}
     for name in schema.quasi:
         meanings[name] = "what others may know about the person; may be coarser than the source"
     for name, attribute in schema.sensitive.items():
@@ -138,10 +161,7 @@ def describe_columns(release: Release, rows: Released) -> list[ColumnMeaning]:
             meanings[column] = f"{known}; sensitive" if known else "sensitive; as in the source"
     for name in schema.keep:
         meanings[name] = "released as it was in the source"
-    return [
-        ColumnMeaning(name, meanings.get(name, ""), rows.n_values(name), release.about.columns.get(name, ""))
-        for name in release.frame.columns
-    ]
+    return meanings
 
 
 @dataclass(frozen=True, slots=True)

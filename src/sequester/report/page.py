@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,13 @@ from sequester._repr import number, shown
 from sequester._version import __version__
 from sequester.release.fields import plain_value
 from sequester.release.plot import Released, comparison_figures, released_figures
-from sequester.release.release import data_flow, data_flow_counts
+from sequester.release.release import PERSON, data_flow, data_flow_counts
 from sequester.report import text
 from sequester.report.content import (
     coarse_example,
     data_files,
     describe_columns,
+    describe_persons,
     evidence_samples,
     promised_levels,
     summarize_changes,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.release.plot import Figure
     from sequester.release.release import Release
+    from sequester.report.content import ColumnMeaning
     from sequester.report.findings import Findings
     from sequester.report.measures import AttributeLevels
     from sequester.utility.score import Score
@@ -73,7 +75,7 @@ def internal_page(
     """
     rows = Released.of(release.frame)
     return template("internal.html").render(
-        **_shared(release, rows),
+        **_shared(release, rows, original),
         parameters=release.parameters,
         figures=released_figures(rows, release.unit)
         if original is None
@@ -100,7 +102,41 @@ def internal_page(
     )
 
 
-def _shared(release: Release, rows: Released) -> dict[str, object]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonsSection:
+    """The table of persons on a page."""
+
+    columns: list[ColumnMeaning]
+    """Its columns."""
+    n_persons: int
+    """Its rows."""
+    n_without_events: int
+    """Persons who have no events."""
+    generalities: list[AttributeLevels]
+    """How coarse its values are."""
+    figures: list[Figure]
+    """Its values, before and after where the original is at hand."""
+
+
+def _persons(release: Release, original: EventTable | None) -> PersonsSection | None:
+    if release.persons is None:
+        return None
+    rows = Released.of(release.persons)
+    own = None if original is None else original.demographics
+    figures = released_figures(rows, release.unit) if own is None else comparison_figures(rows, own)
+    return PersonsSection(
+        columns=describe_persons(release, rows),
+        n_persons=rows.n_rows,
+        n_without_events=rows.n_rows - release.frame[PERSON].n_unique(),
+        generalities=generalization_levels(
+            rows.values, release.hierarchies, None if own is None else own.hierarchies
+        ),
+        # Everybody has one row, which needs no plot.
+        figures=[replace(each, unit=release.unit) for each in figures[1:]],
+    )
+
+
+def _shared(release: Release, rows: Released, original: EventTable | None = None) -> dict[str, object]:
     loss = release.utility.get("information_loss")
     return {
         "promise": release.model.in_words(),
@@ -120,6 +156,7 @@ def _shared(release: Release, rows: Released) -> dict[str, object]:
         "files": data_files(release),
         "n_tables": len(release.tables),
         "columns": describe_columns(release, rows),
+        "persons": _persons(release, original),
     }
 
 

@@ -351,7 +351,7 @@ def _candidate(
         f"{KEEP.answers[answers[KEEP.name]]}: {why}",
         f"it changes the data so: {method.changes.rstrip('.')}",
     ]
-    n_labels = sum(map(len, table.labels.values()))
+    n_labels = sum(map(len, table.histories.labels.values()))
     if service.most_labels is not None and n_labels > service.most_labels:
         merit = 0
         reasons.append(f"with {n_labels:,} labels it takes its time")
@@ -436,6 +436,10 @@ def _shape(table: EventTable) -> tuple[str, ...]:
             parts.append("with a hierarchy")
     if schema.quasi:
         parts.append(f"{len(schema.quasi)} quasi-identifier{'s' * (len(schema.quasi) != 1)}")
-    if schema.sensitive:
-        parts.append(f"sensitive: {', '.join(schema.sensitive)}")
+    own = None if table.demographics is None else table.demographics.schema
+    if own is not None and own.quasi:
+        parts.append(f"{counted(len(own.quasi), 'attribute', 'attributes')} of persons that may be known")
+    sensitive = [*schema.sensitive, *(() if own is None else own.sensitive)]
+    if sensitive:
+        parts.append(f"sensitive: {', '.join(sensitive)}")
     return tuple(parts)

@@ -121,11 +121,15 @@ class Config:
             trees |= {f"data.persons.quasi.{column}": each.hierarchy for column, each in own.quasi.items()}
         if data.symbol is not None and data.symbol.hierarchy is not None:
             trees["data.symbol"] = data.symbol.hierarchy
-        files = {where: self.folder / tree.path for where, tree in trees.items() if isinstance(tree, File)}
+        files = {
+            f"the hierarchy of {where}": locate(tree.path, self.folder)
+            for where, tree in trees.items()
+            if isinstance(tree, File)
+        }
         return {
             "the configuration": self.path,
             **local_files({"the data": self.data_source, "the table of persons": self.persons_source}),
-            **{f"the hierarchy of {where}": path for where, path in files.items()},
+            **local_files(files),
             **parameter_files(self.settings.method or {}, self.folder),
         }
 
@@ -187,7 +191,7 @@ class Config:
         source, data = self.persons_source, self.settings.data
         frame = None if source is None else self._read(source, settings, "data.persons", warn)
         if source is None and data.format in CLINICAL:
-            frame = open_clinical(self.folder / data.path, data.format, data.tables).persons()
+            frame = open_clinical(self.data_source, data.format, data.tables).persons()
         return Persons(
             frame,
             person=settings.person,

@@ -94,17 +94,15 @@ class Source:
     @property
     def clinical(self) -> str | None:
         """The format of a folder of clinical data; None where it is none."""
-        if isinstance(self.path, Database):
-            return None
-        form = recognize(self.path) if self.format is None else self.format
+        form = self.format
+        if form is None and isinstance(self.path, Path):
+            form = recognize(self.path)
         return form if form in CLINICAL else None
 
     def read_persons(self) -> pl.DataFrame | None:
         """Read the persons of clinical data; None where the input is one table."""
         form = self.clinical
-        if form is None or isinstance(self.path, Database):
-            return None
-        return open_clinical(self.path, form, self.tables).persons()
+        return None if form is None else open_clinical(self.path, form, self.tables).persons()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

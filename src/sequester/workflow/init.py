@@ -99,6 +99,8 @@ def init(
     query: str | None = None,
     table: str | None = None,
     persons: str | Path | None = None,
+    persons_query: str | None = None,
+    persons_table: str | None = None,
     person: str | None = None,
     format: str | None = None,  # noqa: A002 - the name it has in the configuration
     delimiter: str | None = None,
@@ -108,25 +110,33 @@ def init(
 ) -> Proposed:
     """Read a file and draft a configuration for it; `Proposed.write` puts it at `out`.
 
-    A database needs its `query` or `table`. `persons` is a table of persons, with one row each.
+    A database needs its `query` or `table`, or the format ``"omop"``. `persons` is a table of persons, with
+    one row each: a file, or a database, with `persons_query` or `persons_table`; without it, these are of the
+    database `data`.
     """
     out = Path(out)
+    if persons is None and (persons_query or persons_table):
+        persons = data
     named = DataFile(str(data), format, delimiter, encoding, query=query, table=table)
-    if lines := source_errors({name: value for name, value in asdict(named).items() if value is not None}):
+    own = None if persons is None else DataFile(str(persons), query=persons_query, table=persons_table)
+    lines = _source_errors(named)
+    lines += [] if own is None else [f"--persons: {line}" for line in _source_errors(own)]
+    if lines:
         raise InputError(*lines)
     source = locate(str(data), Path(), query=query, table=table)
+    persons_source = None if own is None else locate(own.path, Path(), query=own.query, table=own.table)
     refuse_existing(out, force=force)
     refuse_inputs(
         out,
-        inputs=local_files(
-            {"the data": source, "the table of persons": None if persons is None else Path(persons)}
-        ),
+        inputs=local_files({"the data": source, "the table of persons": persons_source}),
     )
     progress(0.0, "reading")
     if format is None and isinstance(source, Path):
         format = "spmf" if looks_like_spmf(source) else recognize(source)  # noqa: A001 - as above
     said: list[str] = []
-    persons_file = None if persons is None else DataFile(_relative(Path(persons), out))
+    persons_file = None
+    if own is not None and persons_source is not None:
+        persons_file = replace(own, path=_relative(persons_source, out))
     vocabulary = None
     frame = read_frame(
         source, format=format, delimiter=delimiter, encoding=encoding or "utf-8", warn=said.append
@@ -136,8 +146,8 @@ def init(
         draft = make_draft(frame, person=person)
     except InputError as error:
         raise InputError(*(f"{source}: {line}" for line in error.lines)) from None
-    others = None if persons is None else read_frame(persons, warn=said.append)
-    if format in CLINICAL and isinstance(source, Path):
+    others = None if persons_source is None else read_frame(persons_source, warn=said.append)
+    if format in CLINICAL:
         folder = open_clinical(source, format)
         if others is None:
             others, persons_file = folder.persons(), DataFile("")
@@ -165,6 +175,10 @@ def init(
         persons_frame=others,
         vocabulary=vocabulary,
     )
+
+
+def _source_errors(named: DataFile) -> list[str]:
+    return source_errors({name: value for name, value in asdict(named).items() if value is not None})
 
 
 def propose_schema(

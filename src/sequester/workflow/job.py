@@ -16,6 +16,7 @@ import tomli_w
 
 from sequester._version import __version__
 from sequester.errors import InputError, SchemaError
+from sequester.io.database import locate
 from sequester.release.fields import plain_value
 from sequester.release.folder import LEAVE_OUT
 from sequester.release.randomness import Randomness
@@ -109,7 +110,7 @@ class Job:
         trees = (*data.get("quasi", {}).values(), *persons.get("quasi", {}).values())
         for each in (data.get("symbol", {}), *trees):
             if "path" in each.get("hierarchy", {}):
-                each["hierarchy"]["path"] = str((folder / each["hierarchy"]["path"]).resolve())
+                each["hierarchy"]["path"] = str(locate(each["hierarchy"]["path"], folder).resolve())
         release = _written(settings.release.model_dump(exclude_unset=True))
         release |= {"path": str(self.out.resolve()), "seed": seed}
         if self.continues is not None:

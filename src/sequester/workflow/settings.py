@@ -10,6 +10,7 @@ from sequester.data.schema import Alike, Derivation
 from sequester.hierarchies.builder import HierarchyBuilder
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.io.clinical import open_clinical
+from sequester.io.database import locate
 from sequester.workflow.parameters import NO_NUL
 
 Name = Annotated[str, Field(pattern=NO_NUL)]
@@ -102,7 +103,7 @@ class File(Table):
     """A tree in a file of its own."""
 
     path: Name
-    """The file, relative to this file; or a folder of clinical data."""
+    """The file, relative to this file; or a folder or database of clinical data."""
     format: Literal["arx", "edges", "omop", "meds"] = "arx"
     """arx: leaf;level1;...;*   edges: child,parent   omop, meds: the vocabulary of a folder."""
 
@@ -110,7 +111,7 @@ class File(Table):
         """Make what builds the tree."""
         if self.format == "arx" or self.format == "edges":  # noqa: PLR1714 - so that types are followed
             return Hierarchy.read(folder / self.path, format=self.format)
-        return open_clinical(folder / self.path, self.format).hierarchy()
+        return open_clinical(locate(self.path, folder), self.format).hierarchy()
 
 
 KINDS = ("mask", "intervals", "dates", "quantiles", "flat", "tree", "h3")

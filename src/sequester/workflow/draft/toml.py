@@ -260,6 +260,9 @@ def _persons(draft: Draft, file: DataFile | None) -> Iterator[str]:
     if file is not None:
         if file.path:
             yield f"path = {text(file.path)}"
+        for name in ("query", "table"):
+            if getattr(file, name) is not None:
+                yield f"{name} = {text(getattr(file, name))}"
         if found.person is not None and found.person != draft.person.column:
             yield f"person = {text(found.person)}"
         if found.drop:
