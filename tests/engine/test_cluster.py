@@ -270,3 +270,18 @@ def test_over_tls(tmp_path):
             assert all(name.startswith("tls://") for name in engine._workers())
         with pytest.raises(InputError, match="--engine tls://"), open_engine(safe.scheduler_address):
             pass
+
+
+def test_a_scheduler_that_goes_away_ends_the_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "PATIENCE", 0.5)
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
+        small_cluster(1, tmp_path / "spill") as one,
+        # A client of its own does not start the cluster again.
+        distributed.Client(one.scheduler_address, set_as_default=False, timeout=1) as client,
+    ):
+        answers = DaskEngine(client).map(worker_tasks.wait_long, range(100), shared=str(tmp_path))
+        assert next(answers) == 0
+        one.close()
+        with pytest.raises(InputError, match=r"the connection to the cluster broke|has no workers"):
+            list(answers)

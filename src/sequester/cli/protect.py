@@ -251,6 +251,7 @@ def _forecast_lines(forecast: "Forecast") -> Iterator[str]:
             else []
         ),
         f"reading and protecting take about {duration(forecast.seconds)}; {attacks} and writing come on top",
+        str(forecast.memory),
         f"dry run: would write to {forecast.job.out}; nothing was written",
     ]
     yield from _with_summary(first, forecast.summary, last)

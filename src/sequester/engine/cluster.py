@@ -94,12 +94,12 @@ class DaskEngine:
 
     @property
     def n_threads(self) -> int:
-        """Threads of all workers."""
-        return sum(int(worker["nthreads"]) for worker in self._workers().values())
+        """Threads of all workers; at least one, since a worker that died may be on its way back."""
+        return max(sum(int(worker["nthreads"]) for worker in self._workers().values()), 1)
 
     def split(self, n_rows: int) -> list[range]:
         """Cut ``range(n_rows)`` into consecutive shards of nearly equal size, longer ones first."""
-        return cut_evenly(n_rows, SHARDS * max(self.n_threads, 1))
+        return cut_evenly(n_rows, SHARDS * self.n_threads)
 
     def map(
         self,

@@ -180,8 +180,14 @@ class Config:
         return schema
 
     def frame(self, warn: Warn = issue_warning) -> pl.DataFrame:
-        """Read the data as it is; `warn` is called with what was left out."""
-        return self._read(self.data_source, self.settings.data, "data", warn)
+        """Read the data as it is; `warn` is called with what was left out.
+
+        Of a folder of Parquet files, which is read file by file, attributes come coded.
+        """
+        source, data = self.data_source, self.settings.data
+        if isinstance(source, Path) and source.is_dir() and data.format in (None, "parquet"):
+            return self._read_parts(source)
+        return self._read(source, data, "data", warn)
 
     def persons(self, warn: Warn = issue_warning, *, schema: Schema | None = None) -> Persons | None:
         """Read the table of persons, with its roles or with others; None where there is none."""
@@ -205,9 +211,6 @@ class Config:
         """Read the data, with the role of every column; `warn` is called with what was left out."""
         # Mistakes in roles are told before the data is read.
         _ = self.schema, self.persons_schema
-        source, data = self.data_source, self.settings.data
-        if isinstance(source, Path) and source.is_dir() and data.format in (None, "parquet"):
-            return self.table_of(self._read_parts(source), warn)
         return self.table_of(self.frame(warn), warn)
 
     def _read_parts(self, folder: Path) -> pl.DataFrame:

@@ -22,6 +22,7 @@ from sequester.report.summary import ReleaseSummary
 from sequester.workflow.audit import MOST_TARGETS, attack_main, targets_for
 from sequester.workflow.config import Config
 from sequester.workflow.job import Job, check_problems
+from sequester.workflow.memory import MemoryForecast
 from sequester.workflow.write import check_suppressed, check_unprotected, find_unprotected
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class Forecast:
     """Warnings about the data; notes are none."""
     seconds: float
     """Reading and protecting would take about this long."""
+    memory: MemoryForecast
+    """How much memory it would take, and from where on it would not fit."""
     singled_out: SinglingOut | None
     """Who would be singled out by columns that the promise does not cover; where only some persons were
     tried, who is in the data as it stands, because fewer persons look more alone than they are."""
@@ -93,6 +96,7 @@ class Forecast:
             "journey": data_flow_counts(self.trial),
             "lost_share": self.trial.lost_share,
             "seconds": round(self.seconds, 1),
+            "memory": {"needed": self.memory.needed, "free": self.memory.free},
             "attack_targets": self.targets,
             "singled_out": None if self.singled_out is None else self.singled_out.to_json(),
             "warnings": list(self.warnings),
@@ -154,6 +158,7 @@ def dry_run(
         n_trips=None if table.owners is None else table.n_persons,
         n_events=table.n_events,
         seconds=reading + seconds,
+        memory=MemoryForecast.of(table),
         singled_out=singled_out,
         warnings=collect.lines,
         summary=ReleaseSummary.of(trial, original=tried, risks=risks),

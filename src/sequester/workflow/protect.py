@@ -14,6 +14,7 @@ from sequester.report.summary import ReleaseSummary
 from sequester.workflow.audit import AuditResult, audit
 from sequester.workflow.config import Config
 from sequester.workflow.job import FolderCheckpoint, Job, check_problems
+from sequester.workflow.memory import MemoryForecast
 from sequester.workflow.write import check_unprotected, find_unprotected, write
 
 if TYPE_CHECKING:
@@ -111,6 +112,10 @@ def protect(
     progress(0.0, "reading")
     table = job.config.table(collect)
     collect(*check_problems(table))
+    memory = MemoryForecast.of(table)
+    progress(0.1, str(memory))
+    if not memory.fits:
+        collect(str(memory))
     kept = None if checkpoint is None else FolderCheckpoint.of(checkpoint, job, table)
 
     began = time.monotonic()

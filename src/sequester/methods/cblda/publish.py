@@ -105,29 +105,35 @@ def list_changes(table: EventTable, solution: Solution) -> pl.DataFrame:
     is_out = solution.is_released[owners] & solution.is_kept
     kind = np.where(solution.is_released[owners], np.where(is_out, 0, 1), 2).astype(np.uint32)
     _, numbers = np.unique(solution.class_of_person, return_inverse=True)
-    parts = []
+    events, columns, values, shown = [], [], [], []
     for quasi, (name, tree) in enumerate(zip(trees.names, trees.hierarchies, strict=True)):
         labels = sequences.codebooks[name].labels
         before = np.append(tree.nodes(labels), np.int32(len(tree)))[sequences.columns[name]]
         after = solution.shown[:, quasi] - trees.first[quasi]
-        events = np.flatnonzero(((before != after) | ~is_out) & (before < len(tree)))
-        book = pl.Series(tree.labels, dtype=pl.String)
-        shown = book.gather(np.where(is_out[events], after[events], 0))
-        parts.append(
-            pl.DataFrame(
-                {
-                    "row": table.rows[events],
-                    "person": table.persons.gather(owners[events]),
-                    "column": pl.repeat(name, len(events), dtype=pl.String, eager=True),
-                    "what": pl.Series(KINDS, dtype=pl.Enum(KINDS)).gather(kind[events]),
-                    "from": book.gather(before[events]),
-                    "to": shown.set(pl.Series(~is_out[events]), None),
-                    "class": numbers[owners[events]].astype(np.int64) + 1,
-                    "persons": solution.class_size[owners[events]],
-                }
-            )
-        )
-    return pl.concat(parts).sort("row", maintain_order=True)
+        own = np.flatnonzero(((before != after) | ~is_out) & (before < len(tree)))
+        first = sum(map(len, trees.hierarchies[:quasi]))
+        events.append(own)
+        columns.append(np.full(len(own), quasi, np.uint32))
+        values.append(before[own] + first)
+        shown.append(np.where(is_out[own], after[own] + first, 0))
+    # Sorted before they are written out: cells are many times as large as their numbers.
+    changed = np.concatenate(events)
+    order = np.argsort(table.rows[changed], kind="stable")
+    changed = changed[order]
+    whose, is_gone = owners[changed], pl.Series(~is_out[changed])
+    book = pl.Series([label for tree in trees.hierarchies for label in tree.labels], dtype=pl.String)
+    return pl.DataFrame(
+        {
+            "row": table.rows[changed],
+            "person": table.persons.gather(whose),
+            "column": pl.Series(trees.names, dtype=pl.String).gather(np.concatenate(columns)[order]),
+            "what": pl.Series(KINDS, dtype=pl.Enum(KINDS)).gather(kind[changed]),
+            "from": book.gather(np.concatenate(values)[order]),
+            "to": book.gather(np.concatenate(shown)[order]).set(is_gone, None),
+            "class": numbers[whose].astype(np.int64) + 1,
+            "persons": solution.class_size[whose],
+        }
+    )
 
 
 def limits_of(table: EventTable, solution: Solution, plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:

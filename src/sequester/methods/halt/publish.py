@@ -336,23 +336,25 @@ def list_changes(
         "because": pl.lit(None, pl.String),
         "constraint": pl.lit(BASE_RATE, CHANGES["constraint"]),
     }
-    parts = []
+    kinds, events, places, n_kinds = [], [], [], 0
     for name, book in books.items():
         own = codes[name]
         is_changed = np.append((book["to"] != book["from"]).to_numpy(), False)[own]
-        parts += [
-            _cells(table, owners, np.flatnonzero(is_kept & is_changed), book, own),
-            _cells(table, owners, np.flatnonzero(~is_kept & (own >= 0)), book.with_columns(**gone), own),
-        ]
-    return pl.concat(parts).sort("row", maintain_order=True)
-
-
-def _cells(
-    table: EventTable, owners: Counts, events: Counts, book: pl.DataFrame, codes: Codes
-) -> pl.DataFrame:
-    cells = book[codes[events]]
+        for kind, chosen in (
+            (book, np.flatnonzero(is_kept & is_changed)),
+            (book.with_columns(**gone), np.flatnonzero(~is_kept & (own >= 0))),
+        ):
+            kinds.append(kind)
+            events.append(chosen)
+            places.append(own[chosen] + np.int32(n_kinds))
+            n_kinds += kind.height
+    # Sorted before they are written out: cells are many times as large as their numbers.
+    changed = np.concatenate(events)
+    order = np.argsort(table.rows[changed], kind="stable")
+    changed = changed[order]
+    cells = pl.concat(kinds)[np.concatenate(places)[order]]
     return cells.with_columns(
-        row=pl.Series(table.rows[events]), person=table.persons.gather(owners[events])
+        row=pl.Series(table.rows[changed]), person=table.persons.gather(owners[changed])
     ).select("row", "person", *cells.columns)
 
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from sequester.engine import silent
 from sequester.engine.local import usable_cores
-from sequester.workflow.comparison import memory
+from sequester.workflow import memory
 from sequester.workflow.comparison.trial import TrialResult, try_candidate
 from sequester.workflow.comparison.worker import COMPILING, explain_failure, prepare, work
 from sequester.workflow.output_file import write_file

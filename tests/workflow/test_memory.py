@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 
-from sequester.workflow.comparison import memory
+import pytest
+
+from sequester.workflow import memory
+from sequester.workflow.protect import protect
 
 
 def test_the_machine_and_the_container_both_bound(tmp_path):
@@ -47,3 +50,33 @@ def test_what_a_process_takes(tmp_path):
 def test_the_peak_of_this_process(tmp_path):
     assert memory.peak() > 10_000_000
     assert memory.peak(tmp_path) > 10_000_000
+
+
+@pytest.mark.parametrize(("free", "fits"), [(None, True), (2_700_000_000, True), (2_500_000_000, False)])
+def test_a_forecast_says_what_is_needed_and_what_would_fit(free, fits):
+    forecast = memory.MemoryForecast(n_events=2_500_000, n_attributes=4, free=free)
+    assert forecast.needed == 250_000_000 + 2_500_000 * 950
+    assert forecast.fits is fits
+    assert str(forecast).startswith("about 2.6 GB of memory will be needed")
+    assert (free is None) == ("would fit" not in str(forecast))
+
+
+@pytest.mark.parametrize(
+    ("free", "most"), [(0, 0), (250_000_000, 0), (250_009_500, 10), (2_600_000_000, 2_400_000)]
+)
+def test_the_largest_table_that_fits_has_two_digits(free, most):
+    assert memory.MemoryForecast(n_events=1, n_attributes=4, free=free).most_events == most
+
+
+def test_protect_warns_where_memory_will_not_do(tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda: 10_000)
+    (tmp_path / "clicks.csv").write_text("user,n,page\n" + "".join(f"{who},1,a\n" for who in "abcd"))
+    (tmp_path / "release.toml").write_text(
+        '[data]\npath = "clicks.csv"\nperson = "user"\norder = "n"\nsymbol.column = "page"\n'
+        '[method]\nname = "p2ka"\nk = 2\n[release]\npath = "out"\n'
+    )
+    said = []
+    protect(tmp_path / "release.toml", quick=True, warn=said.append)
+    assert [line for line in said if "memory" in line] == [
+        "about 0.3 GB of memory will be needed, and 0.0 GB are free: up to about 0 events would fit"
+    ]

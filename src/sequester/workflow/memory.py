@@ -1,14 +1,80 @@
-"""How much memory is free, and how much a process takes."""
+"""How much memory is free, how much a process takes, and how much a release will need."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sequester.data.table import EventTable
 
 _PROC = Path("/proc")
 _GROUP = Path("/sys/fs/cgroup")
+
+
+BASE = 250_000_000
+"""Bytes that the program takes by itself."""
+PER_EVENT, PER_CELL = 350, 150
+"""Bytes at the highest for each event, and for each attribute of an event: measured, see docs/scale.md."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryForecast:
+    """How much memory a release of a table will need, from reading to writing.
+
+    Examples
+    --------
+    >>> print(MemoryForecast(n_events=2_500_000, n_attributes=4, free=20_000_000_000))
+    about 2.6 GB of memory will be needed, and 20.0 GB are free: up to about 20,000,000 events would fit
+    """
+
+    n_events: int
+    """Events of the table."""
+    n_attributes: int
+    """Attributes of an event."""
+    free: int | None
+    """Bytes that are free now; None where that is not known."""
+
+    @classmethod
+    def of(cls, table: EventTable) -> MemoryForecast:
+        """Return the forecast for a table, on this machine now."""
+        n_persons = table.n_persons if table.demographics is not None else 0
+        attributes = len(table.schema.attributes) + len(table.schema.keep)
+        return cls(table.n_events + n_persons, attributes, available())
+
+    @property
+    def needed(self) -> int:
+        """Bytes at the highest, the table included."""
+        return BASE + self.n_events * self._each
+
+    @property
+    def _each(self) -> int:
+        return PER_EVENT + PER_CELL * self.n_attributes
+
+    @property
+    def most_events(self) -> int | None:
+        """Events from which on a table would not fit, two digits; None where that is not known."""
+        if self.free is None:
+            return None
+        most = max(self.free - BASE, 0) // self._each
+        step: int = 10 ** max(len(str(most)) - 2, 0)
+        return most // step * step
+
+    @property
+    def fits(self) -> bool:
+        """The memory that is free is enough."""
+        return self.free is None or self.needed <= self.free
+
+    def __str__(self) -> str:
+        text = f"about {self.needed / 1e9:.1f} GB of memory will be needed"
+        if self.free is None:
+            return text
+        most = f"up to about {self.most_events:,} events would fit"
+        return f"{text}, and {self.free / 1e9:.1f} GB are free: {most}"
 
 
 def available(proc: Path = _PROC, group: Path = _GROUP) -> int | None:
