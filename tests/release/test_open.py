@@ -239,6 +239,7 @@ def test_a_value_that_no_label_places_needs_the_node_that_covers_it():
         (lambda r: r.expected_count(), "needs a column and its value"),
         (lambda r: r.expected_count(ward="A"), "column 'ward' is not in the release"),
         (lambda r: r.expected_counts("ward"), "column 'ward' is not in the release"),
+        (lambda r: r.expected_count(perso="A"), "; did you mean 'person'"),
         (lambda r: r.expected_count(ill="x", under={"ill": "y"}), "which has no hierarchy"),
     ],
 )

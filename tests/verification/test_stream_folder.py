@@ -8,6 +8,7 @@ import shutil
 
 import pytest
 
+import sequester as sq
 from sequester.errors import InputError
 from sequester.verification.verify import verify
 from sequester.workflow.stream.stream import stream
@@ -58,6 +59,11 @@ def test_a_page_that_the_certificates_do_not_make_is_found(folder, change):
     assert [str(each) for each in verify(folder).witnesses] == [
         "report.html: is not the page of these certificates: let the stream go on, which writes it again"
     ]
+
+
+def test_a_stream_is_not_opened_as_one_release(folder):
+    with pytest.raises(InputError, match="it is a stream"):
+        sq.open(folder)
 
 
 def test_a_folder_without_a_page_holds(folder):

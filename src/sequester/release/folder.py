@@ -197,6 +197,8 @@ def read_certificate(folder: Path) -> tuple[Certificate, str]:
     if not os.path.lexists(path):
         inner = folder / "release"
         hint = f"; did you mean {inner}?" if os.path.lexists(inner / CERTIFICATE) else ""
+        if any(folder.glob(f"*.{CERTIFICATE}")):
+            hint = "; it is a stream: read the tables of its snapshots, and verify the folder"
         msg = f"{folder} is no release: {CERTIFICATE} is missing{hint}"
         raise InputError(msg)
     return read_certificate_file(path)

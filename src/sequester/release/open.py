@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from sequester._repr import Card
+from sequester.data.roles import nearest_name
 from sequester.errors import ParameterError
 from sequester.hierarchies.labels import ROOT, as_number
 from sequester.privacy.snapshots import COUNT, GROUP
@@ -125,7 +126,8 @@ class Opened:
         everybody = self.tables.get(PERSONS, self.frame)
         frame = self.frame if column in self.frame.columns else everybody
         if column not in frame.columns:
-            msg = f"column {column!r} is not in the release"
+            known = [*self.frame.columns, *everybody.columns]
+            msg = f"column {column!r} is not in the release{nearest_name(column, known)}"
             raise ParameterError(msg)
         tree = self.hierarchies.get(column)
         return counts_by_value(frame[column]) if tree is None else counts_by_node(frame[column], tree)
@@ -324,7 +326,8 @@ def row_probabilities(
         elif any(column in other.columns for other in others):
             chance = chance * _by_group(frame, next(o for o in others if column in o.columns), column, value)
         else:
-            msg = f"column {safe_repr(column)} is not in the release"
+            known = [name for table in tables.values() for name in table.columns]
+            msg = f"column {safe_repr(column)} is not in the release{nearest_name(column, known)}"
             raise ParameterError(msg)
     return chance
 

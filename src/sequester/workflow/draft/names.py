@@ -117,7 +117,7 @@ def names_sensitive(name: str) -> bool:
 
     Examples
     --------
-    >>> [names_sensitive(name) for name in ("Disease", "ICD9_DGNS_CD_1", "DiagnosticBlood", "num_procedures")]
+    >>> [names_sensitive(name) for name in ("Disease", "SP_DIABETES", "DiagnosticBlood", "num_procedures")]
     [True, True, False, False]
     """
     found = words(name)

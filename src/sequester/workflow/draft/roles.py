@@ -16,6 +16,7 @@ from sequester.workflow.draft.names import (
     PERSON,
     STAFF,
     names_activity,
+    names_area,
     names_key,
     names_person,
     names_sensitive,
@@ -299,7 +300,9 @@ def families(columns: Iterable[Column]) -> dict[str, list[Column]]:
 
 def _is_category(column: Column) -> tuple[int, int]:
     """Rate a column without a telling name: categories that say what happened, the more the better."""
-    is_category = column.n_distinct in _CATEGORIES and column.time_form is None
+    is_category = (
+        column.n_distinct in _CATEGORIES and column.time_form is None and not names_area(column.name)
+    )
     rating = is_category * ((column.numbers is None) + 2 * names_activity(column.name))
     return rating, column.n_distinct if rating else 0
 
