@@ -155,3 +155,14 @@ def test_inspect_counts_attributes_alone_and_with_events(folder):
 
 def test_hierarchies_of_attributes_are_linted(folder):
     assert [each.attribute for each in lint_hierarchies(folder / "release.toml")] == ["Sex", "Born", "ward"]
+
+
+def test_advice_counts_the_columns_of_persons(folder):
+    (folder / "release.toml").write_text(
+        EVENTS + PERSONS + '[data.persons.sensitive.Faith]\nprotect = "all"\n' + METHOD
+    )
+    PATIENTS.with_columns(Faith=pl.Series(list("xyxyx"))).write_csv(folder / "patients.csv")
+    advice = sq.advise(folder / "release.toml", recipient="partner", known="few", keep="records", seconds=0)
+    assert "2 attributes of persons that may be known" in advice.shape
+    assert "sensitive: ill, Faith" in advice.shape
+    assert advice.recommended.method.name == "halt"

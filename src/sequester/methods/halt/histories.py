@@ -21,6 +21,8 @@ HIDDEN = -1
 """The node of a cell that nothing can be known of."""
 NOTHING = -2
 """The node of a cell that holds nothing; see `EventTable.histories`."""
+_DENSE, _FEW = 8, 1 << 16
+"""Pairs of a group and a value that are counted in a table, per value and at least."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,18 +63,33 @@ class Persons:
         return Persons(self.weights[rows], self.risks[rows], self.names, offsets, values, counts)
 
     def fold(self, group_of_row: Codes, n_groups: int) -> Persons:
-        """Add up the persons of each group of rows."""
+        """Add up the persons of each group of rows; those of group -1 are left out."""
         size = max(len(self.names), 1)
-        owners = group_of_row.astype(np.int64)[owners_of(self.offsets)]
-        keys, places = np.unique(owners * size + self.values, return_inverse=True)
+        # Group 0 is for those who are left out.
+        groups = group_of_row.astype(np.int64) + 1
+        keys = groups[self._owners] * size + self.values
+        if (n_groups + 1) * size <= _DENSE * len(keys) + _FEW:
+            totals = np.bincount(keys, self.counts, minlength=(n_groups + 1) * size)
+            totals[:size] = 0
+            keys = np.flatnonzero(totals)
+            counts = totals[keys]
+        else:
+            keys, places = np.unique(keys, return_inverse=True)
+            counts = np.bincount(places, self.counts, minlength=len(keys))
+            counts, keys = counts[keys >= size], keys[keys >= size]
         return Persons(
-            np.bincount(group_of_row, self.weights, minlength=n_groups).astype(np.int64),
-            np.bincount(group_of_row, self.risks, minlength=n_groups).astype(np.int64),
+            np.bincount(groups, self.weights, minlength=n_groups + 1)[1:].astype(np.int64),
+            np.bincount(groups, self.risks, minlength=n_groups + 1)[1:].astype(np.int64),
             self.names,
-            np.searchsorted(keys, np.arange(n_groups + 1) * size).astype(np.int64),
+            np.searchsorted(keys, np.arange(1, n_groups + 2) * size).astype(np.int64),
             (keys % size).astype(np.int32),
-            np.bincount(places, self.counts, minlength=len(keys)).astype(np.int64),
+            counts.astype(np.int64),
         )
+
+    @cached_property
+    def _owners(self) -> Counts:
+        """The row of each value."""
+        return owners_of(self.offsets)
 
     def only(self, is_wanted: Mask) -> Persons:
         """Forget all protected values but those that are wanted."""

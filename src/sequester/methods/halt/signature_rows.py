@@ -88,7 +88,9 @@ class SignatureRows:
             items[: offsets[-1]].reshape(-1), offsets * len(columns)
         )
         n_rows = len(firsts)
-        persons = histories.persons.take(kept).fold(group_of_row, n_rows)
+        groups = np.full(histories.n_rows, -1, np.int32)
+        groups[kept] = group_of_row
+        persons = histories.persons.fold(groups, n_rows)
         # For a single item, what comes before everything is an event, too; all others follow it.
         sizes = np.diff(offsets)[firsts] + (length == 1)
         stops = offsets_of(sizes)
