@@ -190,3 +190,33 @@ def test_a_killed_run_leaves_the_series_as_it_was(here, run, listing, place):
     assert left == before
     assert run("protect", "2025.toml", "--continues", "out/2024", "--quick").code == 0
     assert run("verify", "out/2025", "--with", "out/2023", "--with", "out/2024").code == 0
+
+
+def test_parts_of_a_series_are_attacked_as_one_release(here, run):
+    rows = [row for year in ("2023", "2024") for row in YEARS[year].split()]
+    text = "\n".join(["who,day,ward,ill", *rows])
+    (here / "2024.csv").write_text(f"{text}\n")
+    ran = run(
+        "attack", "out/2024", "--also", "out/2023", "--original", "2024.toml", "--known", "1-2", "--json"
+    )
+    assert ran.code == 0, ran.err
+    bounded = [each for each in ran.document["attacks"] if each["bound"] is not None]
+    assert bounded
+    assert not any("side_by_side" in each["name"] for each in ran.document["attacks"])
+
+
+def test_independent_releases_are_laid_side_by_side(here, run):
+    config = begin(here, "2023", "pseudonyms = true")
+    assert run("protect", config, "--out", "out/a", "--quick").code == 0
+    assert (
+        run("protect", config, "--out", "out/b", "--seed", "another sentence of some length", "--quick").code
+        == 0
+    )
+    ran = run("attack", "out/a", "--also", "out/b", "--original", "2023.toml", "--known", "1", "--json")
+    assert ran.code == 0, ran.err
+    found = [each for each in ran.document["attacks"] if each["name"].endswith("_side_by_side")]
+    assert {each["control_of"] for each in found} == {"one release"}
+    (here / "out/b/internal/pseudonyms.parquet").unlink()
+    ran = run("attack", "out/a", "--also", "out/b", "--original", "2023.toml")
+    assert ran.code == 2
+    assert "pseudonyms = true" in ran.errors[0]

@@ -164,7 +164,7 @@ def _tree(original: EventTable, others: Sequence[EventTable], column: str) -> Hi
         tree = original.hierarchies[column]
         for other in others:
             if column in other.labels and not all(label in tree for label in other.labels[column]):
-                tree = _merged(tree, other.hierarchies.get(column), column)
+                tree = merged_tree(tree, other.hierarchies.get(column), column)
         return tree
     labels = set(original.labels[column])
     for other in others:
@@ -175,7 +175,7 @@ def _tree(original: EventTable, others: Sequence[EventTable], column: str) -> Hi
     return Hierarchy.from_edges((label, ROOT) for label in sorted(labels - {ROOT}))
 
 
-def _merged(tree: Hierarchy, other: Hierarchy | None, column: str) -> Hierarchy:
+def merged_tree(tree: Hierarchy, other: Hierarchy | None, column: str) -> Hierarchy:
     """Merge two trees of one column; what is in both must lie below the same."""
     parents: dict[str, str] = {}
     sizes: dict[str, int] = {}

@@ -247,9 +247,9 @@ class Risk:
     """Targets that were tried."""
     main: bool = True
     """Among the attacks that `protect` tries by default."""
-    control_of: Literal["shuffled", "held out", "no reasoning"] = "shuffled"
-    """The control: a release whose values were permuted, targets whom the release does not hold, or an
-    adversary who does not reason about the method."""
+    control_of: Literal["shuffled", "held out", "no reasoning", "one release"] = "shuffled"
+    """The control: a release whose values were permuted, targets whom the release does not hold, an adversary
+    who does not reason about the method, or one who has one release of several."""
 
     @classmethod
     def of(cls, release: Proportion, baseline: float, control: Proportion, **more: Any) -> Risk:

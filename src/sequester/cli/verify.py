@@ -120,6 +120,10 @@ def attack(
         str | None,
         typer.Option(metavar="TEXT", help="Draw targets from this text; the same targets by default."),
     ] = None,
+    also: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="DIR", help="Another release of the same people, or a part of its series."),
+    ] = None,
     thorough: Annotated[
         bool, typer.Option("--thorough", help="Also run what takes minutes, such as minimality on wide data.")
     ] = False,
@@ -151,6 +155,7 @@ def attack(
             known=range(int(low), int(high or low) + 1),
             targets=targets,
             seed=seed,
+            also=also or (),
             thorough=thorough,
             engine=workers,
             progress=progress,

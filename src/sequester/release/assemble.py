@@ -77,13 +77,14 @@ def assemble(
     if PERSONS in tables:
         schema, persons_schema = (part.schema for part in outcome.part(table.of_persons))
     past = None if step is None else step.past
+    joined = tables if past is None else join_tables([past.tables, tables])
     # Symbols are coded; anything else is judged as a recipient reads it.
     released = (
         None
         if isinstance(model, RecordModel) or schema.symbol is not None
         else released_table(tables, schema, persons_schema)
         if past is None
-        else _accumulated(past, tables, outcome, schema, persons_schema)
+        else _accumulated(past, joined, outcome, schema, persons_schema)
     )
     verdict = _judge(outcome, tables, table, model, released, engine)
     if not verdict:
@@ -132,7 +133,7 @@ def assemble(
         link=None if step is None else SeriesLink(1) if past is None else past.link,
     )
     if step is not None:
-        release = replace(release, series=step.series(release, outcome, table))
+        release = replace(release, series=step.series(release, outcome, table, joined))
     return release if released is None else release.with_table(released)
 
 
@@ -147,8 +148,14 @@ class SeriesStep:
     held_back: int = 0
     """New events that are not released now."""
 
-    def series(self, release: Release, outcome: Outcome, table: EventTable) -> Series:
-        """Return the series with this part, for the internal files."""
+    def series(
+        self,
+        release: Release,
+        outcome: Outcome,
+        table: EventTable,
+        joined: Mapping[str, pl.DataFrame],
+    ) -> Series:
+        """Return the series with this part, whose tables are `joined`, for the internal files."""
         events, persons = release.frame, release.pseudonyms
         place_of = pl.DataFrame({"person": table.persons.cast(pl.String)}).with_row_index("place")
         places = persons.join(place_of, on="person", how="left", maintain_order="left")["place"].to_numpy()
@@ -178,7 +185,8 @@ class SeriesStep:
         if table.of_persons:
             arrived, own = table.parted
             arrived = arrived.replace(demographics=own)
-        return replace(self.past.extended(release, keys.gather(at), row), arrived=arrived)
+        extended = self.past.extended(release, joined, keys.gather(at), row)
+        return replace(extended, arrived=arrived)
 
 
 def _accumulated(
@@ -196,7 +204,7 @@ def _accumulated(
         return Schema(**given | {"quasi": {name: Hierarchy.from_frame(trees[name]) for name in roles.quasi}})
 
     own = None if persons_schema is None else with_trees(persons_schema)
-    return released_table(join_tables([past.tables, tables]), with_trees(schema), own)
+    return released_table(tables, with_trees(schema), own)
 
 
 def _keyed(changes: pl.DataFrame, table: EventTable) -> pl.DataFrame:

@@ -210,16 +210,24 @@ class Series:
         pl.concat(trees).write_parquet(folder / state_file(TREES))
         self.pseudonyms.write_parquet(folder / PSEUDONYMS)
 
-    def extended(self, release: Release, keys: pl.Series, row: Mapping[str, Any]) -> Series:
-        """Return the series with one more part; `keys` are of its events, `row` is about it."""
-        parts = [self.tables, release.tables]
+    def extended(
+        self,
+        release: Release,
+        tables: Mapping[str, pl.DataFrame],
+        keys: pl.Series,
+        row: Mapping[str, Any],
+    ) -> Series:
+        """Return the series with one more part.
+
+        `tables` are the accumulated ones, `keys` those of the events of the part, `row` is about it.
+        """
         events = pl.concat([self.tables[EVENTS][PERSON], release.tables[EVENTS][PERSON]])
         grouping = group_persons(events)
         together = pl.concat([self.keys.alias("key"), keys.alias("key")])
         return replace(
             self,
             part=self.part + 1,
-            tables=join_tables(parts),
+            tables=tables,
             keys=together if grouping.order is None else together.gather(grouping.order),
             hierarchies=join_hierarchies([self.hierarchies, release.hierarchies]),
             pseudonyms=pl.concat([self.pseudonyms, release.pseudonyms]).unique(

@@ -256,6 +256,7 @@ _VARIANTS = {
         "columns combined",
         "for an adversary who first refines coarse values by the columns they depend on",
     ),
+    "_side_by_side": ("releases side by side", "for an adversary who can tell who is who in all releases"),
     "_shown": ("without suppressed values", "for an adversary who ignores *"),
 }
 """Ending of a name to what it adds to a title and a definition."""

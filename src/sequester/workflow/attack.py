@@ -11,6 +11,7 @@ from sequester.attacks.attack import KNOWN
 from sequester.attacks.context import TARGETS, Case, Stream
 from sequester.attacks.model_attacks import model_attacks
 from sequester.attacks.risk import Risks
+from sequester.attacks.side_by_side import beside_one, lay_side_by_side
 from sequester.data.table import EventTable
 from sequester.datasets import SEED
 from sequester.engine import LocalEngine, part, silent
@@ -20,7 +21,8 @@ from sequester.methods import METHODS
 from sequester.methods.relax import run_trial
 from sequester.privacy.model import RecordModel
 from sequester.release.certificate import rebuild_table
-from sequester.release.folder import PSEUDONYMS
+from sequester.release.folder import PSEUDONYMS, read_certificate
+from sequester.release.release import PERSON
 from sequester.verification.claim import claimed_model
 from sequester.verification.contents import open as open_release
 from sequester.verification.original import (
@@ -29,6 +31,7 @@ from sequester.verification.original import (
     read_pseudonyms,
     with_owners,
 )
+from sequester.verification.series import open_parts, release_folder
 from sequester.verification.verify import find_pseudonyms
 from sequester.workflow.config import Config
 
@@ -49,6 +52,8 @@ if TYPE_CHECKING:
     from sequester.release.release import Release
 
 
+SIDE_BY_SIDE = ("KCPPrivacy", "KCPrivacy")
+"""Promises about histories with quasi-identifiers, whose releases can be laid side by side."""
 ONE_PERSON = "attacks that look for a person among others were left out, because the data has one person"
 
 
@@ -193,6 +198,7 @@ def attack_release(
     known: Sequence[int] = KNOWN,
     targets: int = TARGETS,
     seed: str | None = None,
+    also: Sequence[str | os.PathLike[str]] = (),
     thorough: bool = False,
     engine: Engine | None = None,
     progress: Progress = silent,
@@ -201,7 +207,8 @@ def attack_release(
     """Attack the release in `folder`; `original` is the configuration that it was made from.
 
     `held_out` is a configuration of persons who are not in it, for the control; `thorough` runs attacks, too,
-    that take minutes.
+    that take minutes. `also` are other releases of the same people. Parts of one series are joined by their
+    pseudonyms, and attacked as one release; others are laid side by side by who is who.
 
     Raises
     ------
@@ -209,14 +216,18 @@ def attack_release(
         Where the folder is no release or not as certified, or the configuration or its data is at fault.
     """
     progress(0.0, "reading the release")
-    opened = open_release(folder)
+    others = [release_folder(each) for each in also]
+    folder = release_folder(folder) if also else folder
+    parts = _series_of([Path(folder), *others])
+    opened = open_parts(*parts) if parts else open_release(folder)
+    folder = parts[-1] if parts else folder
     config = original if isinstance(original, Config) else Config.load(original)
     progress(0.1, "reading the original")
     table = config.table(warn)
-    others = None
+    absent = None
     if held_out is not None:
         progress(0.15, "reading who was held out")
-        others = (held_out if isinstance(held_out, Config) else Config.load(held_out)).table(warn)
+        absent = (held_out if isinstance(held_out, Config) else Config.load(held_out)).table(warn)
     method = None if config.settings.method is None else config.method()
     certificate = opened.certificate
     model = claimed_model(certificate, None if method is None else method.model().about(table))
@@ -249,10 +260,65 @@ def attack_release(
             progress=part(progress, 0.2, 1.0),
             warn=warn,
         ),
-        held_out=others,
+        held_out=absent,
         owners=_owners(released, table, pseudonyms),
     )
+    if others and not parts:
+        risks += _attack_side_by_side(
+            [Path(folder), *others], table, known=known, targets=targets, seed=seed, engine=engine
+        )
     return AttackResult(risks=tuple(risks), model=certificate.model)
+
+
+def _series_of(folders: Sequence[Path]) -> list[Path]:
+    """Return the parts of one series in their order; nothing where the releases are of none, or several."""
+    links = {folder: read_certificate(folder) for folder in folders}
+    numbers = {folder: each.series.part for folder, (each, _) in links.items() if each.series is not None}
+    ordered = sorted(numbers, key=lambda folder: numbers[folder])
+    hashes = [links[folder][1] for folder in ordered]
+    named = [link.continues for folder in ordered[1:] if (link := links[folder][0].series) is not None]
+    is_one = len(ordered) == len(folders) > 1 and hashes[:-1] == named
+    return ordered if is_one else []
+
+
+def _attack_side_by_side(
+    folders: Sequence[Path],
+    original: EventTable,
+    *,
+    known: Sequence[int],
+    targets: int,
+    seed: str | None,
+    engine: Engine | None,
+) -> list[Risk]:
+    """Attack independent releases of the same people together, beside the first of them alone."""
+    tables, names = [], []
+    for folder in folders:
+        opened = open_release(folder)
+        path = find_pseudonyms(folder)
+        if path is None:
+            msg = (
+                f"{folder}: no {PSEUDONYMS} in internal/ beside it, and releases of the same people are laid "
+                "side by side by who is who: make them with [release] pseudonyms = true"
+            )
+            raise InputError(msg)
+        if PERSON not in opened.frame.columns or opened.certificate.model not in SIDE_BY_SIDE:
+            msg = f"{folder}: {opened.certificate.model} is about records or symbols, which are not compared"
+            raise InputError(msg)
+        tables.append(rebuild_table(opened.tables, opened.certificate, opened.hierarchies).events)
+        names.append(dict(read_pseudonyms(path).select("pseudonym", "person").iter_rows()))
+    together, alone = (
+        attack_tables(
+            each,
+            original=original.events,
+            known=known,
+            targets=targets,
+            seed=SEED if seed is None else seed,
+            thorough=False,
+            engine=engine,
+        )
+        for each in (lay_side_by_side(tables, names), tables[0])
+    )
+    return beside_one(together, alone)
 
 
 def _attack(

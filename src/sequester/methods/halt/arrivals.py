@@ -139,27 +139,23 @@ def _find_later(
     released = past.tables[EVENTS]
     together = pl.concat([past.keys.alias(""), keys.gather(candidates).alias("")])
     when, n_past = np.unique(order_keys(together), return_inverse=True)[1].astype(np.int64), len(past.keys)
-
-    def numbered(person: pl.Series, when: Counts) -> pl.DataFrame:
-        frame = pl.DataFrame({PERSON: person, "when": when, "place": np.arange(len(when))})
-        return frame.with_columns(
-            rank=pl.int_range(pl.len()).over(PERSON, "when"), last=pl.col("when").max().over(PERSON)
-        )
-
-    before = numbered(released[PERSON], when[:n_past])
-    here = numbered(pseudonyms, when[n_past:]).join(
-        before.group_by(PERSON).agg(last_released=pl.col("last").first()),
-        on=PERSON,
-        how="left",
-        maintain_order="left",
+    here, before = (
+        pl.DataFrame({PERSON: person, "when": each, "place": np.arange(len(each))})
+        for person, each in ((pseudonyms, when[n_past:]), (released[PERSON], when[:n_past]))
     )
-    later = here["last_released"].is_null() | (here["when"] > here["last_released"])
-    found = here.filter(~later).join(
-        before.select(PERSON, "when", "rank", released="place"), on=[PERSON, "when", "rank"], how="left"
-    )
-    # At the very time of the last released event there may be another one.
-    beside = found["released"].is_null() & (found["when"] == found["last_released"])
+    before = before.join(here, on=PERSON, how="semi", maintain_order="left")
+    last = before.group_by(PERSON).agg(last=pl.col("when").max())
+    here = here.join(last, on=PERSON, how="left", maintain_order="left")
+    later = here["last"].is_null() | (here["when"] > here["last"])
     is_new[candidates[later.to_numpy()]] = True
+    rank = pl.int_range(pl.len()).over(PERSON, "when")
+    found = here.filter(~later).with_columns(rank=rank)
+    known = before.join(found, on=PERSON, how="semi", maintain_order="left").select(
+        PERSON, "when", released="place", rank=rank
+    )
+    found = found.join(known, on=[PERSON, "when", "rank"], how="left", maintain_order="left")
+    # At the very time of the last released event there may be another one.
+    beside = found["released"].is_null() & (found["when"] == found["last"])
     is_new[candidates[found.filter(beside)["place"].to_numpy()]] = True
     old = found.filter(pl.col("released").is_not_null())
     events, places = candidates[old["place"].to_numpy()], old["released"].to_numpy()

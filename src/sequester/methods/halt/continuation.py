@@ -85,24 +85,19 @@ class SeriesRows(LocalRows):
         LocalRows.__post_init__(self)
         self.cuts = np.full(self.n_open, NOT_CUT)
 
-    def count(self, length: int) -> None:
-        """Count all g-sequences of up to so many items that are shown now."""
-        LocalRows.count(self, length)
+    def count(self) -> None:
+        """Count all g-sequences of up to p items that are shown now; from here on, changes are followed."""
+        self.count_up_to(self.p)
         self._shown.margins[self.n_open :] = SAFE
 
-    def settle_new(self, lengths: range, *, suppress: bool) -> None:
+    def settle_new(self, *, suppress: bool) -> None:
         """Suppress new cells, then hold back new events, until at least k persons show all that is shown."""
-        for length in lengths:
-            self.count(length)
-            while True:
-                if suppress:
-                    while self._sweep(1.0, with_stars=False):
-                        pass
-                    # A star that nobody joins is held back: to suppress cells of others would cost them more.
-                    if self._sweep(1.0, with_stars=True):
-                        continue
-                if not self._cut_rare():
-                    break
+        is_changed = True
+        while is_changed:
+            while suppress and self._sweep(1.0, with_stars=False):
+                pass
+            # A star that nobody joins is held back: to suppress cells of others would cost them more.
+            is_changed = (suppress and self._sweep(1.0, with_stars=True)) or self._cut_rare() > 0
 
     def _cut_rare(self) -> int:
         places = np.full(self.n_open, NOT_CUT)
@@ -323,12 +318,12 @@ class Continuation:
         progress(0.0, PHASE)
         rows, p = self.rows, self._thresholds.p
         try:
-            rows.count(1)
+            rows.count()
             for place in self._forbidden.tolist():
                 row = int(np.searchsorted(rows.offsets, place, side="right")) - 1
                 if place < rows.cuts[row]:
                     rows.cut(row, place, Cause((), 0, 1))
-            rows.settle_new(range(1, p + 1), suppress=self._suppress)
+            rows.settle_new(suppress=self._suppress)
             if self._suppress:
                 rows.give_back()
             steps = StepProgress(part(progress, 0.2, 1.0))
@@ -339,7 +334,7 @@ class Continuation:
                     return self._draft()
                 for cause in channels:
                     self._break(cause)
-                rows.settle_new(range(p, p + 1), suppress=self._suppress)
+                rows.settle_new(suppress=self._suppress)
         except TooMuchError:
             msg = f"a history has too many values to be counted with p = {p:,}: a series needs a smaller p"
             raise UnattainableError(msg, achieved={}) from None

@@ -116,7 +116,7 @@ class LocalRows:
         is left for last, when other stars may have joined it. Given up as soon as the cost is above `enough`.
         """
         for length in lengths or range(1, self.p + 1):
-            self.count(length)
+            self.count_up_to(length)
             is_done = False
             while not is_done:
                 while self._sweep(power, with_stars=False):
@@ -211,7 +211,7 @@ class LocalRows:
             np.int64
         )
 
-    def count(self, length: int) -> None:
+    def count_up_to(self, length: int) -> None:
         """Count all g-sequences of up to so many items that are shown now."""
         self._choices = _count_choices(np.diff(offsets_of(self.items >= 0)[self.offsets]), length)
         self.work.add(int(self._choices.sum()))

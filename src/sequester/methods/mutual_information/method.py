@@ -39,6 +39,7 @@ Search = Literal["greedy", "improve", "optimal"]
 class MutualInformationMethod(Method):
     """A method that generalizes one person's symbols until the sequence tells little about patterns in it."""
 
+    no_series: ClassVar[str] = "it protects one log; top-down goes on with it by protect --follow"
     way: ClassVar[Literal["top-down", "bottom-up"]]
     """Which of the two ways."""
 
