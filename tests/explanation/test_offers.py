@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+import tomllib
 
 import polars as pl
 import pytest
 
+from sequester.cli import main
 from sequester.data.persons import Persons
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
@@ -105,6 +107,16 @@ def test_the_file_is_ready_to_use(frame, tmp_path):
     # The list stays where the configuration names it, and the run can be repeated from what is kept.
     assert (second.written.internal / "leave-out.csv").read_text().count("x") == 5
     assert Config.load(second.written.internal / "release.toml").table(lambda *_: None).n_persons == 600
+
+
+def test_the_terminal_names_the_file_as_seen_from_the_configuration(frame, tmp_path, capsys):
+    frame.write_csv(tmp_path / "data.csv")
+    config = tmp_path / "release.toml"
+    config.write_text(TOML)
+    assert main(["protect", str(config), "--seed", SEED, "--quiet"]) == 0
+    line = next(each for each in capsys.readouterr().out.splitlines() if each.startswith("would keep more"))
+    named = tomllib.loads(line.rpartition("; ")[2])["leave_out"]
+    assert (tmp_path / named).read_text().startswith("person\nx0\n")
 
 
 @pytest.mark.parametrize(

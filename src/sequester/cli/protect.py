@@ -1,5 +1,7 @@
 """``sequester protect``: make a release."""
 
+import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +15,7 @@ from sequester.errors import InputError
 
 if TYPE_CHECKING:
     from sequester.attacks.singling_out import SinglingOut
+    from sequester.explanation.explanation import Offer
     from sequester.release.release import Release
     from sequester.report.summary import ReleaseSummary
     from sequester.workflow.dry_run import Forecast
@@ -125,7 +128,7 @@ def protect(
         if checkpoint is not None and checkpoint.exists():
             terminal.say(f"the steps so far are kept in {checkpoint}; the same command resumes")
         raise
-    terminal.answer(done.to_json(), _summary(done), made=done.written.path)
+    terminal.answer(done.to_json(), _summary(done, config.parent), made=done.written.path)
 
 
 def _follow(config: Path, source: str, others: list[str], terminal: Terminal) -> None:
@@ -154,7 +157,7 @@ _LINES = 15
 """Lines of an answer, at most; the internal page has the rest."""
 
 
-def _summary(done: "Protected") -> Iterator[str]:
+def _summary(done: "Protected", folder: Path) -> Iterator[str]:
     from sequester.hierarchies.labels import counted  # noqa: PLC0415  (--help need not wait for numpy)
 
     release, written = done.release, done.written
@@ -177,12 +180,21 @@ def _summary(done: "Protected") -> Iterator[str]:
     offers = () if explanation is None else explanation.offers
     last = [
         *([_beyond(release.singled_out)] if release.singled_out is not None else []),
-        *(f"would keep more: {offer.text}" for offer in offers[:1]),
+        *(f"would keep more: {offer.text}{_how(offer, written.internal, folder)}" for offer in offers[:1]),
         f"to hand out      {written.path} (begin with report.html)",
         f"internal         {written.internal}",
         f"certificate      {written.certificate_sha256} (send it through another channel)",
     ]
     yield from _with_summary(first, done.summary, last)
+
+
+def _how(offer: "Offer", internal: Path, folder: Path) -> str:
+    """Return the setting that leaves persons out, with the path as seen from the configuration."""
+    from sequester.release.folder import LEAVE_OUT  # noqa: PLC0415  (--help need not wait for polars)
+
+    if offer.kind != "leave out":
+        return ""
+    return f"; leave_out = {json.dumps(os.path.relpath(internal / LEAVE_OUT, folder))}"
 
 
 def _with_summary(first: list[str], summary: "ReleaseSummary", last: list[str]) -> Iterator[str]:

@@ -153,7 +153,7 @@ def _candidates(table: EventTable, found: list[Suspects], together: Mask) -> Ite
         persons=tuple(table.persons.filter(pl.Series(together)).to_list()),
         values=(),
         text=f"leave out {who} with rare or changing values of {columns} "
-        '([release] leave_out = "internal/leave-out.csv")',
+        "(listed in leave-out.csv, for [release] leave_out)",
     )
     for each in found:
         names = ", ".join(each.rare[:_NAMED]) + (" and others" if len(each.rare) > _NAMED else "")
