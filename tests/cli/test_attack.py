@@ -143,6 +143,22 @@ def test_an_original_of_other_persons_is_refused(run, release, tmp_path):
     assert "persons" in found.errors[0]
 
 
+def test_fewer_targets_are_tried_on_much_data_and_that_is_said(run, release, monkeypatch):
+    monkeypatch.setattr("sequester.workflow.attack.MOST_CELLS", 40)
+    monkeypatch.setattr("sequester.workflow.attack.FEWEST_TARGETS", 1)
+    options = ("attack", release, "--original", "release.toml", "--known", "1", "--json")
+    few = run(*options)
+    assert "targets are tried of each kind of knowledge, not 10,000" in few.err
+    assert "--thorough tries more" in few.err
+    all_of_them = run(*options, "--thorough")
+    assert "targets are tried" not in all_of_them.err
+
+    def most(found):
+        return max(risk["targets"] for risk in found.document["attacks"] if risk["kind"] == "ordered")
+
+    assert most(few) <= most(all_of_them)
+
+
 @pytest.mark.parametrize("targets", ["0", "-1", "many"])
 def test_targets_are_at_least_one(run, release, targets):
     found = run("attack", release, "--original", "release.toml", "--targets", targets)

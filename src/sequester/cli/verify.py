@@ -111,11 +111,13 @@ def attack(
         typer.Option(metavar="1-3", parser=_sizes, help="How many items they know: a number or a range."),
     ] = "1-3",
     targets: Annotated[
-        int,
+        int | None,
         typer.Option(
-            metavar="N", parser=whole_number(1), help="How many targets are tried for each kind of knowledge."
+            metavar="N",
+            parser=whole_number(1),
+            help="How many targets are tried for each kind of knowledge: 10,000, or fewer on much data.",
         ),
-    ] = 10_000,
+    ] = None,
     seed: Annotated[
         str | None,
         typer.Option(metavar="TEXT", help="Draw targets from this text; the same targets by default."),
@@ -125,7 +127,7 @@ def attack(
         typer.Option(metavar="DIR", help="Another release of the same people, or a part of its series."),
     ] = None,
     thorough: Annotated[
-        bool, typer.Option("--thorough", help="Also run what takes minutes, such as minimality on wide data.")
+        bool, typer.Option("--thorough", help="Try all targets and attacks, however long it takes.")
     ] = False,
     all_risks: Annotated[
         bool, typer.Option("--all", help="Print all risks, not only the main ones and those above a claim.")

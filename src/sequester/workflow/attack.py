@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 
 SIDE_BY_SIDE = ("KCPPrivacy", "KCPrivacy")
 """Promises about histories with quasi-identifiers, whose releases can be laid side by side."""
+MOST_CELLS, FEWEST_TARGETS = 2_000_000_000, 100
+"""Cells times targets that all attacks go through, unless that would be fewer targets than the second."""
 ONE_PERSON = "attacks that look for a person among others were left out, because the data has one person"
 
 
@@ -196,7 +198,7 @@ def attack_release(
     original: str | Path | Config,
     held_out: str | Path | Config | None = None,
     known: Sequence[int] = KNOWN,
-    targets: int = TARGETS,
+    targets: int | None = None,
     seed: str | None = None,
     also: Sequence[str | os.PathLike[str]] = (),
     thorough: bool = False,
@@ -206,9 +208,11 @@ def attack_release(
 ) -> AttackResult:
     """Attack the release in `folder`; `original` is the configuration that it was made from.
 
-    `held_out` is a configuration of persons who are not in it, for the control; `thorough` runs attacks, too,
-    that take minutes. `also` are other releases of the same people. Parts of one series are joined by their
-    pseudonyms, and attacked as one release; others are laid side by side by who is who.
+    `held_out` is a configuration of persons who are not in it, for the control. Unless `targets` says how
+    many are tried, they are 10,000, or fewer where the table is large or wide. With `thorough` they are never
+    fewer, and attacks run, too, that take minutes. `also` are other releases of the same people. Parts of one
+    series are joined by their pseudonyms, and attacked as one release; others are laid side by side by who is
+    who.
 
     Raises
     ------
@@ -228,6 +232,13 @@ def attack_release(
     if held_out is not None:
         progress(0.15, "reading who was held out")
         absent = (held_out if isinstance(held_out, Config) else Config.load(held_out)).table(warn)
+    if targets is None:
+        targets = TARGETS if thorough else targets_for_all(table.n_events, len(table.schema.quasi))
+        if targets < TARGETS:
+            warn(
+                f"{targets:,} targets are tried of each kind of knowledge, not {TARGETS:,}, because there is "
+                "much data: --targets or --thorough tries more"
+            )
     method = None if config.settings.method is None else config.method()
     certificate = opened.certificate
     model = claimed_model(certificate, None if method is None else method.model().about(table))
@@ -319,6 +330,17 @@ def _attack_side_by_side(
         for each in (lay_side_by_side(tables, names), tables[0])
     )
     return beside_one(together, alone)
+
+
+def targets_for_all(n_events: int, n_columns: int) -> int:
+    """Return how many targets all attacks together can try in about half a minute.
+
+    Examples
+    --------
+    >>> targets_for_all(10_000, 5), targets_for_all(100_000, 50), targets_for_all(50_000_000, 5)
+    (10000, 400, 100)
+    """
+    return min(max(MOST_CELLS // max(n_events * max(n_columns, 1), 1), FEWEST_TARGETS), TARGETS)
 
 
 def _attack(
