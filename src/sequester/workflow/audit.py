@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 MOST_TARGETS, FEWEST_TARGETS = 1_000, 100
 """Pieces of knowledge of every kind: the first for small tables, the second for the largest."""
-_WORK = 200_000_000
-"""Events times pieces; where tables are larger, fewer pieces are tried, so that it takes no longer."""
+_WORK, _COLUMNS = 200_000_000, 5
+"""Events times pieces; where tables are larger, fewer pieces are tried, so that it takes no longer. An event
+of more columns than the second counts as many times."""
 LEAST_SECONDS, MOST_SECONDS = 5.0, 10.0
 """How long relaxations may be tried; in between, as long as the method itself took."""
 
@@ -91,7 +92,7 @@ def attack_main(
         risks = attack(
             release,
             original=original,
-            targets=targets_for(original.n_events),
+            targets=targets_for(original.n_events, len(original.schema.quasi)),
             thorough=thorough,
             engine=engine,
             progress=_named(progress, "attacking"),
@@ -112,12 +113,15 @@ def _named(progress: Progress, phase: str) -> Progress:
     return report
 
 
-def targets_for(n_events: int) -> int:
-    """Return how many pieces of knowledge are tried in a table of so many events.
+def targets_for(n_events: int, n_columns: int) -> int:
+    """Return how many pieces of knowledge are tried in a table of so many events and quasi-identifiers.
 
     Examples
     --------
-    >>> targets_for(12_000), targets_for(1_000_000), targets_for(50_000_000)
+    >>> targets_for(12_000, 5), targets_for(1_000_000, 5), targets_for(50_000_000, 5)
     (1000, 200, 100)
+    >>> targets_for(100_000, 50)
+    200
     """
-    return min(max(_WORK // max(n_events, 1), FEWEST_TARGETS), MOST_TARGETS)
+    work = n_events * max(n_columns, _COLUMNS)
+    return min(max(_WORK * _COLUMNS // max(work, 1), FEWEST_TARGETS), MOST_TARGETS)

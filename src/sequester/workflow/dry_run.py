@@ -71,7 +71,7 @@ class Forecast:
     @property
     def targets(self) -> int | None:
         """Targets that attacks draw, where they would try fewer than on a small table."""
-        targets = targets_for(self.n_events)
+        targets = targets_for(self.n_events, len(self.job.config.schema.quasi))
         return targets if targets < MOST_TARGETS else None
 
     @property

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 KNOWN = 3
 """Items that somebody may know, at most."""
-MOST_COMBINATIONS = 60_000_000
+MOST_COMBINATIONS = 20_000_000
 """Combinations of items that are looked at; where all persons have more, fewer persons are targets."""
 FEWEST_TARGETS = 500
 """Persons who are targets in any case."""

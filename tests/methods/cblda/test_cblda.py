@@ -266,6 +266,15 @@ def test_blocks_are_said_aloud(monkeypatch):
     assert "blocks" not in str(apply(CBLDA(k=2, c=1, block=False), example.table()).warnings)
 
 
+def test_many_columns_make_blocks_smaller_unless_their_size_is_given():
+    auto = CBLDA(k=2, c=1).plan()
+    assert auto.sizes(10) == (60_000, 2_500)
+    assert auto.sizes(40) == (15_000, 625)
+    assert CBLDA(k=400, c=1).plan().sizes(40) == (15_000, 800)
+    assert CBLDA(k=2, c=1, block=5_000).plan().sizes(40) == (5_000, 5_000)
+    assert CBLDA(k=2, c=1, block=False).plan().sizes(40)[0] is None
+
+
 def test_changes_tell_who_looks_alike():
     example = Example(
         [DEEP], [[("a",), ("c",)], [("b",)], [("c",)], [("c",)]], [["flu", "flu"]] + [["flu"]] * 3, [1.0]

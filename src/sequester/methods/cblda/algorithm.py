@@ -28,6 +28,8 @@ EXACT = 60_000
 """Persons up to which ``block = "auto"`` compares everybody with everybody."""
 BLOCK = 2_500
 """Persons of a block above that."""
+COLUMNS = 10
+"""Quasi-identifiers up to which these numbers hold; with more of them, they are as many times smaller."""
 PHASE = "merging the nearest histories"
 
 
@@ -51,6 +53,14 @@ class Plan:
     """Persons up to which everybody is compared with everybody; None: whatever their number."""
     block: int
     """Persons of a block above that."""
+    is_auto: bool = False
+    """Both are smaller where there are many quasi-identifiers, so that it takes no longer."""
+
+    def sizes(self, n_columns: int) -> tuple[int | None, int]:
+        """Return `exact` and `block` for so many quasi-identifiers."""
+        if not self.is_auto or self.exact is None or n_columns <= COLUMNS:
+            return self.exact, self.block
+        return self.exact * COLUMNS // n_columns, max(self.block * COLUMNS // n_columns, 2 * self.k)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,9 +137,10 @@ def solve(
     )
     everybody = np.arange(table.n_persons)
     blocks = [everybody]
-    if plan.exact is not None and len(everybody) > plan.exact:
+    exact, block = plan.sizes(len(table.schema.quasi))
+    if exact is not None and len(everybody) > exact:
         progress(0.02, "putting neighbours together")
-        blocks = _neighbours(work, everybody, plan.block)
+        blocks = _neighbours(work, everybody, block)
     merging = part(progress, 0.05, 0.85)
     if len(blocks) == 1:
         merge_nearest(

@@ -203,7 +203,8 @@ class CBLDA(KCMethod):
     )
 
     block: Literal["auto", False] | int = "auto"
-    """Persons above whom neighbours are clustered block by block; "auto" is above 60,000, false is never."""
+    """Persons above whom neighbours are clustered block by block; "auto" is above 60,000 (fewer where
+    there are more than 10 quasi-identifiers), false is never."""
     split: bool = False
     """Divide finished classes of 2 k persons or more again where that loses less."""
 
@@ -232,7 +233,8 @@ class CBLDA(KCMethod):
             exact, block = None, BLOCK
         else:
             exact = block = self.block
-        return replace(super().plan(), split=self.split, exact=exact, block=block)
+        is_auto = self.block == "auto"
+        return replace(super().plan(), split=self.split, exact=exact, block=block, is_auto=is_auto)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -313,7 +313,7 @@ def _findings(
         model=release.model,
         owners=_owners(release, released),
         kinds=[kind],
-        targets=targets_for(table.n_events),
+        targets=targets_for(table.n_events, len(table.schema.quasi)),
         engine=engine,
         progress=progress,
     )
