@@ -104,7 +104,12 @@ def _relaxations(
     release: Release, original: EventTable, method: Method, seconds: float, progress: Progress
 ) -> tuple[list[Relaxation], list[str]]:
     started = working_time()
-    lost = lost_parts(release.changes, original.hierarchies, harmless=method.harmless)
+    lost = lost_parts(
+        release.changes,
+        original.hierarchies,
+        original.schema.sensitive_columns,
+        harmless=method.harmless,
+    )
     paths = [each for each in method.relaxations(original) if each.steps]
     why = (
         "nothing is suppressed or heavily generalized"

@@ -146,7 +146,9 @@ class TrialRuns:
             When the deadline has passed.
         """
         outcome = run_trial(method, table, seed=self.seed, deadline=deadline)
-        return lost_parts(outcome.changes, table.hierarchies, harmless=method.harmless)
+        return lost_parts(
+            outcome.changes, table.hierarchies, table.schema.sensitive_columns, harmless=method.harmless
+        )
 
     def at(self, path: RelaxationPath, place: int, *, deadline: float) -> Counts | None:
         """Number the parts that a step of a path loses; None where it cannot be kept either."""
@@ -171,12 +173,17 @@ GENERALIZED = "generalized"
 
 
 def lost_parts(
-    changes: pl.DataFrame, hierarchies: Mapping[str, Hierarchy], *, harmless: frozenset[str] = frozenset()
+    changes: pl.DataFrame,
+    hierarchies: Mapping[str, Hierarchy],
+    others: Sequence[str] = (),
+    *,
+    harmless: frozenset[str] = frozenset(),
 ) -> Counts:
     """Number the parts that are lost: events, or values of events where changes name columns.
 
     Lost is what was removed, replaced by ``*`` or by a value that is not the person's, and what is
     generalized to more than half of its domain. A part has the same number whatever else was changed.
+    `others` are columns without a hierarchy that may be suppressed, too.
 
     Examples
     --------
@@ -195,7 +202,7 @@ def lost_parts(
     [2, 3, 4]
     """
     is_lost = pl.col("from").is_not_null() & ~pl.col("what").cast(pl.String).is_in(list(harmless))
-    columns = sorted(hierarchies)
+    columns = sorted({*hierarchies, *others})
     has_columns = "column" in changes.columns
     heavy = [
         (pl.col("column") == column if has_columns else pl.lit(value=True))

@@ -119,7 +119,7 @@ def describe_persons(release: Release, rows: Released) -> list[ColumnMeaning]:
     if schema is None or release.persons is None:
         return []
     meanings = {PERSON: "who it is: the same random name as in the events"}
-    meanings |= _meanings(schema)
+    meanings |= _meanings(release, schema)
     return [
         ColumnMeaning(name, meanings.get(name, ""), rows.n_values(name), release.about.columns.get(name, ""))
         for name in release.persons.columns
@@ -144,21 +144,22 @@ def describe_columns(release: Release, rows: Released) -> list[ColumnMeaning]:
         meanings[schema.symbol.column] = (
             "what happened" if release.regions is None else "where; outlines are in regions.geojson"
         )
-    meanings |= _meanings(schema)
+    meanings |= _meanings(release, schema)
     return [
         ColumnMeaning(name, meanings.get(name, ""), rows.n_values(name), release.about.columns.get(name, ""))
         for name in release.frame.columns
     ]
 
 
-def _meanings(schema: Schema) -> dict[str, str]:
+def _meanings(release: Release, schema: Schema) -> dict[str, str]:
     meanings = {}
+    stars = ", or * where it would tell others" if getattr(release.model, "sensitive_known", False) else ""
     for name in schema.quasi:
         meanings[name] = "what others may know about the person; may be coarser than the source"
     for name, attribute in schema.sensitive.items():
         for column in attribute.columns or (name,):
             known = meanings.get(column)
-            meanings[column] = f"{known}; sensitive" if known else "sensitive; as in the source"
+            meanings[column] = f"{known}; sensitive" if known else f"sensitive; as in the source{stars}"
     for name in schema.keep:
         meanings[name] = "released as it was in the source"
     return meanings

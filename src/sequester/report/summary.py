@@ -250,6 +250,9 @@ def _answer(name: str, question: str, attacks: Sequence[str], risks: Sequence[Ri
 
 
 def _fates(release: Release, original: EventTable | None) -> Iterator[ColumnFate]:
+    recorded = {} if original is None else original.histories.labels
+    # Sensitive values that may be known are suppressed, too.
+    is_known = bool(getattr(release.model, "sensitive_known", False))
     for frame in release.tables.values():
         rows = Released.of(frame)
         technical = () if rows.lengths is not None else (TIME, GROUP, COUNT)
@@ -263,11 +266,11 @@ def _fates(release: Release, original: EventTable | None) -> Iterator[ColumnFate
                 else {}
             )
             total = max(rows.n_rows, 1)
-            stars = counts.get(ROOT, 0) if name in release.hierarchies else 0
+            stars = counts.get(ROOT, 0) if name in release.hierarchies or is_known else 0
             coarse = sum(
                 count for value, count in counts.items() if value != ROOT and leaves.get(value, 1) > 1
             )
-            labels = None if original is None else original.labels.get(name)
+            labels = recorded.get(name)
             yield ColumnFate(
                 name=name,
                 before=None if labels is None else len(labels),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -16,10 +18,36 @@ from sequester.data.table import EventTable
 from sequester.errors import SchemaError, UnattainableError
 from sequester.hierarchies import Hierarchy
 from sequester.methods import HALT, GloGen
+from sequester.verification.verify import verify
+from sequester.workflow.config import read as read_config
+from sequester.workflow.protect import protect
 
 LETTERS = Hierarchy.from_tree({"early": ["a", "b"], "late": ["c"]})
 EDGES = {"early": "*", "late": "*", "a": "early", "b": "early", "c": "late"}
-PROTECT = {"drug": ["AZT"], "ill": ["HIV"], "job": []}
+CONFIG = """
+[data]
+path = "visits.csv"
+person = "who"
+order = "n"
+[data.quasi.ward]
+hierarchy = { kind = "flat" }
+[data.sensitive.drug]
+protect = ["AZT"]
+[data.sensitive.ill]
+protect = ["HIV"]
+[data.persons]
+path = "patients.csv"
+[data.persons.sensitive.faith]
+protect = ["x"]
+[method]
+name = "halt"
+k = 2
+c = 0.7
+p = 2
+sensitive_known = true
+[release]
+path = "out"
+"""
 
 
 def visits(histories, protect):
@@ -136,3 +164,22 @@ def test_the_same_attacks_succeed_where_nothing_is_promised():
     risks = attack_tables(release.table, original=table, model=release.model, known=(1,), targets=100)
     (sure,) = (each for each in risks if (each.name, each.kind) == ("confidence_shown", "other_sensitive"))
     assert (sure.value, sure.bound) == (1.0, None)
+
+
+def test_what_was_suppressed_is_explained_and_reported(tmp_path):
+    """A whole run, as protect does it: reasons, relaxations, attacks and both pages."""
+    rows = [[("a", "AZT", "HIV")]] * 6 + [[("b", "none", "flu")]] * 6 + [[("c", "none", "HIV")]] * 4
+    frame = visits(rows, {"drug": ["AZT"], "ill": ["HIV"]}).frame
+    frame.write_csv(tmp_path / "visits.csv")
+    patients = pl.DataFrame({"who": [str(n) for n in range(16)], "faith": ["x", "y"] * 8})
+    patients.write_csv(tmp_path / "patients.csv")
+    (tmp_path / "release.toml").write_text(CONFIG)
+    found = protect(tmp_path / "release.toml", seed="a seed of enough letters", warn=[].append)
+    assert found.release.model.sensitive_known
+    report = (tmp_path / "out/internal/report.json").read_text()
+    assert verify(tmp_path / "out/release", original=read_config(tmp_path / "release.toml"))
+    fates = {each["name"]: each["suppressed"] for each in json.loads(report)["summary"]["columns"]}
+    starred = {name for name in ("drug", "ill") if "*" in found.release.frame[name].to_list()}
+    assert starred
+    assert {name for name in ("drug", "ill") if fates[name]} == starred
+    assert "or * where it would tell others" in (tmp_path / "out/release/report.html").read_text()
