@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN := $(BIN)/python
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo cluster-demo test kernels coverage thorough lint docs bench dist clean help
+.PHONY: demo cluster-demo workbench test kernels coverage thorough lint docs bench dist clean help
 # Each worker starts with its own half of the tests, and takes over from the other what is left at the end.
 SUITE := -n 2 --dist worksteal src tests
 
@@ -18,6 +18,11 @@ demo: $(VENV)/.runs  ## make a data set, publish it, verify it
 
 cluster-demo: $(VENV)/.tests  ## release on a scheduler and two workers on this machine, and compare with the local release
 	@$(RUN) scripts/cluster_demo.py --out out/cluster-demo
+
+workbench: $(VENV)/.workbench  ## open the workbench in a browser, with the data of an invented hospital
+	@mkdir -p out/workbench
+	@test -e out/workbench/visits.csv || $(RUN) -m sequester datasets make hospital --persons 2000 --out out/workbench/visits.csv
+	@$(RUN) -m sequester workbench out/workbench/visits.csv
 
 test: $(VENV)/.tests lint  ## style, types, layers, doctests and the suite: what must pass before every change
 	@SEQUESTER_TEST_PROFILE=quick $(RUN) -m pytest $(SUITE)
@@ -67,6 +72,11 @@ $(VENV)/bin/python:
 $(VENV)/.runs: pyproject.toml | $(VENV)/bin/python
 	@echo "installing sequester and what it needs"
 	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.workbench: pyproject.toml | $(VENV)/bin/python
+	@echo "installing sequester and what its workbench needs"
+	@$(PIP) --editable '.[workbench]'
 	@touch $@
 
 $(VENV)/.tests: pyproject.toml | $(VENV)/bin/python

@@ -16,7 +16,7 @@ from sequester.cli import main
 from sequester.datasets import DATASETS, hospital
 from sequester.methods import METHODS
 
-HEAVY = ("polars", "numba", "pydantic", "scipy", "altair", "pandas", "rich")
+HEAVY = ("polars", "numba", "pydantic", "scipy", "altair", "pandas", "rich", "starlette", "uvicorn")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import subprocess
 import threading
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-_MEASURE = """
+MEASURE = """
 const linear = (v) => (v / 255 <= 0.03928 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4);
 const lum = (c) => 0.2126 * linear(c[0]) + 0.7152 * linear(c[1]) + 0.0722 * linear(c[2]);
 const parse = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
@@ -135,9 +135,7 @@ class Look:
           document.body.innerHTML = "<pre></pre>";
           document.querySelector("pre").textContent = JSON.stringify(found);
         });"""
-        outer = (
-            f"<!doctype html><meta charset=utf-8><script>{_MEASURE}</script>{boxes}<script>{ends}</script>"
-        )
+        outer = f"<!doctype html><meta charset=utf-8><script>{MEASURE}</script>{boxes}<script>{ends}</script>"
         self.pages["/all.html"] = outer.encode()
         command = [
             find_browser(),

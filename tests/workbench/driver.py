@@ -11,21 +11,41 @@ import sys
 from urllib.parse import urlsplit
 
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import (
+    NoSuchElementException,
+    StaleElementReferenceException,
+    TimeoutException,
+)
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-PATIENCE = 240
+from report.browser import MEASURE, find_browser
+
+PATIENCE = 300
 """Seconds until a test gives up; none waits so long where things work."""
+
+
+FIND = """
+const [selector, name] = arguments;
+const said = (element) => {
+  if (element.hasAttribute("aria-label")) return element.getAttribute("aria-label");
+  if (!element.labels?.length) return element.textContent;
+  return [...element.labels].map((label) => {
+    const copy = label.cloneNode(true);
+    copy.querySelectorAll("input, select, textarea, small").forEach((each) => each.remove());
+    return copy.textContent;
+  }).join(" ");
+};
+return [...document.querySelectorAll(selector)].find(
+  (each) => said(each).trim() === name && (each.type === "file" || each.checkVisibility()));
+"""
 
 
 def find_programs():
     """The browser and its driver; None where one of them is not installed."""
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    driver = shutil.which("chromedriver")
+    browser, driver = find_browser(), shutil.which("chromedriver")
     return (browser, driver) if browser and driver else None
 
 
@@ -102,7 +122,11 @@ class Page:
             except StaleElementReferenceException:
                 return False
 
-        return WebDriverWait(self.browser, PATIENCE, 0.1).until(look, what)
+        try:
+            return WebDriverWait(self.browser, PATIENCE, 0.1).until(look, what)
+        except TimeoutException:
+            said = " ".join(each.text for each in self.all("#messages, #main"))
+            raise AssertionError(f"{what} at {self.browser.current_url}: {said[:3000]}") from None
 
     def see(self, selector, text=""):
         """Wait for an element that is shown and has a text."""
@@ -122,32 +146,39 @@ class Page:
     def click(self, name, within="#main"):
         """Click the button or link with a name."""
 
-        def find():
-            found = [
-                each
-                for each in self.all(f"{within} button, {within} a, {within} summary")
-                if each.is_displayed() and name in (each.accessible_name, each.text.strip())
-            ]
-            return found[0] if found else None
-
         def click():
-            found = find()
+            found = self.find(f"{within} button, {within} a, {within} summary", name)
             if found is None:
                 return False
             self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
+            is_link = found.tag_name == "a"
             found.click()
-            return True
+            return found if is_link else True
 
-        self.wait(f"no button or link {name!r}", click)
+        clicked = self.wait(f"no button or link {name!r}", click)
+        if clicked is not True:
+            self.left(clicked)
+
+    def find(self, selector, name):
+        """The first element that is shown and has a name; asked in the page, which has hundreds."""
+        return self.browser.execute_script(FIND, selector, name)
+
+    def left(self, element):
+        """Wait until the page of an element is no longer there."""
+
+        def is_gone():
+            try:
+                element.is_enabled()
+            except (StaleElementReferenceException, NoSuchElementException):
+                return True
+            return False
+
+        self.wait("the page is still there", is_gone)
 
     def field(self, name):
-        """The control with an accessible name."""
-
-        def find():
-            controls = self.all("#main input, #main select, #main textarea")
-            return next((each for each in controls if each.accessible_name == name), None)
-
-        return self.wait(f"no control {name!r}", find)
+        """The control with a name."""
+        controls = "#main input, #main select, #main textarea"
+        return self.wait(f"no control {name!r}", lambda: self.find(controls, name))
 
     def choose(self, name, value):
         """Choose in a menu, and wait until the page knows it."""
@@ -160,10 +191,38 @@ class Page:
         field.clear()
         field.send_keys(text)
 
+    def pick(self, name, value):
+        """Choose in the menu of a form."""
+        Select(self.field(name)).select_by_value(value)
+
+    def picture(self, path):
+        """Take a picture of the whole page."""
+        width = self.browser.get_window_size()["width"]
+        height = self.browser.execute_script("return document.documentElement.scrollHeight")
+        self.browser.set_window_size(width, min(height, 3000) + 140)
+        self.browser.save_screenshot(str(path))
+
     def tick(self, name):
         field = self.field(name)
         self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", field)
         field.click()
+
+    def look(self, *, dark):
+        """What does not fit its place, and what is too faint to read."""
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+        self.browser.execute_script(
+            "document.querySelectorAll('details').forEach((each) => (each.open = true))"
+        )
+        width = "document.documentElement.clientWidth"
+        here = f"{{contentDocument: document, contentWindow: window, clientWidth: {width}}}"
+        found = self.browser.execute_script(f"{MEASURE}; return look({here})")
+        return {"wide": found["wide"], "faint": found["faint"]}
+
+    def nameless(self):
+        """The controls that a screen reader has no name for."""
+        controls = self.all("input, select, textarea, button, a")
+        return [each.get_attribute("outerHTML") for each in controls if not each.accessible_name]
 
     @property
     def version(self):
@@ -186,7 +245,9 @@ class Page:
 
     def complaints(self):
         """What the browser says is wrong with the page."""
-        return [each["message"] for each in self.browser.get_log("browser") if each["level"] == "SEVERE"]
+        found = [each["message"] for each in self.browser.get_log("browser") if each["level"] == "SEVERE"]
+        # Pages of workbenches that ended before may still have asked for something.
+        return [each for each in found if self.server.host in each]
 
 
 @contextlib.contextmanager

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from markupsafe import Markup
+
 from sequester._repr import shown
 from sequester.release.plot import INK, RULE, SERIES
 from sequester.report.plot import as_svg
@@ -12,11 +14,10 @@ from sequester.report.plot import as_svg
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from markupsafe import Markup
-
 _WIDTH, _HEIGHT = 520, 330
 # Apart in lightness and in shape, on light and dark ground alike.
 _COLORS = (*SERIES, "#7c5fb0", "#3d8f63", "#b8476d", "#8a8437", "#3f9aa6", "#96705a")
+_PLACE = "http://page.invalid"
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 
 
@@ -40,6 +41,8 @@ class Mark:
     """It is the one."""
     optimum: bool = False
     """It is better than both its neighbours."""
+    link: str = ""
+    """Where a click on it leads to: a path on the server of the page; nowhere by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +112,7 @@ def draw_frontier(marks: Sequence[Mark], axes: FrontierAxes, *, standalone: bool
             color=color,
             shape=shape,
             fillOpacity=alt.condition(alt.datum.frontier, alt.value(1.0), alt.value(0.35)),
+            **({"href": "link:N"} if any(each.link for each in marks) else {}),
         ),
         base.transform_filter(alt.datum.recommended).mark_point(size=320, color=INK, strokeWidth=2),
         base.transform_filter(alt.datum.optimum).mark_point(size=200, color=INK, strokeDash=[2, 2]),
@@ -140,7 +144,8 @@ def draw_frontier(marks: Sequence[Mark], axes: FrontierAxes, *, standalone: bool
         aria=False,
     )
     title = f"{axes.measure} against {axes.risk}, {len(marks)} candidates; the numbers follow as a table"
-    return as_svg(chart, title=title, standalone=standalone)
+    # The renderer takes whole addresses only.
+    return Markup(as_svg(chart, title=title, standalone=standalone).replace(_PLACE, ""))  # noqa: S704
 
 
 def _rows(marks: Sequence[Mark], names: Sequence[str], right: float) -> list[dict[str, Any]]:
@@ -162,6 +167,7 @@ def _rows(marks: Sequence[Mark], names: Sequence[str], right: float) -> list[dic
                 "frontier": each.on_frontier,
                 "recommended": each.recommended,
                 "optimum": each.optimum,
+                "link": f"{_PLACE}{each.link}",
                 "named": first[spots[i]] == i and (each.on_frontier or each.recommended or each.optimum),
                 "text": f"{text} (recommended)" if each.recommended else text,
             }

@@ -141,6 +141,7 @@ class Jobs:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+            _release(process)
 
     def _folders(self) -> list[Path]:
         return [path for path in self.folder.glob("[0-9]*") if (path / JOB).is_file()]
@@ -170,11 +171,20 @@ class Jobs:
 
     def _is_alive(self, number: str) -> bool:
         process = self._running.get(number)
-        if process is None or process.poll() is not None:
+        if process is None:
+            return False
+        if process.poll() is not None:
+            _release(self._running.pop(number))
             return False
         if time.monotonic() - self._cancelled.get(number, time.monotonic()) > _PATIENCE:
             process.kill()
         return True
+
+
+def _release(process: subprocess.Popen[bytes]) -> None:
+    """Close our end of what a process reads."""
+    if process.stdin is not None:
+        process.stdin.close()
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -116,7 +116,10 @@ class Project:
         """Take over a draft: its configuration, unless there is one that it was made for."""
         result = job.result
         if job.arguments["keep"]:
-            self.note(draft=job.id, open=[], nothing_sensitive=True)
+            # Nobody has said yet what is sensitive in a configuration that names nothing.
+            is_new = "draft" not in self.state
+            undecided = {"open": [] if self._names_sensitive() else result["open"]} if is_new else {}
+            self.note(draft=job.id, **undecided)
             return
         self.replace(
             result["text"],
@@ -136,7 +139,9 @@ class Project:
             table = data.get("persons", {}) if column["table"] == "persons" else data
             name = renamed.get(column["name"], column["name"])
             is_key = column["table"] == "persons" and name == table.get("person", data.get("person"))
-            role = "person" if is_key else "" if name in undecided else role_of(table, name)
+            # Attributes of persons may be columns of the events.
+            role = role_of(table, name) or role_of(data.get("persons", {}), name)
+            role = "person" if is_key else "" if name in undecided else role
             found.append({**column, "place": place, "name": name, "role": role, "is_key": is_key})
         return found
 
@@ -149,18 +154,17 @@ class Project:
         for column in self.columns():
             if not column["role"]:
                 yield f"Column {quoted(column['name'])} needs a role."
-        data = document.get("data", {})
-        if not (
-            data.get("sensitive")
-            or data.get("persons", {}).get("sensitive")
-            or self.state.get("nothing_sensitive", True)
-        ):
+        if not self._names_sensitive() and not self.state.get("nothing_sensitive"):
             yield "Choose what is sensitive: give a column that role, or say that nothing is."
         try:
             config = Config.load(self.config)
             _ = config.schema, config.persons_schema
         except InputError as error:
             yield from error.lines
+
+    def _names_sensitive(self) -> bool:
+        data = self.document.get("data", {})
+        return bool(data.get("sensitive") or data.get("persons", {}).get("sensitive"))
 
     def version(self) -> str:
         """Return a hash that changes when anything does that a page shows."""

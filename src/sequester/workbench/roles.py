@@ -76,7 +76,7 @@ def with_role(
     >>> with_role(data, "ZIP", "person")
     {'person': 'ZIP'}
     """
-    changed = _without(data, column)
+    changed = without_role(data, column)
     if role in _SINGLE:
         changed[role] = column
     if role == "time":
@@ -104,7 +104,7 @@ def _columns(name: str, attribute: Mapping[str, Any]) -> list[str]:
     return list(attribute.get("columns") or [name])
 
 
-def _without(data: Mapping[str, Any], column: str) -> dict[str, Any]:
+def without_role(data: Mapping[str, Any], column: str) -> dict[str, Any]:
     """Return the table with the column in no role."""
     left: dict[str, Any] = deepcopy(dict(data))
     for role in _SINGLE:

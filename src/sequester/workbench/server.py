@@ -98,10 +98,13 @@ def make_app(bench: Workbench, *, token: str, port: int) -> Starlette:
             try:
                 return await answer(bench, request)
             except InputError as error:
-                return JSONResponse({"lines": error.lines}, 400)
+                lines, code = error.lines, 400
             except Exception as error:  # noqa: BLE001  (what it says may hold raw data)
                 place = f"{type(error).__name__} at {where_raised(error)}"
-                return JSONResponse({"lines": [f"internal error: {place} (please report it)"]}, 500)
+                lines, code = (f"internal error: {place} (please report it)",), 500
+            if method == "GET":
+                return PlainTextResponse("\n".join(lines), code)
+            return JSONResponse({"lines": lines}, code)
 
         return Route(path, endpoint, methods=[method])
 
@@ -167,15 +170,15 @@ async def _act(bench: Workbench, request: Request) -> Response:
 
 
 async def _upload(bench: Workbench, request: Request) -> Response:
-    """Save a file that was dropped on the page: data beside the configuration, others among our notes."""
+    """Save a file that was dropped on the page: beside the configuration, or a release among our notes."""
     name = PurePosixPath(request.path_params["name"])
     if name.is_absolute() or ".." in name.parts or not name.parts or "\0" in str(name):
         msg = "the name of the file cannot be used"
         raise InputError(msg)
-    is_data = request.query_params.get("kind") == "data"
-    folder = bench.project.folder if is_data else bench.project.notes / "received"
+    is_ours = request.query_params.get("kind") != "release"
+    folder = bench.project.folder if is_ours else bench.project.notes / "received"
     path = folder / name
-    if path.exists() and is_data:
+    if path.exists() and is_ours:
         msg = f"{name} exists already in the folder of the project; choose it there, or give it another name"
         raise InputError(msg)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+from markupsafe import escape
 from pydantic import ValidationError
 
-from sequester.errors import InputError
+from sequester.engine import part
+from sequester.errors import HierarchyError, InputError
 from sequester.workflow.config import Config
 from sequester.workflow.draft.columns import Column
 from sequester.workflow.draft.hierarchies import Proposal, propose_hierarchy
@@ -23,12 +27,12 @@ from sequester.workflow.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import polars as pl
-
     from sequester.engine import Progress
     from sequester.errors import Warn
+    from sequester.workflow.comparison.trial import TrialResult
     from sequester.workflow.draft.draft import Attribute
     from sequester.workflow.draft.roles import Guess
+    from sequester.workflow.hierarchy import HierarchyCounts
     from sequester.workflow.init import Proposed
 
 Task = Callable[..., Any]
@@ -38,8 +42,10 @@ BARS = 12
 """Values of a column that are drawn."""
 VALUES = 10_000
 """Values of a column that hierarchies are tried on and lists show."""
-CHILDREN = 200
-"""Nodes under one that are shown."""
+CHILDREN, NODES = 200, 3_000
+"""Nodes under one, and of a tree, that are shown."""
+ROWS = 60
+"""Rows that are shown before and after."""
 
 
 def draft(
@@ -70,11 +76,9 @@ def draft(
         for name in frame.columns
     ]
     reasons = _reasons(proposed)
-    values = {
-        f"{which}/{column.name}": [list(row) for row in column.counts.head(VALUES).iter_rows()]
-        for which, column in columns
-    }
-    write_file(json.dumps(values).encode(), folder / "values.json")
+    for place, (_, column) in enumerate(columns):
+        values = [list(row) for row in column.counts.head(VALUES).iter_rows()]
+        write_file(json.dumps(values).encode(), folder / "values" / f"{place}.json")
     return {
         "text": text,
         "open": [
@@ -151,6 +155,203 @@ def _head(frame: pl.DataFrame, rows: int = HEAD) -> dict[str, Any]:
     }
 
 
+def hierarchy(folder: Path, progress: Progress, warn: Warn, *, config: str, attribute: str) -> dict[str, Any]:
+    """Count events and persons under each node of a hierarchy, and say what is wrong with it."""
+    from sequester.workflow.hierarchy import lint_hierarchies, show_hierarchy  # noqa: PLC0415
+
+    del folder, warn
+    linted = lint_hierarchies(config, progress=part(progress, 0.0, 0.5))
+    findings = [finding for each in linted if each.attribute == attribute for finding in each.findings]
+    doubted = {label for finding in findings if finding.severity != "info" for label in finding.labels}
+    found: dict[str, Any] = {
+        "findings": [{"severity": each.severity, "text": str(each)} for each in findings],
+        "tree": None,
+    }
+    try:
+        counted = show_hierarchy(config, attribute, progress=part(progress, 0.5, 1.0))
+    except HierarchyError:  # the findings say why
+        return found
+    found["tree"] = _nested(counted, 0, doubted, [NODES])
+    return found
+
+
+def _nested(counted: HierarchyCounts, node: int, doubted: set[str], left: list[int]) -> dict[str, Any]:
+    """Return a node with what is below it, as far as there is room."""
+    tree = counted.tree
+    left[0] -= 1
+    below = sorted(tree.children(node), key=lambda child: -int(counted.events[child]))
+    shown = below[: max(min(CHILDREN, left[0]), 0)]
+    return {
+        "label": tree.labels[node],
+        "events": int(counted.events[node]),
+        "persons": int(counted.persons[node]),
+        "leaves": int(tree.leaves[node]),
+        "is_doubted": tree.labels[node] in doubted,
+        "below": [_nested(counted, child, doubted, left) for child in shown],
+        "hidden": len(below) - len(shown),
+    }
+
+
+def build(
+    folder: Path, progress: Progress, warn: Warn, *, config: str, attribute: str, out: str
+) -> dict[str, Any]:
+    """Write a hierarchy as an ARX file."""
+    from sequester.workflow.hierarchy import build_hierarchy  # noqa: PLC0415  (each job loads what it needs)
+
+    del folder
+    return build_hierarchy(config, attribute, out, progress=progress, warn=warn).to_json()
+
+
+def inspect(folder: Path, progress: Progress, warn: Warn, *, config: str) -> dict[str, Any]:
+    """Look for what the data gives away today."""
+    from sequester.workflow.inspect import inspect_config  # noqa: PLC0415  (as above)
+
+    page = folder / "inspect.html"
+    found = inspect_config(config, out=page, force=True, progress=progress, warn=warn)
+    # The page runs no script and escapes every label, so that its body can stand in another page.
+    text = page.read_text(encoding="utf-8")
+    body = text[text.index("<main>") + len("<main>") : text.rindex("</main>")]
+    return {**found.to_json(), "body": body}
+
+
+def compare(
+    folder: Path,
+    progress: Progress,
+    warn: Warn,
+    *,
+    config: str,
+    methods: str,
+    out: str,
+    set: list[str],  # noqa: A002  (as on the command line)
+    write_releases: bool,
+) -> dict[str, Any]:
+    """Try methods and parameters; what is done is drawn as it comes."""
+    from sequester.workflow.compare import CompareOptions, compare_config  # noqa: PLC0415  (as above)
+    from sequester.workflow.comparison.grid import read_methods, read_settings  # noqa: PLC0415  (as above)
+
+    drawn: list[str] = []
+
+    def report(fraction: float, phase: str) -> None:
+        progress(fraction, phase)
+        done = _results(Path(out))
+        if len(done) > len(drawn):
+            drawn[:] = done
+            write_file(json.dumps(_draw(done, config)).encode(), folder / "partial.json")
+
+    compare_config(
+        config,
+        out=Path(out),
+        methods=read_methods(methods),
+        settings=read_settings(set),
+        asked=CompareOptions(write_releases=write_releases),
+        progress=report,
+        warn=warn,
+    )
+    return _draw(_results(Path(out)), config)
+
+
+def _results(out: Path) -> dict[str, TrialResult]:
+    """Return all results in the folder of a comparison, by their keys, in the order in which they came."""
+    from sequester.workflow.comparison.trial import TrialResult  # noqa: PLC0415  (as above)
+
+    paths = sorted((out / "results").glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+    return {path.stem: TrialResult.of(json.loads(path.read_bytes())) for path in paths}
+
+
+def _draw(results: Mapping[str, TrialResult], config: str) -> dict[str, Any]:
+    """Draw the frontier, with a link at each candidate, and list them."""
+    from sequester.attacks.context import TARGETS  # noqa: PLC0415  (as above)
+    from sequester.report.frontier import draw_frontier  # noqa: PLC0415  (as above)
+    from sequester.workflow.compare import KNOWN  # noqa: PLC0415  (as above)
+    from sequester.workflow.comparison.comparison import Comparison  # noqa: PLC0415  (as above)
+    from sequester.workflow.comparison.outputs import describe_adversary  # noqa: PLC0415  (as above)
+    from sequester.workflow.comparison.trial import Knowledge  # noqa: PLC0415  (as above)
+
+    data = Config.load(config).settings.data
+    is_sequence = data.symbol is not None or (data.place is not None and not data.quasi)
+    knowledge = Knowledge(kind="ordered" if is_sequence else "anywhere", known=KNOWN, targets=TARGETS)
+    found = Comparison.of(list(results.values()), knowledge=knowledge)
+    keys = list(results)
+    places = [
+        place
+        for place, each in enumerate(found.tried)
+        if each.holds and found.risk(place) is not None and found.score(place) is not None
+    ]
+    marks = [
+        replace(mark, link=f"/explore?candidate={keys[place]}")
+        for place, mark in zip(places, found.marks(), strict=True)
+    ]
+    drawing = str(draw_frontier(marks, found.axes())) if marks else ""
+    for mark in marks:
+        # The renderer has no names for links.
+        name = escape(f"Look at {mark.series} {mark.label}")
+        drawing = drawing.replace(f'href="{mark.link}"', f'href="{mark.link}" aria-label="{name}"')
+    candidates = []
+    for place, each in enumerate(found.tried):
+        risk, score = found.risk(place), found.score(place)
+        candidates.append(
+            {
+                "key": keys[place],
+                "label": each.label,
+                "method": each.method,
+                "parameters": each.parameters,
+                "holds": each.holds,
+                "reason": each.reason,
+                "risk": None if risk is None else risk.value,
+                "score": None if score is None else score.value,
+                "lost": each.lost_share,
+                "release": each.release,
+                "is_recommended": place == found.recommended,
+                "is_on_frontier": place in found.frontier,
+            }
+        )
+    return {
+        "drawing": drawing,
+        "measure": found.measure.replace("_", " "),
+        "adversary": describe_adversary(found.adversary, knowledge),
+        "candidates": candidates,
+    }
+
+
+def changes(folder: Path, progress: Progress, warn: Warn, *, config: str, internal: str) -> dict[str, Any]:
+    """Put the first rows of the input beside what has become of them."""
+    del folder
+    progress(0.0, "reading")
+    loaded = Config.load(config)
+    schema, frame = loaded.schema, loaded.frame(warn)
+    released = [
+        name
+        for name in (*schema.attributes, *schema.sensitive_columns, *schema.keep)
+        if name in frame.columns
+    ]
+    columns = list(dict.fromkeys([*([schema.person] if schema.person in frame.columns else []), *released]))
+    head = _head(frame.select(columns), ROWS)
+    changed = pl.read_parquet(Path(internal) / "changes.parquet").filter(pl.col("row") <= ROWS)
+    symbol = "" if schema.symbol is None else schema.symbol.column
+    cells: dict[tuple[int, str], list[str]] = {}
+    for each in changed.iter_rows(named=True):
+        after = cells.setdefault((each["row"] - 1, each.get("column") or symbol), [])
+        after += [] if each.get("to") is None else [str(each["to"])]
+    return {
+        "header": columns,
+        "rows": [
+            [
+                {
+                    "before": cell,
+                    "after": "a pseudonym"
+                    if name == schema.person
+                    else " + ".join(cells.get((row, name), [cell])) or "(gone)",
+                    "is_changed": (row, name) in cells,
+                }
+                for name, cell in zip(columns, line, strict=True)
+            ]
+            for row, line in enumerate(head["rows"])
+        ],
+        "n_changes": changed.height,
+        "n_rows": frame.height,
+    }
+
+
 def advise(folder: Path, progress: Progress, warn: Warn, *, config: str, **answers: str) -> dict[str, Any]:
     """Recommend a method."""
     from sequester.workflow.advise import advise as weigh  # noqa: PLC0415  (each job loads what it needs)
@@ -217,6 +418,11 @@ def look(
 
 TASKS: Mapping[str, Task] = {
     "draft": draft,
+    "hierarchy": hierarchy,
+    "build": build,
+    "inspect": inspect,
+    "compare": compare,
+    "changes": changes,
     "advise": advise,
     "protect": protect,
     "verify": verify,

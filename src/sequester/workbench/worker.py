@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import json
+import os
 import signal
 import sys
 import time
@@ -27,6 +28,8 @@ _EVERY = 0.2
 def main(folder: Path) -> None:
     """Run the job of a folder."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if hasattr(os, "nice"):
+        os.nice(5)  # the page is to answer first
     Thread(target=_end_with_parent, daemon=True).start()
     collected: list[str] = []
     try:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sequester.workbench.project import Project
     from sequester.workflow.parameters import Parameter
 
-_FIRST: dict[str, object] = {"k": 5, "c": 0.5, "p": 2, "l": 3, "min_support": 2}
+FIRST: dict[str, object] = {"k": 5, "c": 0.5, "p": 2, "l": 3, "min_support": 2}
 """What required parameters begin with."""
 _RANGES = {
     "k": (2, 50, 1),
@@ -118,15 +118,16 @@ def _use(bench: Workbench) -> None:
 def set_method(bench: Workbench, method: Mapping[str, Any]) -> None:
     """Write a method and its parameters into the configuration."""
     document = bench.project.document | {"method": dict(method)}
-    bench.project.save(document, f"method: {method['name']}")
+    numbers = [f"{name} = {value}" for name, value in method.items() if isinstance(value, int | float)]
+    bench.project.save(document, f"method: {', '.join([method['name'], *numbers])}")
 
 
 def _method(bench: Workbench, *, value: str) -> None:
     if value not in METHODS:
         msg = "choose a method"
         raise InputError(msg)
-    required = [each.name for each in parameters_of(METHODS[value]) if each.required or each.name in _FIRST]
-    set_method(bench, {"name": value, **{name: _FIRST[name] for name in required if name in _FIRST}})
+    required = [each.name for each in parameters_of(METHODS[value]) if each.required or each.name in FIRST]
+    set_method(bench, {"name": value, **{name: FIRST[name] for name in required if name in FIRST}})
 
 
 def _read(bench: Workbench, given: Mapping[str, Any]) -> dict[str, Any]:

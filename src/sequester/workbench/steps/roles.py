@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from sequester.data.schema import ALL, ROW
 from sequester.errors import InputError
 from sequester.hierarchies.labels import quoted
-from sequester.workbench.jobs import read_json
-from sequester.workbench.roles import OF_PERSONS, ROLES, with_role
+from sequester.workbench.roles import OF_PERSONS, ROLES, role_of, with_role, without_role
 from sequester.workbench.steps.step import COMMON, Step
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ def _context(bench: Workbench, query: Mapping[str, str], gaps: list[str]) -> dic
 
 def values_of(project: Project, column: Mapping[str, Any]) -> list[tuple[str, int]]:
     """Return the values of a column with the rows that they have, the most frequent first."""
-    number = project.state.get("draft", "")
-    kept = read_json(project.jobs.folder / number / "values.json")
-    return [(str(value), int(rows)) for value, rows in kept.get(f"{column['table']}/{column['name']}", [])]
+    draft = project.jobs.folder / project.state["draft"]
+    kept = json.loads((draft / "values" / f"{column['place']}.json").read_bytes())
+    return [(str(value), int(rows)) for value, rows in kept]
 
 
 def _protected(project: Project, column: dict[str, Any]) -> dict[str, Any]:
@@ -82,6 +82,8 @@ def _role(bench: Workbench, *, key: str, value: str) -> None:
         raise InputError(msg)
     document = project.document
     data = document["data"]
+    if not is_own and role_of(data.get("persons", {}), column["name"]):
+        data["persons"] = without_role(data["persons"], column["name"])
     table = with_role(
         data["persons"] if is_own else data,
         column["name"],

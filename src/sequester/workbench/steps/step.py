@@ -37,13 +37,20 @@ class Step:
 
 def cancel(bench: Workbench, *, job: str) -> None:
     """Cancel a job."""
-    bench.project.jobs.cancel(job)
+    bench.project.jobs.cancel(_known(bench, job))
 
 
 def again(bench: Workbench, *, job: str) -> None:
     """Begin a job again that was stopped or cancelled, or whose reason is mended."""
-    asked = bench.project.jobs.get(job)
+    asked = bench.project.jobs.get(_known(bench, job))
     bench.project.jobs.start(asked.task, asked.arguments)
+
+
+def _known(bench: Workbench, job: str) -> str:
+    if job not in {each.id for each in bench.project.jobs.all()}:
+        msg = "there is no such job"
+        raise InputError(msg)
+    return job
 
 
 def decided(bench: Workbench) -> str:

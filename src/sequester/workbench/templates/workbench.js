@@ -37,6 +37,10 @@ function morph(old, fresh) {
     if (name === "checked" || name === "selected") old[name] = true;
     if (name === "value" && "value" in old && old !== document.activeElement) old.value = value;
   }
+  if (old.tagName === "TEXTAREA") {
+    if (old.defaultValue !== fresh.defaultValue) old.value = old.defaultValue = fresh.defaultValue;
+    return;
+  }
   const before = [...old.childNodes], after = [...fresh.childNodes];
   after.forEach((node, i) => {
     const at = before[i];
@@ -110,7 +114,7 @@ page.addEventListener("click", (event) => {
 });
 page.addEventListener("change", (event) => {
   const field = event.target;
-  if (field.dataset.pick) { send(field.dataset.pick, [...field.files].map((file) => [file.name, file])); field.value = ""; }
+  if (field.dataset.pick) { send(field.dataset.pick, [...field.files].map((file) => [file.webkitRelativePath || file.name, file])); field.value = ""; }
   if (!field.dataset.act) return;
   const given = { value: field.type === "checkbox" ? field.checked : field.value };
   if (field.dataset.key) given.key = field.dataset.key;
@@ -126,7 +130,7 @@ page.addEventListener("input", (event) => {
 });
 
 async function send(kind, files) {
-  const folder = kind === "data" ? "" : `${Date.now()}/`;
+  const folder = kind === "release" ? `${Date.now()}/` : "";
   let path = "";
   for (const [name, file] of files) {
     const place = (folder + name).split("/").map(encodeURIComponent).join("/");
@@ -136,6 +140,12 @@ async function send(kind, files) {
     path = said.path;
   }
   if (kind === "data") await act("choose", { path });
+  else if (kind === "hierarchy") {
+    document.querySelector("#builder [name=kind]").value = "file";
+    const settings = document.querySelector("#builder [name=parameter]");
+    settings.value = path;
+    settings.dispatchEvent(new Event("input", { bubbles: true }));
+  }
   else await act("verify", { release: path.slice(0, path.indexOf(folder) + folder.length) + files[0][0].split("/")[0] });
 }
 
