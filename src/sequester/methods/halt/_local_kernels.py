@@ -26,8 +26,9 @@ ENTRIES, CLOCK, DEPTH, PLACE, LENGTH, PICKS, LONELY, HOPELESS, N_STATE = range(9
 """What the table keeps beside its arrays: entries in use, the clock of stamps, where the walk over a row
 stands and the length of the sequence there, picks made, lonely entries listed, and the last entry that
 nothing allowed breaks (0: none)."""
-KEY, COUNT, STAMP, N_FIELDS = range(4)
-"""Fields of an entry: what it stands for, the persons who show it, and when it was last counted."""
+KEY, COUNT, STAMP, TIMES, N_FIELDS = range(5)
+"""Fields of an entry: what it stands for, the persons who show it, when it was last counted, and how often
+the row shows it that cells are given back to."""
 ITEM_BITS = 32
 NEVER = -1
 """The margin of a row that has to be looked at."""
@@ -69,7 +70,7 @@ class Shown(NamedTuple):
 
 
 @inner
-def _find_slot(slots: Counts, entries: Counts, key: int) -> int:
+def find_slot(slots: Counts, entries: Counts, key: int) -> int:
     last = slots.size - 1
     mixed = ((key & 0x7FFFFFFF) * 0x5D1B3A2F) ^ ((key >> 31) * 0x2C1B3C6D)
     mixed = (mixed ^ (mixed >> 29)) & 0x3FFFFFFF
@@ -84,7 +85,7 @@ def _find_slot(slots: Counts, entries: Counts, key: int) -> int:
 def index_entries(slots: Counts, entries: Counts, n_entries: int) -> None:
     """Enter all keys into an empty hash table."""
     for entry in range(1, n_entries):
-        slots[_find_slot(slots, entries, entries[entry, KEY])] = entry
+        slots[find_slot(slots, entries, entries[entry, KEY])] = entry
 
 
 @inner
@@ -109,11 +110,18 @@ def next_choice(shown: Shown, stop: int) -> int:
         else:
             depth -= 1
             place = path[0, depth] + 1
+    return int(enter(shown, depth, place))
+
+
+@inner
+def enter(shown: Shown, depth: int, place: int) -> int:
+    """Put a cell at a depth of the path, and return the entry of the choice that ends there."""
+    cells, path, state = shown.cells, shown.path, shown.state
     key = np.int64(cells[place])
     if depth > 0:
         is_same = path[0, depth - 1] // shown.n_columns == place // shown.n_columns
         key |= (path[1, depth - 1] << (ITEM_BITS + 1)) | (np.int64(is_same) << ITEM_BITS)
-    slot = _find_slot(shown.slots, shown.entries, key)
+    slot = find_slot(shown.slots, shown.entries, key)
     entry = shown.slots[slot]
     if entry == 0:
         entry = state[ENTRIES]
@@ -294,69 +302,6 @@ def sweep(
                 _cover(shown, row, rare, n_rare, power, picks)
                 suppress_picks(shown, row, picks, first_pick)
     return int(shown.weights.size)
-
-
-@inner
-def give_back(shown: Shown, row: int, place: int, item: int) -> bool:
-    """Show a suppressed cell again if nothing becomes rare by that; return whether it is shown.
-
-    Requires room for the row.
-    """
-    star, stop, is_fine = shown.cells[place], shown.offsets[row + 1], True
-    tally(shown, row, np.int64(-1))
-    shown.cells[place] = item
-    tally(shown, row, np.int64(1))
-    for turn in range(2):
-        # First what the row shows now, then what it showed before and others may still show.
-        start_walk(shown, row)
-        entry = next_choice(shown, stop)
-        while entry >= 0 and is_fine:
-            is_fine = shown.entries[entry, COUNT] >= shown.k or (
-                turn == 1 and shown.entries[entry, COUNT] == 0
-            )
-            entry = next_choice(shown, stop)
-        shown.cells[place] = star
-    shown.cells[place] = item
-    if not is_fine:
-        tally(shown, row, np.int64(-1))
-        shown.cells[place] = star
-        tally(shown, row, np.int64(1))
-    return is_fine
-
-
-@inner
-def _find_pair(shown: Shown, first: int, second: int, is_same: bool) -> int:
-    """Return how many persons show two items one after the other, or in the same event; 0 where unknown."""
-    entry = shown.slots[_find_slot(shown.slots, shown.entries, np.int64(first))]
-    if entry > 0:
-        key = (entry << (ITEM_BITS + 1)) | (np.int64(is_same) << ITEM_BITS) | np.int64(second)
-        entry = shown.slots[_find_slot(shown.slots, shown.entries, key)]
-    return int(shown.entries[entry, COUNT])
-
-
-@inner
-def _may_return(shown: Shown, row: int, place: int, item: int) -> bool:
-    """Return whether an item may be shown again as far as pairs say: quicker than to try it."""
-    for other in range(shown.offsets[row], shown.offsets[row + 1]):
-        beside = shown.cells[other]
-        if shown.path.shape[1] > 1 and other != place and beside >= 0 and shown.is_item[beside]:
-            is_same = other // shown.n_columns == place // shown.n_columns
-            n_persons = (
-                _find_pair(shown, beside, item, is_same)
-                if other < place
-                else _find_pair(shown, item, beside, is_same)
-            )
-            if n_persons + shown.weights[row] < shown.k:
-                return False
-    return True
-
-
-@njit
-def give_back_all(shown: Shown, rows: Counts, places: Counts, items: Codes, is_back: Mask) -> None:
-    """Show suppressed cells again, one after the other, wherever nothing becomes rare by that."""
-    for i in range(places.size):
-        if _may_return(shown, rows[i], places[i], items[i]) and has_room(shown, rows[i]):
-            is_back[i] = give_back(shown, rows[i], places[i], items[i])
 
 
 @inner

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester.methods.halt import _local_kernels as kernel
+from sequester.methods.halt._return_kernels import give_back_all
 from sequester.methods.halt.elimination import Obstacle
 from sequester.methods.halt.extraction import TooMuchError
 from sequester.privacy.confidence import Channel
@@ -143,7 +144,7 @@ class LocalRows:
             is_back = np.zeros(len(places), np.bool_)
             self.work.add(int(self._choices[rows].sum()))
             self._make_room(int(np.diff(self.offsets).max(initial=0)))
-            kernel.give_back_all(self._shown, rows, places, self.items[places], is_back)
+            give_back_all(self._shown, rows, places, self.items[places], is_back)
             self.cause_of[places[is_back]] = -1
 
     def break_channel(self, cause: Cause, rows: Counts, needed: int) -> int:
