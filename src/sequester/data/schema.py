@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from sequester._repr import Card
 from sequester._validation import at_least, one_of
 from sequester.data.places import Gap, Place
+from sequester.data.purpose import Purpose
 from sequester.errors import ParameterError
 from sequester.hierarchies.labels import caseless
 
@@ -179,6 +180,8 @@ class Schema:
     """Cells that stand for a missing value, such as ``?``: everywhere, or column by column."""
     rename: Mapping[str, str] = field(default_factory=dict)
     """Column of the input to its name here and in the release; the roles have the new name."""
+    purpose: Purpose | None = None
+    """What is to be predicted from the release; generalization is priced by what that loses."""
 
     def __init__(
         self,
@@ -203,6 +206,7 @@ class Schema:
         alike: Alike | None = None,
         missing: Sequence[str] | Mapping[str, Sequence[str]] = (),
         rename: Mapping[str, str] | None = None,
+        purpose: Purpose | Mapping[str, object] | None = None,
     ) -> None:
         _check_types(
             names={
@@ -243,6 +247,7 @@ class Schema:
             if isinstance(missing, Mapping)
             else texts("missing", missing),
             "rename": dict(rename or {}),
+            "purpose": None if purpose is None else Purpose.of(purpose),
         }
         for name, value in complete.items():
             object.__setattr__(self, name, value)

@@ -50,6 +50,8 @@ class Method(ABC):
     """It counts persons also where a person has several sequences."""
     takes_persons: ClassVar[bool] = False
     """It knows what to do with attributes of persons beside their events."""
+    takes_purpose: ClassVar[bool] = False
+    """It prices what it generalizes by what a purpose loses."""
     serves: ClassVar[Suitability | None] = None
     """What it is good for; a method that does not say is never recommended."""
     trial_persons: ClassVar[int] = 5_000
@@ -323,6 +325,9 @@ class Method(ABC):
             raise ParameterError(msg)
         if table.owners is not None and not self.takes_trips:
             msg = f"{self.name} needs one sequence per person, and trip makes several: leave trip out"
+            raise SchemaError(msg)
+        if table.schema.purpose is not None and not self.takes_purpose:
+            msg = f"{self.name} cannot be told a purpose: leave purpose out, or use halt or cblda"
             raise SchemaError(msg)
         self.refuse_twins(table)
         view = self.view(table)

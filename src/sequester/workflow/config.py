@@ -50,7 +50,13 @@ if TYPE_CHECKING:
     from sequester.hierarchies.builder import HierarchyBuilder
     from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.methods.method import Method
-    from sequester.workflow.settings import HierarchySettings, PlaceSettings, QuasiSettings, SensitiveSettings
+    from sequester.workflow.settings import (
+        HierarchySettings,
+        PlaceSettings,
+        PurposeSettings,
+        QuasiSettings,
+        SensitiveSettings,
+    )
 
 
 _LARGEST = 10_000_000
@@ -163,6 +169,7 @@ class Config:
                 self.folder,
                 weight=weight if isinstance(weight, str) else None,
                 named=named,
+                purpose=self.settings.release.purpose,
             )
         except InputError as error:
             raise type(error)(*(f"{self.path.name}: {line}" for line in error.lines)) from None
@@ -350,11 +357,17 @@ T = TypeVar("T")
 
 
 def make_schema(
-    data: DataSettings, folder: Path, *, weight: str | None = None, named: tuple[str, ...] = ()
+    data: DataSettings,
+    folder: Path,
+    *,
+    weight: str | None = None,
+    named: tuple[str, ...] = (),
+    purpose: PurposeSettings | None = None,
 ) -> Schema:
     """Return every column its role, or refuse with one line per problem.
 
-    `weight` is the column and `named` are the labels of the symbol that a method names.
+    `weight` is the column and `named` are the labels of the symbol that a method names; `purpose` is what is
+    to be predicted from the release.
     """
     data = with_implied_roles(data)
     making = _SchemaBuilder(folder, ("data",))
@@ -377,6 +390,7 @@ def make_schema(
         weight=weight,
         missing=data.missing,
         rename=data.rename,
+        purpose=None if purpose is None else purpose.model_dump(),
     )
     if schema is None or making.lines:
         raise InputError(*making.lines)

@@ -365,6 +365,13 @@ class DataSettings(Table):
     """One table per column that is described to the recipient."""
 
 
+class PurposeSettings(Table):
+    """What the release is for; halt, glogen and cblda price generalization by what it costs that."""
+
+    predict: Name | list[Name | list[Name]]
+    """A column, or a list of columns and of patterns such as ["ward=A", "ward=B"]."""
+
+
 class ReleaseSettings(Table):
     """Where the release goes."""
 
@@ -384,6 +391,8 @@ class ReleaseSettings(Table):
     """A further part: the folder of the part before it, with release/ and internal/; --continues wins."""
     leave_out: Name | None = None
     """A CSV file with a column person: these persons of the input stay out; relative to this file."""
+    purpose: PurposeSettings | None = None
+    """What is to be predicted from the release, such as { predict = "readmitted" }."""
     title: str = ""
     """What the data is called, for the recipient; as all that follows."""
     publisher: str = ""

@@ -14,6 +14,7 @@ from sequester.hierarchies.labels import in_label_order
 from sequester.kernels.shares import TOLERANCE
 from sequester.methods.cblda import _alignment_kernels as kernels
 from sequester.methods.cblda import _search_kernels as search
+from sequester.methods.prices import price_nodes
 from sequester.ragged import gather_rows, owners_of, places_of
 
 if TYPE_CHECKING:
@@ -48,20 +49,23 @@ class Trees:
         """Number the nodes, and find what each is worth: all for a leaf, nothing for the root (Eq. 5.3).
 
         Worths are exact where a unit of at most a million allows it. Weights count in proportion to the
-        largest.
+        largest. With a purpose, nodes lose what it loses by them.
         """
         quasi = table.schema.quasi
         trees = tuple(table.hierarchies[name] for name in quasi)
-        weights = _proportions([each.weight for each in quasi.values()])
+        priced, losses = price_nodes(table)
+        weights = _proportions(priced)
+        is_exact = table.schema.purpose is None
         exact = math.lcm(
             *(int(tree.leaves[0]) * weight.denominator for tree, weight in zip(trees, weights, strict=True))
         )
         longest = int(np.diff(table.person_offsets).max(initial=1))
         unit = min(exact, FINEST, max(_ROOM // (max(table.n_persons, 1) * longest * len(trees)), 1))
         parts, first, n_groups = [], [int(bool(table.of_persons))], 0
-        for name, tree, weight in zip(quasi, trees, weights, strict=True):
+        for name, tree, weight, loss in zip(quasi, trees, weights, losses, strict=True):
             n_before = n_groups + bool(table.of_persons)
-            part, n_after = _columns(tree, _worths(tree, weight, unit), first[-1], n_before)
+            worths = _worths(tree, weight, unit, None if is_exact else loss)
+            part, n_after = _columns(tree, worths, first[-1], n_before)
             part[tree.depth < _least_depth(table, name), kernels.SHARED] = kernels.FORBIDDEN
             first.append(first[-1] + len(tree))
             if table.of_persons:
@@ -131,12 +135,16 @@ def _proportions(weights: list[float]) -> list[Fraction]:
     return [weight / largest if largest else Fraction(0) for weight in exact]
 
 
-def _worths(tree: Hierarchy, weight: Fraction, unit: int) -> Counts:
+def _worths(tree: Hierarchy, weight: Fraction, unit: int, loss: Amounts | None) -> Counts:
     whole = round(unit * weight)
     per_leaf = unit * weight / int(tree.leaves[0])
     is_exact = tree.is_leaf & (tree.leaves == 1)
+    if loss is None:
+        inner = [round(unit * weight - per_leaf * int(n)) for n in tree.leaves]
+    else:
+        inner = np.rint(whole * (1 - loss)).astype(np.int64).tolist()
     # What is not exact is always worth less, however finely the domain is divided.
-    inner = [min(round(unit * weight - per_leaf * int(n)), max(whole - 1, 0)) for n in tree.leaves]
+    inner = [min(each, max(whole - 1, 0)) for each in inner]
     return np.where(is_exact, whole, inner).astype(np.int64)
 
 

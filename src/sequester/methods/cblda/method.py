@@ -178,6 +178,7 @@ class CBLDA(KCMethod):
     """
 
     name: ClassVar[str] = "cblda"
+    takes_purpose: ClassVar[bool] = True
     paper: ClassVar[str] = "Sehatkar (2014), chapter 5"
     changes: ClassVar[str] = (
         "Puts similar histories into classes, makes their values coarser until they are the same, and leaves "

@@ -21,6 +21,7 @@ from sequester.methods.halt.joint_elimination import JointElimination
 from sequester.methods.halt.lattice_search import Search, Workload
 from sequester.methods.halt.local import LocalElimination
 from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
+from sequester.methods.prices import price_nodes
 from sequester.methods.relax import first_step, largest
 from sequester.methods.relax_hierarchies import rule_relaxations
 from sequester.ragged import owners_of
@@ -104,7 +105,7 @@ def solve(
     refuse_impossible(everybody, is_kept, thresholds, drop=drop, has_rules=has_rules)
     one_by_one = everybody.take(np.flatnonzero(is_kept))
     histories = one_by_one.fold()
-    costs = Costs(histories, quasi, tuple(each.weight for each in table.schema.quasi.values()))
+    costs = Costs(histories, quasi, *price_nodes(table))
     workload = Workload(histories, quasi, mixed=thresholds.mixed)
     workload.refuse_too_much(thresholds.p)
     rules_for = partial(

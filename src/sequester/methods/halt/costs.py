@@ -10,6 +10,8 @@ import numpy as np
 from sequester.methods.halt.histories import NOTHING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     from sequester._typing import Codes
@@ -38,9 +40,19 @@ class NodeCosts:
 class Costs:
     """Counts cells once, and prices every node of the lattice; losses lie between 0 and 1."""
 
-    def __init__(self, histories: Histories, quasi: QuasiIdentifiers, weights: tuple[float, ...]) -> None:
-        """Count how often each value occurs in each quasi-identifier."""
+    def __init__(
+        self,
+        histories: Histories,
+        quasi: QuasiIdentifiers,
+        weights: Sequence[float],
+        losses: Sequence[Amounts] | None = None,
+    ) -> None:
+        """Count how often each value occurs in each quasi-identifier.
+
+        Columns have `weights`, and nodes of their trees `losses`: those of the trees unless told.
+        """
         self._quasi = quasi
+        self._losses = [column.tree.loss for column in quasi.columns] if losses is None else losses
         persons = np.repeat(histories.persons.weights, np.diff(histories.offsets))
         # A weight of 0 says that nothing in the column matters; if nothing matters at all, all losses are 0.
         scale = int(persons.sum()) * sum(weights)
@@ -59,13 +71,13 @@ class Costs:
         quasi = self._quasi
         generalization = 0.0
         cost_of = np.full(quasi.n_items, -1.0)
-        for column, counts, weight, level in zip(
-            quasi.columns, self._counts, self._weights, node, strict=True
+        for column, counts, weight, losses, level in zip(
+            quasi.columns, self._counts, self._weights, self._losses, node, strict=True
         ):
             key = column.first, level
             if key not in self._priced:
                 released, amounts, exact = _released(column, counts, level)
-                loss = column.tree.loss[released]
+                loss = losses[released]
                 self._priced[key] = (
                     weight * float(amounts @ loss),
                     column.first + released,
@@ -87,8 +99,10 @@ class Costs:
     def prices(self, node: Signature) -> Amounts:
         """Return for each item what suppressing it in one cell of one person adds to the loss of a node."""
         prices = np.zeros(self._quasi.n_items)
-        for column, weight, level in zip(self._quasi.columns, self._weights, node, strict=True):
-            own = np.append(weight * (1 - column.tree.loss), 0.0)
+        for column, weight, losses, level in zip(
+            self._quasi.columns, self._weights, self._losses, node, strict=True
+        ):
+            own = np.append(weight * (1 - losses), 0.0)
             own[column.leaves_as_it_is(level)] = weight
             prices[column.first : column.first + column.n_nodes] = own
         return prices

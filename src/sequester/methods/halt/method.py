@@ -39,6 +39,7 @@ class KCPMethod(Method):
     )
     takes_persons: ClassVar[bool] = True
     no_series: ClassVar[str] = ""
+    takes_purpose: ClassVar[bool] = True
     suppresses: ClassVar[bool]
     """Values may be suppressed, and not only generalized."""
 
