@@ -7,7 +7,8 @@
 
 Every method runs twice in a process of its own that begins without compiled code; the second run tells how
 much of the first was compilation. Seconds are those of the processor. A count is the number of compilations,
-those of numba's own helpers included.
+those of numba's own helpers included. What would have been announced on a machine where nothing was compiled
+before is held against what was measured.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ BARS = {
 OTHER_BAR = 8
 ATTACKS_BAR = 5
 INSPECT = "inspect"
+ANNOUNCED_BAR = 1.5
+"""The announcement is off by at most this factor, either way."""
 
 
 def measure(name: str) -> None:
@@ -114,6 +117,21 @@ def record(name: str, found: dict) -> None:
     SHIPPED.write_text(json.dumps(shipped, indent=1) + "\n")
 
 
+def announcement_error(name: str, command: str, seconds: float) -> float:
+    """Return by which factor the announced seconds are off, as a figure of 1 or more."""
+    from sequester.kernels.compile_times import expected_seconds, yardstick
+
+    shipped = json.loads(SHIPPED.read_text())
+    announced = expected_seconds(
+        [command if name == INSPECT else f"{command} {name}"],
+        cached=(),
+        here={},
+        shipped=shipped,
+        speed=yardstick() / shipped["yardstick"],
+    )
+    return float("inf") if not announced else max(announced / seconds, seconds / announced)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -138,6 +156,9 @@ def main() -> int:
             bar = ATTACKS_BAR if command in ("attack", "verify") else BARS.get(name, OTHER_BAR)
             what = f"{command} {name}, {sum(answer['counts'].values())} compilations"
             met &= note("seconds", f"first {what}", answer["seconds"], bar=bar)
+            if answer["seconds"] > 2:
+                error = announcement_error(name, command, answer["seconds"])
+                met &= note("cost", f"announced beside measured: {command} {name}", error, bar=ANNOUNCED_BAR)
             if asked.verbose:
                 for function, seconds in sorted(answer["by_function"].items(), key=lambda each: -each[1]):
                     print(f"  {seconds:6.2f} s {answer['counts'][function]:4d}  {function}")

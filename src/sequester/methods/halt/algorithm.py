@@ -105,6 +105,9 @@ def solve(
     refuse_impossible(everybody, is_kept, thresholds, drop=drop, has_rules=has_rules)
     one_by_one = everybody.take(np.flatnonzero(is_kept))
     histories = one_by_one.fold()
+    # Of a million persons, every copy of their histories is worth a hundred megabytes.
+    unfolded = one_by_one if suppression == "local" or sensitive_known else histories
+    del everybody, one_by_one
     costs = Costs(histories, quasi, *price_nodes(table))
     workload = Workload(histories, quasi, mixed=thresholds.mixed)
     workload.refuse_too_much(thresholds.p)
@@ -118,11 +121,11 @@ def solve(
 
     def look(other: Thresholds, allowed: Rules, progress: Progress) -> Search[Any]:
         if suppression == "local":
-            pricing = LocalElimination(one_by_one, quasi, other, costs, allowed, engine, work, targets)
+            pricing = LocalElimination(unfolded, quasi, other, costs, allowed, engine, work, targets)
             return Search(pricing, workload, progress, thorough)
         parts = [
             Elimination(seen, Extraction(seen, quasi, other, engine, work=work), costs, allowed, engine)
-            for seen in [one_by_one.seen_by(target).fold() for target in targets] or [histories]
+            for seen in [unfolded.seen_by(target).fold() for target in targets] or [histories]
         ]
         elimination = JointElimination(histories, parts) if targets else parts[0]
         return Search(elimination, workload, progress, thorough)
