@@ -8,12 +8,14 @@ import pickle
 import platform
 import secrets
 import tempfile
+import time
 from collections import deque
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import version
+from itertools import takewhile
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -85,6 +87,7 @@ class DaskEngine:
         self._secret = secrets.token_bytes(16)
         self._held: dict[str, Future[Bytes]] = {}
         self._checked: set[str] = set()
+        self._known: tuple[float, Mapping[str, Any]] = (0.0, {})
         self.sent = 0
         """Bytes that were sent to workers."""
         self.tasks = 0
@@ -113,14 +116,14 @@ class DaskEngine:
         """Yield the answers in the order of the parts; an error or an interrupt cancels what waits.
 
         Work of a worker that dies is done by others, by dask itself. Where shared data was lost with the
-        last worker that had it, the rest begins again, a few times.
+        last worker that had it, the rest begins again, a few times at the same part.
         """
         n_done, n_lost = 0, 0
         while n_done < len(parts):
             try:
                 for answer in self._run(function, parts, n_done, shared):
                     yield answer
-                    n_done += 1
+                    n_done, n_lost = n_done + 1, 0
                     tasks = f"{n_done:,} of {len(parts):,} tasks, {_megabytes(self.sent)} sent"
                     progress(n_done / len(parts), f"{phase}: {tasks}" if phase else tasks)
             except _LostError:
@@ -128,6 +131,9 @@ class DaskEngine:
                 if n_lost > RETRIES:
                     raise InputError(_TOO_OFTEN.format(n_lost)) from None
                 self._held.clear()
+                self._known = (0.0, {})
+                # The scheduler may not know yet who is gone.
+                time.sleep(0.5 * n_lost)
 
     def _run(self, function: Callable[[P, S], T], parts: Sequence[P], first: int, shared: S) -> Iterator[T]:
         """Yield the answers from a part on, with a bounded number of parts at the cluster."""
@@ -148,9 +154,10 @@ class DaskEngine:
                     )
                     following += 1
                     self.tasks += 1
-                answer = _result(waiting[0])
-                waiting.popleft()
-                yield answer.value
+                answers = _results(self._client, waiting)
+                for answer in answers:
+                    waiting.popleft()
+                    yield answer.value
         finally:
             for future in waiting:
                 with suppress(Exception):  # the cluster may be gone, and it is not wanted any more
@@ -190,17 +197,22 @@ class DaskEngine:
         return f"shared-{hashlib.blake2b(buffer.data, digest_size=16, key=self._secret).hexdigest()}"
 
     def _workers(self) -> Mapping[str, Any]:
-        workers: Mapping[str, Any] = self._client.scheduler_info(n_workers=-1)["workers"]
+        """Return the workers, as they were less than a second ago: a method may have many short steps."""
+        when, workers = self._known
+        if not workers or time.monotonic() - when > 1.0:
+            workers = self._client.scheduler_info(n_workers=-1).get("workers", {})
+            self._known = (time.monotonic(), workers)
         return workers
 
     def _check_workers(self) -> None:
         """Refuse workers of other versions, and make the folders they spill into private."""
-        where = self._client.scheduler.address if self._client.scheduler else "the cluster"
-        try:
-            self._client.wait_for_workers(1, timeout=PATIENCE)
-        except (TimeoutError, OSError):
-            msg = f"{where} has no workers; start one with: dask worker {where}"
-            raise InputError(msg) from None
+        if not self._workers():
+            where = self._client.scheduler.address if self._client.scheduler else "the cluster"
+            try:
+                self._client.wait_for_workers(1, timeout=PATIENCE)
+            except (OSError, RuntimeError, ValueError):  # too late, or the client was closed
+                msg = f"{where} has no workers; start one with: dask worker {where}"
+                raise InputError(msg) from None
         new = set(self._workers()) - self._checked
         if not new:
             return
@@ -307,13 +319,18 @@ def _as_it_was(buffer: Bytes, is_writable: bool) -> memoryview:
     return view if is_writable else view.toreadonly()
 
 
-def _result(future: Future[_Answer]) -> _Answer:
-    """Return what came of a part; what went wrong in it is raised here."""
+def _results(client: Client, waiting: deque[Future[_Answer]]) -> list[_Answer]:
+    """Wait for the first part, and return what came of it and of those behind it that are done as well.
+
+    What went wrong in a part is raised here.
+    """
     from distributed import KilledWorker  # noqa: PLC0415  (an extra)
     from distributed.client import FutureCancelledError  # noqa: PLC0415
 
     try:
-        answer: _Answer = future.result()
+        waiting[0].exception()  # waits, and fetches nothing
+        ready = list(takewhile(lambda future: future is waiting[0] or future.status == "finished", waiting))
+        answers: list[_Answer] = client.gather(ready)
     except KilledWorker as error:
         raise InputError(_TOO_OFTEN.format(error.allowed_failures + 1)) from None
     except (CancelledError, FutureCancelledError) as error:
@@ -324,9 +341,10 @@ def _result(future: Future[_Answer]) -> _Answer:
     except (OSError, TimeoutError) as error:
         msg = f"the connection to the cluster broke: {type(error).__name__}"
         raise InputError(msg) from None
-    if answer.error is not None:
-        raise answer.error
-    return answer
+    for answer in answers:
+        if answer.error is not None:
+            raise answer.error
+    return answers
 
 
 @cache

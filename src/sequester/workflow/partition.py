@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 MOST_PARTS = 10_000
 """Files of a folder, at most."""
-BATCH = 500_000
+BATCH = 200_000
 """Rows of a Parquet file that are read at once."""
-_PIECE = 64 * 2**20
+_PIECE = 16 * 2**20
 """Bytes of a CSV file that are read at once."""
 
 
