@@ -11,6 +11,7 @@ import pytest
 
 from named_sensitive import count_sensitive, with_sensitive_named
 from sequester.errors import InputError, SequesterWarning
+from sequester.workflow.advise import advise
 from sequester.workflow.config import Config
 from sequester.workflow.draft.draft import MOST_QUASI
 from sequester.workflow.draft.places import REGIONS_PER_TRIP
@@ -234,3 +235,27 @@ def test_points_become_regions_of_which_trips_cross_enough(shared_data, tmp_path
         crossed = int(np.median(np.diff(table.person_offsets)))
         assert crossed >= REGIONS_PER_TRIP
         assert f"half of the trips cross {crossed} regions or more" in draft.place.why
+
+
+def test_claims_keep_codes_apart_that_differ_by_zeros(shared_data, tmp_path):
+    claims = shared_data / "desynpuf" / "DE1_0_2008_to_2010_Inpatient_Claims_Sample_1.csv.gz"
+    draft = init(claims, tmp_path / "c.toml").draft
+    assert [line.partition(":")[0] for line in draft.alike] == [
+        "column 'ICD9_DGNS_CD_1' and 9 more of its name",
+        "column 'ICD9_PRCDR_CD_1' and 5 more of its name",
+    ]
+    assert draft.has_codes_alike
+
+
+def test_conditions_are_proposed_as_sensitive_and_states_are_not(shared_data, tmp_path):
+    summary = shared_data / "desynpuf" / "DE1_0_2008_Beneficiary_Summary_File_Sample_1.csv.gz"
+    names = {each.name for each in init(summary, tmp_path / "b.toml").draft.candidates}
+    assert {"SP_DIABETES", "SP_DEPRESSN", "SP_CNCR"} <= names
+    assert "SP_STATE_CODE" not in names
+
+
+def test_one_log_can_be_protected_as_it_was_drafted(shared_data, tmp_path):
+    config = tmp_path / "log.toml"
+    init(shared_data / "casas_hh101" / "dataset.csv.gz", config).write()
+    advice = advise(loaded(config), recipient="service", known="patterns", keep="complete", seconds=0)
+    assert advice.recommended.method.name == "top-down"
