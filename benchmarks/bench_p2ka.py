@@ -2,6 +2,7 @@
 
     python benchmarks/bench_p2ka.py                     all parts
     python benchmarks/bench_p2ka.py closest growth      some of them: compile, twin, closest, growth, msnbc
+    python benchmarks/bench_p2ka.py truthful            what truthful reconstruction keeps on public data
 
 Compilation is timed apart, in a cache folder of its own. Exits 1 where answers differ or a bar is missed.
 """
@@ -28,6 +29,7 @@ from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
 from sequester.data.text import Codebook
 from sequester.datasets import clicks
+from sequester.datasets.public import load
 from sequester.engine import LocalEngine
 from sequester.errors import SequesterWarning
 from sequester.io import read_frame
@@ -43,6 +45,15 @@ LEAST_LEAD = 1.5
 LONGEST_SECONDS, LARGEST_MEMORY = 45.0, 2e9
 N_REGIONS, MEAN_LENGTH, K_TRIPS, N_TRIPS, K_MSNBC = 113, 8, 5, 80_000, 50
 ROUNDS = 5
+SETS = (
+    ("spmf-sign", None, 5),
+    ("spmf-sign", None, 20),
+    ("spmf-bike", None, 10),
+    ("spmf-msnbc", None, 20),
+    ("spmf-msnbc", None, 50),
+    ("msnbc", 40_000, 50),
+)
+"""Data on which both reconstructions are compared: its name, how many persons of it, and k."""
 
 
 def trips(n_trips: int, *, seed: int = 7) -> Sequences:
@@ -263,6 +274,25 @@ def msnbc_alone(data: Path) -> bool:
     return note("memory", whole, peak, bar=LARGEST_MEMORY) and fine
 
 
+def truthful(data: Path) -> bool:
+    """Note what both reconstructions lose, and that the truthful one invents nothing."""
+    kept = True
+    for name, persons, k in SETS:
+        frame = load(name, data)
+        if persons is not None:
+            frame = frame.filter(frame["person"].rle_id() < persons)
+        table = EventTable(frame, Schema(person="person", order="order", symbol="symbol"))
+        for how in ("closest", "truthful"):
+            start = time.process_time()
+            release = BFP2kA(k=k, reconstruction=how).apply(table)
+            what = f"{name}, {table.n_persons:,} persons, k = {k}, {how}"
+            note("seconds", what, time.process_time() - start)
+            note("loss", what, release.utility["information_loss"].value)
+            if how == "truthful":
+                kept &= note("equality", f"{what}: no invented item", release.n_invented_items == 0)
+    return kept
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -286,6 +316,7 @@ def main() -> int:
         "closest": closest,
         "growth": growth,
         "msnbc": lambda: msnbc(arguments.data),
+        "truthful": lambda: truthful(arguments.data),
     }
     if unknown := [part for part in arguments.parts if part not in known]:
         parser.error(f"unknown part {unknown[0]!r}: there are {', '.join(known)}")

@@ -15,6 +15,7 @@ from sequester.reproduce.gwadera_2013 import (
     CLICKS,
     LONG,
     METHODS,
+    PRINTED,
     choose_patterns,
     draw_forbidden,
     hide,
@@ -72,12 +73,13 @@ def test_the_plan_has_every_method_once_where_nothing_is_forbidden(monkeypatch):
     long_rows = [cell.parameters for cell in plan.cells if cell.parameters["data"] == LONG]
     assert [(each["method"], each["forbidden"]) for each in long_rows] == [
         ("PH", 0),
+        (PRINTED, 0),
         ("SBSH", 0),
         ("Abul", 0),
         ("PH", 30),
     ]
     assert len(plan.sources) == 3
-    assert len(plan.cells) == 2 * 3 + 3 + 4
+    assert len(plan.cells) == 2 * 4 + 4 + 5
 
 
 def test_baskets_are_rows_of_items():
@@ -90,10 +92,10 @@ def results(better):
     """A table in which PH is `better` than SBSH, or worse."""
     rows = []
     for data, forbidden in ((CLICKS, 0), (BASKETS, 0), (LONG, 0), (LONG, 30)):
-        for method in ("PH", "SBSH", "Abul"):
+        for method in METHODS:
             if method != "PH" and forbidden:
                 continue
-            good = (method == "PH") == better
+            good = (METHODS[method] is METHODS["PH"]) == better
             rows.append(
                 {
                     "data": data,

@@ -41,7 +41,9 @@ CLICKS, BASKETS, LONG = "clicks", "baskets", "long rows"
 """Data in place of MSNBC, BMS and TRUCKS."""
 SEED = "experiments of Gwadera et al."
 """Seed of everything random."""
-METHODS: dict[str, type[PatternMethod]] = {"PH": PH, "SBSH": SBSH, "Abul": Abul}
+PRINTED = "PH, permutation first"
+"""The order of the slides: a permutation before a deletion, whatever it costs."""
+METHODS: dict[str, type[PatternMethod]] = {"PH": PH, PRINTED: PH, "SBSH": SBSH, "Abul": Abul}
 """What hides the patterns; SBSH is ours, in the style of the paper of that name."""
 MSNBC_PERSONS = 989_818
 """Persons whom the thresholds of the slides are for."""
@@ -200,6 +202,8 @@ def hide(dataset: DataSet, min_support: int, patterns: int, forbidden: int, meth
     orders = draw_forbidden(table, secrets, forbidden) if method == "PH" else []
     if orders:
         given["forbidden"] = orders
+    if method == PRINTED:
+        given["prefer"] = "permutation"
     hiding = METHODS[method](**given)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SequesterWarning)
@@ -240,12 +244,12 @@ def hide(dataset: DataSet, min_support: int, patterns: int, forbidden: int, meth
 _FEWER, _MOST_GHOSTS, _TIMES_SLOWER = 0.28, 0.015, 3.8
 
 
-def _beside(tables: Tables, data: str | None = None) -> pl.DataFrame:
-    """Return the rows of PH, those of SBSH beside them."""
+def _beside(tables: Tables, data: str | None = None, method: str = "PH") -> pl.DataFrame:
+    """Return the rows of PH, or of its other order, those of SBSH beside them."""
     key = ["data", "min_support", "patterns"]
     table = tables["hidden"] if data is None else tables["hidden"].filter(data=data)
     other = table.filter(method="SBSH", forbidden=0)
-    return table.filter(method="PH").join(other, on=key, suffix="_sbsh", maintain_order="left")
+    return table.filter(method=method).join(other, on=key, suffix="_sbsh", maintain_order="left")
 
 
 def _pairs(pairs: pl.DataFrame, column: str) -> Iterable[tuple[float, float]]:
@@ -272,9 +276,13 @@ def _few_ghosts(tables: Tables) -> tuple[str, bool]:
 
 
 def _no_itemset_lost(tables: Tables, data: str) -> tuple[str, bool]:
-    pairs = list(_pairs(_beside(tables, data), "lost_itemset_share"))
+    pairs = list(_pairs(_beside(tables, data, PRINTED), "lost_itemset_share"))
     ours, theirs = (max((pair[at] for pair in pairs), default=0.0) for at in (0, 1))
-    return f"at most {ours:.1%} are lost, by SBSH {theirs:.1%}", ours <= 0.001 and theirs >= ours
+    default = max((each for each, _ in _pairs(_beside(tables, data), "lost_itemset_share")), default=0.0)
+    measured = (
+        f"at most {ours:.1%} are lost with permutations first, {default:.1%} by default, by SBSH {theirs:.1%}"
+    )
+    return measured, ours <= 0.001 and theirs >= ours
 
 
 def _better(tables: Tables, column: str, least: float) -> tuple[str, bool, bool]:
