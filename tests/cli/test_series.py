@@ -220,3 +220,17 @@ def test_independent_releases_are_laid_side_by_side(here, run):
     ran = run("attack", "out/a", "--also", "out/b", "--original", "2023.toml")
     assert ran.code == 2
     assert "pseudonyms = true" in ran.errors[0]
+
+
+def test_the_report_and_the_answer_know_parts(here, run):
+    begin(here, "2025")
+    ran = run("protect", "2025.toml", "--continues", "out/2024")
+    assert ran.code == 0, ran.err
+    assert "part 3 of a series: the promise is about all parts together" in ran.out
+    page = (here / "out/2025/internal/report.html").read_text()
+    assert "Parts of the series, and what they cost" in page
+    assert "fresh series of the whole input would lose" in page
+    document = json.loads((here / "out/2025/internal/report.json").read_text())
+    assert [row["held_back"] for row in document["series"]] == [0, 1, 0]
+    assert "This is part 3 of a series" in (here / "out/2025/release/report.html").read_text()
+    assert "held back" not in (here / "out/2025/release/report.html").read_text()

@@ -175,6 +175,7 @@ def _summary(done: "Protected", folder: Path) -> Iterator[str]:
         f"{verified.model} holds{measure}, verified from the files: {levels(verified.achieved)}",
         *_reading(release, "are no longer shown"),
         rows,
+        *_part(release),
     ]
     explanation = done.audit.explanation
     offers = () if explanation is None else explanation.offers
@@ -195,6 +196,21 @@ def _how(offer: "Offer", internal: Path, folder: Path) -> str:
     if offer.kind != "leave out":
         return ""
     return f"; leave_out = {json.dumps(os.path.relpath(internal / LEAVE_OUT, folder))}"
+
+
+def _part(release: "Release") -> list[str]:
+    """Return in one line which part of a series a release is; none where it is of no series."""
+    if release.series is None:
+        return []
+    row = release.series.history[-1]
+    if release.series.part == 1:
+        return ["part 1 of a series: continue it with protect --continues, and keep its internal folder"]
+    line = (
+        f"part {release.series.part} of a series: the promise is about all parts together; because of them "
+    )
+    return [
+        f"{line}{row['suppressed']:,} values are suppressed and {row['held_back']:,} new events held back"
+    ]
 
 
 def _with_summary(first: list[str], summary: "ReleaseSummary", last: list[str]) -> Iterator[str]:

@@ -239,13 +239,18 @@ def _renamed(
     """
     released = np.flatnonzero(np.diff(outcome.sequences.person_offsets)).astype(np.int64)
     # Two releases under one seed that differ in anything must not be joined by their pseudonyms.
-    numbers = randomness.pseudonyms(table.n_persons, about=_digest(outcome.sequences))[released]
-    shuffle = np.argsort(numbers)
-    persons, labels = released[shuffle], pl.Series(pseudonym_labels(numbers[shuffle]), dtype=pl.String)
-    if known is not None:
-        labels = known.gather(persons).fill_null(labels)
+    about = _digest(outcome.sequences)
+    if known is None:
+        numbers = randomness.pseudonyms(table.n_persons, about=about)[released]
+        shuffle = np.argsort(numbers)
+        persons, labels = released[shuffle], pl.Series(pseudonym_labels(numbers[shuffle]), dtype=pl.String)
+    else:
+        labels = known.gather(released)
+        new = labels.is_null().arg_true()
+        drawn = pl.Series(pseudonym_labels(randomness.pseudonyms(len(new), about=about)), dtype=pl.String)
+        labels = labels.scatter(new, drawn)
         order = labels.arg_sort()
-        persons, labels = persons[order.to_numpy()], labels.gather(order)
+        persons, labels = released[order.to_numpy()], labels.gather(order)
     pseudonyms = pl.DataFrame({"person": table.persons.gather(persons), "pseudonym": labels})
     if not table.of_persons:
         return {EVENTS: released_frame(outcome.sequences, persons, labels)}, pseudonyms

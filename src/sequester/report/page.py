@@ -99,6 +99,7 @@ def internal_page(
         n_moved_items=release.n_moved_items,
         summary=ReleaseSummary.of(release, original=original, risks=findings.risks),
         journey=tuple(data_flow(release)),
+        history=() if release.series is None else release.series.history,
     )
 
 
@@ -127,7 +128,7 @@ def _persons(release: Release, original: EventTable | None) -> PersonsSection | 
     return PersonsSection(
         columns=describe_persons(release, rows),
         n_persons=rows.n_rows,
-        n_without_events=rows.n_rows - release.frame[PERSON].n_unique(),
+        n_without_events=release.persons.join(release.frame, on=PERSON, how="anti").height,
         generalities=generalization_levels(
             rows.values, release.hierarchies, None if own is None else own.hierarchies
         ),
@@ -157,6 +158,7 @@ def _shared(release: Release, rows: Released, original: EventTable | None = None
         "n_tables": len(release.tables),
         "columns": describe_columns(release, rows),
         "persons": _persons(release, original),
+        "part": None if release.link is None else release.link.part,
     }
 
 
@@ -334,6 +336,7 @@ def internal_document(
         "warnings": release.warnings,
         "limits": release.limits,
         "attacks": [risk.to_json() for risk in findings.risks],
+        "series": None if release.series is None else list(release.series.history),
         "explanation": None if findings.explanation is None else findings.explanation.to_json(),
         "notes": findings.notes,
         "levels": [_levels(each) for each in levels_by_attribute(release, rows, original)],

@@ -54,6 +54,7 @@ class Protected:
                 "invented": self.release.n_invented_items,
             },
             "journey": data_flow_counts(self.release),
+            "series": None if self.release.series is None else self.release.series.history[-1],
             "singled_out": None if self.release.singled_out is None else self.release.singled_out.to_json(),
             "warnings": list(self.warnings),
             "attacks": {

@@ -287,10 +287,10 @@ def suppress_picks(shown: Shown, row: int, picks: Counts, first_pick: int) -> No
 
 @njit
 def sweep(
-    shown: Shown, first: int, with_stars: bool, power: float, rare: Counts, lonely: Counts, picks: Counts
+    shown: Shown, rows: Counts, with_stars: bool, power: float, rare: Counts, lonely: Counts, picks: Counts
 ) -> int:
-    """Break, row by row, what too few persons show; return the row for which there is no room."""
-    for row in range(first, shown.weights.size):
+    """Break, from one row up to another, what too few persons show; return the row without room for it."""
+    for row in range(rows[0], rows[1]):
         n_rare = 0 if is_safe(shown, row, with_stars) else rare.shape[0]
         while n_rare == rare.shape[0]:
             n_cells = shown.offsets[row + 1] - shown.offsets[row]
@@ -301,7 +301,7 @@ def sweep(
             if n_rare > 0:
                 _cover(shown, row, rare, n_rare, power, picks)
                 suppress_picks(shown, row, picks, first_pick)
-    return int(shown.weights.size)
+    return int(rows[1])
 
 
 @inner

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from sequester.privacy.kcp import KCPPrivacy
     from sequester.release.series import Series
 
-SAFE = 1 << 40
-"""The margin of a row that shows nothing new: nothing that it shows becomes rare."""
 NOT_CUT = np.iinfo(np.int64).max
 PHASE = "holding back what gives away"
 
@@ -85,10 +83,14 @@ class SeriesRows(LocalRows):
         LocalRows.__post_init__(self)
         self.cuts = np.full(self.n_open, NOT_CUT)
 
+    @property
+    def n_free(self) -> int:
+        """Rows in which anything can be suppressed; they come first."""
+        return self.n_open
+
     def count(self) -> None:
         """Count all g-sequences of up to p items that are shown now; from here on, changes are followed."""
         self.count_up_to(self.p)
-        self._shown.margins[self.n_open :] = SAFE
 
     def settle_new(self, *, suppress: bool) -> None:
         """Suppress new cells, then hold back new events, until at least k persons show all that is shown."""

@@ -99,6 +99,11 @@ class LocalRows:
         self._lonely = np.empty(4096, np.int64)
 
     @property
+    def n_free(self) -> int:
+        """Rows in which anything can be suppressed; they come first."""
+        return len(self.weights)
+
+    @property
     def is_suppressed(self) -> Mask:
         """Cell to whether it is suppressed."""
         return np.asarray(self.cause_of >= 0)
@@ -261,10 +266,11 @@ class LocalRows:
         self.work.add(int(self._choices.sum()))
         rare = np.empty((MOST_RARE, self._shown.path.shape[1] + 1), np.int64)
         row, is_changed = 0, False
-        while row < len(self.weights):
-            row = kernel.sweep(self._shown, row, with_stars, power, rare, self._lonely, self._picks)
+        while row < self.n_free:
+            rows = np.array([row, self.n_free])
+            row = kernel.sweep(self._shown, rows, with_stars, power, rare, self._lonely, self._picks)
             is_changed |= self._note_picks()
-            if row < len(self.weights):
+            if row < self.n_free:
                 self._make_room(int(self.offsets[row + 1] - self.offsets[row]))
         return is_changed
 
