@@ -105,6 +105,10 @@ def test_one_rare_pair_does_not_cost_everybody_a_value():
     assert shown.count(("a", "a")) == 3
     assert shown.count(("b", "b")) == 3
     assert {"Q = a, R = b: 1 person", "Q = b, R = a: 1 person"} & set(cells.changes["because"])
+    assert any("Single cells are suppressed" in limit for limit in cells.limits)
+    assert not any("Single cells are suppressed" in limit for limit in whole.limits)
+    assert "cell by cell" in cells.utility["suppressed_cells"].means
+    assert "value by value" in whole.utility["suppressed_cells"].means
 
 
 def test_a_value_that_is_never_suppressed_stays_and_others_go():

@@ -221,7 +221,8 @@ class KCPMethod(Method):
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.methods.evaluate import measure_cells  # noqa: PLC0415
 
-        return measure_cells(outcome, table, suppressed="are suppressed value by value", progress=progress)
+        how = "cell by cell" if self.suppresses_how == "local" else "value by value"
+        return measure_cells(outcome, table, suppressed=f"are suppressed {how}", progress=progress)
 
 
 @dataclass(frozen=True, kw_only=True)

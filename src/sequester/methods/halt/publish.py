@@ -82,6 +82,10 @@ ONE_LEVEL = (
 POSSIBLE = (
     "A suppressed value may be any value: how many persons it could be is not counted, only how many show it."
 )
+SINGLE_CELLS = (
+    "Single cells are suppressed, and others still show their values: what somebody who knows the method can "
+    "reason from why a cell is suppressed is not covered."
+)
 DROPPED = (
     "Some persons were left out because too many had the same protected value: that somebody who should be "
     "in the release is not found there can tell something about them."
@@ -379,6 +383,7 @@ def limits_of(
         limits.append(kept_columns(schema.keep))
     if n_suppressed:
         limits.append(POSSIBLE)
+        limits += [SINGLE_CELLS] if isinstance(solution.draft, LocalDraft) else []
     for each in find_dependences(table):
         limits.append(
             f"Columns that follow from others can undo their coarseness, and that is not covered: {each}."
