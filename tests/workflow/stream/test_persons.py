@@ -1,4 +1,4 @@
-"""Numbers of persons, and who is repeated against counting."""
+"""Numbers of persons against SipHash in plain numbers, and who is repeated against counting."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles.siphash import siphash
 from sequester.release.randomness import Randomness
 from sequester.workflow.stream import publish
 from sequester.workflow.stream.publish import PersonNumbers, count_repeated, fold, run_of, united
@@ -18,11 +19,23 @@ from sequester.workflow.stream.state import open_state
 KEY = bytes(range(16))
 
 
+def test_the_vector_of_the_papers_appendix():
+    number = PersonNumbers(KEY)(pl.Series([bytes(range(15)).decode()])).view(np.uint64)
+    assert int(number[0]) == 0xA129CA6149BE45E5
+    assert siphash(KEY, bytes(range(15))) == 0xA129CA6149BE45E5
+
+
 @given(st.lists(st.text(max_size=20)), st.binary(min_size=16, max_size=16))
-def test_the_same_person_has_the_same_number_and_no_other(names, key):
-    numbers = PersonNumbers(key)(pl.Series(names, dtype=pl.String)).tolist()
-    assert len(numbers) == len(names)
-    assert len(set(zip(names, numbers, strict=True))) == len(set(names)) == len(set(numbers))
+def test_numbers_are_siphash(names, key):
+    numbers = PersonNumbers(key)(pl.Series(names, dtype=pl.String)).view(np.uint64)
+    assert numbers.tolist() == [siphash(key, name.encode()) for name in names]
+
+
+def test_many_persons_are_hashed_in_blocks(monkeypatch):
+    names = pl.Series([f"p{number}" for number in range(50)])
+    whole = PersonNumbers(KEY)(names)
+    monkeypatch.setattr(publish, "_AT_ONCE", 7)
+    assert PersonNumbers(KEY)(names).tolist() == whole.tolist()
 
 
 def test_the_key_comes_from_the_seed():
