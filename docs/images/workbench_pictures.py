@@ -21,7 +21,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "hospital"
         folder.mkdir()
-        make = ["datasets", "make", "hospital", "--persons", "500", "--out", "visits.csv"]
+        make = ["datasets", "make", "hospital", "--persons", "150", "--out", "visits.csv"]
         subprocess.run([sys.executable, "-m", "sequester", *make], cwd=folder, check=True)
         with Server(folder, "visits.csv") as server:
             browser = start_browser(Path(name) / "browser")
@@ -38,13 +38,14 @@ def take(page: Page) -> None:
     keep(page, "roles")
     page.choose("Role of Disease", "sensitive")
     page.choose("Role of LOS", "drop")
-    page.go("promise").choose("Method", "cblda")
-    page.go("explore").type("k", "2, 5")
-    page.tick("halt")
+    page.choose("Role of DSFC", "drop")
+    page.go("promise").choose("Method", "halt")
+    page.go("explore").type("k", "2, 3, 5")
+    page.type("p", "1")
     page.click("Try them all")
     page.see("#frontier")
     page.gone("progress")
-    page.all("#frontier svg a path")[0].click()
+    page.all("#frontier table a")[0].click()
     page.see("#beside .changed")
     keep(page, "explore", 1500)
     page.go("release").see("#run")
