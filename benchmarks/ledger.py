@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 LEDGER = "SEQUESTER_LEDGER"
 
-Kind = Literal["equality", "lead", "cost", "seconds", "memory", "growth", "rate", "loss", "risk"]
+Kind = Literal["equality", "lead", "cost", "seconds", "memory", "growth", "rate", "loss", "risk", "task"]
 """What a figure is: answers are equal; times faster than another; times slower than another; seconds; peak
 bytes; the power of the size that time grows with; per second; a loss of information; what an adversary
-achieves."""
-MORE_IS_BETTER: tuple[Kind, ...] = ("equality", "lead", "rate")
+achieves; what a classifier achieves."""
+MORE_IS_BETTER: tuple[Kind, ...] = ("equality", "lead", "rate", "task")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ def shown(kind: Kind, value: float) -> str:
             return f"size ^ {value:.2f}"
         case "rate":
             return f"{value:,.0f} /s"
-        case "loss" | "risk":
+        case "loss" | "risk" | "task":
             return f"{value:.4f}"
 
 

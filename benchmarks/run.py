@@ -42,6 +42,7 @@ KINDS = {
     "growth": "Growth of time",
     "loss": "Loss",
     "risk": "Risk",
+    "task": "Task",
 }
 """Kinds of figures in their order on the page."""
 HARDWARE = ("processor", "cores", "memory", "system")
