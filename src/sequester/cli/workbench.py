@@ -15,7 +15,7 @@ def workbench(
     source: Annotated[
         str | None,
         typer.Argument(
-            metavar="[CONFIG or DATA]",
+            metavar="CONFIG or DATA",
             help="A configuration, a table of events, a folder, or a database; by default the folder here.",
         ),
     ] = None,
