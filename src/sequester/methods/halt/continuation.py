@@ -158,6 +158,31 @@ class Accumulated:
     forbidden: Counts
     """Cells that would show a value in a column of which nothing was ever shown."""
 
+    def shared(self, k: int) -> Accumulated:
+        """Let one row stand for new ones that are equal, where `k` persons or more have no protected value.
+
+        Nothing in such a row is ever rare, whatever becomes of others, and it tells nothing that is
+        protected: there is nothing to change in it.
+        """
+        n_open = len(self.first_new)
+        offsets = self.offsets[: n_open + 1]
+        is_free = np.ones(n_open, np.bool_)
+        is_free[self.held[:, 0]] = False
+        is_free[np.searchsorted(offsets, self.forbidden, side="right") - 1] = False
+        groups, _ = kernels.rows.fold_rows(self.items[: offsets[-1]], offsets)
+        sizes = np.bincount(groups[is_free], minlength=int(groups.max(initial=-1)) + 1)
+        members = np.flatnonzero(is_free & (sizes[groups] >= k))
+        _, firsts = np.unique(groups[members], return_index=True)
+        weights, items, is_locked = self.weights.copy(), self.items.copy(), self.is_locked.copy()
+        weights[members] = 0
+        weights[members[firsts]] = sizes[groups[members[firsts]]]
+        is_member = np.zeros(n_open, np.bool_)
+        is_member[members] = True
+        is_locked[: offsets[-1]] |= np.repeat(is_member, np.diff(offsets))
+        is_member[members[firsts]] = False
+        items[: offsets[-1]][np.repeat(is_member, np.diff(offsets))] = HIDDEN
+        return replace(self, items=items, weights=weights, is_locked=is_locked)
+
 
 @dataclass(frozen=True, eq=False)
 class Source:
@@ -205,7 +230,7 @@ class Continuation:
             for column, blank in zip(self.quasi.columns, self._is_blank, strict=True)
         )
         self._names = tuple((name, label) for name, labels in model.protect.items() for label in labels)
-        table = self._accumulate(before, arrivals, model, stars=stars)
+        table = self._accumulate(before, arrivals, model, stars=stars).shared(thresholds.k)
         self._held, self._sets, self._first_new = table.held, table.sets, table.first_new
         self._forbidden = table.forbidden
         self.rows = SeriesRows(
@@ -223,6 +248,7 @@ class Continuation:
         )
         # New persons count only as long as something of them is shown.
         self._is_entering = self._first_new == self.rows.offsets[: self.rows.n_open]
+        self._weights = self.rows.weights[: self.rows.n_open].copy()
 
     def _accumulate(
         self, before: EventTable, arrivals: Arrivals, model: KCPPrivacy, *, stars: bool
@@ -345,7 +371,7 @@ class Continuation:
         """Count new persons of whom nothing is shown as nobody."""
         rows = self.rows
         is_gone = self._is_entering & (rows.cuts <= rows.offsets[: rows.n_open])
-        rows.weights[: rows.n_open] = ~is_gone
+        rows.weights[: rows.n_open] = np.where(is_gone, 0, self._weights)
 
     def _find_channels(self, progress: Progress) -> list[Cause]:
         """List what tells a protected value too surely, the least knowledge first."""
