@@ -88,10 +88,6 @@ class SeriesRows(LocalRows):
         """Rows in which anything can be suppressed; they come first."""
         return self.n_open
 
-    def count(self) -> None:
-        """Count all g-sequences of up to p items that are shown now; from here on, changes are followed."""
-        self.count_up_to(self.p)
-
     def settle_new(self, *, suppress: bool) -> None:
         """Suppress new cells, then hold back new events, until at least k persons show all that is shown."""
         is_changed = True
@@ -346,12 +342,11 @@ class Continuation:
         progress(0.0, PHASE)
         rows, p = self.rows, self._thresholds.p
         try:
-            rows.count()
-            for place in self._forbidden.tolist():
-                row = int(np.searchsorted(rows.offsets, place, side="right")) - 1
-                if place < rows.cuts[row]:
-                    rows.cut(row, place, Cause((), 0, 1))
-            rows.settle_new(suppress=self._suppress)
+            # A rare value goes first: what is held back with it makes nothing rare any more.
+            for length in range(1, p + 1):
+                rows.count_up_to(length)
+                self._cut_forbidden()
+                rows.settle_new(suppress=self._suppress)
             if self._suppress:
                 rows.give_back()
             steps = StepProgress(part(progress, 0.2, 1.0))
@@ -366,6 +361,14 @@ class Continuation:
         except TooMuchError:
             msg = f"a history has too many values to be counted with p = {p:,}: a series needs a smaller p"
             raise UnattainableError(msg, achieved={}) from None
+
+    def _cut_forbidden(self) -> None:
+        """Hold back what would show a value in a column of which nothing was ever shown."""
+        rows = self.rows
+        for place in self._forbidden.tolist():
+            row = int(np.searchsorted(rows.offsets, place, side="right")) - 1
+            if place < rows.cuts[row]:
+                rows.cut(row, place, Cause((), 0, 1))
 
     def _count_entering(self) -> None:
         """Count new persons of whom nothing is shown as nobody."""
