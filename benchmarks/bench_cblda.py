@@ -33,7 +33,7 @@ from sequester.datasets import desynpuf
 from sequester.engine import LocalEngine, silent
 from sequester.engine.progress import NoCheckpoint
 from sequester.hierarchies import Hierarchy
-from sequester.methods.cblda.algorithm import BLOCK, Plan, solve
+from sequester.methods.cblda.algorithm import BLOCK, ClassPlan, solve
 from sequester.release.randomness import Randomness
 from sequester.utility import information_loss
 
@@ -101,8 +101,8 @@ def copies(events: pl.DataFrame, n: int) -> pl.DataFrame:
     return first_persons(pl.concat(parts), n)
 
 
-def plan_of(exact: int | None = None, block: int = BLOCK) -> Plan:
-    return Plan(k=K, c=C, each=False, drop=False, split=False, is_random=False, exact=exact, block=block)
+def plan_of(exact: int | None = None, block: int = BLOCK) -> ClassPlan:
+    return ClassPlan(k=K, c=C, each=False, drop=False, split=False, is_random=False, exact=exact, block=block)
 
 
 def run(table: EventTable, *, exact: int | None, block: int = BLOCK) -> tuple[object, float]:

@@ -31,7 +31,7 @@ from sequester.errors import SequesterWarning, UnattainableError
 from sequester.hierarchies import Hierarchy
 from sequester.methods import HALT
 from sequester.methods.halt.extraction import Extraction
-from sequester.methods.halt.histories import Histories
+from sequester.methods.halt.histories import WeightedRows
 from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
 from sequester.methods.halt.signature_rows import Thresholds
 
@@ -81,7 +81,7 @@ def claims(data: Path) -> EventTable:
 def extract(table: EventTable, p: int, *, threads: int | None = None) -> tuple[list[int], set, float]:
     """Mine all minimal channels: how many of each length, what they are where they are few, and seconds."""
     quasi = QuasiIdentifiers.of(table)
-    histories = Histories.of(table, quasi).fold()
+    histories = WeightedRows.of(table, quasi).fold()
     engine = LocalEngine() if threads is None else LocalEngine(threads=threads)
     start = time.perf_counter()
     extraction = Extraction(histories, quasi, Thresholds(k=K, c=C, p=p), engine)

@@ -34,7 +34,7 @@ from sequester.engine import LocalEngine
 from sequester.errors import InputError, SequesterWarning
 from sequester.hierarchies import Hierarchy
 from sequester.io import read_frame
-from sequester.methods.mutual_information.algorithm import Plan
+from sequester.methods.mutual_information.algorithm import LeakagePlan
 from sequester.methods.mutual_information.method import BottomUp, TopDown
 from sequester.methods.mutual_information.problem import count_index_tuples
 from sequester.privacy import MutualInformationPrivacy
@@ -77,7 +77,7 @@ def take_patterns(table: EventTable, length: int, *, seed: int) -> list[list[str
 
 def solve(method, table: EventTable) -> tuple[np.ndarray, float]:
     start = time.perf_counter()
-    nodes = Plan.of(method, table).run(engine=LocalEngine())
+    nodes = LeakagePlan.of(method, table).run(engine=LocalEngine())
     return nodes, time.perf_counter() - start
 
 
@@ -88,7 +88,7 @@ def rescanning_top_down(method: TopDown, table: EventTable, *, counts_all: bool)
     otherwise it looks only for the images of the patterns, which is the most that can be saved without
     keeping counts.
     """
-    plan = Plan.of(method, table)
+    plan = LeakagePlan.of(method, table)
     task, row = plan.task, plan.items
     whole, everybody = np.array([0, len(row)]), np.ones(1, np.bool_)
     found = plan.found[:, 0]

@@ -21,10 +21,10 @@ from sequester.engine import LocalEngine
 from sequester.errors import SequesterWarning, UnattainableError
 from sequester.hierarchies import Hierarchy
 from sequester.methods.halt.algorithm import rules_of
-from sequester.methods.halt.costs import Costs
+from sequester.methods.halt.costs import LatticeCosts
 from sequester.methods.halt.elimination import Draft, Elimination
 from sequester.methods.halt.extraction import Extraction
-from sequester.methods.halt.histories import Histories
+from sequester.methods.halt.histories import WeightedRows
 from sequester.methods.halt.method import HALT, GloGen
 from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
 from sequester.methods.halt.signature_rows import Thresholds
@@ -155,7 +155,7 @@ def test_the_root_loses_everything_and_a_node_its_share():
     """Alg. 4.2, line 13; the example below Eq. 4.1."""
     table = table_4_1("AdmYr")
     quasi = QuasiIdentifiers.of(table)
-    costs = Costs(Histories.of(table, quasi), quasi, (1.0,))
+    costs = LatticeCosts(WeightedRows.of(table, quasi), quasi, (1.0,))
     assert costs.at(quasi.root).generalization == pytest.approx(1)
     assert costs.at((2,)).generalization == pytest.approx(0.5)
     assert costs.at((1,)).generalization == pytest.approx(0.25)
@@ -194,12 +194,12 @@ def hole_1():
 
 def elimination_of(table, thresholds, *, stars):
     quasi = QuasiIdentifiers.of(table)
-    histories = Histories.of(table, quasi).fold()
+    histories = WeightedRows.of(table, quasi).fold()
     engine = LocalEngine(threads=1)
     return Elimination(
         histories,
         Extraction(histories, quasi, thresholds, engine),
-        Costs(histories, quasi, (1.0,) * len(quasi)),
+        LatticeCosts(histories, quasi, (1.0,) * len(quasi)),
         rules_of(table, quasi, histories, suppress=True, stars=stars),
         engine,
     )

@@ -274,7 +274,7 @@ def test_projected_persons_add_up(case, data):
     n_kinds = len(case[1])
     kind_of = data.draw(st.lists(st.integers(-1, 2), min_size=n_kinds, max_size=n_kinds))
     packed = rows_of(rows)
-    persons = g_sequences.Persons(
+    persons = g_sequences.PersonRows(
         packed.kinds,
         packed.offsets,
         packed.weights % WITH_VALUE,

@@ -21,7 +21,7 @@ from sequester.datasets.papers import paper
 from sequester.errors import InputError, ParameterError
 from sequester.workflow import inspect_measures, inspect_page
 from sequester.workflow.inspect import MOST_COMBINATIONS, count_targets, inspect_config
-from sequester.workflow.inspect_measures import FrequentPatterns, Spread
+from sequester.workflow.inspect_measures import FrequentPatterns, Quartiles
 
 FLAT = sq.Hierarchy.flat()
 
@@ -284,7 +284,7 @@ def test_each_row_a_person():
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=12))
 def test_quantiles_are_the_smallest_numbers_that_so_many_do_not_exceed(numbers):
-    spread = Spread.of(pl.Series(numbers).to_numpy())
+    spread = Quartiles.of(pl.Series(numbers).to_numpy())
     for share, found in ((0.1, spread.tenth), (0.5, spread.median), (0.9, spread.nine_tenths)):
         expected = min(
             number

@@ -10,7 +10,7 @@ import numpy as np
 from sequester._repr import json_fields
 from sequester._validation import at_least
 from sequester.attacks.exposure_rows import ItemKind, Items, SearchRows
-from sequester.attacks.exposure_search import Search
+from sequester.attacks.exposure_search import CandidateSearch
 from sequester.attacks.risk import Proportion
 from sequester.datasets import SEED
 from sequester.datasets.draws import generator
@@ -158,7 +158,9 @@ def expose(
     for place, kind in enumerate(kinds):
         within = part(progress, place / len(kinds), (place + 1) / len(kinds))
         within(0.0, f"counting candidate sets ({kind})")
-        search = Search(SearchRows.of(items, kind), persons, known=known, bounds=BOUNDS, others=others)
+        search = CandidateSearch(
+            SearchRows.of(items, kind), persons, known=known, bounds=BOUNDS, others=others
+        )
         for size in range(1, known + 1):
             search.run(
                 size,
@@ -193,7 +195,7 @@ def _with_the_rarest(items: Items, targets: int) -> Counts:
 
 
 def _sum_up(
-    search: Search, items: Items, kind: ItemKind, size: int, share: Callable[..., Proportion]
+    search: CandidateSearch, items: Items, kind: ItemKind, size: int, share: Callable[..., Proportion]
 ) -> Exposure:
     n_drawn = search.n_drawn
     targets = int(n_drawn.sum())
@@ -222,7 +224,7 @@ def _sum_up(
 
 
 def _confidence(
-    search: Search,
+    search: CandidateSearch,
     items: Items,
     size: int,
     count: Callable[[Mask], int],
@@ -244,7 +246,7 @@ def _confidence(
     )
 
 
-def _rarest(search: Search, items: Items, size: int) -> tuple[Pattern, ...]:
+def _rarest(search: CandidateSearch, items: Items, size: int) -> tuple[Pattern, ...]:
     """Return the smallest candidate sets that `size` items leave and fewer do not, the rarest items first."""
     where = np.flatnonzero((search.fewest < BOUNDS[-1]) & _has(search.rare, size))
     codes, persons = search.rare[where], search.fewest[where]
@@ -255,7 +257,7 @@ def _rarest(search: Search, items: Items, size: int) -> tuple[Pattern, ...]:
     )
 
 
-def _most_telling(search: Search, items: Items, size: int) -> tuple[Pattern, ...]:
+def _most_telling(search: CandidateSearch, items: Items, size: int) -> tuple[Pattern, ...]:
     """Return the largest confidences that `size` items give and fewer do not, the largest sets first."""
     where = np.flatnonzero(search.has_value & _has(search.telling, size))
     codes = np.column_stack([search.told[where], search.telling[where]])
@@ -323,7 +325,7 @@ def sequence_risk(
     units = SearchRows.of(Items.of(table), kind)
     # With every number as a bound, a target is done with only when no smaller crowd is possible.
     bounds = range(1, table.n_persons + 2)
-    search = Search(units, np.arange(table.n_persons), known=known, bounds=bounds)
+    search = CandidateSearch(units, np.arange(table.n_persons), known=known, bounds=bounds)
     for size in range(1, known + 1):
         search.run(
             size, engine=engine, progress=progress, phase=f"counting candidate sets ({size} of {known} items)"

@@ -35,7 +35,7 @@ _ROOM = 1 << 21
 """Sets of items that are counted in one table."""
 
 
-class Search:
+class CandidateSearch:
     """Looks at everything of 1, 2, ... items that could be known of some persons, and counts whom it fits.
 
     A candidate set does not grow as more becomes known, and holds at least those who look like the target. So

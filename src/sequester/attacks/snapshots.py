@@ -151,7 +151,7 @@ _NONE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Arrivals:
+class ArrivalBelief:
     """What somebody believes who knows the program, and how many records came in each snapshot."""
 
     came: Amounts
@@ -160,7 +160,7 @@ class Arrivals:
     """Cell ``[t, s]``: records of value ``s`` that are published in snapshot ``t`` and came earlier."""
 
 
-def estimate_arrivals(snapshots: Snapshots) -> Arrivals:
+def estimate_arrivals(snapshots: Snapshots) -> ArrivalBelief:
     """Estimate what came when.
 
     A program that changes only what it must takes records from a snapshot only where their value is as
@@ -219,7 +219,7 @@ def estimate_arrivals(snapshots: Snapshots) -> Arrivals:
     for slot in np.flatnonzero(missing > _NONE).tolist():
         full = is_full[slot]
         came[slot] += missing[slot] * (full / full.sum() if full.any() else everything)
-    return Arrivals(came, moved)
+    return ArrivalBelief(came, moved)
 
 
 def _held_back(is_full: npt.NDArray[np.bool_], missing: Amounts, before: range) -> Amounts:

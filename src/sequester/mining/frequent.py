@@ -13,7 +13,7 @@ import numpy as np
 from sequester import kernels
 from sequester.engine import silent
 from sequester.errors import ParameterError
-from sequester.mining.search import EventSearch, PatternLimits, Search, most_frequent
+from sequester.mining.search import EventSearch, PatternLimits, PatternSearch, most_frequent
 from sequester.mining.support import sequences_of, supports_of_codes
 
 if TYPE_CHECKING:
@@ -107,9 +107,9 @@ def frequent(
     book, rows = sequences.codebooks[column], sequences.distinct(column)
     _check_owners(rows, top=top, max_gap=max_gap, max_span=max_span, closed=closed)
     lowest = min_support or 1
-    search: Search | EventSearch
+    search: PatternSearch | EventSearch
     if max_gap is None and max_span is None:
-        search = Search.of(rows.items, rows.offsets, rows.weights, len(book), lowest)
+        search = PatternSearch.of(rows.items, rows.offsets, rows.weights, len(book), lowest)
     else:
         places = (np.arange(len(rows.items)) - np.repeat(rows.offsets[:-1], rows.lengths)).astype(np.int32)
         search = EventSearch.of(
@@ -168,7 +168,7 @@ def frequent_itemsets(
     items, offsets = kernels.rows.sort_symbols(rows.items, rows.offsets, len(book))
     lowest = min_support or 1
     found = run_search(
-        Search.of(items, offsets, rows.weights, len(book), lowest),
+        PatternSearch.of(items, offsets, rows.weights, len(book), lowest),
         PatternLimits(min_length=min_length, max_length=max_length, closed=closed),
         min_support=lowest,
         top=top,
@@ -208,7 +208,7 @@ def check_combination(
 
 
 def run_search(
-    search: Search | EventSearch,
+    search: PatternSearch | EventSearch,
     limits: PatternLimits,
     *,
     min_support: int,

@@ -123,7 +123,7 @@ class PatternLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class PatternSearch:
     """Rows made ready for searches at any support from a lowest one on."""
 
     kept: Codes
@@ -140,7 +140,9 @@ class Search:
     """The rows as masks."""
 
     @classmethod
-    def of(cls, items: Codes, offsets: Offsets, weights: Counts, n_symbols: int, lowest: int) -> Search:
+    def of(
+        cls, items: Codes, offsets: Offsets, weights: Counts, n_symbols: int, lowest: int
+    ) -> PatternSearch:
         """Make rows ready for searches at a support of `lowest` and more."""
         symbols, symbol_offsets = kernels.rows.list_symbols(items, offsets, n_symbols)
         of_rows = weights[owners_of(symbol_offsets)]
@@ -236,14 +238,14 @@ class _Asked(NamedTuple):
     keep_rows: bool
 
 
-def _mine(shard: range, shared: tuple[Search | EventSearch, _Asked]) -> MiningResult:
+def _mine(shard: range, shared: tuple[PatternSearch | EventSearch, _Asked]) -> MiningResult:
     """Return the patterns that begin with some symbols."""
     search, asked = shared
     return search.mine(shard, asked)
 
 
 def _run_shards(
-    search: Search | EventSearch, asked: _Asked, engine: Engine, progress: Progress
+    search: PatternSearch | EventSearch, asked: _Asked, engine: Engine, progress: Progress
 ) -> MiningResult:
     """Mine the patterns of each first symbol in shards, and return them in order."""
     symbol_weights, max_patterns = search.symbol_weights, asked.max_patterns
@@ -261,7 +263,7 @@ def _joined_offsets(parts: Sequence[Offsets]) -> Offsets:
 
 
 def most_frequent(
-    search: Search | EventSearch,
+    search: PatternSearch | EventSearch,
     limits: PatternLimits,
     *,
     n_patterns: int,

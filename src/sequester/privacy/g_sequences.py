@@ -93,7 +93,7 @@ class Violation(NamedTuple):
     """How many of the persons have it."""
 
 
-class Found(NamedTuple):
+class Matches(NamedTuple):
     """What the sequences of a signature say."""
 
     fewest: int
@@ -121,7 +121,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Persons:
+class PersonRows:
     """Rows of events, the persons who have each, and how many of them have which protected value."""
 
     kinds: Codes
@@ -133,7 +133,7 @@ class Persons:
     values: Counts
     """Row, protected value, and the persons who have it, in this order."""
 
-    def project(self, kind_of: Codes) -> Persons:
+    def project(self, kind_of: Codes) -> PersonRows:
         """Set new kinds of events, leave out those of kind -1, and fold equal rows, those at risk first."""
         kinds, offsets = kind_of[self.kinds], self.offsets
         if (kind_of < 0).any():
@@ -144,7 +144,7 @@ class Persons:
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         kinds, offsets = gather_rows(kinds, offsets, first[order])
-        return Persons(
+        return PersonRows(
             kinds,
             offsets,
             np.bincount(group_of, self.persons, len(first)).astype(np.int64)[order],
@@ -187,7 +187,7 @@ class GSequences:
     """Attribute and label of every protected value."""
     n_persons: int
     """Number of persons."""
-    rows: Persons
+    rows: PersonRows
     """Different persons: kinds of events in order, how many have them, and their protected values."""
     kinds: Codes
     """The nodes of each kind of event, a column per quasi-identifier."""
@@ -215,7 +215,7 @@ class GSequences:
         values = tuple((name, label) for name, labels in protect.items() for label in labels)
         held, held_offsets = table.sequences.values_of_persons(values, columns)
         ones = np.ones(table.n_persons, np.int64)
-        everybody = Persons(
+        everybody = PersonRows(
             kind_of_event,
             table.person_offsets,
             ones,
@@ -368,7 +368,7 @@ class GSequences:
         engine: Engine,
         *,
         everything: bool,
-    ) -> list[Found]:
+    ) -> list[Matches]:
         found = []
         for answers in engine.map(_count, chosen, shared=(self, bounds, so_far, everything)):
             for each in answers:
@@ -379,7 +379,7 @@ class GSequences:
 
     def count(
         self, chosen: tuple[int, ...], bounds: Bounds, so_far: SoFar, *, everything: bool
-    ) -> list[Found]:
+    ) -> list[Matches]:
         """Count one signature, in parts where it has too many sequences to be held at once."""
         views, ranks, kind_of = self._signature(chosen)
         persons = self.rows.project(kind_of)
@@ -424,7 +424,7 @@ class GSequences:
         bounds: Bounds,
         so_far: SoFar,
         n_views: int,
-    ) -> Found:
+    ) -> Matches:
         """Find the rarest and the surest sequence, and what breaks the bounds."""
         counts, is_complete = nodes.persons, nodes.is_complete
         numbers, values, have = table.list_values()
@@ -443,7 +443,7 @@ class GSequences:
                 violations.append(Violation(len(path), path, int(counts[number]), *value))
         so_far.add(share, violations)
         fewest = int(counts[is_complete].min()) if is_complete.any() else -1
-        return Found(fewest, share, int(np.count_nonzero(is_broken)), violations)
+        return Matches(fewest, share, int(np.count_nonzero(is_broken)), violations)
 
     def _signature(self, chosen: tuple[int, ...]) -> tuple[kernel.Views, Counts, Codes]:
         """Number the items of the views one after the other, and the kinds of events that differ in them.
@@ -490,7 +490,7 @@ class GSequences:
         )
 
 
-def _count(chosen: tuple[int, ...], shared: tuple[GSequences, Bounds, SoFar, bool]) -> list[Found]:
+def _count(chosen: tuple[int, ...], shared: tuple[GSequences, Bounds, SoFar, bool]) -> list[Matches]:
     """Count one signature."""
     sequences, bounds, so_far, everything = shared
     return sequences.count(chosen, bounds, so_far, everything=everything)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.engine import Engine
-    from sequester.privacy.model import Adversary
+    from sequester.privacy.model import AdversaryLike
 
 N_WITNESSES = 5
 """How many witnesses a verdict shows."""
@@ -111,7 +111,7 @@ class KCPrivacy(Confidence):
         Confidence.__post_init__(self)
         one_of("reading", self.reading, READINGS)
 
-    def bound(self, adversary: Adversary) -> float | None:
+    def bound(self, adversary: AdversaryLike) -> float | None:
         """Return the largest risk that the promise leaves to an adversary; None where it bounds none."""
         # Knowledge of quasi-identifiers fits whole classes, each of k persons and a share of at most c; what
         # follows from them is the same throughout a class. Sensitive and kept values split classes.

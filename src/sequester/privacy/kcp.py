@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.engine import Engine
-    from sequester.privacy.model import Adversary
+    from sequester.privacy.model import AdversaryLike
 
 N_WITNESSES = 5
 """How many witnesses a verdict shows."""
@@ -101,7 +101,7 @@ class KCPPrivacy(Confidence):
         one_of("stars", self.stars, STARS)
         true_or_false("sensitive_known", self.sensitive_known)
 
-    def bound(self, adversary: Adversary) -> float | None:
+    def bound(self, adversary: AdversaryLike) -> float | None:
         """Return the largest risk that the promise leaves to an adversary; None where it bounds none."""
         # What follows from the columns that a value depends on is not shown, and not covered.
         if adversary.known > self.p or adversary.narrowed:

@@ -154,7 +154,7 @@ class PrivacyModel(Protocol):
         ...
 
 
-class Adversary(Protocol):
+class AdversaryLike(Protocol):
     """What a promise must know about an adversary to bound what they achieve."""
 
     @property
@@ -197,12 +197,12 @@ class Adversary(Protocol):
 class BoundedModel(PrivacyModel, Protocol):
     """A promise that bounds what adversaries with background knowledge achieve."""
 
-    def bound(self, adversary: Adversary) -> float | None:
+    def bound(self, adversary: AdversaryLike) -> float | None:
         """Return the largest risk that the promise leaves to an adversary; None where it bounds none."""
         ...
 
 
-def linkage_bound(adversary: Adversary, k: int) -> float | None:
+def linkage_bound(adversary: AdversaryLike, k: int) -> float | None:
     """Return the bound on linkage where every candidate set is empty or has at least `k` persons."""
     if adversary.measure == "unique":
         return 0.0

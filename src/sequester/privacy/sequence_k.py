@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.engine import Engine
-    from sequester.privacy.model import Adversary, Layout
+    from sequester.privacy.model import AdversaryLike, Layout
 
 N_WITNESSES = 5
 """How many witnesses a verdict shows."""
@@ -82,7 +82,7 @@ class SequenceKAnonymity:
         """The promise takes from a table whether its sequences are trips."""
         return replace(self, trips=table.owners is not None)
 
-    def bound(self, adversary: Adversary) -> float | None:
+    def bound(self, adversary: AdversaryLike) -> float | None:
         """Return the largest risk that the promise leaves to an adversary; None where it bounds none."""
         # Each candidate has the items in some order, and k released records have them in this order. How many
         # events there are, what stands side by side and what is not there is not part of the promise.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from sequester.release.fields import Field, Table
+    from sequester.release.fields import Field, TableField
     from sequester.release.release import Release
 
 
@@ -208,7 +208,7 @@ def _count_persons(frame: pl.DataFrame) -> int | None:
     return 0 if runs.is_empty() else int(runs[-1]) + 1
 
 
-def _columns(tables: Table) -> dict[str, dict[str, str]]:
+def _columns(tables: TableField) -> dict[str, dict[str, str]]:
     found = {each.key: each.table().fields() for each in tables.fields()}
     for column in (column for columns in found.values() for column in columns):
         if column.value not in ROLES:
@@ -216,7 +216,7 @@ def _columns(tables: Table) -> dict[str, dict[str, str]]:
     return {table: {column.key: column.text() for column in columns} for table, columns in found.items()}
 
 
-def _about(table: Table, claimed: object) -> About:
+def _about(table: TableField, claimed: object) -> About:
     """Return what the publisher says; a column that the claim does not name is refused."""
     released = {
         column
@@ -235,7 +235,7 @@ def _about(table: Table, claimed: object) -> About:
     )
 
 
-def _link(table: Table) -> SeriesLink:
+def _link(table: TableField) -> SeriesLink:
     """Return which part of a series a release is; all but the first continue another one."""
     part = table.take("part")
     if part.count() < 1:

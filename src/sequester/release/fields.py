@@ -15,7 +15,7 @@ _LARGEST = 2**63 - 1
 _SHOWN = 80
 
 
-def read_document(text: str | bytes, name: str) -> Table:
+def read_document(text: str | bytes, name: str) -> TableField:
     """Return the top table of the JSON document `name`.
 
     Examples
@@ -88,11 +88,11 @@ class Field:
         msg = f"{self.name} {must}, got {safe_repr(self.value)}"
         raise InputError(msg)
 
-    def table(self) -> Table:
+    def table(self) -> TableField:
         """Return the field as a table of fields."""
         if not isinstance(self.value, dict):
             self.refuse("must be a table")
-        return Table(document=self.document, path=self.path, value=self.value)
+        return TableField(document=self.document, path=self.path, value=self.value)
 
     def items(self) -> list[Field]:
         """Return the field as a list of fields."""
@@ -126,12 +126,12 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Table(Field):
+class TableField(Field):
     """A field that has fields."""
 
     value: dict[str, object]
 
-    def expect(self, *keys: str) -> Table:
+    def expect(self, *keys: str) -> TableField:
         """Return the table; raise if one of its fields is missing or is not among `keys`."""
         missing = [f"{self._child(key).name} is missing" for key in keys if key not in self.value]
         unknown = [key for key in self.value if key not in keys]

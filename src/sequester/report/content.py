@@ -50,7 +50,7 @@ class ColumnMeaning:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class ChangeCounts:
     """What a method changed, summed up."""
 
     total: int
@@ -192,13 +192,13 @@ def evidence_samples(release: Release) -> list[EvidenceSample]:
     ]
 
 
-def summarize_changes(release: Release) -> Changes:
+def summarize_changes(release: Release) -> ChangeCounts:
     """Return the changes counted by the column ``what``, with the first of them as a sample."""
     frame = release.changes
     figures = change_figures(frame, release.n_input_persons, release.unit)
     head = frame.head(_SAMPLE)
     sample = tuple(tuple(_cell(value) for value in row) for row in head.iter_rows())
-    return Changes(frame.height, tuple(figures), tuple(frame.columns), sample)
+    return ChangeCounts(frame.height, tuple(figures), tuple(frame.columns), sample)
 
 
 def _cell(value: object) -> str:

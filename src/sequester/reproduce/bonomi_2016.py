@@ -23,7 +23,7 @@ from sequester.datasets.clicks import msnbc
 from sequester.datasets.public import areas
 from sequester.errors import InputError
 from sequester.hierarchies.labels import ROOT
-from sequester.methods.mutual_information.algorithm import Plan as Search
+from sequester.methods.mutual_information.algorithm import LeakagePlan as Search
 from sequester.methods.mutual_information.method import BottomUp, TopDown
 from sequester.methods.mutual_information.problem import count_index_tuples
 from sequester.reproduce.plan import Cell, DataSet, ExperimentPlan, grid

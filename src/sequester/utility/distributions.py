@@ -51,7 +51,7 @@ def wasserstein_distance(left: Amounts, right: Amounts) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attribute:
+class AttributePair:
     """One attribute: the events of both sides as nodes of its tree.
 
     A recipient takes a released node for any leaf below it, all of them equally likely. A symbol without a
@@ -90,26 +90,26 @@ class Attribute:
         return np.asarray(each[tree.leaf_nodes], np.float64)
 
 
-def attributes_of(released: EventTable | Sequences, original: EventTable) -> list[Attribute]:
+def attributes_of(released: EventTable | Sequences, original: EventTable) -> list[AttributePair]:
     """List the symbol, or the quasi-identifiers that have a weight."""
     after = sequences_of(released)
     weights = attribute_weights(original)
     return [_attribute(name, weight, after, original) for name, weight in weights.items()]
 
 
-def weighted_mean(attributes: Sequence[Attribute], score: Callable[[Attribute], float]) -> float:
+def weighted_mean(attributes: Sequence[AttributePair], score: Callable[[AttributePair], float]) -> float:
     """Average over attributes by their weights; 0 where there are none."""
     total = sum(each.weight for each in attributes)
     return sum(each.weight * score(each) for each in attributes) / total if total else 0.0
 
 
-def _attribute(name: str, weight: float, after: Sequences, original: EventTable) -> Attribute:
+def _attribute(name: str, weight: float, after: Sequences, original: EventTable) -> AttributePair:
     source = original.sequences
     # Symbol sequences without a schema may call their column as they like.
     own = name if name in after.columns else after.symbol
     books = source.codebooks[name], after.codebooks[own]
     tree = original.hierarchies.get(name) or _plain_tree(Codebook.of((*books[0].labels, *books[1].labels)))
-    return Attribute(
+    return AttributePair(
         name=name,
         weight=weight,
         tree=tree,
@@ -168,7 +168,7 @@ def kl_values(released: EventTable | Sequences, *, original: EventTable) -> Scor
     )
 
 
-def _divergence(attribute: Attribute) -> float:
+def _divergence(attribute: AttributePair) -> float:
     counts = [attribute.expect(attribute.before), attribute.expect(attribute.after)]
     if int(attribute.tree.leaves[0]) > len(counts[0]):
         totals = len(attribute.before), len(attribute.after)

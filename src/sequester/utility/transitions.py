@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.hierarchies.hierarchy import Hierarchy
-    from sequester.utility.distributions import Attribute
+    from sequester.utility.distributions import AttributePair
 
     Amounts = npt.NDArray[np.float64]
 
@@ -94,7 +94,7 @@ def transitions(
     }
 
 
-def _compare(attribute: Attribute, after: Sequences, before: Sequences, most_looks: int) -> _Compared:
+def _compare(attribute: AttributePair, after: Sequences, before: Sequences, most_looks: int) -> _Compared:
     """Compare the transitions of one attribute."""
     tree = attribute.tree
     starts, ends = _places(after.person_offsets)

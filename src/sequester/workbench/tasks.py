@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sequester.engine import Progress
     from sequester.errors import Warn
     from sequester.workflow.comparison.trial import TrialResult
-    from sequester.workflow.draft.draft import Attribute
+    from sequester.workflow.draft.draft import QuasiDraft
     from sequester.workflow.draft.roles import Guess
     from sequester.workflow.hierarchy import HierarchyCounts
     from sequester.workflow.init import Proposed
@@ -117,7 +117,7 @@ def _describe(which: str, column: Column, why: str) -> dict[str, Any]:
 def _reasons(proposed: Proposed) -> dict[tuple[str, str], str]:
     """Return the reason for the guess at each column, by table and name."""
     drafted = proposed.draft
-    guesses: list[tuple[str, Guess | Attribute | None]] = [
+    guesses: list[tuple[str, Guess | QuasiDraft | None]] = [
         *(("events", each) for each in (*drafted.drop, drafted.person, drafted.tie, drafted.trip)),
         *(("events", each) for each in (*drafted.quasi, drafted.symbol)),
     ]

@@ -16,7 +16,7 @@ from sequester.io import looks_like_spmf, read_frame
 from sequester.io.clinical import CLINICAL, open_clinical, recognize
 from sequester.io.database import Database, local_files, locate, source_errors
 from sequester.workflow.config import make_schema
-from sequester.workflow.draft.draft import Attribute, Draft, make_draft
+from sequester.workflow.draft.draft import Draft, QuasiDraft, make_draft
 from sequester.workflow.draft.persons import draft_persons, find_constant
 from sequester.workflow.draft.toml import DataFile, to_toml
 from sequester.workflow.output_file import refuse_existing, refuse_inputs, write_file
@@ -51,7 +51,7 @@ class Proposed:
     """The table of persons, where there is one."""
     persons_frame: pl.DataFrame | None = None
     """What is in it."""
-    vocabulary: Attribute | None = None
+    vocabulary: QuasiDraft | None = None
     """The hierarchy of what happened, where clinical data has one."""
 
     def with_person(self, person: str) -> Proposed:
@@ -155,7 +155,7 @@ def init(
                 others = persons_file = None
         if folder.has_hierarchy():
             tree = File.model_validate({"path": _relative(source, out), "format": format})
-            vocabulary = Attribute(
+            vocabulary = QuasiDraft(
                 folder.concept, tree, "what lies under what in the vocabulary of the folder"
             )
     try:
@@ -245,7 +245,7 @@ def _with_persons(draft: Draft, frame: pl.DataFrame, persons: pl.DataFrame | Non
     return replace(draft, persons=draft_persons(persons, frame, draft.person.column))
 
 
-def _with_vocabulary(draft: Draft, vocabulary: Attribute | None) -> Draft:
+def _with_vocabulary(draft: Draft, vocabulary: QuasiDraft | None) -> Draft:
     """Take the hierarchy of what happened from the vocabulary of the data."""
     if vocabulary is None:
         return draft

@@ -12,7 +12,7 @@ from sequester.engine import LocalEngine, silent
 from sequester.errors import InputError, ParameterError
 from sequester.hierarchies.labels import MISSING
 from sequester.methods.halt.extraction import Extraction
-from sequester.methods.halt.histories import Histories
+from sequester.methods.halt.histories import WeightedRows
 from sequester.methods.halt.lattice_search import Workload
 from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
 from sequester.methods.halt.signature_rows import Thresholds
@@ -32,12 +32,12 @@ _MICROSECONDS = 86_400_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
+class Quartiles:
     """How numbers are spread; a quantile is the smallest number that so many do not exceed.
 
     Examples
     --------
-    >>> Spread.of(np.array([1, 1, 2, 4]))
+    >>> Quartiles.of(np.array([1, 1, 2, 4]))
     Spread(least=1.0, tenth=1.0, median=1.0, nine_tenths=4.0, most=4.0, mean=2.0)
     """
 
@@ -55,7 +55,7 @@ class Spread:
     """The average."""
 
     @classmethod
-    def of(cls, numbers: npt.NDArray[np.float64] | Counts) -> Spread | None:
+    def of(cls, numbers: npt.NDArray[np.float64] | Counts) -> Quartiles | None:
         """Sum numbers up; None where there are none."""
         if not numbers.size:
             return None
@@ -88,11 +88,11 @@ class Shape:
     """Number of trips; None where every person has one sequence."""
     events: int
     """Number of events."""
-    per_person: Spread | None
+    per_person: Quartiles | None
     """Events of a person; None without persons."""
-    per_trip: Spread | None
+    per_trip: Quartiles | None
     """Events of a trip; None without trips."""
-    gaps: Spread | None
+    gaps: Quartiles | None
     """Days from an event to the next one of the person, or of the trip; None without any."""
     alphabet: int
     """Different items: values of the symbol, or of all quasi-identifiers together."""
@@ -122,9 +122,9 @@ class Shape:
             persons=table.n_owners,
             trips=None if table.owners is None else table.n_persons,
             events=table.n_events,
-            per_person=Spread.of(np.diff(table.joined().person_offsets)),
-            per_trip=None if table.owners is None else Spread.of(np.diff(table.person_offsets)),
-            gaps=None if table.times is None else Spread.of(_gaps(table)),
+            per_person=Quartiles.of(np.diff(table.joined().person_offsets)),
+            per_trip=None if table.owners is None else Quartiles.of(np.diff(table.person_offsets)),
+            gaps=None if table.times is None else Quartiles.of(_gaps(table)),
             alphabet=sum(len(whole.labels[name]) for name in items),
             columns=(*_columns(table), *(() if own is None else _columns(own, " of persons"))),
         )
@@ -203,7 +203,7 @@ class ChannelCounts:
         if not table.schema.quasi:
             return None
         quasi = QuasiIdentifiers.of(table)
-        histories = Histories.of(table, quasi).fold()
+        histories = WeightedRows.of(table, quasi).fold()
         workload = Workload(histories, quasi, mixed=True)
         finest = (0,) * len(quasi)
         p = max((each for each in range(1, most + 1) if workload.at(finest, each) <= AFFORDABLE), default=0)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sequester.attacks import Exposure, Pattern, Proportion
     from sequester.attacks.singling_out import SinglingOut
     from sequester.workflow.inspect import Inspection
-    from sequester.workflow.inspect_measures import ChannelCounts, Shape, Spread
+    from sequester.workflow.inspect_measures import ChannelCounts, Quartiles, Shape
 
 KINDS = {
     "ordered": "items of different events, in their order, with gaps",
@@ -117,7 +117,7 @@ def events_of(shape: Shape) -> list[tuple[str, str]]:
     return [("events per person", _events(shape.per_person, "everybody")), *per_trip]
 
 
-def _events(spread: Spread | None, unit: str) -> str:
+def _events(spread: Quartiles | None, unit: str) -> str:
     if spread is None:
         return "nobody has any"
     if spread.least == spread.most:
@@ -128,7 +128,7 @@ def _events(spread: Spread | None, unit: str) -> str:
     )
 
 
-def between_events(spread: Spread) -> str:
+def between_events(spread: Quartiles) -> str:
     """Describe how much time lies between events."""
     if spread.least == spread.most:
         return f"always {span(spread.least)}"

@@ -17,13 +17,13 @@ Name = Annotated[str, Field(pattern=NO_NUL)]
 """What a system knows a thing by, such as a file."""
 
 
-class Table(BaseModel):
+class ConfigTable(BaseModel):
     """A table of the configuration: no other keys, no guessing of types."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
 
 
-class KindTable(Table):
+class KindTable(ConfigTable):
     """A hierarchy that is built by the function of `Hierarchy` with the name of its kind."""
 
     kind: str
@@ -99,7 +99,7 @@ class H3(KindTable):
     """Resolutions of the parents at each level, coarser and coarser: [7, 5]."""
 
 
-class File(Table):
+class File(ConfigTable):
     """A tree in a file of its own."""
 
     path: Name
@@ -123,7 +123,7 @@ def _tag(given: object) -> str | None:
         if "kind" not in given and "path" in given:
             return "<path>"
         return f"<{given.get('kind')}>" if given.get("kind") in KINDS else None
-    return f"<{given.kind}>" if isinstance(given, Table) and hasattr(given, "kind") else "<path>"
+    return f"<{given.kind}>" if isinstance(given, ConfigTable) and hasattr(given, "kind") else "<path>"
 
 
 HierarchySettings = Annotated[
@@ -145,7 +145,7 @@ REGION_KINDS = ("density", "grid", "h3")
 """What ``kind`` of regions may be."""
 
 
-class TripSettings(Table):
+class TripSettings(ConfigTable):
     """What separates the trips of a person."""
 
     gap: str
@@ -156,7 +156,7 @@ class TripSettings(Table):
         return Gap(self.gap)
 
 
-class RegionTable(Table):
+class RegionTable(ConfigTable):
     """A kind of regions."""
 
     kind: str
@@ -215,7 +215,7 @@ RegionSettings = Annotated[
 """One of the kinds, distinguished by ``kind``."""
 
 
-class PlaceSettings(Table):
+class PlaceSettings(ConfigTable):
     """Coordinates that become regions: the symbol, or a quasi-identifier beside sensitive columns."""
 
     lat: str
@@ -233,7 +233,7 @@ class PlaceSettings(Table):
         return Place(self.lat, self.lon, self.regions.value(), self.time_of_day, self.max_speed)
 
 
-class QuasiSettings(Table):
+class QuasiSettings(ConfigTable):
     """What an adversary may know of an event, and how coarse it may become."""
 
     hierarchy: HierarchySettings
@@ -245,7 +245,7 @@ class QuasiSettings(Table):
     """Importance in every loss."""
 
 
-class ProtectSettings(Table):
+class ProtectSettings(ConfigTable):
     """Protected values, one by one or by how they begin."""
 
     values: list[str] = Field(default_factory=list)
@@ -256,7 +256,7 @@ class ProtectSettings(Table):
     """Every value between two bounds of the same length, both included: 634-639."""
 
 
-class SensitiveSettings(Table):
+class SensitiveSettings(ConfigTable):
     """What must not be learned about a person."""
 
     columns: list[str] | None = None
@@ -265,7 +265,7 @@ class SensitiveSettings(Table):
     """The highly sensitive values: a list, "all", or a table of values, prefix and range."""
 
 
-class SymbolSettings(Table):
+class SymbolSettings(ConfigTable):
     """The one attribute of plain symbol sequences."""
 
     column: str
@@ -273,7 +273,7 @@ class SymbolSettings(Table):
     hierarchy: HierarchySettings | None = None
 
 
-class PersonsSettings(Table):
+class PersonsSettings(ConfigTable):
     """A table with one row per person: their attributes are an event before all others."""
 
     path: Name | None = None
@@ -301,14 +301,14 @@ class PersonsSettings(Table):
     """One table per sensitive attribute of persons."""
 
 
-class ColumnSettings(Table):
+class ColumnSettings(ConfigTable):
     """What a publisher says about a column."""
 
     description: str
     """What it means, for the recipient."""
 
 
-class DataSettings(Table):
+class DataSettings(ConfigTable):
     """Which table is published, and the role of each column."""
 
     path: Name
@@ -365,14 +365,14 @@ class DataSettings(Table):
     """One table per column that is described to the recipient."""
 
 
-class PurposeSettings(Table):
+class PurposeSettings(ConfigTable):
     """What the release is for; halt, glogen and cblda price generalization by what it costs that."""
 
     predict: Name | list[Name | list[Name]]
     """A column, or a list of columns and of patterns such as ["ward=A", "ward=B"]."""
 
 
-class ReleaseSettings(Table):
+class ReleaseSettings(ConfigTable):
     """Where the release goes."""
 
     path: Name | None = None
@@ -409,7 +409,7 @@ class ReleaseSettings(Table):
     """Everything random comes from this text, which must be kept secret; --seed wins."""
 
 
-class Settings(Table):
+class Settings(ConfigTable):
     """One file describes one release."""
 
     data: DataSettings

@@ -14,7 +14,7 @@ from sequester.data.table import EventTable
 from sequester.engine import LocalEngine, silent
 from sequester.engine.progress import NoCheckpoint
 from sequester.hierarchies import Hierarchy
-from sequester.methods.cblda.algorithm import BLOCK, Plan, solve
+from sequester.methods.cblda.algorithm import BLOCK, ClassPlan, solve
 from sequester.release.randomness import Randomness
 
 DEEP = {"a": "x", "b": "x", "c": "y", "x": "*", "y": "*"}
@@ -120,7 +120,7 @@ def run(
     seed="a",
     checkpoint=None,
 ):
-    plan = Plan(
+    plan = ClassPlan(
         k=k,
         c=c,
         each=reading == "each",

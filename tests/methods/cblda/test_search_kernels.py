@@ -13,7 +13,7 @@ from oracles import cblda as oracle
 from sequester.methods.cblda import _alignment_kernels as kernels
 from sequester.methods.cblda import _search_kernels as search
 from sequester.methods.cblda import merging
-from sequester.methods.cblda.clusters import ProtectedValues, Work
+from sequester.methods.cblda.clusters import Clustering, ProtectedValues
 
 pytestmark = pytest.mark.kernel
 few = settings(max_examples=15)
@@ -88,7 +88,7 @@ def test_numbers_are_sorted(numbers):
 def work_of(example):
     table = example.table()
     is_counted = np.ones(table.n_persons, np.bool_)
-    return Work.of(table, ProtectedValues.of(table), is_counted, k=2, c=1.0, each=False, seed=None)
+    return Clustering.of(table, ProtectedValues.of(table), is_counted, k=2, c=1.0, each=False, seed=None)
 
 
 @few

@@ -17,7 +17,7 @@ from sequester.engine import LocalEngine
 from sequester.errors import SequesterWarning
 from sequester.hierarchies import Hierarchy
 from sequester.methods.halt.extraction import Extraction
-from sequester.methods.halt.histories import Histories
+from sequester.methods.halt.histories import WeightedRows
 from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
 from sequester.methods.halt.signature_rows import Thresholds
 
@@ -126,7 +126,7 @@ def event_table(persons, trees, protected, **limits):
 def extract(table, thresholds, *, engine=None):
     """Mine everything: minimal channel, as the oracles write it, to its signature."""
     quasi = QuasiIdentifiers.of(table)
-    histories = Histories.of(table, quasi).fold()
+    histories = WeightedRows.of(table, quasi).fold()
     extraction = Extraction(histories, quasi, thresholds, engine or LocalEngine(threads=1, shards=1))
     found = {}
     for signature, by_length in extraction:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from methods.mutual_information.cases import TREES, Case, cases
 from oracles import mutual_information as oracles
 from sequester.errors import ParameterError
-from sequester.methods.mutual_information.algorithm import Plan, Solver
+from sequester.methods.mutual_information.algorithm import LeakagePlan, Solver
 from sequester.methods.mutual_information.method import BottomUp, TopDown
 
 both = st.sampled_from([TopDown, BottomUp])
@@ -121,7 +121,7 @@ def test_a_thousand_cases_show_what_the_searches_lose():
 
 def test_the_exact_search_refuses_what_would_take_too_long():
     case = Case("abcdabdcacbd", [("a", "b")], TREES["two levels"], 3, "linear", {"share": 0.5})
-    plan = Plan.of(TopDown(**case.parameters()), case.table())
+    plan = LeakagePlan.of(TopDown(**case.parameters()), case.table())
     solver = Solver(way="top-down", search="optimal", most_work=100)
     with pytest.raises(ParameterError, match='search must be "greedy" or "improve" here: with 4 symbols'):
         solver.solve(plan.task, plan.items, plan.found[:, 0], None)

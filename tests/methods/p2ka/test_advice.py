@@ -15,7 +15,7 @@ from sequester.engine import LocalEngine
 from sequester.errors import SequesterWarning, UnattainableError
 from sequester.methods import BFP2kA, PrefixPruning
 from sequester.methods.p2ka import algorithm
-from sequester.methods.p2ka.algorithm import Advice, Reconstructor, largest
+from sequester.methods.p2ka.algorithm import FeasibleK, Reconstructor, largest
 from sequester.testing import symbol_table
 
 rows_of_three = st.lists(st.text("abc", min_size=1, max_size=5), min_size=1, max_size=15)
@@ -30,7 +30,7 @@ def advice(rows, *, strict=True, reattach=True):
         reattach=reattach,
         engine=LocalEngine(),
     )
-    return Advice(reconstructor)
+    return FeasibleK(reconstructor)
 
 
 @given(rows_of_three, st.booleans(), st.booleans())

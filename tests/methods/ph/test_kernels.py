@@ -42,8 +42,8 @@ from sequester.methods.ph._trie_kernels import (
     walk_change,
     walk_row,
 )
-from sequester.methods.ph.algorithm import Rules, choose_rows, sanitize
-from sequester.methods.ph.problem import Problem, as_table, make_trie, track_patterns, widen
+from sequester.methods.ph.algorithm import HidingRules, choose_rows, sanitize
+from sequester.methods.ph.problem import HidingProblem, as_table, make_trie, track_patterns, widen
 from sequester.mining.pairs import list_pairs
 
 pytestmark = pytest.mark.kernel
@@ -274,11 +274,13 @@ INSURANCE = ["abcdef", "abce", "acehb", "fgceab", "dfghb", "dhbfg", "fhgb", "cdf
 def test_rows_are_hidden_one_after_the_other(rows, mode):
     words = ["ace", "dfg", "dhb"] if rows is INSURANCE else ["ab", "bab", "aa"]
     sequences = Sequences.from_rows(rows)
-    problem = Problem.of(sequences, [tuple(word) for word in words], [3] * 3, min_support=3, max_length=4)
+    problem = HidingProblem.of(
+        sequences, [tuple(word) for word in words], [3] * 3, min_support=3, max_length=4
+    )
     trie = track_patterns(sequences, problem, engine=LocalEngine(), progress=silent)
     rng = np.random.default_rng(0)
     targets, persons = choose_rows(problem, trie, rng)
-    rules = Rules(mode=getattr(_choice_kernels, mode), wanted=1, least=2)
+    rules = HidingRules(mode=getattr(_choice_kernels, mode), wanted=1, least=2)
     found = sanitize(problem, trie, targets, persons, rules, rng, progress=silent)
     labels = sequences.codebooks["symbol"].labels
     released = list(rows)

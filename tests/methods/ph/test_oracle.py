@@ -15,7 +15,7 @@ from sequester.data.sequences import Sequences
 from sequester.engine import LocalEngine, silent
 from sequester.methods.ph.algorithm import choose_rows, rank_rows
 from sequester.methods.ph.method import PH
-from sequester.methods.ph.problem import Problem, track_patterns
+from sequester.methods.ph.problem import HidingProblem, track_patterns
 from sequester.testing import symbol_table
 
 rows = st.lists(st.text("abc", min_size=1, max_size=5), min_size=2, max_size=8)
@@ -28,7 +28,7 @@ def test_ranks_and_who_passes(rows, words, min_support):
     words = [word for word in words if set(word) <= set("".join(rows))]
     assume(words)
     sequences = Sequences.from_rows(rows)
-    problem = Problem.of(
+    problem = HidingProblem.of(
         sequences,
         [tuple(word) for word in words],
         [min_support] * len(words),

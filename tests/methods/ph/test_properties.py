@@ -16,11 +16,11 @@ from sequester.engine import LocalEngine, silent
 from sequester.errors import SequesterWarning, UnattainableError
 from sequester.methods.ph import problem as problem_module
 from sequester.methods.ph._trie_kernels import DEMAND, EXACT, FLAGS, PARENT, SUPPORT, SYMBOL
-from sequester.methods.ph.algorithm import Rules, choose_rows, sanitize
+from sequester.methods.ph.algorithm import HidingRules, choose_rows, sanitize
 from sequester.methods.ph.deletion import SBSH, Abul
 from sequester.methods.ph.method import PH
 from sequester.methods.ph.orders import BUDGET, order_tables, orders_of
-from sequester.methods.ph.problem import Problem, track_patterns
+from sequester.methods.ph.problem import HidingProblem, track_patterns
 from sequester.testing import symbol_table
 
 SEED = "a sentence that nobody guesses"
@@ -114,7 +114,7 @@ def test_no_more_pass_than_may_and_no_fewer(rows, words, min_support):
     known = [word for word in words if set(word) <= set("".join(rows))]
     if not known:
         return
-    problem = Problem.of(
+    problem = HidingProblem.of(
         sequences,
         [tuple(word) for word in known],
         [min_support] * len(known),
@@ -142,7 +142,7 @@ def test_supports_follow_every_change(most, rows, words, min_support):
         return
     limits = pytest.MonkeyPatch()
     limits.setattr(problem_module, "MAX_TRACKED", most)
-    problem = Problem.of(
+    problem = HidingProblem.of(
         sequences,
         [tuple(word) for word in known],
         [min_support] * len(known),
@@ -153,7 +153,7 @@ def test_supports_follow_every_change(most, rows, words, min_support):
     limits.undo()
     rng = np.random.default_rng(0)
     targets, persons = choose_rows(problem, trie, rng)
-    found = sanitize(problem, trie, targets, persons, Rules(mode=0), rng, progress=silent)
+    found = sanitize(problem, trie, targets, persons, HidingRules(mode=0), rng, progress=silent)
     labels = sequences.codebooks["symbol"].labels
     released = list(rows)
     for number, person in enumerate(persons.tolist()):

@@ -11,7 +11,7 @@ import numpy as np
 from sequester.engine import LocalEngine, part, silent
 from sequester.engine.progress import NoCheckpoint
 from sequester.methods.cblda import _alignment_kernels as kernels
-from sequester.methods.cblda.clusters import Histories, ProtectedValues, SavedClusters, Work
+from sequester.methods.cblda.clusters import Clustering, ClusterRows, ProtectedValues, SavedClusters
 from sequester.methods.cblda.feasibility import choose_persons, refuse_broken_rules, refuse_impossible
 from sequester.methods.cblda.merging import assign_rest, merge_nearest
 from sequester.ragged import offsets_of, places_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.engine.progress import Checkpoint
-    from sequester.methods.cblda.clusters import Rules, Trees
+    from sequester.methods.cblda.clusters import ClassRules, QuasiTrees
     from sequester.release.randomness import Randomness
 
 EXACT = 60_000
@@ -34,7 +34,7 @@ PHASE = "merging the nearest histories"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ClassPlan:
     """What is asked for."""
 
     k: int
@@ -64,10 +64,10 @@ class Plan:
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class ClassSolution:
     """A release before it is written."""
 
-    trees: Trees
+    trees: QuasiTrees
     """The quasi-identifiers."""
     class_of_person: Counts
     """Person to the smallest person of their class."""
@@ -83,7 +83,7 @@ class Solution:
     """Blocks that were clustered by themselves."""
 
     @classmethod
-    def of(cls, work: Work, *, n_blocks: int) -> Solution:
+    def of(cls, work: Clustering, *, n_blocks: int) -> ClassSolution:
         """Return what the clusters show."""
         state, cells = work.state, work.clusters.cells
         _, class_of_person = work.members(work.finished)
@@ -114,19 +114,19 @@ class Solution:
 
 def solve(
     table: EventTable,
-    plan: Plan,
+    plan: ClassPlan,
     *,
     randomness: Randomness,
     engine: Engine,
     progress: Progress,
     checkpoint: Checkpoint,
-) -> Solution:
+) -> ClassSolution:
     """Return the classes, or raise where there cannot be any."""
     progress(0.0, "reading histories")
     values = ProtectedValues.of(table)
     refuse_impossible(table, values, plan.k, plan.c, each=plan.each, drop=plan.drop)
     is_counted = choose_persons(table, values, plan.c, plan.k, each=plan.each, randomness=randomness)
-    work = Work.of(
+    work = Clustering.of(
         table,
         values,
         is_counted,
@@ -160,19 +160,19 @@ def solve(
     if plan.split:
         _split(work, part(progress, 0.9, 0.98))
     progress(0.98, "writing down what is released")
-    solution = Solution.of(work, n_blocks=len(blocks))
+    solution = ClassSolution.of(work, n_blocks=len(blocks))
     refuse_broken_rules(table, solution)
     return solution
 
 
-def _neighbours(work: Work, persons: Counts, block: int) -> list[Counts]:
+def _neighbours(work: Clustering, persons: Counts, block: int) -> list[Counts]:
     """Cut persons into blocks of similar histories, of at most `block` and nearly equally many persons."""
     order = work.build_index(persons).order
     return [np.sort(each) for each in np.array_split(order, -(-len(order) // block))]
 
 
 def _block_by_block(
-    work: Work, blocks: list[Counts], engine: Engine, progress: Progress, checkpoint: Checkpoint
+    work: Clustering, blocks: list[Counts], engine: Engine, progress: Progress, checkpoint: Checkpoint
 ) -> None:
     """Cluster each block by itself, then everybody who is left over in any of them together."""
     left = []
@@ -193,7 +193,7 @@ def _block_by_block(
         checkpoint.save(f"block-{number}", {"state": state, "cells": cells})
         SavedClusters.taken(work, blocks[number], state, cells).go_back(work)
     pooled, _ = work.members(work.waiting)
-    rest = Work.begin(work.take(pooled), work.rules)
+    rest = Clustering.begin(work.take(pooled), work.rules)
     merge_nearest(
         rest,
         np.arange(len(pooled)),
@@ -206,10 +206,10 @@ def _block_by_block(
     SavedClusters.taken(work, pooled, rest.state, rest.clusters.cells).go_back(work)
 
 
-class _Blocks(Sequence[Histories]):
+class _Blocks(Sequence[ClusterRows]):
     """The persons of each block, taken out when they are asked for."""
 
-    def __init__(self, work: Work, blocks: list[Counts]) -> None:
+    def __init__(self, work: Clustering, blocks: list[Counts]) -> None:
         self._work, self._blocks = work, blocks
 
     def __len__(self) -> int:
@@ -219,20 +219,20 @@ class _Blocks(Sequence[Histories]):
         return self._work.take(self._blocks[place])
 
 
-def _cluster_block(histories: Histories, rules: Rules) -> tuple[Counts, Codes]:
+def _cluster_block(histories: ClusterRows, rules: ClassRules) -> tuple[Counts, Codes]:
     """Cluster persons among themselves, and return their state and their cells."""
-    work = Work.begin(histories, rules)
+    work = Clustering.begin(histories, rules)
     _merge_alone(work, np.arange(len(histories.is_counted)))
     return work.state, work.clusters.cells
 
 
-def _merge_alone(work: Work, persons: Counts) -> None:
+def _merge_alone(work: Clustering, persons: Counts) -> None:
     """Cluster some persons, here and now."""
     alone = LocalEngine(threads=1, shards=1)
     merge_nearest(work, persons, engine=alone, progress=silent, checkpoint=NoCheckpoint(), name="", phase="")
 
 
-def _split(work: Work, progress: Progress) -> None:
+def _split(work: Clustering, progress: Progress) -> None:
     """Divide classes of twice k or more again, as often as that leaves more of them."""
 
     def list_large(classes: Counts) -> list[int]:
@@ -250,7 +250,7 @@ def _split(work: Work, progress: Progress) -> None:
             n_all += len(again)
 
 
-def _divide(work: Work, cluster: int) -> Counts:
+def _divide(work: Clustering, cluster: int) -> Counts:
     """Cluster the persons of a class anew, if more is left of them so; return their classes."""
     members, _ = work.members(np.array([cluster]))
     before, worth = SavedClusters.of(work, members), work.left_worth(np.array([cluster]))

@@ -30,7 +30,7 @@ _CODE = (1 << 31) - 1
 
 
 @dataclass(frozen=True, eq=False)
-class Trees:
+class QuasiTrees:
     """The quasi-identifiers, one tree each, nodes numbered through."""
 
     names: tuple[str, ...]
@@ -45,7 +45,7 @@ class Trees:
     """All nodes, by the columns that kernels read."""
 
     @classmethod
-    def of(cls, table: EventTable) -> Trees:
+    def of(cls, table: EventTable) -> QuasiTrees:
         """Number the nodes, and find what each is worth: all for a leaf, nothing for the root (Eq. 5.3).
 
         Worths are exact where a unit of at most a million allows it. Weights count in proportion to the
@@ -219,10 +219,10 @@ def _labels_above(tree: Hierarchy, label: str) -> list[str]:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Rules:
+class ClassRules:
     """What is the same for all who are clustered."""
 
-    trees: Trees
+    trees: QuasiTrees
     """The quasi-identifiers."""
     k: int
     """Persons of a class."""
@@ -238,7 +238,7 @@ class Rules:
     """First events that are never suppressed at random: those that hold attributes of persons."""
 
 
-class Histories(NamedTuple):
+class ClusterRows(NamedTuple):
     """Persons, and what they have."""
 
     offsets: Offsets
@@ -254,10 +254,10 @@ class Histories(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Work:
+class Clustering:
     """Persons who are being clustered."""
 
-    rules: Rules
+    rules: ClassRules
     """What a class has to keep."""
     offsets: Offsets
     """Person ``m`` has the events ``offsets[m]`` to ``offsets[m + 1]``."""
@@ -281,12 +281,12 @@ class Work:
         c: float,
         each: bool,
         seed: int | None,
-    ) -> Work:
+    ) -> Clustering:
         """Make everybody a cluster of their own; a `seed` has events suppressed at random."""
-        trees = Trees.of(table)
+        trees = QuasiTrees.of(table)
         nodes = trees.nodes_of(table)
         worths = trees.nodes[nodes, kernels.WORTH]
-        rules = Rules(
+        rules = ClassRules(
             trees=trees,
             k=k,
             c=c,
@@ -295,11 +295,11 @@ class Work:
             seed=-1 if seed is None else seed,
             n_fixed=int(bool(table.of_persons)),
         )
-        histories = Histories(table.person_offsets, nodes, values.offsets, values.codes, is_counted)
+        histories = ClusterRows(table.person_offsets, nodes, values.offsets, values.codes, is_counted)
         return cls.begin(histories, rules)
 
     @classmethod
-    def begin(cls, histories: Histories, rules: Rules) -> Work:
+    def begin(cls, histories: ClusterRows, rules: ClassRules) -> Clustering:
         """Make everybody a cluster of their own."""
         n_persons = len(histories.is_counted)
         state = np.zeros((n_persons, kernels.N_COLUMNS), np.int64)
@@ -334,15 +334,15 @@ class Work:
         work.restore(np.arange(n_persons))
         return work
 
-    def take(self, persons: Counts) -> Histories:
+    def take(self, persons: Counts) -> ClusterRows:
         """Return some persons as they were, numbered from 0 in their order."""
         events, offsets = self.events_of(persons)
         values, value_offsets = gather_rows(self.clusters.values, self.clusters.value_offsets, events)
         is_counted = self.state[persons, kernels.IS_COUNTED] > 0
-        return Histories(offsets, self.nodes[events], value_offsets, values, is_counted)
+        return ClusterRows(offsets, self.nodes[events], value_offsets, values, is_counted)
 
     @property
-    def trees(self) -> Trees:
+    def trees(self) -> QuasiTrees:
         """The quasi-identifiers."""
         return self.rules.trees
 
@@ -490,19 +490,19 @@ class SavedClusters:
     )
 
     @classmethod
-    def of(cls, work: Work, persons: Counts) -> SavedClusters:
+    def of(cls, work: Clustering, persons: Counts) -> SavedClusters:
         """Remember everything about some persons; whole clusters only."""
         events, _ = work.events_of(persons)
         return cls(persons, events, work.state[persons], work.clusters.cells[events])
 
     @classmethod
-    def taken(cls, work: Work, persons: Counts, state: Counts, cells: Codes) -> SavedClusters:
+    def taken(cls, work: Clustering, persons: Counts, state: Counts, cells: Codes) -> SavedClusters:
         """Return persons who were taken out of the work, as they were clustered by themselves."""
         for column in (kernels.NEXT, kernels.LAST):
             state[:, column] = np.where(state[:, column] < 0, -1, persons[state[:, column]])
         return cls(persons, work.events_of(persons)[0], state, cells)
 
-    def go_back(self, work: Work) -> None:
+    def go_back(self, work: Clustering) -> None:
         """Cluster the persons as they were."""
         for column in self.COLUMNS:
             work.state[self.persons, column] = self.state[:, column]

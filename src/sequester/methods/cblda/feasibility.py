@@ -15,7 +15,7 @@ from sequester.ragged import owners_of
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask
     from sequester.data.table import EventTable
-    from sequester.methods.cblda.algorithm import Solution
+    from sequester.methods.cblda.algorithm import ClassSolution
     from sequester.methods.cblda.clusters import ProtectedValues
     from sequester.release.randomness import Randomness
 
@@ -123,7 +123,7 @@ def _has_rules(table: EventTable) -> bool:
     return any(each.max_level is not None or each.never_suppress for each in table.schema.quasi.values())
 
 
-def refuse_broken_rules(table: EventTable, solution: Solution) -> None:
+def refuse_broken_rules(table: EventTable, solution: ClassSolution) -> None:
     """Refuse classes that show nothing, or that do to a value what it must never suffer."""
     lengths = np.bincount(
         owners_of(table.person_offsets)[solution.is_kept],

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sequester._typing import Counts
     from sequester.engine import Engine, Progress
     from sequester.engine.progress import Checkpoint
-    from sequester.methods.cblda.clusters import Work
+    from sequester.methods.cblda.clusters import Clustering
 
 FEWEST_NEW, NEW_SHARE = 128, 32
 """The index is made again after so many new clusters, or after one for so many that are in it."""
@@ -28,7 +28,7 @@ LEAST_RELIEF = 1e-9
 
 
 def merge_nearest(
-    work: Work,
+    work: Clustering,
     persons: Counts,
     *,
     engine: Engine,
@@ -100,14 +100,14 @@ def merge_nearest(
     checkpoint.save(name, {"merges": merges[: done[0]]})
 
 
-def _merge_equal(work: Work, persons: Counts, scratch: kernels.Scratch) -> None:
+def _merge_equal(work: Clustering, persons: Counts, scratch: kernels.Scratch) -> None:
     """Merge equal histories first: they are at no distance, and all others are at some."""
     events, offsets = work.events_of(persons)
     groups, firsts = fold_rows(work.nodes[events].reshape(-1), offsets * work.nodes.shape[1])
     kernels.merge_equal(work.clusters, scratch, persons, groups, np.full(len(firsts), -1, np.int64))
 
 
-def _find_all(work: Work, index: search.Index, engine: Engine, progress: Progress, phase: str) -> None:
+def _find_all(work: Clustering, index: search.Index, engine: Engine, progress: Progress, phase: str) -> None:
     """Find the nearest of every waiting cluster; neighbours in the index share what is in the cache."""
     parts = [index.order[shard.start : shard.stop] for shard in engine.split(len(index.order))]
     found = list(engine.map(_find, parts, shared=(work, index), progress=progress, phase=phase))
@@ -117,7 +117,7 @@ def _find_all(work: Work, index: search.Index, engine: Engine, progress: Progres
     work.state[looking, kernels.PARTNER_VERSION] = work.state[partners, kernels.VERSION]
 
 
-def _find(looking: Counts, shared: tuple[Work, search.Index]) -> tuple[search.Amounts, Counts]:
+def _find(looking: Counts, shared: tuple[Clustering, search.Index]) -> tuple[search.Amounts, Counts]:
     """Return the distances and the nearest of some clusters."""
     work, index = shared
     distances, partners = np.empty(len(looking), np.float64), np.empty(len(looking), np.int64)
@@ -126,7 +126,7 @@ def _find(looking: Counts, shared: tuple[Work, search.Index]) -> tuple[search.Am
     return distances, partners
 
 
-def assign_rest(work: Work, rest: int, finished: Counts) -> None:
+def assign_rest(work: Clustering, rest: int, finished: Counts) -> None:
     """Assign a cluster that is not finished to finished ones, for little extra loss while the share holds.
 
     The thesis drops it. That would tell of a person who is known to be in the data, and found nowhere, that
@@ -165,7 +165,7 @@ def assign_rest(work: Work, rest: int, finished: Counts) -> None:
 class Assignment:
     """Finds for a cluster the finished one to which it adds the least loss while that stays private."""
 
-    def __init__(self, work: Work, finished: Counts) -> None:
+    def __init__(self, work: Clustering, finished: Counts) -> None:
         self.work, self.finished = work, finished.copy()
         self.scratch = work.scratch()
         self.fresh = np.empty(max(FEWEST_NEW, len(finished) // NEW_SHARE), np.int64)
@@ -192,7 +192,7 @@ class Assignment:
             self._index()
 
 
-def _assign_persons(work: Work, members: Counts, finished: Counts) -> tuple[Counts, Counts]:
+def _assign_persons(work: Clustering, members: Counts, finished: Counts) -> tuple[Counts, Counts]:
     """Put persons one by one into finished clusters; return these, and the unassigned.
 
     Those without protected values come first, because they make room for the others.
@@ -210,7 +210,7 @@ def _assign_persons(work: Work, members: Counts, finished: Counts) -> tuple[Coun
     return np.sort(assignment.finished), np.sort(np.array(unassigned, np.int64))
 
 
-def _rate(work: Work, cluster: int, finished: Counts) -> search.Amounts:
+def _rate(work: Clustering, cluster: int, finished: Counts) -> search.Amounts:
     """Return for each finished cluster the loss of merging with it for each person fewer above the share.
 
     Each merge is tried, and taken back.

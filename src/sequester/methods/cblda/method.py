@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.engine.progress import Checkpoint
-    from sequester.methods.cblda.algorithm import Plan
+    from sequester.methods.cblda.algorithm import ClassPlan
     from sequester.privacy.kc import KCPrivacy
     from sequester.release.outcome import Outcome, Reason
     from sequester.release.randomness import Randomness
@@ -65,12 +65,12 @@ class KCMethod(Method):
 
         return KCPrivacy(k=self.k, c=self.c, reading=self.reading)
 
-    def plan(self) -> Plan:
+    def plan(self) -> ClassPlan:
         """Return what is asked for."""
         # Loaded here so that `sequester methods` need not wait for numpy and numba.
-        from sequester.methods.cblda.algorithm import BLOCK, Plan  # noqa: PLC0415
+        from sequester.methods.cblda.algorithm import BLOCK, ClassPlan  # noqa: PLC0415
 
-        return Plan(
+        return ClassPlan(
             k=self.k,
             c=float(Fraction(self.c)),
             each=self.reading == "each",
@@ -223,7 +223,7 @@ class CBLDA(KCMethod):
             object.__setattr__(self, "block", number)
         true_or_false("split", self.split)
 
-    def plan(self) -> Plan:
+    def plan(self) -> ClassPlan:
         """Return what is asked for."""
         # Loaded here so that `sequester methods` need not wait for numpy and numba.
         from sequester.methods.cblda.algorithm import BLOCK, EXACT  # noqa: PLC0415

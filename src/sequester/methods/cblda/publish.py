@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sequester._typing import Codes
     from sequester.data.table import EventTable
     from sequester.engine import Progress
-    from sequester.methods.cblda.algorithm import Plan, Solution
+    from sequester.methods.cblda.algorithm import ClassPlan, ClassSolution
     from sequester.methods.cblda.method import KCMethod
 
 KINDS = ("generalized", "suppressed", "dropped")
@@ -47,7 +47,7 @@ BASE_RATE = "share of all persons above c"
 EXAMPLES = 3
 
 
-def publish(table: EventTable, solution: Solution, plan: Plan) -> Outcome:
+def publish(table: EventTable, solution: ClassSolution, plan: ClassPlan) -> Outcome:
     """Write for each person who is released the events of their class, with their own sensitive values."""
     limits, warnings = limits_of(table, solution, plan)
     source, trees = table.sequences, solution.trees
@@ -86,7 +86,7 @@ def publish(table: EventTable, solution: Solution, plan: Plan) -> Outcome:
     )
 
 
-def list_changes(table: EventTable, solution: Solution) -> pl.DataFrame:
+def list_changes(table: EventTable, solution: ClassSolution) -> pl.DataFrame:
     """List every cell of a quasi-identifier that is not released as it was, by input row.
 
     The columns:
@@ -136,7 +136,9 @@ def list_changes(table: EventTable, solution: Solution) -> pl.DataFrame:
     )
 
 
-def limits_of(table: EventTable, solution: Solution, plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def limits_of(
+    table: EventTable, solution: ClassSolution, plan: ClassPlan
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the limits, which hold no value of the data, and the warnings, which may."""
     schema = table.schema
     limits, warnings = [], []
@@ -173,7 +175,7 @@ def limits_of(table: EventTable, solution: Solution, plan: Plan) -> tuple[tuple[
     return tuple(limits), tuple(warnings)
 
 
-def count_apart(table: EventTable, solution: Solution, k: int) -> int:
+def count_apart(table: EventTable, solution: ClassSolution, k: int) -> int:
     """Count the persons whose unprotected sensitive values fewer than k of their class share."""
     sequences = table.sequences
     columns = []

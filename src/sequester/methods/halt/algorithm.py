@@ -13,12 +13,12 @@ from sequester.engine import part, silent
 from sequester.errors import UnattainableError
 from sequester.hierarchies.labels import counted
 from sequester.kernels.shares import exceeds_share
-from sequester.methods.halt.costs import Costs
-from sequester.methods.halt.elimination import Elimination, Obstacle, Rules
+from sequester.methods.halt.costs import LatticeCosts
+from sequester.methods.halt.elimination import Elimination, Obstacle, ValueRules
 from sequester.methods.halt.extraction import Extraction, Work
-from sequester.methods.halt.histories import HIDDEN, Histories, Target
+from sequester.methods.halt.histories import HIDDEN, Target, WeightedRows
 from sequester.methods.halt.joint_elimination import JointElimination
-from sequester.methods.halt.lattice_search import Search, Workload
+from sequester.methods.halt.lattice_search import LatticeSearch, Workload
 from sequester.methods.halt.local import LocalElimination
 from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
 from sequester.methods.prices import price_nodes
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class BestNode:
     """The draft that loses least, and whom it is about."""
 
     is_kept: Mask
@@ -71,7 +71,7 @@ def solve(
     sensitive_known: bool = False,
     engine: Engine,
     progress: Progress,
-) -> Solution:
+) -> BestNode:
     """Find the levels and suppressed values that lose least, or say why nothing can be released.
 
     Parameters
@@ -99,7 +99,7 @@ def solve(
     """
     progress(0.0, "folding equal histories")
     quasi = QuasiIdentifiers.of(table, sensitive_known=sensitive_known)
-    everybody = Histories.of(table, quasi)
+    everybody = WeightedRows.of(table, quasi)
     is_kept = choose_persons(everybody, thresholds.c) if drop else np.ones(table.n_persons, np.bool_)
     has_rules = any(each.max_level is not None or each.never_suppress for each in table.schema.quasi.values())
     refuse_impossible(everybody, is_kept, thresholds, drop=drop, has_rules=has_rules)
@@ -108,7 +108,7 @@ def solve(
     # Of a million persons, every copy of their histories is worth a hundred megabytes.
     unfolded = one_by_one if suppression == "local" or sensitive_known else histories
     del everybody, one_by_one
-    costs = Costs(histories, quasi, *price_nodes(table))
+    costs = LatticeCosts(histories, quasi, *price_nodes(table))
     workload = Workload(histories, quasi, mixed=thresholds.mixed)
     workload.refuse_too_much(thresholds.p)
     rules_for = partial(
@@ -119,22 +119,22 @@ def solve(
 
     targets = targets_of(table, quasi, histories) if sensitive_known else ()
 
-    def look(other: Thresholds, allowed: Rules, progress: Progress) -> Search[Any]:
+    def look(other: Thresholds, allowed: ValueRules, progress: Progress) -> LatticeSearch[Any]:
         if suppression == "local":
             pricing = LocalElimination(unfolded, quasi, other, costs, allowed, engine, work, targets)
-            return Search(pricing, workload, progress, thorough)
+            return LatticeSearch(pricing, workload, progress, thorough)
         parts = [
             Elimination(seen, Extraction(seen, quasi, other, engine, work=work), costs, allowed, engine)
             for seen in [unfolded.seen_by(target).fold() for target in targets] or [histories]
         ]
         elimination = JointElimination(histories, parts) if targets else parts[0]
-        return Search(elimination, workload, progress, thorough)
+        return LatticeSearch(elimination, workload, progress, thorough)
 
     search = look(thresholds, rules, part(progress, 0.1, 0.9))
     found = search.full() if full else search.greedy()
     if not isinstance(found, Obstacle):
         progress(0.9, "writing down what is released")
-        return Solution(is_kept, found, search.elimination, bool(search.skipped))
+        return BestNode(is_kept, found, search.elimination, bool(search.skipped))
     if search.skipped:
         msg = (
             "the coarsest levels that max_level and never_suppress allow are too much to look at: raise "
@@ -143,7 +143,7 @@ def solve(
         raise UnattainableError(msg)
     progress(0.9, "looking for what could be kept")
 
-    def can_keep(other: Thresholds, allowed: Rules = rules) -> bool:
+    def can_keep(other: Thresholds, allowed: ValueRules = rules) -> bool:
         return not isinstance(look(other, allowed, silent).top(), Obstacle)
 
     def can_allow(path: RelaxationPath, place: int) -> bool:
@@ -156,7 +156,7 @@ def solve(
     )
 
 
-def targets_of(table: EventTable, quasi: QuasiIdentifiers, histories: Histories) -> list[Target]:
+def targets_of(table: EventTable, quasi: QuasiIdentifiers, histories: WeightedRows) -> list[Target]:
     """Return each attribute with protected values: what it is that is not known to who wants to learn it."""
     names = histories.persons.names
     return [
@@ -170,8 +170,8 @@ def targets_of(table: EventTable, quasi: QuasiIdentifiers, histories: Histories)
 
 
 def rules_of(
-    table: EventTable, quasi: QuasiIdentifiers, histories: Histories, *, suppress: bool, stars: bool
-) -> Rules:
+    table: EventTable, quasi: QuasiIdentifiers, histories: WeightedRows, *, suppress: bool, stars: bool
+) -> ValueRules:
     """Read `max_level` and `never_suppress`.
 
     A column with a `max_level` keeps something of its values: neither the root of its tree nor the
@@ -194,7 +194,7 @@ def rules_of(
         if top < column.height:
             is_allowed[column.first] = False
         tops.append(top)
-    return Rules(
+    return ValueRules(
         tops=tuple(tops),
         is_allowed=is_allowed,
         suppress=suppress,
@@ -204,7 +204,7 @@ def rules_of(
 
 
 def refuse_impossible(
-    histories: Histories, is_kept: Mask, thresholds: Thresholds, *, drop: bool, has_rules: bool
+    histories: WeightedRows, is_kept: Mask, thresholds: Thresholds, *, drop: bool, has_rules: bool
 ) -> None:
     """Refuse what no release of the persons who are kept can keep, and name what can be kept.
 
@@ -244,7 +244,7 @@ def refuse_impossible(
     raise UnattainableError(msg, achieved={"c": least})
 
 
-def choose_persons(histories: Histories, c: float) -> Mask:
+def choose_persons(histories: WeightedRows, c: float) -> Mask:
     """Keep as many persons as leave no protected value above the share `c`; histories are one per person.
 
     Of those who have the most common value, the ones go first who have most of the values that are too

@@ -21,10 +21,10 @@ from sequester.hierarchies.labels import ROOT
 from sequester.kernels.shares import exceeds_share
 from sequester.methods.halt import _series_kernels as kernel
 from sequester.methods.halt.algorithm import rules_of
-from sequester.methods.halt.costs import Costs
+from sequester.methods.halt.costs import LatticeCosts
 from sequester.methods.halt.elimination import StepProgress
 from sequester.methods.halt.extraction import Extraction, TooMuchError, Work
-from sequester.methods.halt.histories import HIDDEN, Histories, Persons
+from sequester.methods.halt.histories import HIDDEN, RowOwners, WeightedRows
 from sequester.methods.halt.local import LocalDraft
 from sequester.methods.halt.local_rows import Cause, LocalRows
 from sequester.methods.halt.quasi_identifiers import QuasiIdentifier, QuasiIdentifiers
@@ -181,7 +181,7 @@ class Accumulated:
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class TableItems:
     """What one of the two tables adds: items, which may be suppressed, and protected values."""
 
     items: Codes
@@ -189,9 +189,9 @@ class Source:
     is_forbidden: Mask
     values: list[Counts]
 
-    def take(self, events: Counts) -> Source:
+    def take(self, events: Counts) -> TableItems:
         """Return some of the events."""
-        return Source(
+        return TableItems(
             self.items[events],
             self.is_locked[events],
             self.is_forbidden[events],
@@ -295,15 +295,15 @@ class Continuation:
             forbidden=n_columns * np.flatnonzero(forbidden),
         )
 
-    def _read(self, table: EventTable, model: KCPPrivacy, *, stars: bool, is_new: bool) -> Source:
+    def _read(self, table: EventTable, model: KCPPrivacy, *, stars: bool, is_new: bool) -> TableItems:
         """Read the items of a table at the levels of the series, and its protected values."""
-        histories = Histories.of(table, self.quasi)
+        histories = WeightedRows.of(table, self.quasi)
         is_allowed = np.zeros(self.quasi.n_items, np.bool_)
         if is_new:
             rules = rules_of(table, self.quasi, histories, suppress=self._suppress, stars=stars)
             is_allowed = rules.is_allowed & self._suppress
             weights = tuple(each.weight for each in table.schema.quasi.values())
-            self._costs = Costs(histories, self.quasi, weights)
+            self._costs = LatticeCosts(histories, self.quasi, weights)
         items = np.full(histories.cells.shape, HIDDEN, np.int32)
         is_locked = np.ones(items.shape, np.bool_)
         is_forbidden = np.zeros(len(items), np.bool_)
@@ -320,10 +320,10 @@ class Continuation:
             items[:, q] = np.where(cells >= 0, shown[cells], HIDDEN)
             is_locked[:, q] = ~is_allowed[column.first + np.maximum(cells, 0)]
         values = table.sequences.number_values(self._names, model.columns)
-        return Source(items, is_locked, is_forbidden, values)
+        return TableItems(items, is_locked, is_forbidden, values)
 
     def _fold(
-        self, before: EventTable, source: Source, persons: Counts, model: KCPPrivacy
+        self, before: EventTable, source: TableItems, persons: Counts, model: KCPPrivacy
     ) -> tuple[Codes, Counts, Counts, tuple[Codes, Counts]]:
         """Fold equal persons of the past: cells, where rows begin, persons of each, and protected values."""
         n_columns = len(self.quasi)
@@ -394,7 +394,7 @@ class Continuation:
         ]
         offsets = np.searchsorted(holders, np.arange(len(rows.weights) + 1)).astype(np.int64)
         risks = np.where(np.diff(offsets) > 0, rows.weights, 0)
-        persons = Persons(rows.weights, risks, self._names, offsets, values.astype(np.int32), counts)
+        persons = RowOwners(rows.weights, risks, self._names, offsets, values.astype(np.int32), counts)
         persons = persons.without_harmless(thresholds.k, thresholds.c)
         has_secrets = any(column.is_secret.any() for column in self.quasi.columns)
         if found or not (len(persons.values) or has_secrets):
@@ -405,7 +405,7 @@ class Continuation:
             if (own == column.first + column.star).any():
                 node[q] = min(node[q], column.height - 1)
             own[own >= 0] -= column.first
-        histories = Histories(cells, rows.offsets // n_columns, persons).fold()
+        histories = WeightedRows(cells, rows.offsets // n_columns, persons).fold()
         extraction = Extraction(histories, self.quasi, thresholds, self._engine)
         for _ in extraction.deepen(tuple(node), progress=progress):
             pass

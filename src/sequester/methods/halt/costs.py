@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Codes
-    from sequester.methods.halt.histories import Histories
+    from sequester.methods.halt.histories import WeightedRows
     from sequester.methods.halt.quasi_identifiers import QuasiIdentifier, QuasiIdentifiers, Signature
 
     Amounts = npt.NDArray[np.float64]
@@ -37,12 +37,12 @@ class NodeCosts:
     """And to the one after the last."""
 
 
-class Costs:
+class LatticeCosts:
     """Counts cells once, and prices every node of the lattice; losses lie between 0 and 1."""
 
     def __init__(
         self,
-        histories: Histories,
+        histories: WeightedRows,
         quasi: QuasiIdentifiers,
         weights: Sequence[float],
         losses: Sequence[Amounts] | None = None,

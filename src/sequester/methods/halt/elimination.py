@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts, Mask
     from sequester.engine import Engine, Progress
-    from sequester.methods.halt.costs import Costs, NodeCosts
+    from sequester.methods.halt.costs import LatticeCosts, NodeCosts
     from sequester.methods.halt.extraction import Channels, Mined
-    from sequester.methods.halt.histories import Histories
+    from sequester.methods.halt.histories import WeightedRows
     from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers, Signature
     from sequester.methods.halt.signature_rows import Thresholds
     from sequester.privacy.confidence import Channel
@@ -63,7 +63,7 @@ class StepProgress:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Rules:
+class ValueRules:
     """What a release may do to values."""
 
     tops: Signature
@@ -118,7 +118,7 @@ class Draft:
         return self.costs.generalization + float(self.costs.costs[self.is_suppressed].sum())
 
 
-class Reason(Protocol):
+class SuppressionCause(Protocol):
     """What stands behind a suppression, or in the way of a release."""
 
     def channel(self, quasi: QuasiIdentifiers) -> Channel:
@@ -129,7 +129,7 @@ class Reason(Protocol):
 class Obstacle:
     """A node is no candidate."""
 
-    reason: Reason | None = None
+    reason: SuppressionCause | None = None
     """The channel that nothing allowed breaks; none where the node costs more than another one."""
     too_much: bool = False
     """There was more to count than is allowed, or than there is room for."""
@@ -139,7 +139,12 @@ class Elimination:
     """Finds out for lattice nodes what they cost once no channel is left."""
 
     def __init__(
-        self, histories: Histories, extraction: Extraction, costs: Costs, rules: Rules, engine: Engine
+        self,
+        histories: WeightedRows,
+        extraction: Extraction,
+        costs: LatticeCosts,
+        rules: ValueRules,
+        engine: Engine,
     ) -> None:
         """Work on folded histories, with an extraction of their channels."""
         self.quasi: QuasiIdentifiers = extraction.quasi

@@ -14,7 +14,7 @@ from sequester.engine import LocalEngine, silent
 from sequester.methods.halt import _kernels
 from sequester.methods.halt import _search_kernels as search
 from sequester.methods.halt.open_sequences import OpenSequences
-from sequester.methods.halt.signature_rows import SignatureRows, View, show_histories
+from sequester.methods.halt.signature_rows import SignatureRows, SignatureView, show_histories
 from sequester.privacy.confidence import Channel
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Mask
     from sequester.engine import Engine, Progress
-    from sequester.methods.halt.histories import Histories
+    from sequester.methods.halt.histories import WeightedRows
     from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers, Signature
     from sequester.methods.halt.signature_rows import Thresholds
 
@@ -125,7 +125,7 @@ class Extraction:
 
     def __init__(
         self,
-        histories: Histories,
+        histories: WeightedRows,
         quasi: QuasiIdentifiers,
         thresholds: Thresholds,
         engine: Engine,
@@ -249,7 +249,9 @@ class Extraction:
             self.work.add(len(self._histories.cells) * len(levels) + SIGNATURE)
         # What is shown may be as large as the data, so it is made where they are.
         engine = self._engine if isinstance(self._engine, LocalEngine) else LocalEngine()
-        view = View(self._histories, self.quasi, self.thresholds, length, self._is_open, self._is_fresh)
+        view = SignatureView(
+            self._histories, self.quasi, self.thresholds, length, self._is_open, self._is_fresh
+        )
         batches = engine.map(
             show_histories,
             [

@@ -26,7 +26,7 @@ _DENSE, _FEW = 8, 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
-class Persons:
+class RowOwners:
     """How many persons stand behind each row, and which protected values they have."""
 
     weights: Counts
@@ -43,7 +43,7 @@ class Persons:
     """How many persons of the row have the value."""
 
     @classmethod
-    def of(cls, table: EventTable) -> Persons:
+    def of(cls, table: EventTable) -> RowOwners:
         """Collect the protected values that each person has in any event."""
         names = table.protected_values
         values, offsets = table.values_of_persons(names)
@@ -56,13 +56,13 @@ class Persons:
         """Value to the number of persons who have it."""
         return np.bincount(self.values, self.counts, minlength=len(self.names)).astype(np.int64)
 
-    def take(self, rows: Counts) -> Persons:
+    def take(self, rows: Counts) -> RowOwners:
         """Return the persons of some rows."""
         values, offsets = gather_rows(self.values, self.offsets, rows)
         counts, _ = gather_rows(self.counts, self.offsets, rows)
-        return Persons(self.weights[rows], self.risks[rows], self.names, offsets, values, counts)
+        return RowOwners(self.weights[rows], self.risks[rows], self.names, offsets, values, counts)
 
-    def fold(self, group_of_row: Codes, n_groups: int) -> Persons:
+    def fold(self, group_of_row: Codes, n_groups: int) -> RowOwners:
         """Add up the persons of each group of rows; those of group -1 are left out."""
         size = max(len(self.names), 1)
         # Group 0 is for those who are left out.
@@ -77,7 +77,7 @@ class Persons:
             keys, places = np.unique(keys, return_inverse=True)
             counts = np.bincount(places, self.counts, minlength=len(keys))
             counts, keys = counts[keys >= size], keys[keys >= size]
-        return Persons(
+        return RowOwners(
             np.bincount(groups, self.weights, minlength=n_groups + 1)[1:].astype(np.int64),
             np.bincount(groups, self.risks, minlength=n_groups + 1)[1:].astype(np.int64),
             self.names,
@@ -91,16 +91,16 @@ class Persons:
         """The row of each value."""
         return owners_of(self.offsets)
 
-    def only(self, is_wanted: Mask) -> Persons:
+    def only(self, is_wanted: Mask) -> RowOwners:
         """Forget all protected values but those that are wanted."""
         kept = is_wanted[self.values]
         offsets = np.concatenate([[0], np.cumsum(kept)])[self.offsets]
         # A row of several persons may keep some of its values: count anew only where it stands for one.
         has_value = np.diff(offsets) > 0
         risks = np.where(self.weights == 1, has_value, np.where(has_value, self.risks, 0)).astype(np.int64)
-        return Persons(self.weights, risks, self.names, offsets, self.values[kept], self.counts[kept])
+        return RowOwners(self.weights, risks, self.names, offsets, self.values[kept], self.counts[kept])
 
-    def without_harmless(self, k: int, c: float) -> Persons:
+    def without_harmless(self, k: int, c: float) -> RowOwners:
         """Forget protected values so rare that no `k` persons can have them in more than the share `c`."""
         is_harmful = exceeds_share(self.totals, c, k)
         return self if is_harmful.all() else self.only(is_harmful)
@@ -116,18 +116,18 @@ class Target(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Histories:
+class WeightedRows:
     """Rows of events, each a row of cells; a row stands for one person or for several with equal cells."""
 
     cells: Codes
     """The node of every cell, events by quasi-identifiers; `HIDDEN` or `NOTHING` below 0."""
     offsets: Offsets
     """Row ``r`` has the events ``offsets[r]`` to ``offsets[r + 1]``."""
-    persons: Persons
+    persons: RowOwners
     """The persons behind each row."""
 
     @classmethod
-    def of(cls, table: EventTable, quasi: QuasiIdentifiers) -> Histories:
+    def of(cls, table: EventTable, quasi: QuasiIdentifiers) -> WeightedRows:
         """Read the cells of a table, one row per person.
 
         In a column that is a quasi-identifier and sensitive, protected values are what somebody wants to
@@ -140,7 +140,7 @@ class Histories:
             node_of = column.tree.nodes(labels) if labels else np.empty(0, np.int32)
             node_of[column.is_hidden[node_of]] = HIDDEN
             columns.append(np.append(node_of, np.int32(NOTHING))[sequences.columns[column.name]])
-        return cls(np.stack(columns, axis=1), table.person_offsets.astype(np.int64), Persons.of(table))
+        return cls(np.stack(columns, axis=1), table.person_offsets.astype(np.int64), RowOwners.of(table))
 
     @property
     def n_rows(self) -> int:
@@ -157,25 +157,25 @@ class Histories:
         """The cells, quasi-identifiers by events, so that a column lies side by side."""
         return np.ascontiguousarray(self.cells.T)
 
-    def fold(self) -> Histories:
+    def fold(self) -> WeightedRows:
         """Make one row of equal ones."""
         n_quasi = self.cells.shape[1]
         group_of_row, first_rows = kernels.rows.fold_rows(self.cells.reshape(-1), self.offsets * n_quasi)
         folded = self.take(first_rows)
         return replace(folded, persons=self.persons.fold(group_of_row, len(first_rows)))
 
-    def take(self, rows: Counts) -> Histories:
+    def take(self, rows: Counts) -> WeightedRows:
         """Return some of the rows."""
         n_quasi = self.cells.shape[1]
         cells, offsets = gather_rows(self.cells.reshape(-1), self.offsets * n_quasi, rows)
-        return Histories(cells.reshape(-1, n_quasi), offsets // n_quasi, self.persons.take(rows))
+        return WeightedRows(cells.reshape(-1, n_quasi), offsets // n_quasi, self.persons.take(rows))
 
-    def seen_by(self, target: Target) -> Histories:
+    def seen_by(self, target: Target) -> WeightedRows:
         """Return the histories as they are known to somebody who wants to learn something."""
         cells = np.where(target.is_own, np.int32(HIDDEN), self.cells)
         return replace(self, cells=cells, persons=self.persons.only(target.is_wanted))
 
-    def translate(self, shown: list[Codes]) -> Histories:
+    def translate(self, shown: list[Codes]) -> WeightedRows:
         """Show each cell as what `shown` leads to, per quasi-identifier from node to node or `HIDDEN`."""
         columns = [
             np.where(cells < 0, np.int32(HIDDEN), nodes[np.maximum(cells, 0)])
@@ -183,7 +183,7 @@ class Histories:
         ]
         return replace(self, cells=np.stack(columns, axis=1))
 
-    def only_with(self, is_wanted: Mask, quasi: QuasiIdentifiers) -> Histories:
+    def only_with(self, is_wanted: Mask, quasi: QuasiIdentifiers) -> WeightedRows:
         """Keep the rows with a wanted item at or above one of their cells, and fold them."""
         above = quasi.spread_down(is_wanted, quasi.parents)
         is_hit = (above[quasi.firsts + np.maximum(self.cells, 0)] & (self.cells >= 0)).any(axis=1)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sequester._typing import Codes, Counts
     from sequester.engine import Progress
     from sequester.methods.halt.elimination import Draft, Elimination
-    from sequester.methods.halt.histories import Histories
+    from sequester.methods.halt.histories import WeightedRows
     from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers, Signature
     from sequester.methods.halt.signature_rows import Thresholds
 
@@ -25,7 +25,7 @@ class JointElimination:
     turns until nothing is left to do.
     """
 
-    def __init__(self, histories: Histories, parts: Sequence[Elimination]) -> None:
+    def __init__(self, histories: WeightedRows, parts: Sequence[Elimination]) -> None:
         """Join what finds out about one adversary each; `histories` are what nobody wants to learn of."""
         self.quasi: QuasiIdentifiers = parts[0].quasi
         self.rules = parts[0].rules

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from sequester._typing import Counts
     from sequester.engine import Progress
-    from sequester.methods.halt.elimination import Rules
-    from sequester.methods.halt.histories import Histories
+    from sequester.methods.halt.elimination import ValueRules
+    from sequester.methods.halt.histories import WeightedRows
     from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers, Signature
     from sequester.methods.halt.signature_rows import Thresholds
 
@@ -44,7 +44,7 @@ INFINITE = float("inf")
 class Workload:
     """Bounds the number of g-sequences that all persons together have, as seen in the release of a node."""
 
-    def __init__(self, histories: Histories, quasi: QuasiIdentifiers, *, mixed: bool) -> None:
+    def __init__(self, histories: WeightedRows, quasi: QuasiIdentifiers, *, mixed: bool) -> None:
         """Count histories by their length; items of one quasi-identifier may be at `mixed` levels."""
         self._quasi = quasi
         self._mixed = mixed
@@ -129,7 +129,7 @@ class NodePricing(Protocol[D]):
     """Finds out for lattice nodes what they cost once no channel is left, in two steps."""
 
     quasi: QuasiIdentifiers
-    rules: Rules
+    rules: ValueRules
 
     @property
     def thresholds(self) -> Thresholds:
@@ -152,7 +152,7 @@ class NodePricing(Protocol[D]):
 
 
 @dataclass(eq=False)
-class Search(Generic[D]):
+class LatticeSearch(Generic[D]):
     """Finds the best node of those it looks at."""
 
     elimination: NodePricing[D]

@@ -12,7 +12,7 @@ from sequester import kernels
 from sequester.engine import silent
 from sequester.methods.halt.elimination import SLACK, Obstacle, StepProgress
 from sequester.methods.halt.extraction import Extraction, TooMuchError
-from sequester.methods.halt.histories import HIDDEN, Histories, Persons
+from sequester.methods.halt.histories import HIDDEN, RowOwners, WeightedRows
 from sequester.methods.halt.local_rows import Cause, LocalRows, pieces_of
 from sequester.ragged import gather_rows, owners_of
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts, Mask
     from sequester.engine import Engine, Progress
-    from sequester.methods.halt.costs import Costs
-    from sequester.methods.halt.elimination import Rules
+    from sequester.methods.halt.costs import LatticeCosts
+    from sequester.methods.halt.elimination import ValueRules
     from sequester.methods.halt.extraction import Channels, Work
     from sequester.methods.halt.histories import Target
     from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers, Signature
@@ -69,11 +69,11 @@ class LocalElimination:
 
     def __init__(
         self,
-        histories: Histories,
+        histories: WeightedRows,
         quasi: QuasiIdentifiers,
         thresholds: Thresholds,
-        costs: Costs,
-        rules: Rules,
+        costs: LatticeCosts,
+        rules: ValueRules,
         engine: Engine,
         work: Work,
         targets: Sequence[Target] = (),
@@ -179,7 +179,7 @@ class LocalElimination:
             elif is_star.any():
                 node[q] = min(node[q], column.height - 1)
             own[own >= 0] -= column.first
-        histories = Histories(cells, rows.offsets // n_columns, self._persons(rows, draft))
+        histories = WeightedRows(cells, rows.offsets // n_columns, self._persons(rows, draft))
         found: list[Channels] = []
         for seen in [histories.seen_by(target) for target in self._targets] or [histories]:
             extraction = Extraction(seen.fold(), self.quasi, self.thresholds, self._engine, work=self._work)
@@ -249,7 +249,7 @@ class LocalElimination:
         )
         return rows, row_of_person
 
-    def _persons(self, rows: LocalRows, draft: LocalDraft) -> Persons:
+    def _persons(self, rows: LocalRows, draft: LocalDraft) -> RowOwners:
         """Return the persons behind rows, with the protected values that may do harm."""
         base_of_row = np.empty(len(rows.weights), np.int64)
         base_of_row[draft.row_of_person] = self._base_of_person

@@ -150,7 +150,7 @@ class KCPMethod(Method):
     def extend(self, table: EventTable, past: Series, *, engine: Engine, progress: Progress) -> PartOutcome:
         """Release what is new at the levels of the series; suppress and hold back the rest."""
         # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.halt.algorithm import Solution  # noqa: PLC0415
+        from sequester.methods.halt.algorithm import BestNode  # noqa: PLC0415
         from sequester.methods.halt.arrivals import check_same_series, find_new  # noqa: PLC0415
         from sequester.methods.halt.continuation import Continuation, joined_promise  # noqa: PLC0415
         from sequester.methods.halt.publish import publish_part  # noqa: PLC0415
@@ -171,7 +171,7 @@ class KCPMethod(Method):
             engine=engine,
         )
         draft = continuation.solve(progress)
-        solution = Solution(draft.n_kept > 0, draft, continuation, skipped=False)
+        solution = BestNode(draft.n_kept > 0, draft, continuation, skipped=False)
         outcome, held_back = publish_part(arrivals, solution, p=self.p, mixed=mixed)
         return PartOutcome(
             outcome=outcome,

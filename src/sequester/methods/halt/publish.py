@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts, Mask
     from sequester.data.table import EventTable
-    from sequester.methods.halt.algorithm import Solution
+    from sequester.methods.halt.algorithm import BestNode
     from sequester.methods.halt.arrivals import Arrivals
     from sequester.methods.halt.continuation import ContinuedDraft
     from sequester.methods.halt.elimination import Elimination
@@ -93,7 +93,7 @@ DROPPED = (
 
 
 def publish(
-    table: EventTable, solution: Solution, *, p: int, mixed: bool, known: Collection[str] = ()
+    table: EventTable, solution: BestNode, *, p: int, mixed: bool, known: Collection[str] = ()
 ) -> Outcome:
     """Write for each person who is released all events, with what is released of each value.
 
@@ -150,7 +150,7 @@ def publish(
     )
 
 
-def publish_part(arrivals: Arrivals, solution: Solution, *, p: int, mixed: bool) -> tuple[Outcome, int]:
+def publish_part(arrivals: Arrivals, solution: BestNode, *, p: int, mixed: bool) -> tuple[Outcome, int]:
     """Write for each person what of their new events is released, and count those that are held back."""
     new, draft = arrivals.table, cast("ContinuedDraft", solution.draft)
     owners = owners_of(new.person_offsets)
@@ -225,7 +225,7 @@ def _list_held_back(new: EventTable, draft: ContinuedDraft, events: Counts, owne
     return pl.concat(frames)
 
 
-def list_released(table: EventTable, solution: Solution) -> tuple[dict[str, pl.DataFrame], dict[str, Codes]]:
+def list_released(table: EventTable, solution: BestNode) -> tuple[dict[str, pl.DataFrame], dict[str, Codes]]:
     """Return for each quasi-identifier a frame of what is released instead of which value, and why.
 
     With it comes the row of that frame for each event.
@@ -314,7 +314,7 @@ def _broken(channel: Channel) -> str:
 
 
 def list_changes(
-    table: EventTable, solution: Solution, books: dict[str, pl.DataFrame], codes: dict[str, Codes]
+    table: EventTable, solution: BestNode, books: dict[str, pl.DataFrame], codes: dict[str, Codes]
 ) -> pl.DataFrame:
     """List every cell of a quasi-identifier that is not released as it was, by input row.
 
@@ -363,7 +363,7 @@ def list_changes(
 
 
 def limits_of(
-    table: EventTable, solution: Solution, *, p: int, mixed: bool, n_suppressed: int, is_known: bool
+    table: EventTable, solution: BestNode, *, p: int, mixed: bool, n_suppressed: int, is_known: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the limits, which hold no value of the data, and the warnings, which may."""
     schema = table.schema

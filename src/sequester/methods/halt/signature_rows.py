@@ -15,7 +15,7 @@ from sequester.ragged import offsets_of
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask
-    from sequester.methods.halt.histories import Histories
+    from sequester.methods.halt.histories import WeightedRows
     from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers, Signature
 
 PART = 20_000
@@ -46,7 +46,7 @@ class SignatureRows:
     @classmethod
     def of(
         cls,
-        histories: Histories,
+        histories: WeightedRows,
         quasi: QuasiIdentifiers,
         signature: Signature,
         thresholds: Thresholds,
@@ -156,10 +156,10 @@ class SignatureRows:
         return rows, int(path[0, search.P_WORK])
 
 
-class View(NamedTuple):
+class SignatureView(NamedTuple):
     """What histories are shown with; see `SignatureRows.of`."""
 
-    histories: Histories
+    histories: WeightedRows
     quasi: QuasiIdentifiers
     thresholds: Thresholds
     length: int
@@ -167,7 +167,7 @@ class View(NamedTuple):
     is_fresh: Mask
 
 
-def show_histories(signatures: list[Signature], view: View) -> list[SignatureRows]:
+def show_histories(signatures: list[Signature], view: SignatureView) -> list[SignatureRows]:
     """Return the histories in the items of each signature."""
     return [
         SignatureRows.of(

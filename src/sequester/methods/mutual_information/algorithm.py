@@ -44,7 +44,7 @@ MOST_WORK = 3_000_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class LeakagePlan:
     """The sequences to work on, equal ones once, and how often each pattern occurs in each."""
 
     task: SharedTask
@@ -65,7 +65,7 @@ class Plan:
     """Patterns that do not occur."""
 
     @classmethod
-    def of(cls, method: MutualInformationMethod, table: EventTable) -> Plan:
+    def of(cls, method: MutualInformationMethod, table: EventTable) -> LeakagePlan:
         """Encode patterns and costs, and count; refuses where no pattern occurs."""
         sequences = table.sequences
         column = sequences.symbol
@@ -133,7 +133,7 @@ class Plan:
         return released
 
 
-def _sanitize(rows: Counts, plan: Plan) -> Codes:
+def _sanitize(rows: Counts, plan: LeakagePlan) -> Codes:
     """Return the nodes that are released for the events of some rows, one row after the other."""
     solved = [np.empty(0, np.int32)]
     for row in rows.tolist():

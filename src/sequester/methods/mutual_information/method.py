@@ -111,7 +111,7 @@ class MutualInformationMethod(Method):
     def accept(self, table: EventTable) -> None:
         """Refuse a table without a taxonomy of its one symbol, and one in which no pattern occurs."""
         # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.mutual_information.algorithm import Plan  # noqa: PLC0415
+        from sequester.methods.mutual_information.algorithm import LeakagePlan  # noqa: PLC0415
 
         schema = table.schema
         lines = symbol_errors(self, table, "keep")
@@ -126,19 +126,19 @@ class MutualInformationMethod(Method):
             )
         if lines:
             raise SchemaError(*lines)
-        Plan.of(self, table)
+        LeakagePlan.of(self, table)
 
     def transform(
         self, table: EventTable, *, randomness: Randomness, engine: Engine, progress: Progress
     ) -> Outcome:
         """Generalize each person's symbols; nothing here is random."""
         # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.mutual_information.algorithm import Plan  # noqa: PLC0415
+        from sequester.methods.mutual_information.algorithm import LeakagePlan  # noqa: PLC0415
         from sequester.methods.mutual_information.publish import publish  # noqa: PLC0415
 
         del randomness
         progress(0.0, "looking for the patterns")
-        plan = Plan.of(self, table)
+        plan = LeakagePlan.of(self, table)
         nodes = plan.run(engine=engine, progress=part(progress, 0.1, 0.8))
         progress(0.8, "listing the changes")
         return publish(self, table, plan, nodes, progress=part(progress, 0.8, 1.0))

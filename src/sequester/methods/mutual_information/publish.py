@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sequester._typing import Codes
     from sequester.data.table import EventTable
     from sequester.engine import Progress
-    from sequester.methods.mutual_information.algorithm import Plan
+    from sequester.methods.mutual_information.algorithm import LeakagePlan
     from sequester.methods.mutual_information.method import MutualInformationMethod
     from sequester.privacy.leakage import Leakage
     from sequester.privacy.mutual_information import MutualInformationPrivacy
@@ -89,7 +89,7 @@ EXAMPLES = 3
 
 
 def publish(
-    method: MutualInformationMethod, table: EventTable, plan: Plan, nodes: Codes, *, progress: Progress
+    method: MutualInformationMethod, table: EventTable, plan: LeakagePlan, nodes: Codes, *, progress: Progress
 ) -> Outcome:
     """Write for each person what is released of them, and what that changes."""
     source, tree = table.sequences, plan.task.tree
@@ -133,7 +133,7 @@ def _shown_patterns(found: Leakage, table: EventTable, *, worst_case: bool) -> t
     )
 
 
-def _changes(table: EventTable, plan: Plan, nodes: Codes) -> pl.DataFrame:
+def _changes(table: EventTable, plan: LeakagePlan, nodes: Codes) -> pl.DataFrame:
     """List every event whose symbol became another: input row, person, kind, symbol before and after."""
     source = table.sequences
     before = plan.task.leaf_nodes[source.columns[source.symbol]]

@@ -328,7 +328,7 @@ class Reconstructor:
 
 
 @dataclass(frozen=True)
-class Advice:
+class FeasibleK:
     """Looks for a k that releases something, or that cuts at most half of the sequences.
 
     Two bounds hold for the share of sequences that are cut, and both only grow with k. At least those are cut

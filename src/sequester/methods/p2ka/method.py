@@ -112,7 +112,7 @@ class PrefixMethod(Method):
     ) -> Outcome:
         """Prune the prefix tree and find a place in it for every sequence; nothing here is random."""
         # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.p2ka.algorithm import HALF, Advice  # noqa: PLC0415
+        from sequester.methods.p2ka.algorithm import HALF, FeasibleK  # noqa: PLC0415
         from sequester.methods.p2ka.publish import publish  # noqa: PLC0415
 
         del randomness
@@ -120,14 +120,14 @@ class PrefixMethod(Method):
         reconstructor = self.reconstructor(table, engine)
         if self.k > table.n_owners:
             # Said here, because kernels count in 64 bits and k may be any whole number.
-            raise Advice(reconstructor).nothing_released(self.k)
+            raise FeasibleK(reconstructor).nothing_released(self.k)
         reconstruction = reconstructor.run(self.k, progress=part(progress, 0.1, 0.7))
         if reconstruction.releases_nothing:
-            raise Advice(reconstructor).nothing_released(self.k)
+            raise FeasibleK(reconstructor).nothing_released(self.k)
         warnings = self.cautions(table)
         if reconstruction.cut_share > HALF:
             progress(0.7, "looking for a k that cuts less")
-            warnings = (*warnings, Advice(reconstructor).cut_too_much(self.k, reconstruction.cut_share))
+            warnings = (*warnings, FeasibleK(reconstructor).cut_too_much(self.k, reconstruction.cut_share))
         progress(0.8, "listing the changes")
         return publish(table, reconstructor.distinct, reconstruction, limits=self.limits, warnings=warnings)
 

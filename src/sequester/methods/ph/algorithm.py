@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sequester.methods.ph._kernels import Orders
     from sequester.methods.ph._trie_kernels import Trie, Work
     from sequester.methods.ph.method import PH, Bounded
-    from sequester.methods.ph.problem import HidingTask, Problem
+    from sequester.methods.ph.problem import HidingProblem, HidingTask
 
 BLOCK = 2000
 """Sequences between two signs of progress."""
@@ -47,7 +47,7 @@ class Sanitized:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rules:
+class HidingRules:
     """How sequences may be changed."""
 
     mode: int
@@ -74,10 +74,10 @@ def permute(method: PH, task: HidingTask) -> Sanitized:
 
 def delete_by_side_effects(task: HidingTask) -> Sanitized:
     """SBSH-style: change those with the fewest candidates, and delete what is in most embeddings."""
-    return _change_the_rest(task, Rules(mode=DELETE_ONLY))
+    return _change_the_rest(task, HidingRules(mode=DELETE_ONLY))
 
 
-def _change_the_rest(task: HidingTask, rules: Rules) -> Sanitized:
+def _change_the_rest(task: HidingTask, rules: HidingRules) -> Sanitized:
     """Let those pass whose change would do most harm, and change the others by the rules."""
     task.progress(0.0, "choosing who passes")
     rows, persons = choose_rows(task.problem, task.trie, task.rng)
@@ -111,7 +111,7 @@ def delete_by_matchings(task: HidingTask) -> Sanitized:
     )
 
 
-def choose_rows(problem: Problem, trie: Trie, rng: np.random.Generator) -> tuple[Counts, Counts]:
+def choose_rows(problem: HidingProblem, trie: Trie, rng: np.random.Generator) -> tuple[Counts, Counts]:
     """Let those pass whose change would do most harm; return the rows of the others, and who they are."""
     supporting = np.flatnonzero(problem.marks.any(axis=1))
     order = supporting[np.argsort(-rank_rows(problem, trie, supporting), kind="stable")]
@@ -122,14 +122,14 @@ def choose_rows(problem: Problem, trie: Trie, rng: np.random.Generator) -> tuple
     return np.repeat(rows, counts), _draw_persons(problem, rows, counts, rng)
 
 
-def rank_rows(problem: Problem, trie: Trie, rows: Counts) -> Counts:
+def rank_rows(problem: HidingProblem, trie: Trie, rows: Counts) -> Counts:
     """Return an upper bound of the side effects of changing each of `rows`."""
     ranks = np.zeros(len(rows), np.int64)
     _scan_rows(problem, trie, rows, np.zeros(len(rows), np.int64), ranks)
     return ranks
 
 
-def _scan_rows(problem: Problem, trie: Trie, rows: Counts, weights: Counts, ranks: Counts) -> None:
+def _scan_rows(problem: HidingProblem, trie: Trie, rows: Counts, weights: Counts, ranks: Counts) -> None:
     _row_kernels.scan_rows(
         trie,
         problem.rows.items,
@@ -137,14 +137,14 @@ def _scan_rows(problem: Problem, trie: Trie, rows: Counts, weights: Counts, rank
         rows,
         weights,
         problem.marks,
-        _sensitive(problem, Rules(mode=MINIMUM_HARM)),
+        _sensitive(problem, HidingRules(mode=MINIMUM_HARM)),
         problem.min_support,
         _work(problem, rows, 0),
         ranks,
     )
 
 
-def _draw_persons(problem: Problem, rows: Counts, counts: Counts, rng: np.random.Generator) -> Counts:
+def _draw_persons(problem: HidingProblem, rows: Counts, counts: Counts, rng: np.random.Generator) -> Counts:
     """Draw `counts` persons of each of `rows`, row after row."""
     shuffled = rng.permutation(len(problem.rows.row_of_person))
     by_row = shuffled[np.argsort(problem.rows.row_of_person[shuffled], kind="stable")]
@@ -155,11 +155,11 @@ def _draw_persons(problem: Problem, rows: Counts, counts: Counts, rng: np.random
 
 
 def sanitize(
-    problem: Problem,
+    problem: HidingProblem,
     trie: Trie,
     rows: Counts,
     persons: Counts,
-    rules: Rules,
+    rules: HidingRules,
     rng: np.random.Generator,
     *,
     progress: Progress,
@@ -205,7 +205,7 @@ def sanitize(
     )
 
 
-def _sensitive(problem: Problem, rules: Rules) -> _row_kernels.Sensitive:
+def _sensitive(problem: HidingProblem, rules: HidingRules) -> _row_kernels.Sensitive:
     return _row_kernels.Sensitive(
         problem.pattern_table,
         problem.excess,
@@ -214,7 +214,7 @@ def _sensitive(problem: Problem, rules: Rules) -> _row_kernels.Sensitive:
     )
 
 
-def _work(problem: Problem, rows: Counts, n_forbidden: int) -> Work:
+def _work(problem: HidingProblem, rows: Counts, n_forbidden: int) -> Work:
     """Make room for the longest of `rows`."""
     longest = int(problem.rows.lengths[rows].max(initial=0))
     n_secrets, size = problem.pattern_table.shape
@@ -236,7 +236,7 @@ def _work(problem: Problem, rows: Counts, n_forbidden: int) -> Work:
 
 
 def _spread(
-    problem: Problem, orders: Orders, rules: Rules
+    problem: HidingProblem, orders: Orders, rules: HidingRules
 ) -> tuple[Spread, dict[int, tuple[int, tuple[int, ...]]]]:
     """Number the permutations of each sensitive pattern; orders that give the same one share a number."""
     classes: list[int] = []
@@ -270,13 +270,13 @@ def _spread(
     return spread, patterns
 
 
-def _support(problem: Problem, pattern: tuple[int, ...]) -> int:
+def _support(problem: HidingProblem, pattern: tuple[int, ...]) -> int:
     rows = problem.rows
     marked = mark_supporters(rows.items, rows.offsets, np.array(pattern, np.int32))
     return int(rows.weights[marked].sum())
 
 
-def _rules(method: PH, table: EventTable) -> Rules:
+def _rules(method: PH, table: EventTable) -> HidingRules:
     sequences = table.sequences
     book, distinct = sequences.codebooks[sequences.symbol], sequences.distinct(sequences.symbol)
     seen, forbidden = None, []
@@ -288,7 +288,7 @@ def _rules(method: PH, table: EventTable) -> Rules:
     codes = tuple(tuple(book.encode(each).tolist()) for each in forbidden)
     last = method.prefer == "permutation"
     if not isinstance(method.uncertainty, str):
-        return Rules(
+        return HidingRules(
             mode=BOUNDED,
             wanted=method.uncertainty.permutations,
             least=method.uncertainty.support,
@@ -297,10 +297,10 @@ def _rules(method: PH, table: EventTable) -> Rules:
             deletes_last=last,
         )
     mode = MAXIMUM if method.uncertainty == "maximum" else MINIMUM_HARM
-    return Rules(mode=mode, forbidden=codes, seen=seen, deletes_last=last)
+    return HidingRules(mode=mode, forbidden=codes, seen=seen, deletes_last=last)
 
 
-def _demand_spread(problem: Problem, sanitized: Sanitized, wanted: Bounded, table: EventTable) -> None:
+def _demand_spread(problem: HidingProblem, sanitized: Sanitized, wanted: Bounded, table: EventTable) -> None:
     """Refuse unless each pattern that was hidden has enough permutations with enough supporters now."""
     sequences = table.sequences
     labels = sequences.codebooks[sequences.symbol].labels

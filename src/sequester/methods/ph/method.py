@@ -147,13 +147,13 @@ class PatternMethod(Method):
     ) -> Outcome:
         """Find who has to be changed, and change them one after the other."""
         # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.ph.problem import HidingTask, Problem, track_patterns  # noqa: PLC0415
+        from sequester.methods.ph.problem import HidingProblem, HidingTask, track_patterns  # noqa: PLC0415
         from sequester.methods.ph.publish import publish  # noqa: PLC0415
 
         warnings = self._absent(table)
         model = self.model().about(table)
         progress(0.0, "finding who has the patterns")
-        problem = Problem.of(
+        problem = HidingProblem.of(
             table.sequences,
             self.sensitive,
             [int(model.threshold(pattern)) for pattern in self.sensitive],

@@ -37,7 +37,7 @@ MAX_TRACKED = 200_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem:
+class HidingProblem:
     """What has to be hidden, in codes, and from whom."""
 
     rows: Distinct
@@ -68,7 +68,7 @@ class Problem:
         *,
         min_support: int,
         max_length: int,
-    ) -> Problem:
+    ) -> HidingProblem:
         """Encode the sensitive patterns; one with a label that does not occur is hidden as it is."""
         column = sequences.symbol
         book, rows = sequences.codebooks[column], sequences.distinct(column)
@@ -111,7 +111,7 @@ class Problem:
 class HidingTask(NamedTuple):
     """What a method that hides patterns works on."""
 
-    problem: Problem
+    problem: HidingProblem
     """What has to be hidden, and who has it."""
     trie: Trie
     """The patterns whose loss or appearance counts."""
@@ -131,7 +131,9 @@ def as_table(patterns: Sequence[Sequence[int]]) -> CodeTable:
     return table
 
 
-def track_patterns(sequences: Sequences, problem: Problem, *, engine: Engine, progress: Progress) -> Trie:
+def track_patterns(
+    sequences: Sequences, problem: HidingProblem, *, engine: Engine, progress: Progress
+) -> Trie:
     """Mine what is frequent, and what could become so, and enter it into a trie."""
     lowest = max(problem.min_support - int(problem.excess.sum()), 1)
     while True:

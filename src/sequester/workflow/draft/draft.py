@@ -64,7 +64,7 @@ _SYMBOLS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class QuasiDraft:
     """A quasi-identifier, its hierarchy, and the reasons."""
 
     column: str
@@ -90,9 +90,9 @@ class Draft:
     """What separates the trips of a person, where events are symbols or regions."""
     drop: tuple[Guess, ...]
     """What never leaves."""
-    symbol: Attribute | None
+    symbol: QuasiDraft | None
     """What happened, where that is all there is."""
-    quasi: tuple[Attribute, ...]
+    quasi: tuple[QuasiDraft, ...]
     """What an adversary may know."""
     candidates: tuple[SensitiveCandidate, ...]
     """What may be sensitive: for the steward to say."""
@@ -104,7 +104,7 @@ class Draft:
     """How the time could be released, coarsened."""
     place: RegionProposal | None = None
     """Coordinates that become regions."""
-    beside: tuple[Attribute, ...] = ()
+    beside: tuple[QuasiDraft, ...] = ()
     """What is dropped only because events are symbols or regions."""
     missing: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
     """Cells that stand for a missing value: everywhere, or by column."""
@@ -333,14 +333,14 @@ def _of_trips(owner: Column | None, trip: Column | None) -> Column | None:
 
 
 def _likeliest(
-    attributes: Sequence[Attribute],
+    attributes: Sequence[QuasiDraft],
     by_name: Mapping[str, Column],
     candidates: Iterable[SensitiveCandidate],
-) -> tuple[list[Attribute], list[Attribute]]:
+) -> tuple[list[QuasiDraft], list[QuasiDraft]]:
     """Part the quasi-identifiers that an outsider is likeliest to know from the others."""
     secret = {name for each in candidates for name in each.columns if "look like" in each.why}
 
-    def rating(attribute: Attribute) -> float:
+    def rating(attribute: QuasiDraft) -> float:
         column = by_name[attribute.column]
         is_measure = column.numbers is not None and column.n_distinct > _SYMBOLS
         known = 2 * rate_knowledge(column.name) + (column.time_form is not None) + names_activity(column.name)
@@ -367,10 +367,10 @@ def _when(columns: Sequence[Column], owner: Column | None) -> EventOrder | None:
     return when
 
 
-def sort_out(columns: Sequence[Column], owner: Column | None) -> tuple[list[Guess], list[Attribute]]:
+def sort_out(columns: Sequence[Column], owner: Column | None) -> tuple[list[Guess], list[QuasiDraft]]:
     """Part what never leaves from what may, coarsened; columns of one family get one hierarchy."""
     drop: list[Guess] = []
-    attributes: list[Attribute] = []
+    attributes: list[QuasiDraft] = []
     proposals = {
         column.name: _of_family(members) for members in families(columns).values() for column in members
     }
@@ -397,8 +397,8 @@ def _of_family(members: Sequence[Column]) -> Proposal | None:
     return replace(proposed, why=f"{proposed.why}; as {len(members)} columns of this name")
 
 
-def _attribute(column: Column, proposal: Proposal) -> Attribute:
-    return Attribute(column.name, proposal.hierarchy, f"{column.evidence()}; {proposal.why}")
+def _attribute(column: Column, proposal: Proposal) -> QuasiDraft:
+    return QuasiDraft(column.name, proposal.hierarchy, f"{column.evidence()}; {proposal.why}")
 
 
 def _names_somebody(column: Column, owner: Column | None) -> str | None:
@@ -426,7 +426,7 @@ def _released_time(by_name: Mapping[str, Column], when: EventOrder | None) -> Hi
 
 def _from_when(
     by_name: Mapping[str, Column], when: EventOrder | None, released_time: HierarchySettings | None
-) -> list[Attribute]:
+) -> list[QuasiDraft]:
     """Where nothing else is left, the time or the order is what is known of an event."""
     if when is None or len(when.columns) != 1 or when.columns[0] in RESERVED:
         return []
@@ -440,8 +440,8 @@ def _from_when(
 
 
 def _symbol(
-    attributes: Sequence[Attribute], by_name: Mapping[str, Column], used: set[str], who: Guess
-) -> Attribute | None:
+    attributes: Sequence[QuasiDraft], by_name: Mapping[str, Column], used: set[str], who: Guess
+) -> QuasiDraft | None:
     """Take what happened as the symbol: the activity of an event log, or the only category there is."""
     named = [each for each in attributes if each.column == _ACTIVITY_OF_LOGS and who.column in _CASE_OF_LOGS]
     if not named and who.column == ALL:

@@ -15,7 +15,7 @@ from sequester.workflow.draft.draft import sort_out
 from sequester.workflow.draft.roles import find_candidates
 
 if TYPE_CHECKING:
-    from sequester.workflow.draft.draft import Attribute, Draft
+    from sequester.workflow.draft.draft import Draft, QuasiDraft
     from sequester.workflow.draft.roles import Guess, SensitiveCandidate
 
 
@@ -27,7 +27,7 @@ class PersonsDraft:
     """The column of keys; None where the columns are those of the events."""
     drop: tuple[Guess, ...] = ()
     """What never leaves."""
-    quasi: tuple[Attribute, ...]
+    quasi: tuple[QuasiDraft, ...]
     """What an adversary may know."""
     candidates: tuple[SensitiveCandidate, ...] = ()
     """What may be sensitive."""
