@@ -136,7 +136,7 @@ def pieces_of(context, kind, known):
 
 def test_all_kinds_are_there_and_true_of_somebody(table, context):
     kinds = kinds_for(table, context.domain)
-    assert len(kinds) == 12
+    assert len(kinds) == 13
     for kind in kinds:
         for known in (1, 3):
             found = context.find(kind, known)

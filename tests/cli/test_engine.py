@@ -8,8 +8,9 @@ import stat
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
+import psutil
 import pytest
 
 from refusal_cases import GOOD, TOML
@@ -155,5 +156,12 @@ def test_an_interrupt_ends_the_workers_and_leaves_nothing(clicks):
     )
     assert not (clicks / "out").exists()
     assert not list(spill.glob("sequester-*"))
-    with pytest.raises(ProcessLookupError):
-        os.killpg(running.pid, 0)
+    assert not psutil.wait_procs(_group(running.pid), timeout=600)[1]
+
+
+def _group(number):
+    found = []
+    for process in psutil.process_iter():
+        with suppress(ProcessLookupError):
+            found += [process] if os.getpgid(process.pid) == number else []
+    return found

@@ -81,7 +81,7 @@ def test_internal_release_toml_repeats_the_run_from_anywhere(clicks, run, tmp_pa
     first = {path.name: path.read_bytes() for path in (clicks / "out/release").iterdir()}
     kept = tomllib.loads((clicks / "out/internal/release.toml").read_text())
     assert kept["data"]["path"] == str(clicks / "clicks.csv")
-    assert kept["method"] == {"name": "p2ka", "k": 2, "strict": True}
+    assert kept["method"] == {"name": "p2ka", "k": 2, "strict": True, "reconstruction": "closest"}
     assert len(kept["release"]["seed"]) == 32
     elsewhere = tmp_path / "else where"
     elsewhere.mkdir()

@@ -194,9 +194,7 @@ def test_expected_counts_over_both_tables(rows, sexes, wanted):
 
 def test_a_recipient_counts_in_both_tables(tmp_path):
     visits = pl.DataFrame({"PID": list("aabbcc"), "n": [1, 2] * 3, "ZIP": ["56001", "10000"] * 3})
-    patients = Persons(
-        pl.DataFrame({"PID": list("abcd"), "Sex": list("FFMM")}), quasi={"Sex": Hierarchy.flat()}
-    )
+    patients = pl.DataFrame({"PID": list("abcd"), "Sex": list("FFMM")})
     persons = Persons(patients, quasi={"Sex": Hierarchy.flat()})
     table = EventTable(visits, Schema("PID", "n", quasi={"ZIP": Hierarchy.flat()}), persons)
     release = HALT(k=2, c=1, p=1).apply(table, seed="a seed of enough letters")

@@ -7,7 +7,10 @@ import logging
 import pickle
 import platform
 import secrets
+import signal
+import sys
 import tempfile
+import threading
 import time
 from collections import deque
 from concurrent.futures import CancelledError
@@ -16,6 +19,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import version
 from itertools import takewhile
+from multiprocessing import resource_tracker
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -459,14 +463,39 @@ def _local_cluster(n_workers: int) -> Iterator[LocalCluster]:
                 "distributed.worker.http.routes": [],
             }
         ),
-        LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
-            local_directory=folder,
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
     ):
-        yield cluster
+        with _deferred_interrupts() as interrupts:
+            cluster = LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+                local_directory=folder,
+                silence_logs=logging.CRITICAL,
+            )
+        with cluster:
+            if interrupts:
+                signal.raise_signal(signal.SIGINT)
+            yield cluster
+
+
+@contextmanager
+def _deferred_interrupts() -> Iterator[list[int]]:
+    """Collect interrupts instead of raising them, and keep them from processes that are started meanwhile.
+
+    A cluster that is half started cannot be closed, and workers end with the process that started them.
+    """
+    interrupts: list[int] = []
+    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+        yield interrupts
+        return
+    # It would lift the block where it starts with the first process.
+    resource_tracker.ensure_running()
+    before = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield interrupts
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        signal.signal(signal.SIGINT, before)

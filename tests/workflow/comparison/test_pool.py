@@ -85,7 +85,7 @@ def test_one_that_dies_alone_fails_and_the_others_do_not(act):
     assert (found["0"].state, found["0"].is_ours) == ("failed", False)
     assert "its process ended, as happens where memory runs out" in found["0"].reason
     assert found["1"].holds
-    assert found["0"].parameters == {"k": 2, "strict": True}
+    assert found["0"].parameters == {"k": 2, "strict": True, "reconstruction": "closest"}
 
 
 def test_a_fault_of_ours_is_said(act):
