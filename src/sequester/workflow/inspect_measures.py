@@ -38,7 +38,7 @@ class Quartiles:
     Examples
     --------
     >>> Quartiles.of(np.array([1, 1, 2, 4]))
-    Spread(least=1.0, tenth=1.0, median=1.0, nine_tenths=4.0, most=4.0, mean=2.0)
+    Quartiles(least=1.0, tenth=1.0, median=1.0, nine_tenths=4.0, most=4.0, mean=2.0)
     """
 
     least: float
