@@ -26,7 +26,7 @@ from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.datasets import make
 from sequester.engine import LocalEngine
-from sequester.engine.cluster import open_engine
+from sequester.engine.address import open_engine
 from sequester.errors import SequesterWarning
 from sequester.hierarchies import Hierarchy
 from sequester.methods import CBLDA, HALT

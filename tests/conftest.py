@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, settings
 from markupsafe import Markup
 
 import postgresql as server_programs
-from sequester.engine.cluster import DaskEngine, open_engine
+from sequester.engine.address import open_engine
+from sequester.engine.cluster import DaskEngine
 from sequester.release.plot import Tally
 from sequester.report import plot
 

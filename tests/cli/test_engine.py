@@ -34,7 +34,7 @@ def at_hand(workers, monkeypatch):
         assert address == "local:2"
         yield workers
 
-    monkeypatch.setattr("sequester.engine.cluster.open_engine", open_engine)
+    monkeypatch.setattr("sequester.engine.address.open_engine", open_engine)
     return workers
 
 

@@ -7,7 +7,7 @@ import pytest
 from contracts.test_laws import CASES
 from sequester.attacks import attack_tables
 from sequester.engine import LocalEngine
-from sequester.engine.cluster import open_engine
+from sequester.engine.address import open_engine
 from sequester.methods import CBLDA, HALT, BFP2kA
 from sequester.privacy.model import RecordModel
 from sequester.testing import history_table, symbol_table

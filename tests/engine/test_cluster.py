@@ -14,7 +14,8 @@ import pytest
 
 import worker_tasks
 from sequester.engine import cluster
-from sequester.engine.cluster import DaskEngine, open_engine
+from sequester.engine.address import open_engine
+from sequester.engine.cluster import DaskEngine
 from sequester.engine.local import cut_evenly
 from sequester.errors import InputError, InternalError, SchemaError, UnattainableError
 

@@ -128,7 +128,7 @@ class Terminal:
             yield None
             return
         # Loaded here so that --help need not wait for numpy.
-        from sequester.engine.cluster import open_engine  # noqa: PLC0415
+        from sequester.engine.address import open_engine  # noqa: PLC0415
 
         with open_engine(address, announce=ignore_warning if self.quiet else self.say) as engine:
             yield engine

@@ -146,7 +146,7 @@ class Project:
         return found
 
     def gaps(self) -> Iterator[str]:
-        """Say what has to be decided before the data can be looked at as it is described."""
+        """List what has to be decided before the data can be looked at as it is described."""
         document = self.document
         if not document:
             yield "Choose the data first." if not self.text else f"{self.config.name} is not TOML."

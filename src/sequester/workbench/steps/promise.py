@@ -73,7 +73,7 @@ def _field(parameter: Parameter, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _meaning(project: Project, method: Mapping[str, Any]) -> dict[str, Any]:
-    """Say what the promise means for these data, or why there is none."""
+    """Describe what the promise means for these data, or why there is none."""
     if not method:
         return {"promise": "", "for_these": "", "wrong": []}
     try:

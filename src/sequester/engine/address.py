@@ -1,0 +1,130 @@
+"""The engine of an address: a scheduler elsewhere, or worker processes here."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+import tempfile
+import threading
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
+from typing import TYPE_CHECKING
+
+from sequester.engine.cluster import PATIENCE, DaskEngine
+from sequester.errors import InputError, ignore_warning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from distributed import LocalCluster
+
+    from sequester.engine.local import Engine
+    from sequester.errors import Warn
+
+
+@contextmanager
+def open_engine(address: str | None, *, announce: Warn = ignore_warning) -> Iterator[Engine | None]:
+    """Open the engine of an address, and close it at the end; None where there is no address.
+
+    Parameters
+    ----------
+    address
+        ``tcp://host:port`` or ``tls://host:port`` of a dask scheduler, with the security of dask's own
+        configuration; or ``local:N``, N worker processes here.
+    announce
+        Called with a line when a worker has to compile kernels.
+
+    Raises
+    ------
+    InputError
+        Where the address is none of these, dask is not installed, or nobody answers.
+    """
+    if address is None:
+        yield None
+        return
+    n_workers = _number_of_workers(address)
+    try:
+        from distributed import Client  # noqa: PLC0415  (an extra)
+    except ImportError:
+        msg = "--engine needs dask: pip install 'sequester[dask]'"
+        raise InputError(msg) from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    if n_workers:
+        with _local_cluster(n_workers) as cluster, Client(cluster, set_as_default=False) as client:
+            yield DaskEngine(client, announce=announce)
+        return
+    try:
+        client = Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, TimeoutError, ValueError, TypeError, RuntimeError) as error:
+        reason = "no scheduler answers there" if isinstance(error, OSError | TimeoutError) else str(error)
+        msg = f"--engine {address}: {reason}"
+        raise InputError(msg) from None
+    with client:
+        yield DaskEngine(client, announce=announce)
+
+
+def _number_of_workers(address: str) -> int:
+    """Return N of ``local:N``, and 0 for the address of a scheduler; others are refused."""
+    kind, _, rest = address.partition(":")
+    if kind == "local" and rest.isdecimal() and int(rest) > 0:
+        return int(rest)
+    if kind in ("tcp", "tls") and rest.startswith("//") and len(rest) > 2:
+        return 0
+    msg = f"--engine must be tcp://host:port, tls://host:port or local:N, got {address!r}"
+    raise InputError(msg)
+
+
+@contextmanager
+def _local_cluster(n_workers: int) -> Iterator[LocalCluster]:
+    """Start worker processes on loopback, without a dashboard, that spill into a private folder."""
+    import dask  # noqa: PLC0415  (an extra)
+    from distributed import LocalCluster  # noqa: PLC0415
+
+    # The folder is of mode 0700 from the start, and goes with everything in it. dask always opens a port for
+    # HTTP, which is on loopback, and answers nothing without routes.
+    with (
+        tempfile.TemporaryDirectory(prefix="sequester-workers-") as folder,
+        dask.config.set(
+            {
+                "temporary-directory": folder,
+                "distributed.scheduler.http.routes": [],
+                "distributed.worker.http.routes": [],
+            }
+        ),
+    ):
+        with _deferred_interrupts() as interrupts:
+            cluster = LocalCluster(
+                n_workers=n_workers,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+                local_directory=folder,
+                silence_logs=logging.CRITICAL,
+            )
+        with cluster:
+            if interrupts:
+                signal.raise_signal(signal.SIGINT)
+            yield cluster
+
+
+@contextmanager
+def _deferred_interrupts() -> Iterator[list[int]]:
+    """Collect interrupts instead of raising them, and keep them from processes that are started meanwhile.
+
+    A cluster that is half started cannot be closed, and workers end with the process that started them.
+    """
+    interrupts: list[int] = []
+    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+        yield interrupts
+        return
+    # It would lift the block where it starts with the first process.
+    resource_tracker.ensure_running()
+    before = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield interrupts
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        signal.signal(signal.SIGINT, before)
