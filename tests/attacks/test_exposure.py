@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from attacks.tables import as_persons, some_persons, some_rows, symbols, table_of
 from oracles import knowledge as oracles
-from sequester.attacks import expose, exposure_search
+from sequester.attacks import expose, expose_attributes, exposure_search
 from sequester.attacks.exposure import kinds_of
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
@@ -46,6 +46,30 @@ def test_small_crowds_of_symbols_equal_enumeration(rows):
         (kind, known) for kind in ("ordered", "anywhere") for known in (1, 2, 3)
     ]
     assert all(equals_enumeration(each, as_persons(rows)) for each in found)
+
+
+@given(some_persons, st.data())
+def test_who_is_singled_out_by_one_attribute_equals_enumeration(persons, data):
+    labels = [["H" if data.draw(st.booleans()) else "x" for _ in each] for each in persons]
+    found = expose_attributes(table_of(persons, labels))
+    n_attributes = len(persons[0][0])
+    assert len(found) == (3 * n_attributes if n_attributes > 1 else 0)
+    for each in found:
+        place = int(each.attribute.removeprefix("q"))
+        own = [[(event[place],) for event in person] for person in persons]
+        expected = float(oracles.share_below(2, own, "ordered", each.known))
+        assert each.unique.value == pytest.approx(expected)
+        assert each.unique.is_exact
+    last = [each.unique.value for each in found if each.known == 3]
+    assert last == sorted(last, reverse=True)
+
+
+def test_drawn_targets_give_an_interval_for_every_attribute():
+    persons = [[(f"a{number}", "b"), (f"c{number // 2}", "c")] for number in range(60)]
+    found = expose_attributes(table_of(persons), exact=20, targets=20, known=1)
+    assert [(each.attribute, each.unique.value) for each in found] == [("q0", 1.0), ("q1", 0.0)]
+    assert [each.unique.is_exact for each in found] == [False, False]
+    assert found[1].unique.interval[1] < 0.2
 
 
 @given(some_persons, st.data())

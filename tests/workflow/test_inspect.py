@@ -82,6 +82,10 @@ def test_document_has_the_agreed_shape(visits):
             low, high = share["interval"]
             assert 0 <= low <= share["value"] <= high <= 1
     assert "patterns" not in document
+    # Each of the three is alone with the days that they left on.
+    assert [(each["attribute"], each["known"], each["unique"]["value"]) for each in document["by_attribute"]][
+        :3
+    ] == [("out", known, 1.0) for known in (1, 2, 3)]
 
 
 @pytest.mark.parametrize(
@@ -111,6 +115,8 @@ def test_text_tells_everything(visits):
         "  event: items of one event",
         "  anywhere: items of any events, in no order",
         "    1 person: out=2010-01-31",
+        "                1 item   2 items   3 items",
+        "    job          66.7%     66.7%     66.7%",
     ):
         assert line in text.splitlines()
     assert "has a confidence of 66.7%" in " ".join(text.split())
@@ -127,7 +133,8 @@ def test_page_stands_alone_and_stays_in_the_house(visits):
     page = sq.inspect(visits).to_html()
     assert page.lstrip().startswith("<!doctype html>")
     assert "Internal: do not share this page" in page
-    assert page.count('<svg role="img"') == 6
+    assert page.count('<svg role="img"') == 9
+    assert "Persons singled out by one attribute alone" in page
     assert not re.search(r"<script|https?://(?!www\.w3\.org)", page)
     assert "How sure somebody can become of a protected value" in page
     text = html.unescape(re.sub(r"<[^>]+>", " ", page))

@@ -94,6 +94,22 @@ class Exposure:
         return json_fields(self)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeExposure:
+    """How many persons are singled out by items of one attribute alone; the worst case over which items."""
+
+    attribute: str
+    """Its name."""
+    known: int
+    """How many items of different events are known at most, in their order."""
+    unique: Proportion
+    """Persons of whom some such items fit nobody else."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the part of the document that ``inspect --json`` prints."""
+        return json_fields(self)
+
+
 BOUNDS = (2, 5, 10)
 """A crowd of fewer persons than these is small."""
 SURE = (0.5, 0.8)
@@ -173,6 +189,62 @@ def expose(
                 _sum_up(search, items, kind, size, Proportion.drawn if is_drawn else Proportion.counted)
             )
     return tuple(found)
+
+
+def expose_attributes(
+    table: EventTable,
+    *,
+    known: int = 3,
+    exact: int = EXACT,
+    targets: int = TARGETS,
+    seed: str = SEED,
+    engine: Engine | None = None,
+    progress: Progress = silent,
+) -> tuple[AttributeExposure, ...]:
+    """Count who is singled out by 1, 2, ... `known` items of each attribute alone, from the worst one on.
+
+    Items are of different events, in their order. Targets are drawn as by `expose`. A table with a single
+    attribute has none: `expose` counts the same.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> from sequester.hierarchies.hierarchy import Hierarchy
+    >>> frame = pl.DataFrame({"who": list("aabb"), "n": [1, 2] * 2, "zip": list("1221"), "sex": list("ffff")})
+    >>> quasi = {"sex": Hierarchy.flat(), "zip": Hierarchy.flat()}
+    >>> table = EventTable(frame, Schema(person="who", order="n", quasi=quasi))
+    >>> for each in expose_attributes(table, known=2):
+    ...     print(each.attribute, each.known, each.unique.value)
+    zip 1 0.0
+    zip 2 1.0
+    sex 1 0.0
+    sex 2 0.0
+    """
+    attributes = list(table.schema.quasi)
+    if table.symbol is not None or len(attributes) < 2:
+        return ()
+    items = Items.of(table)
+    persons = _draw(table.n_persons, exact, targets, seed)
+    share = Proportion.drawn if len(persons) < table.n_persons else Proportion.counted
+    engine = engine or LocalEngine()
+    found = []
+    for place, attribute in enumerate(attributes):
+        within = part(progress, place / len(attributes), (place + 1) / len(attributes))
+        rows = SearchRows.of(items.of_attribute(attribute), "ordered")
+        search = CandidateSearch(rows, persons, known=known, bounds=BOUNDS[:1])
+        for size in range(1, known + 1):
+            phase = f"counting candidate sets (one attribute, {size} of {known} items)"
+            steps = part(within, (size - 1) / known, size / known)
+            search.run(size, engine=engine, progress=steps, phase=phase)
+            is_unique = search.fewest < BOUNDS[0]
+            maybe = search.is_cut & search.is_open
+            counts = (int(search.n_drawn[mask].sum()) for mask in (is_unique, maybe))
+            unique = share(next(counts), len(persons), undecided=next(counts))
+            found.append(AttributeExposure(attribute=attribute, known=size, unique=unique))
+    last = {each.attribute: each.unique.value for each in found}
+    return tuple(sorted(found, key=lambda each: -last[each.attribute]))
 
 
 def _draw(n_persons: int, exact: int, targets: int, seed: str) -> Counts:

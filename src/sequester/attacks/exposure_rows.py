@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -95,6 +95,16 @@ class Items:
     def n_persons(self) -> int:
         """Number of persons."""
         return len(self.offsets) - 1
+
+    def of_attribute(self, attribute: str) -> Items:
+        """Return the items of one attribute alone, without any protected value."""
+        is_own = np.array([name == attribute for name, _ in self.names], np.bool_)[self.codes]
+        events, _ = keep_values(self.events, self.offsets, is_own)
+        codes, offsets = keep_values(self.codes, self.offsets, is_own)
+        nothing, nobody = self.values[:0], np.zeros_like(self.value_offsets)
+        return replace(
+            self, codes=codes, events=events, offsets=offsets, values=nothing, value_offsets=nobody
+        )
 
     def label(self, code: int) -> str:
         """Write an item as people read it."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sequester._repr import shown
-from sequester.attacks import expose
+from sequester.attacks import expose, expose_attributes
 from sequester.attacks.exposure import EXACT, TARGETS
 from sequester.attacks.exposure_search import most_items
 from sequester.attacks.singling_out import SinglingOut
@@ -25,7 +25,7 @@ from sequester.workflow.output_file import refuse_existing, refuse_inputs, write
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sequester.attacks import Exposure
+    from sequester.attacks import AttributeExposure, Exposure
     from sequester.data.problems import Problem, ReadSummary
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
@@ -126,18 +126,19 @@ def inspect(
             progress=part(progress, 0.05, 0.1),
         )
     exposures: tuple[Exposure, ...] = ()
+    by_attribute: tuple[AttributeExposure, ...] = ()
     # One person is told from nobody.
     if whole.n_persons > 1:
         targets = None if thorough else count_targets(whole)
-        exposures = expose(
-            whole,
-            known=KNOWN,
-            exact=EXACT if targets is None else targets,
-            targets=TARGETS if targets is None else targets,
-            seed=SEED if seed is None else seed,
-            engine=engine,
-            progress=part(progress, 0.1, 0.8),
-        )
+        drawn: dict[str, Any] = {
+            "known": KNOWN,
+            "exact": EXACT if targets is None else targets,
+            "targets": TARGETS if targets is None else targets,
+            "seed": SEED if seed is None else seed,
+            "engine": engine,
+        }
+        exposures = expose(whole, **drawn, progress=part(progress, 0.1, 0.7))
+        by_attribute = expose_attributes(whole, **drawn, progress=part(progress, 0.7, 0.8))
     channels = ChannelCounts.of(whole, k=k, c=c, most=KNOWN, engine=engine, progress=part(progress, 0.8, 1.0))
     progress(1.0, "inspected")
     return Inspection(
@@ -146,6 +147,7 @@ def inspect(
         reading=table.reading,
         dependent=follows,
         exposures=exposures,
+        by_attribute=by_attribute,
         frequent=frequent,
         channels=channels,
         singled_out=SinglingOut.of(whole),
@@ -217,7 +219,9 @@ class Inspection:
     """Quasi-identifiers that follow from others."""
     exposures: tuple[Exposure, ...]
     """What somebody who knows a few items of a person finds, kind by kind."""
-    frequent: FrequentPatterns | None
+    by_attribute: tuple[AttributeExposure, ...] = ()
+    """Who is singled out by one attribute alone, the worst first; empty where there is only one attribute."""
+    frequent: FrequentPatterns | None = None
     """Frequent patterns, where they were asked for."""
     reading: ReadSummary | None = None
     """What became of the rows of the input: events, parts of one, or left out."""
@@ -246,6 +250,7 @@ class Inspection:
             ],
             "dependent": [list(each.columns) for each in self.dependent],
             "risk": [each.to_json() for each in self.exposures],
+            "by_attribute": [each.to_json() for each in self.by_attribute],
             "singled_out": None if self.singled_out is None else self.singled_out.to_json(),
             "shape": self.shape.to_json(),
         }

@@ -12,12 +12,13 @@ from sequester.report.plot import bars
 from sequester.workflow import inspect_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from sequester.attacks import Exposure
+    from sequester.attacks import Exposure, Proportion
     from sequester.workflow.inspect import Inspection
 
 
+_PLOTTED_ATTRIBUTES = 8
 _RISK = ("knows", "kind", "fits nobody else", "fewer than 5", "fewer than 10")
 
 
@@ -104,6 +105,19 @@ def _sections(inspection: Inspection) -> Iterator[Section]:
         header=_RISK,
         rows=tuple(_risk_rows(exposures)),
     )
+    if inspection.by_attribute:
+        by_attribute = inspect_text.by_attribute(inspection.by_attribute)
+        together = inspect_text.together(exposures)
+        yield Section(
+            title="Persons singled out by one attribute alone, and by all together",
+            text=(inspect_text.BY_ATTRIBUTE,),
+            figures=tuple(_attribute_figures(by_attribute, together, exposures[0].targets)),
+            header=("attribute", *map(inspect_text.items, range(1, len(together) + 1))),
+            rows=tuple(
+                (name, *map(inspect_text.with_interval, shares))
+                for name, shares in (*by_attribute.items(), ("all together", together))
+            ),
+        )
     # What one item leads to is the same for all kinds.
     worst = [
         (each, pattern)
@@ -240,6 +254,19 @@ def _crowd_figures(exposures: Sequence[Exposure]) -> Iterator[Figure]:
             ):
                 bars_of[f"{inspect_text.items(each.known)}, {name}"] = round(share.value * each.targets)
         yield _figure(f"{kind}: {inspect_text.KINDS[kind]}", bars_of)
+
+
+def _attribute_figures(
+    by_attribute: Mapping[str, Sequence[Proportion]], together: Sequence[Proportion], targets: int
+) -> Iterator[Figure]:
+    """Plot, for 1, 2, ... known items, whom the worst attributes single out, and all together."""
+    names = list(by_attribute)[:_PLOTTED_ATTRIBUTES]
+    for place, everything in enumerate(together):
+        shares = [*(by_attribute[name][place] for name in names), everything]
+        counts = (targets, *(round(share.value * targets) for share in shares))
+        labels = ("looked at", *names, "all together")
+        tally = Tally(labels, {"persons": counts}, hidden=len(by_attribute) - len(names))
+        yield Figure(f"{inspect_text.items(place + 1)} known", "persons singled out", tally)
 
 
 def _guess_figures(exposures: Sequence[Exposure]) -> Iterator[Figure]:

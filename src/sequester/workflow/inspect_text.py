@@ -11,7 +11,7 @@ from sequester.hierarchies.labels import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sequester.attacks import Exposure, Pattern, Proportion
+    from sequester.attacks import AttributeExposure, Exposure, Pattern, Proportion
     from sequester.attacks.singling_out import SinglingOut
     from sequester.workflow.inspect import Inspection
     from sequester.workflow.inspect_measures import ChannelCounts, Quartiles, Shape
@@ -23,6 +23,11 @@ KINDS = {
     "demographics": "attributes of the person alone; in the other kinds they are an event before all others",
 }
 """What somebody knows, in words."""
+BY_ATTRIBUTE = (
+    "The share of persons of whom some values of the attribute, of different events and in their order, fit "
+    "nobody else. Together: values of all attributes, in the worst kind of knowledge."
+)
+"""What is counted of one attribute alone."""
 WORST_CASE = (
     "The worst case over what could be known: a person counts if some of their own items, at most as many as "
     "stated, fit so few persons, themselves included."
@@ -63,6 +68,23 @@ def by_kind(exposures: Sequence[Exposure]) -> list[tuple[str, list[Exposure]]]:
     """Bring together what is known in the same way."""
     kinds = dict.fromkeys(each.kind for each in exposures)
     return [(kind, [each for each in exposures if each.kind == kind]) for kind in kinds]
+
+
+def by_attribute(found: Sequence[AttributeExposure]) -> dict[str, list[Proportion]]:
+    """Bring together the shares of each attribute, of 1, 2, ... items."""
+    shares: dict[str, list[Proportion]] = {}
+    for each in found:
+        shares.setdefault(each.attribute, []).append(each.unique)
+    return shares
+
+
+def together(exposures: Sequence[Exposure]) -> list[Proportion]:
+    """Return the shares whom 1, 2, ... items of any attributes single out, in the worst kind of knowledge."""
+    sizes = dict.fromkeys(each.known for each in exposures)
+    return [
+        max((each.unique for each in exposures if each.known == size), key=lambda share: share.value)
+        for size in sizes
+    ]
 
 
 def items(number: int) -> str:
@@ -174,6 +196,7 @@ _WIDTH = 100
 _BAR = 10
 _SHOWN_DEPENDENT = 20
 _SHOWN_PATTERNS = 2
+_SHOWN_ATTRIBUTES = 20
 
 
 def lines(inspection: Inspection, *, bar: str = "█") -> Iterator[str]:
@@ -209,6 +232,9 @@ def lines(inspection: Inspection, *, bar: str = "█") -> Iterator[str]:
         yield from _crowds(kind, rows, bar)
         if rows[-1].confidence is not None:
             yield from _guesses(rows, bar)
+    if inspection.by_attribute:
+        yield ""
+        yield from _attributes(inspection)
     if inspection.singled_out is not None:
         yield ""
         yield "Kept columns and unprotected sensitive values, which no promise covers"
@@ -270,6 +296,20 @@ def _guesses(rows: list[Exposure], bar: str) -> Iterator[str]:
                 f"    {persons(pattern.persons)}, {percent(pattern.confidence)} with "
                 f"{pattern.value}: {knowledge(pattern, rows[0].kind)}"
             )
+
+
+def _attributes(inspection: Inspection) -> Iterator[str]:
+    yield "Persons singled out by one attribute alone, and by all together"
+    yield from _wrapped(BY_ATTRIBUTE)
+    found = by_attribute(inspection.by_attribute)
+    shown = dict(list(found.items())[:_SHOWN_ATTRIBUTES]) | {"together": together(inspection.exposures)}
+    width = min(max(map(len, shown)), 30)
+    header = "  ".join(f"{items(known):>8}" for known in range(1, len(shown["together"]) + 1))
+    yield f"    {'':<{width}}  {header}"
+    for name, shares in shown.items():
+        yield f"    {name:<{width}}  {'  '.join(f'{percent(each.value):>8}' for each in shares)}"
+    if len(found) > _SHOWN_ATTRIBUTES:
+        yield f"    and {counted(len(found) - _SHOWN_ATTRIBUTES, 'attribute', 'attributes')} more"
 
 
 def _table(header: tuple[str, ...], shares: Mapping[int, tuple[Proportion, ...]], bar: str) -> Iterator[str]:
