@@ -5,6 +5,9 @@ they are released: every choice of up to p cells, in their order. All of them ar
 *entry* is an entry it extends (0 is the empty sequence), whether its last item stands in the event of the one
 before, and that item. Cells, events and rows are numbered through; cell ``place`` belongs to the column
 ``place % n_columns``.
+
+In a series the first cells of a row were released before. What they show is shown by at least k persons for
+good, so only choices that end in a new cell are counted, and one that would be rare is looked up in the past.
 """
 
 from __future__ import annotations
@@ -22,10 +25,10 @@ if TYPE_CHECKING:
 
     Amounts = npt.NDArray[np.float64]
 
-ENTRIES, CLOCK, DEPTH, PLACE, LENGTH, PICKS, LONELY, HOPELESS, N_STATE = range(9)
+ENTRIES, CLOCK, DEPTH, PLACE, LENGTH, FIRST, PICKS, LONELY, HOPELESS, N_STATE = range(10)
 """What the table keeps beside its arrays: entries in use, the clock of stamps, where the walk over a row
-stands and the length of the sequence there, picks made, lonely entries listed, and the last entry that
-nothing allowed breaks (0: none)."""
+stands, the length of the sequence there and the first new cell of the row, picks made, lonely entries listed,
+and the last entry that nothing allowed breaks (0: none)."""
 KEY, COUNT, STAMP, TIMES, N_FIELDS = range(5)
 """Fields of an entry: what it stands for, the persons who show it, when it was last counted, and how often
 the row shows it that cells are given back to."""
@@ -65,6 +68,14 @@ class Shown(NamedTuple):
     path: Counts
     """Cells and entries of the sequence that the walk stands on; there are as many places as items."""
     state: Counts
+    first_new: Counts
+    """Row to its first cell that was not released before."""
+    past_rows: Codes
+    """The rows in which each item was released before, item by item."""
+    past_offsets: Offsets
+    """Item ``i`` has ``past_rows[past_offsets[i]:past_offsets[i + 1]]``."""
+    is_looked_up: Mask
+    """Entry to whether it was looked up in the past."""
     n_columns: int
     k: int
 
@@ -92,25 +103,31 @@ def index_entries(slots: Counts, entries: Counts, n_entries: int) -> None:
 def start_walk(shown: Shown, row: int) -> None:
     """Set the walk to the beginning of a row."""
     shown.state[DEPTH], shown.state[PLACE] = 0, shown.offsets[row]
+    shown.state[FIRST] = shown.first_new[row]
 
 
 @inner
 def next_choice(shown: Shown, stop: int) -> int:
-    """Go to the next choice of cells of a row that ends before `stop`, and return its entry; -1 for no more.
+    """Go to the next choice of cells of a row that ends in a new one, and return its entry; -1 for no more.
 
-    The cells are ``path[0, :state[LENGTH]]``.
+    The cells are ``path[0, :state[LENGTH]]``, all before `stop`.
     """
     cells, path, state = shown.cells, shown.path, shown.state
-    depth, place = state[DEPTH], state[PLACE]
-    while place >= stop or cells[place] < 0 or not shown.is_item[cells[place]]:
-        if place < stop:
-            place += 1
-        elif depth == 0:
-            return -1
-        else:
-            depth -= 1
-            place = path[0, depth] + 1
-    return int(enter(shown, depth, place))
+    while True:
+        depth, place = state[DEPTH], state[PLACE]
+        if depth == path.shape[1] - 1:
+            place = max(place, state[FIRST])
+        while place >= stop or cells[place] < 0 or not shown.is_item[cells[place]]:
+            if place < stop:
+                place += 1
+            elif depth == 0:
+                return -1
+            else:
+                depth -= 1
+                place = path[0, depth] + 1
+        entry = enter(shown, depth, place)
+        if place >= state[FIRST]:
+            return int(entry)
 
 
 @inner
@@ -150,6 +167,54 @@ def tally(shown: Shown, row: int, change: int) -> None:
 
 
 @inner
+def _was_shown(shown: Shown, row: int, pattern: Counts, at: Counts) -> bool:
+    """Return whether a row showed items before, each in the event of the one before it or in a later one."""
+    depth, place, n_columns = 0, shown.offsets[row], shown.n_columns
+    while True:
+        event = at[depth - 1] // n_columns if depth > 0 else np.int64(-1)
+        is_same = depth > 0 and pattern[depth, 1] == 1
+        if place >= shown.first_new[row] or (is_same and place // n_columns > event):
+            if depth == 0:
+                return False
+            depth -= 1
+            place = at[depth] + 1
+            continue
+        if shown.cells[place] == pattern[depth, 0] and (is_same or place // n_columns > event):
+            if depth + 1 == pattern.shape[0]:
+                return True
+            at[depth] = place
+            depth += 1
+        place += 1
+
+
+@inner
+def count_persons(shown: Shown, entry: int) -> int:
+    """Return how many persons show an entry; some k more, from when this was needed, if the past shows it."""
+    if shown.entries[entry, COUNT] >= shown.k or shown.is_looked_up[entry] or shown.past_rows.size == 0:
+        return int(shown.entries[entry, COUNT])
+    shown.is_looked_up[entry] = True
+    length, above = 0, entry
+    while above > 0:
+        length += 1
+        above = shown.entries[above, KEY] >> (ITEM_BITS + 1)
+    pattern, at = np.empty((length, 2), np.int64), np.empty(length, np.int64)
+    above, rarest, fewest = entry, np.int64(0), np.int64(shown.past_rows.size + 1)
+    for j in range(length - 1, -1, -1):
+        key = shown.entries[above, KEY]
+        item = key & ((np.int64(1) << ITEM_BITS) - 1)
+        pattern[j, 0], pattern[j, 1] = item, (key >> ITEM_BITS) & 1
+        above = key >> (ITEM_BITS + 1)
+        n_rows = shown.past_offsets[item + 1] - shown.past_offsets[item]
+        if n_rows < fewest:
+            rarest, fewest = item, n_rows
+    for i in range(shown.past_offsets[rarest], shown.past_offsets[rarest + 1]):
+        if _was_shown(shown, shown.past_rows[i], pattern, at):
+            shown.entries[entry, COUNT] += shown.k
+            break
+    return int(shown.entries[entry, COUNT])
+
+
+@inner
 def has_room(shown: Shown, row: int) -> bool:
     """Return whether all that a row may show fits into the table."""
     n_cells, total, ways = shown.offsets[row + 1] - shown.offsets[row], 1, 1.0
@@ -161,13 +226,13 @@ def has_room(shown: Shown, row: int) -> bool:
 
 
 @njit
-def count_rows(shown: Shown, first: int) -> int:
-    """Count all rows from the first given one on; return the row for which there is no room."""
-    for row in range(first, shown.weights.size):
+def count_rows(shown: Shown, first: int, stop: int) -> int:
+    """Count the rows from one up to another; return the row for which there is no room."""
+    for row in range(first, stop):
         if not has_room(shown, row):
             return row
         tally(shown, row, np.int64(1))
-    return int(shown.weights.size)
+    return stop
 
 
 @inner
@@ -204,7 +269,7 @@ def _collect(shown: Shown, row: int, with_stars: bool, rare: Counts, lonely: Cou
     start_walk(shown, row)
     entry = next_choice(shown, stop)
     while entry >= 0 and n_rare < rare.shape[0]:
-        n_persons = shown.entries[entry, COUNT]
+        n_persons = count_persons(shown, entry)
         if n_persons < max(fewest, fewest_free):
             has_star, has_free = False, False
             for j in range(width):

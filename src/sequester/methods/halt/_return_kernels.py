@@ -17,6 +17,7 @@ from sequester.methods.halt._local_kernels import (
     STAMP,
     TIMES,
     Shown,
+    count_persons,
     enter,
     find_slot,
     has_room,
@@ -92,7 +93,7 @@ def _is_enough(shown: Shown, row: int, place: int, item: int, or_none: bool) -> 
     start_walk(shown, row)
     entry = _next_with(shown, stop, place)
     while entry >= 0:
-        n_persons = shown.entries[entry, COUNT]
+        n_persons = count_persons(shown, entry)
         has_cell = shown.path[0, shown.state[LENGTH] - 1] >= place
         if has_cell and n_persons < shown.k and not (or_none and n_persons == 0):
             return False
@@ -125,7 +126,7 @@ def _find_pair(shown: Shown, first: int, second: int, is_same: bool) -> int:
     if entry > 0:
         key = (entry << (ITEM_BITS + 1)) | (np.int64(is_same) << ITEM_BITS) | np.int64(second)
         entry = shown.slots[find_slot(shown.slots, shown.entries, key)]
-    return int(shown.entries[entry, COUNT])
+    return int(count_persons(shown, entry))
 
 
 @inner

@@ -12,11 +12,11 @@ import numpy as np
 
 from sequester.kernels.compiler import inner, njit
 from sequester.methods.halt._local_kernels import (
-    COUNT,
     ITEM_BITS,
     LENGTH,
     NEVER,
     Shown,
+    count_persons,
     is_safe,
     next_choice,
     price_match,
@@ -25,7 +25,29 @@ from sequester.methods.halt._local_kernels import (
 )
 
 if TYPE_CHECKING:
-    from sequester._typing import Counts, Mask
+    from sequester._typing import Codes, Counts, Mask, Offsets
+
+
+@njit
+def index_past(
+    cells: Codes, offsets: Offsets, first_new: Counts, past_offsets: Offsets, past_rows: Codes
+) -> None:
+    """List for each item the rows that show it before their first new cell, or only count them.
+
+    They are counted, in ``past_offsets[item + 1]``, where `past_rows` has no room. Otherwise the item's place
+    in `past_rows` begins at ``past_offsets[item]``, which is moved to its end.
+    """
+    last_row = np.full(past_offsets.size, -1, np.int64)
+    for row in range(offsets.size - 1):
+        for place in range(offsets[row], first_new[row]):
+            item = cells[place]
+            if item >= 0 and last_row[item] != row:
+                last_row[item] = row
+                if past_rows.size == 0:
+                    past_offsets[item + 1] += 1
+                else:
+                    past_rows[past_offsets[item]] = row
+                    past_offsets[item] += 1
 
 
 @inner
@@ -62,7 +84,7 @@ def cut_rare(shown: Shown, n_rows: int, places: Counts, causes: Counts) -> int:
         start_walk(shown, row)
         entry = next_choice(shown, stop)
         while entry >= 0:
-            n_persons = shown.entries[entry, COUNT]
+            n_persons = count_persons(shown, entry)
             fewest = min(fewest, n_persons)
             place = shown.path[0, shown.state[LENGTH] - 1]
             if n_persons < shown.k and place < earliest:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,8 @@ from sequester.release.release import EVENTS, PERSON, PERSONS
 from sequester.release.series import FIRST_ROWS, event_keys, join_hierarchies
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from sequester._typing import Counts, Mask
     from sequester.data.table import EventTable
     from sequester.privacy.kcp import KCPPrivacy
@@ -69,6 +71,34 @@ def check_same_series(table: EventTable, model: KCPPrivacy, past: Series, method
     ]
     if lines:
         raise InputError(*lines)
+
+
+def joined_promise(model: KCPPrivacy, new: EventTable, past: Series) -> KCPPrivacy:
+    """Return the promise about the accumulated table: whatever a part protects is protected in all.
+
+    Raises
+    ------
+    InputError
+        If an earlier part released a value, unprotected, that is to be protected now.
+    """
+    asked = model.about(new)
+    before = cast("Mapping[str, Sequence[str]]", past.certified.claim.get("protect", {}))
+    protect = {
+        name: tuple(dict.fromkeys((*before.get(name, ()), *labels))) for name, labels in asked.protect.items()
+    }
+    lines = []
+    for name, labels in protect.items():
+        for column in asked.columns.get(name, (name,)):
+            table = next(each for each in past.tables.values() if column in each.columns)
+            shown = set(table[column].unique().to_list()) & set(labels) - set(before.get(name, ()))
+            lines += [
+                f"sensitive.{name}.protect has {label!r}, which an earlier part released unprotected: a "
+                "series keeps its protected values, and takes in only values that are new"
+                for label in sorted(shown)
+            ]
+    if lines:
+        raise InputError(*lines)
+    return replace(asked, protect=protect)
 
 
 def find_new(table: EventTable, past: Series) -> Arrivals:

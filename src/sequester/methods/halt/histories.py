@@ -128,19 +128,8 @@ class WeightedRows:
 
     @classmethod
     def of(cls, table: EventTable, quasi: QuasiIdentifiers) -> WeightedRows:
-        """Read the cells of a table, one row per person.
-
-        In a column that is a quasi-identifier and sensitive, protected values are what somebody wants to
-        learn, and not what they know; what is above them is known, if that is not the root.
-        """
-        sequences = table.sequences
-        columns = []
-        for column in quasi.columns:
-            labels = sequences.codebooks[column.name].labels
-            node_of = column.tree.nodes(labels) if labels else np.empty(0, np.int32)
-            node_of[column.is_hidden[node_of]] = HIDDEN
-            columns.append(np.append(node_of, np.int32(NOTHING))[sequences.columns[column.name]])
-        return cls(np.stack(columns, axis=1), table.person_offsets.astype(np.int64), RowOwners.of(table))
+        """Read the cells of a table, one row per person."""
+        return cls(read_nodes(table, quasi), table.person_offsets.astype(np.int64), RowOwners.of(table))
 
     @property
     def n_rows(self) -> int:
@@ -203,3 +192,19 @@ class WeightedRows:
                     item, self.persons.weights[row], minlength=column.n_nodes
                 )
         return counts
+
+
+def read_nodes(table: EventTable, quasi: QuasiIdentifiers) -> Codes:
+    """Return the node of every cell of a table, events by quasi-identifiers.
+
+    In a column that is a quasi-identifier and sensitive, protected values are what somebody wants to learn,
+    and not what they know; what is above them is known, if that is not the root.
+    """
+    sequences = table.sequences
+    columns = []
+    for column in quasi.columns:
+        labels = sequences.codebooks[column.name].labels
+        node_of = column.tree.nodes(labels) if labels else np.empty(0, np.int32)
+        node_of[column.is_hidden[node_of]] = HIDDEN
+        columns.append(np.append(node_of, np.int32(NOTHING))[sequences.columns[column.name]])
+    return np.stack(columns, axis=1)

@@ -104,6 +104,16 @@ class LocalRows:
         return len(self.weights)
 
     @property
+    def first_new(self) -> Counts:
+        """Row to its first cell that was not released before."""
+        return self.offsets[:-1]
+
+    @property
+    def past(self) -> tuple[Codes, Offsets]:
+        """The rows in which each item was released before, and where those of each item begin."""
+        return np.empty(0, np.int32), np.zeros(self.quasi.n_items + 1, np.int64)
+
+    @property
     def is_suppressed(self) -> Mask:
         """Cell to whether it is suppressed."""
         return np.asarray(self.cause_of >= 0)
@@ -218,7 +228,7 @@ class LocalRows:
         )
 
     def count_up_to(self, length: int) -> None:
-        """Count all g-sequences of up to so many items that are shown now."""
+        """Count all g-sequences of up to so many items that are shown now, and were not before."""
         self._choices = _count_choices(np.diff(offsets_of(self.items >= 0)[self.offsets]), length)
         self.work.add(int(self._choices.sum()))
         n_entries, n_slots = 1 << 12, 1 << 13
@@ -237,12 +247,15 @@ class LocalRows:
             np.full((len(self.weights), 2), kernel.NEVER),
             np.zeros((2, length), np.int64),
             np.zeros(kernel.N_STATE, np.int64),
+            self.first_new,
+            *self.past,
+            np.zeros(n_entries, np.bool_),
             len(self.quasi),
             self.k,
         )
         self._shown.state[kernel.ENTRIES] = 1
         row = 0
-        while (row := kernel.count_rows(self._shown, row)) < len(self.weights):
+        while (row := kernel.count_rows(self._shown, row, self.n_free)) < self.n_free:
             self._make_room(int(self.offsets[row + 1] - self.offsets[row]), grow=True)
 
     def _make_room(self, n_cells: int, *, grow: bool = False) -> None:
@@ -259,7 +272,9 @@ class LocalRows:
         entries[: len(shown.entries)] = shown.entries
         slots = np.zeros(1 << (2 * n_entries - 1).bit_length(), np.int64)
         kernel.index_entries(slots, entries, int(shown.state[kernel.ENTRIES]))
-        self._shown = shown._replace(slots=slots, entries=entries)
+        is_looked_up = np.zeros(n_entries, np.bool_)
+        is_looked_up[: len(shown.entries)] = shown.is_looked_up
+        self._shown = shown._replace(slots=slots, entries=entries, is_looked_up=is_looked_up)
 
     def _sweep(self, power: float, *, with_stars: bool) -> bool:
         """Go through all rows once; return whether anything was suppressed."""

@@ -151,8 +151,8 @@ class KCPMethod(Method):
         """Release what is new at the levels of the series; suppress and hold back the rest."""
         # Loaded here so that `sequester methods` need not wait for polars and numba.
         from sequester.methods.halt.algorithm import BestNode  # noqa: PLC0415
-        from sequester.methods.halt.arrivals import check_same_series, find_new  # noqa: PLC0415
-        from sequester.methods.halt.continuation import Continuation, joined_promise  # noqa: PLC0415
+        from sequester.methods.halt.arrivals import check_same_series, find_new, joined_promise  # noqa: PLC0415
+        from sequester.methods.halt.continuation import Continuation  # noqa: PLC0415
         from sequester.methods.halt.publish import publish_part  # noqa: PLC0415
         from sequester.methods.halt.signature_rows import Thresholds  # noqa: PLC0415
         from sequester.release.outcome import PartOutcome  # noqa: PLC0415
