@@ -21,8 +21,8 @@ import numpy as np
 import polars as pl
 
 from ledger import growth, note
+from sequester.attacks.attack import model_attacks
 from sequester.attacks.context import Case
-from sequester.attacks.model_attacks import model_attacks
 from sequester.attacks.pattern_hiding import Secrets, order_risk, suspicion_risk
 from sequester.attacks.snapshots import Snapshots, estimate_arrivals
 from sequester.data.schema import Schema

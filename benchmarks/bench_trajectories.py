@@ -53,7 +53,7 @@ def grown(counts: dict[tuple[int, int], int], least: float) -> list[tuple[int, .
     densities = np.array([counts[cell] for cell in ordered], np.int64)
     dense = np.flatnonzero(densities >= least)
     seeds = dense[np.argsort(-densities[dense], kind="stable")]
-    _, boxes = kernels.cells.grow_regions(numbers, densities, seeds, float(least))
+    _, boxes = kernels.trajectories.grow_regions(numbers, densities, seeds, float(least))
     return [tuple(box) for box in boxes.tolist()]
 
 
@@ -70,9 +70,9 @@ def regions() -> bool:
     for least in (5.0, 20.0, 60.0):
         dense = np.flatnonzero(densities >= least)
         seeds = dense[np.argsort(-densities[dense], kind="stable")]
-        kernels.cells.grow_regions(cells[:4], densities[:4], seeds[:0], least)
+        kernels.trajectories.grow_regions(cells[:4], densities[:4], seeds[:0], least)
         start = time.perf_counter()
-        _, boxes = kernels.cells.grow_regions(cells, densities, seeds, least)
+        _, boxes = kernels.trajectories.grow_regions(cells, densities, seeds, least)
         seconds = time.perf_counter() - start
         what = f"{SIDE:,} x {SIDE:,} cells, {len(dense):,} dense, {len(boxes):,} regions"
         met &= note("seconds", what, seconds, bar=LONGEST_REGIONS)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from attacks.tables import some_rows
 from oracles import hidden_patterns as oracles
+from sequester.attacks.attack import model_attacks
 from sequester.attacks.context import Case
-from sequester.attacks.model_attacks import model_attacks
 from sequester.attacks.pattern_hiding import (
     MOST_ORDERS,
     Secrets,

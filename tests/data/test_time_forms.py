@@ -9,8 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sequester.data.time_forms import clock_format, find_time_form, is_clock
-from sequester.data.times import read_times
+from sequester.data.times import clock_format, find_time_form, is_clock, read_times
 
 DATES = [
     "%d/%m/%Y",

@@ -26,7 +26,7 @@ def _grow(counts, least):
     numbers = np.array([counts[cell] for cell in ordered], np.int64)
     dense = [i for i, cell in enumerate(ordered) if counts[cell] >= least]
     seeds = np.array(sorted(dense, key=lambda i: (-numbers[i], ordered[i])), np.int64)
-    regions, boxes = kernels.cells.grow_regions(_numbers(ordered), numbers, seeds, float(least))
+    regions, boxes = kernels.trajectories.grow_regions(_numbers(ordered), numbers, seeds, float(least))
     return dict(zip(ordered, regions.tolist(), strict=True)), [tuple(box) for box in boxes.tolist()]
 
 
@@ -71,16 +71,16 @@ def test_large_tables_grow():
 @given(st.lists(st.lists(cells, max_size=8), max_size=6))
 def test_densities_equal_definition(trajectories):
     flat = [cell for each in trajectories for cell in each]
-    numbers, distinct = kernels.cells.number_cells(_numbers(flat))
+    numbers, distinct = kernels.trajectories.number_cells(_numbers(flat))
     offsets = np.concatenate([[0], np.cumsum([len(each) for each in trajectories])]).astype(np.int64)
-    counts = kernels.cells.count_touching(numbers, offsets, len(distinct))
+    counts = kernels.trajectories.count_touching(numbers, offsets, len(distinct))
     names = [(int(cell) >> 32, int(cell) & (2**32 - 1)) for cell in distinct]
     assert dict(zip(names, counts.tolist(), strict=True)) == oracle.densities(trajectories)
 
 
 def test_many_cells_keep_their_numbers():
     wanted = np.arange(5000, dtype=np.int64) * 7_919
-    numbers, distinct = kernels.cells.number_cells(np.concatenate([wanted, wanted[::-1]]))
+    numbers, distinct = kernels.trajectories.number_cells(np.concatenate([wanted, wanted[::-1]]))
     assert distinct.tolist() == wanted.tolist()
     assert numbers[:5000].tolist() == numbers[5000:][::-1].tolist() == list(range(5000))
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import mining as oracles
-from sequester.kernels.embeddings import MOST, count_embeddings, count_through
+from sequester.kernels.containment import MOST, count_embeddings, count_through
 
 pytestmark = pytest.mark.kernel
 

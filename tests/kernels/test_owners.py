@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from oracles import trajectories as oracle
 from sequester import kernels
+from sequester.utility import _kernels
 
 pytestmark = pytest.mark.kernel
 
@@ -27,8 +28,8 @@ def test_owners_are_counted_once(given_rows, pattern):
     items, offsets = _flat([row for _, row in given_rows])
     owned, owned_offsets = _flat([[i for i, (o, _) in enumerate(given_rows) if o == who] for who in range(3)])
     patterns, pattern_offsets = _flat([pattern])
-    marks = kernels.owners.mark_symbols(items, offsets)
-    found = kernels.owners.count_supporters(
+    marks = kernels.rows.mark_symbols(items, offsets)
+    found = kernels.rows.count_supporters(
         patterns, pattern_offsets, 0, 1, items, offsets, marks, owned, owned_offsets
     )
     assert found.tolist() == [oracle.person_support(pattern, given_rows)]
@@ -38,7 +39,7 @@ def test_owners_are_counted_once(given_rows, pattern):
 def test_what_lies_over_equals_definition(pairs):
     metres = np.abs(np.arange(3)[:, None] - np.arange(3)[None, :]) * 100.0
     rows, paths = [row for row, _ in pairs], [path for _, path in pairs]
-    found = kernels.near_paths.lay_over(*_flat(rows), *_flat(paths), metres)
+    found = _kernels.lay_over(*_flat(rows), *_flat(paths), metres)
     expected = [
         len(path) * oracle.displacement(path, row, lambda a, b: float(metres[a, b])) for row, path in pairs
     ]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.hierarchies.hierarchy import Hierarchy
-from sequester.mining.constancy import find_changes
+from sequester.mining.dependence import find_changes
 from sequester.workflow.inspect import inspect
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sequester.attacks.model_attacks import MODEL_ATTACKS
+from sequester.attacks.attack import MODEL_ATTACKS
 from sequester.privacy import MODELS, Verdict
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sequester.report.frontier import FrontierAxes, Mark, as_png, draw_frontier
 from sequester.report.page import comparison_page
+from sequester.report.plot import FrontierAxes, Mark, as_png, draw_frontier
 
 AXES = FrontierAxes(risk="share found", measure="information loss", goal="minimize")
 SVG = "{http://www.w3.org/2000/svg}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -16,9 +17,7 @@ from oracles import pattern_hiding, trajectories
 from oracles import sequences as oracles
 from sequester.data.sequences import Sequences
 from sequester.errors import ParameterError
-from sequester.mining import by_length
-from sequester.mining.by_length import as_sets, mine_by_length
-from sequester.mining.frequent import frequent, frequent_itemsets
+from sequester.mining.frequent import as_sets, frequent, frequent_itemsets, mine_by_length
 from sequester.utility import itemset_supports, pattern_similarity, side_effects
 from sequester.utility.patterns import innocent_patterns
 
@@ -231,7 +230,7 @@ def test_few_short_patterns_are_counted_as_they_are_mined(rows, support):
 def test_many_candidates_are_left_to_the_miner(monkeypatch):
     data = Sequences.from_rows(["abcd", "abcd"])
     expected = pattern_similarity(data, original=data, min_support=2, max_length=3)
-    monkeypatch.setattr(by_length, "MOST_CANDIDATES", 5)
+    monkeypatch.setattr(sys.modules["sequester.mining.frequent"], "MOST_CANDIDATES", 5)
     assert (
         mine_by_length(data.distinct(data.symbol), data.codebooks[data.symbol], 2, 3, 99, are_sets=False)
         is None

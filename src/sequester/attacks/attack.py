@@ -5,29 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from sequester.attacks.background_knowledge import BEYOND, kinds_for
 from sequester.attacks.candidate_sets import telling_column
 from sequester.attacks.context import TARGETS, AttackContext, coded_kept
 from sequester.attacks.inference import Inference, Presence, has_numbers, similar_values
 from sequester.attacks.linkage import Linkage, LinkageMeasure, bound_of
+from sequester.attacks.minimality import attack_minimality
+from sequester.attacks.mutual_information import attack_positions
 from sequester.attacks.narrowing import refinement_risk
+from sequester.attacks.pattern_hiding import attack_hidden
+from sequester.attacks.sequence_k_anonymity import attack_destinations
 from sequester.attacks.singling_out import singling_out_risks
+from sequester.attacks.snapshot_attacks import attack_snapshots
 from sequester.datasets import SEED
 from sequester.engine import LocalEngine, part, silent
 from sequester.errors import ParameterError
 from sequester.hierarchies.labels import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from sequester._typing import Codes
     from sequester.attacks.background_knowledge import KnowledgeKind
+    from sequester.attacks.context import Case
     from sequester.attacks.linkage import Adversary
     from sequester.attacks.risk import Risk
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
+    from sequester.privacy.model import PrivacyModel
 
 FEW = 5
 """Candidates that are few where the release claims no other number."""
@@ -272,3 +279,18 @@ def _adversaries(
             yield Inference(kind=kind, known=known, measure="group", groups=groups)
         if has_numbers(context):
             yield Inference(kind=kind, known=known, measure="close")
+
+
+MODEL_ATTACKS: dict[str, Callable[[Any, Case], list[Risk]]] = {
+    "minimality": attack_minimality,
+    "positions": attack_positions,
+    "hidden patterns": attack_hidden,
+    "whole sequences": attack_destinations,
+    "snapshots": attack_snapshots,
+}
+"""What a promise names in `attacks`, to the function that returns the risks of all its adversaries."""
+
+
+def model_attacks(model: PrivacyModel, case: Case) -> list[Risk]:
+    """Return the risks of the attacks on this promise only; none where it names none."""
+    return MODEL_ATTACKS[model.attacks](model, case) if model.attacks else []

@@ -317,7 +317,7 @@ class Touches:
             )
         else:
             cells = lattice.cells(lat, lon)
-        numbers, found = kernels.cells.number_cells(cells)
+        numbers, found = kernels.trajectories.number_cells(cells)
         order = np.argsort(found)
         rank = np.empty(len(found), np.int32)
         rank[order] = np.arange(len(found), dtype=np.int32)
@@ -325,7 +325,7 @@ class Touches:
 
     def densities(self) -> Counts:
         """Count the trajectories that touch each cell, once each."""
-        counts: Counts = kernels.cells.count_touching(self.numbers, self.offsets, len(self.cells))
+        counts: Counts = kernels.trajectories.count_touching(self.numbers, self.offsets, len(self.cells))
         return counts
 
     def dense_boxes(self, threshold: float) -> tuple[Codes, Counts]:
@@ -335,7 +335,7 @@ class Touches:
         dense = np.flatnonzero(counts >= least * (1 - 1e-12))
         # The densest first; among equals the one furthest south, then west.
         seeds = dense[np.argsort(-counts[dense], kind="stable")]
-        regions, boxes = kernels.cells.grow_regions(self.cells, counts, seeds, least)
+        regions, boxes = kernels.trajectories.grow_regions(self.cells, counts, seeds, least)
         order = np.lexsort((boxes[:, 2], boxes[:, 0]))
         rank = np.full(len(boxes) + 1, -1, np.int32)
         rank[order] = np.arange(len(boxes), dtype=np.int32)

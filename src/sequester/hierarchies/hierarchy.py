@@ -12,9 +12,8 @@ import numpy as np
 
 from sequester.errors import HierarchyError
 from sequester.hierarchies.arrays import cost_table, level_table, number_nodes
-from sequester.hierarchies.builder import Flat, Tree, hierarchy_file
+from sequester.hierarchies.builder import Flat, ParentGraph, Tree, hierarchy_file
 from sequester.hierarchies.files import nodes_as_frame, nodes_from_frame, write_rows
-from sequester.hierarchies.graph import ParentGraph
 from sequester.hierarchies.labels import MISSING, ROOT, counted, listed, quoted
 from sequester.hierarchies.lint import coverage, refuse_errors, reserved_values
 from sequester.hierarchies.numbers import Intervals, Quantiles

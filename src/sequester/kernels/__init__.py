@@ -17,11 +17,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from sequester.kernels import buffers as buffers
-    from sequester.kernels import cells as cells
     from sequester.kernels import containment as containment
-    from sequester.kernels import embeddings as embeddings
-    from sequester.kernels import near_paths as near_paths
-    from sequester.kernels import owners as owners
     from sequester.kernels import quest as quest
     from sequester.kernels import records as records
     from sequester.kernels import rows as rows

@@ -1,4 +1,4 @@
-"""Buffers that grow while a kernel runs."""
+"""Buffers that grow while a kernel runs, and a small sort: that of numpy takes a second to compile."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sequester.kernels.compiler import inner
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from sequester._typing import Codes
+    from sequester._typing import Codes, Counts
 
 
 @inner
@@ -36,3 +36,20 @@ def ensure_rows(table: npt.NDArray[np.int64], n_used: int, n_needed: int) -> npt
         for j in range(table.shape[1]):
             grown[i, j] = table[i, j]
     return grown
+
+
+@inner
+def sort_range(values: Counts, low: int, high: int) -> None:
+    """Sort ``values[low:high]`` ascending, by Shell's method."""
+    gap = 1
+    while 3 * gap + 1 < high - low:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(low + gap, high):
+            value = values[i]
+            j = i
+            while j >= low + gap and values[j - gap] > value:
+                values[j] = values[j - gap]
+                j -= gap
+            values[j] = value
+        gap //= 3

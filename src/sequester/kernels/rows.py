@@ -1,4 +1,4 @@
-"""Rows of codes: their different symbols, which of them are equal, and their lexicographic order.
+"""Rows of codes: their different symbols, which are equal, their order, and counts of distinct owners.
 
 Row ``r`` is ``items[offsets[r]:offsets[r + 1]]``. The functions without a decorator prepare what the loops
 need, so that each loop is compiled once, for codes of 32 bits.
@@ -162,3 +162,57 @@ def _sort_rows(items: Codes, offsets: Offsets, orders: npt.NDArray[np.int64]) ->
         at = 1 - at
         width *= 2
     return at
+
+
+@njit
+def mark_symbols(items: Codes, offsets: Offsets) -> Counts:
+    """Set for each row one bit per symbol (modulo 63) that occurs in it."""
+    marks = np.zeros(offsets.size - 1, np.int64)
+    for row in range(offsets.size - 1):
+        for i in range(offsets[row], offsets[row + 1]):
+            marks[row] |= 1 << (items[i] % 63)
+    return marks
+
+
+@njit
+def count_supporters(
+    patterns: Codes,
+    pattern_offsets: Offsets,
+    first: int,
+    last: int,
+    items: Codes,
+    offsets: Offsets,
+    marks: Counts,
+    owned: Codes,
+    owned_offsets: Offsets,
+) -> Counts:
+    """Count the owners of whose rows one contains each of the patterns `first` to `last`, gaps allowed.
+
+    `marks` is from `mark_symbols`, of the same rows.
+    """
+    n_owners = owned_offsets.size - 1
+    together = np.zeros(n_owners, np.int64)
+    for owner in range(n_owners):
+        for i in range(owned_offsets[owner], owned_offsets[owner + 1]):
+            together[owner] |= marks[owned[i]]
+    supports = np.zeros(last - first, np.int64)
+    for pattern in range(first, last):
+        start, stop = pattern_offsets[pattern], pattern_offsets[pattern + 1]
+        needed = 0
+        for i in range(start, stop):
+            needed |= 1 << (patterns[i] % 63)
+        for owner in range(n_owners):
+            if together[owner] & needed != needed:
+                continue
+            for i in range(owned_offsets[owner], owned_offsets[owner + 1]):
+                row = owned[i]
+                if marks[row] & needed != needed:
+                    continue
+                matched = start
+                for place in range(offsets[row], offsets[row + 1]):
+                    if matched < stop and items[place] == patterns[matched]:
+                        matched += 1
+                if matched == stop:
+                    supports[pattern - first] += 1
+                    break
+    return supports

@@ -147,3 +147,221 @@ def collapse_runs(symbols: Codes, offsets: Offsets) -> tuple[Counts, Offsets]:
                 fill += 1
         starts[row + 1] = fill
     return kept[:fill].copy(), starts
+
+
+FREE = -1
+"""No cell, no number, no region."""
+COLUMN_BITS = 32
+"""A cell's row is above these bits of its number, its column in them."""
+_TIGHT = 1 - 1e-12
+"""A sum that equals the threshold but for the last bits of a float is not below it."""
+
+
+@inner
+def _place(cell: int, size: int) -> int:
+    """Return the place where the search for a cell begins."""
+    # Rows and columns have less than 31 bits, so that nothing overflows.
+    row, column = cell >> COLUMN_BITS, cell & ((1 << COLUMN_BITS) - 1)
+    mixed = (row * 0x9E3779B1) ^ (column * 0x85EBCA77)
+    return (mixed ^ (mixed >> 17) ^ (mixed >> 31)) & (size - 1)
+
+
+@inner
+def _find(table: Counts, numbers: Codes, cell: int) -> int:
+    """Return the number of a cell, or -1."""
+    place = _place(cell, table.size)
+    while table[place] != FREE:
+        if table[place] == cell:
+            found: int = numbers[place]
+            return found
+        place = (place + 1) & (table.size - 1)
+    return FREE
+
+
+@inner
+def _put(table: Counts, numbers: Codes, cell: int, number: int) -> None:
+    """Enter a cell that is not in the table yet."""
+    place = _place(cell, table.size)
+    while table[place] != FREE:
+        place = (place + 1) & (table.size - 1)
+    table[place] = cell
+    numbers[place] = number
+
+
+@inner
+def _doubled(table: Counts, numbers: Codes) -> tuple[Counts, Codes]:
+    """Copy a table into one of twice the size."""
+    wider = np.full(2 * table.size, FREE, np.int64)
+    wider_numbers = np.full(2 * table.size, FREE, np.int32)
+    for place in range(table.size):
+        if table[place] != FREE:
+            _put(wider, wider_numbers, table[place], numbers[place])
+    return wider, wider_numbers
+
+
+@njit
+def number_cells(cells: Counts) -> tuple[Codes, Counts]:
+    """Number the cells in order of first appearance: each entry's number, and the cell of each number."""
+    entry_numbers = np.empty(cells.size, np.int32)
+    distinct = np.empty(1024, np.int64)
+    table, numbers = np.full(4096, FREE, np.int64), np.full(4096, FREE, np.int32)
+    n_cells = 0
+    last, last_number = FREE, FREE
+    for i in range(cells.size):
+        if cells[i] != last:
+            last = cells[i]
+            last_number = _find(table, numbers, last)
+            if last_number == FREE:
+                if n_cells == distinct.size:
+                    longer = np.empty(2 * distinct.size, np.int64)
+                    longer[:n_cells] = distinct
+                    distinct = longer
+                if 2 * n_cells >= table.size:
+                    table, numbers = _doubled(table, numbers)
+                last_number = n_cells
+                distinct[n_cells] = last
+                _put(table, numbers, last, last_number)
+                n_cells += 1
+        entry_numbers[i] = last_number
+    return entry_numbers, distinct[:n_cells].copy()
+
+
+@njit
+def count_touching(numbers: Codes, offsets: Offsets, n_cells: int) -> Counts:
+    """Count the rows that touch each cell, once each; row ``r`` is ``numbers[offsets[r]:offsets[r + 1]]``."""
+    counts = np.zeros(n_cells, np.int64)
+    touched_by = np.full(n_cells, -1, np.int64)
+    for row in range(offsets.size - 1):
+        for i in range(offsets[row], offsets[row + 1]):
+            if touched_by[numbers[i]] != row:
+                touched_by[numbers[i]] = row
+                counts[numbers[i]] += 1
+    return counts
+
+
+@inner
+def _strip(
+    table: Counts,
+    numbers: Codes,
+    counts: Counts,
+    regions: Codes,
+    least: float,
+    low: int,
+    high: int,
+    across: int,
+    is_row: bool,
+    strip: Counts,
+) -> None:
+    """Add cells `low` to `high` of a row, or of a column, to the strip.
+
+    A strip is its density, its dense cells, and its cells that belong to a region already.
+    """
+    for along in range(low, high + 1):
+        row, column = (across, along) if is_row else (along, across)
+        if row < 0 or column < 0:
+            strip[2] += 1
+            continue
+        number = _find(table, numbers, (row << COLUMN_BITS) | column)
+        if number == FREE:
+            continue
+        if regions[number] != FREE:
+            strip[2] += 1
+        if number < counts.size:
+            strip[0] += counts[number]
+            strip[1] += counts[number] >= least * _TIGHT
+
+
+@inner
+def _best_side(strips: Counts, total: int, n_inside: int, height: int, width: int, least: float) -> int:
+    """Return the side by which a rectangle grows; -1 where it does not."""
+    best, best_mean = -1, 0.0
+    for side in range(4):
+        if strips[side, 1] == 0 or strips[side, 2] > 0:
+            continue
+        mean = (total + strips[side, 0]) / (n_inside + (height if side < 2 else width))
+        if mean >= least * _TIGHT and mean > best_mean:
+            best, best_mean = side, mean
+    return best
+
+
+@njit
+def grow_regions(cells: Counts, counts: Counts, seeds: Counts, least: float) -> tuple[Codes, Counts]:
+    """Grow disjoint rectangles around dense cells, in the order of `seeds`, numbers of dense cells.
+
+    A rectangle grows by the row or column beside it, west, east, south or north, as long as one of those
+    holds a dense cell, touches no other region, and leaves the mean of the rectangle's cells at or above
+    `least`; the one with the highest mean first. A cell of `cells` is as dense as `counts` says, any other
+    has density 0. Gives the region of each cell, or -1, and for each region its first and last row and its
+    first and last column. Requires distinct cells and a positive `least`.
+    """
+    size = 4096
+    while size < 4 * cells.size:
+        size *= 2
+    table, numbers = np.full(size, FREE, np.int64), np.full(size, FREE, np.int32)
+    for i in range(cells.size):
+        _put(table, numbers, cells[i], i)
+    # Cells without a trajectory get numbers behind the others when a rectangle takes them in.
+    n_numbers = cells.size
+    regions = np.full(max(2 * cells.size, 16), FREE, np.int32)
+    boxes = np.empty((max(seeds.size, 1), 4), np.int64)
+    n_regions = 0
+    strips = np.zeros((4, 3), np.int64)
+    for seed in seeds:
+        if regions[seed] != FREE:
+            continue
+        south = north = cells[seed] >> COLUMN_BITS
+        west = east = cells[seed] & ((1 << COLUMN_BITS) - 1)
+        regions[seed] = n_regions
+        total, n_inside = counts[seed], 1
+        strips[:] = 0
+        _strip(table, numbers, counts, regions, least, south, north, west - 1, False, strips[0])
+        _strip(table, numbers, counts, regions, least, south, north, east + 1, False, strips[1])
+        _strip(table, numbers, counts, regions, least, west, east, south - 1, True, strips[2])
+        _strip(table, numbers, counts, regions, least, west, east, north + 1, True, strips[3])
+        while True:
+            best = _best_side(strips, total, n_inside, north - south + 1, east - west + 1, least)
+            if best < 0:
+                break
+            # Take the strip in. The strips across it get longer by a cell; the one beyond it is a new one.
+            is_row = best >= 2
+            across = (west - 1, east + 1, south - 1, north + 1)[best]
+            low, high = (west, east) if is_row else (south, north)
+            for along in range(low, high + 1):
+                cell = (across << COLUMN_BITS) | along if is_row else (along << COLUMN_BITS) | across
+                number = _find(table, numbers, cell)
+                if number == FREE:
+                    if n_numbers == regions.size:
+                        longer = np.full(2 * regions.size, FREE, np.int32)
+                        longer[:n_numbers] = regions
+                        regions = longer
+                    if 2 * n_numbers >= table.size:
+                        table, numbers = _doubled(table, numbers)
+                    number = n_numbers
+                    _put(table, numbers, cell, number)
+                    n_numbers += 1
+                regions[number] = n_regions
+            total += strips[best, 0]
+            n_inside += high - low + 1
+            strips[best] = 0
+            if is_row:
+                if best == 2:
+                    south = across
+                else:
+                    north = across
+                beyond = across - 1 if best == 2 else across + 1
+                _strip(table, numbers, counts, regions, least, west, east, beyond, True, strips[best])
+                _strip(table, numbers, counts, regions, least, across, across, west - 1, False, strips[0])
+                _strip(table, numbers, counts, regions, least, across, across, east + 1, False, strips[1])
+            else:
+                if best == 0:
+                    west = across
+                else:
+                    east = across
+                beyond = across - 1 if best == 0 else across + 1
+                _strip(table, numbers, counts, regions, least, south, north, beyond, False, strips[best])
+                _strip(table, numbers, counts, regions, least, across, across, south - 1, True, strips[2])
+                _strip(table, numbers, counts, regions, least, across, across, north + 1, True, strips[3])
+        boxes[n_regions, 0], boxes[n_regions, 1] = south, north
+        boxes[n_regions, 2], boxes[n_regions, 3] = west, east
+        n_regions += 1
+    return regions[: cells.size].copy(), boxes[:n_regions].copy()

@@ -127,7 +127,7 @@ def supports_of_codes(
         index = kernels.containment.list_first_places(rows.items, rows.offsets, n_known + len(pattern_book))
         more = (rows.weights, ahead, *index)
     else:
-        marks = kernels.owners.mark_symbols(rows.items, rows.offsets)
+        marks = kernels.rows.mark_symbols(rows.items, rows.offsets)
         more = (marks, *rows.rows_of_owners(rows.owners))
     engine = engine or LocalEngine()
     parts = engine.map(
@@ -154,7 +154,7 @@ def _count_persons(shard: range, shared: _Shared) -> Counts:
 def _count_owners(shard: range, shared: _Shared) -> Counts:
     """Count the persons, some with several rows, who contain each pattern of a shard."""
     patterns, rows = shared
-    counts: Counts = kernels.owners.count_supporters(*patterns, shard.start, shard.stop, *rows)
+    counts: Counts = kernels.rows.count_supporters(*patterns, shard.start, shard.stop, *rows)
     return counts
 
 
@@ -174,7 +174,7 @@ def embeddings(pattern: Sequence[str], data: EventTable | Sequences) -> Counts:
     book = sequences.codebooks[column]
     if not all(label in book.codes for label in pattern):
         return np.zeros(sequences.n_persons, np.int64)
-    counts: Counts = kernels.embeddings.count_embeddings(
+    counts: Counts = kernels.containment.count_embeddings(
         sequences.columns[column], sequences.person_offsets, book.encode(pattern)
     )
     return counts

@@ -106,7 +106,7 @@ class PrivacyModel(Protocol):
     level_meanings: ClassVar[Mapping[str, str]]
     """What each level that `Verdict.achieved` may have counts, in words for the reports."""
     attacks: ClassVar[str]
-    """The attacks on this kind of promise alone, by their name in `sequester.attacks.model_attacks`.
+    """The attacks on this kind of promise alone, by their name in `sequester.attacks.attack`.
 
     Empty where there are none.
     """

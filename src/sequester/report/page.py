@@ -16,7 +16,8 @@ from sequester.release.fields import plain_value
 from sequester.release.plot import Released, comparison_figures, released_figures
 from sequester.release.release import PERSON, data_flow, data_flow_counts
 from sequester.report import text
-from sequester.report.content import (
+from sequester.report.findings import (
+    NO_FINDINGS,
     coarse_example,
     data_files,
     describe_columns,
@@ -25,7 +26,6 @@ from sequester.report.content import (
     promised_levels,
     summarize_changes,
 )
-from sequester.report.findings import NO_FINDINGS
 from sequester.report.map import maps
 from sequester.report.measures import generalization_levels, group_measures, level_text
 from sequester.report.plot import bars
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.release.plot import Figure
     from sequester.release.release import Release
-    from sequester.report.content import ColumnMeaning
-    from sequester.report.findings import Findings
+    from sequester.report.findings import ColumnMeaning, Findings
     from sequester.report.measures import AttributeLevels
     from sequester.utility.score import Score
 

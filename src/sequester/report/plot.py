@@ -1,15 +1,19 @@
-"""Plots as inline SVG."""
+"""Plots as inline SVG, among them risk against loss."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from markupsafe import Markup, escape
 
-from sequester.release.plot import draw_bars
+from sequester._repr import shown
+from sequester.release.plot import INK, RULE, SERIES, draw_bars
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sequester.release.plot import Tally
 
 _HEAD = re.compile(r'<svg [^>]*?width="(\d+)" height="(\d+)"[^>]*>')
@@ -37,3 +41,177 @@ def as_svg(chart: Any, *, title: str, standalone: bool = False) -> Markup:
     )
     # Labels come escaped from the renderer; the tests hold it to that.
     return Markup(opening + svg[head.end() :])  # noqa: S704
+
+
+_WIDTH, _HEIGHT = 520, 330
+# Apart in lightness and in shape, on light and dark ground alike.
+_COLORS = (*SERIES, "#7c5fb0", "#3d8f63", "#b8476d", "#8a8437", "#3f9aa6", "#96705a")
+_PLACE = "http://page.invalid"
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A candidate in the drawing."""
+
+    series: str
+    """Its method."""
+    label: str
+    """What tells it from others of the method."""
+    risk: float
+    """What the adversary achieves, from 0 to 1."""
+    interval: tuple[float, float]
+    """Where that lies."""
+    value: float
+    """The measure."""
+    on_frontier: bool = False
+    """No other candidate is better in one way and as good in the other."""
+    recommended: bool = False
+    """It is the one."""
+    optimum: bool = False
+    """It is better than both its neighbours."""
+    link: str = ""
+    """Where a click on it leads to: a path on the server of the page; nowhere by default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontierAxes:
+    """What is drawn against what."""
+
+    risk: str
+    """What the adversary achieves, in a few words."""
+    measure: str
+    """The name of the measure."""
+    goal: Literal["minimize", "maximize"]
+    """Which way the measure is better."""
+
+
+def draw_frontier(marks: Sequence[Mark], axes: FrontierAxes, *, standalone: bool = False) -> Markup:
+    """Draw risk from left to right, the measure upwards, and a line along the candidates that nobody beats.
+
+    A file of its own (`standalone`) brings its ground with it; on a page it takes the page's colours.
+
+    Examples
+    --------
+    >>> axes = FrontierAxes(risk="risk", measure="loss", goal="minimize")
+    >>> marks = [Mark(series="p2ka", label="k=2", risk=0.2, interval=(0.1, 0.3), value=0.5, recommended=True)]
+    >>> svg = draw_frontier(marks, axes)
+    >>> svg.startswith("<svg "), "k=2 (recommended)" in svg
+    (True, True)
+    """
+    # Altair takes most of a second to load, and only pages need it.
+    import altair as alt  # noqa: PLC0415
+
+    names = list(dict.fromkeys(each.series for each in marks))
+    # Room for the intervals, unless they are so long that nothing else could be told apart.
+    right = max((min(each.interval[1], 2 * max(m.risk for m in marks)) for each in marks), default=1.0)
+    rows = _rows(marks, names, right)
+    better = "less is better" if axes.goal == "minimize" else "more is better"
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        x=alt.X(
+            "risk:Q",
+            title=f"{shown(axes.risk, 70)} (less is better)",
+            scale=alt.Scale(domain=[0, right * 1.05 or 1.0], nice=True),
+        ),
+        y=alt.Y(
+            "value:Q", title=f"{shown(axes.measure, 36)} ({better})", scale=alt.Scale(zero=_from_zero(marks))
+        ),
+    )
+    # Labels are data and never part of the specification; series are places, which a legend shows as names.
+    color = alt.Color(
+        "place:N",
+        title=None,
+        scale=alt.Scale(
+            domain=list(range(len(names))), range=[_COLORS[i % len(_COLORS)] for i in range(len(names))]
+        ),
+        legend=None,
+    )
+    shape = alt.Shape(
+        "place:N",
+        scale=alt.Scale(
+            domain=list(range(len(names))), range=[_SHAPES[i % len(_SHAPES)] for i in range(len(names))]
+        ),
+        legend=None,
+    )
+    frontier = base.transform_filter(alt.datum.frontier)
+    layers = [
+        base.mark_rule(color=INK, opacity=0.18).encode(x="low:Q", x2="high:Q"),
+        frontier.mark_line(interpolate="step-after", color=SERIES[0], opacity=0.5).encode(order="risk:Q"),
+        base.mark_point(filled=True, size=70, opacity=1).encode(
+            color=color,
+            shape=shape,
+            fillOpacity=alt.condition(alt.datum.frontier, alt.value(1.0), alt.value(0.35)),
+            **({"href": "link:N"} if any(each.link for each in marks) else {}),
+        ),
+        base.transform_filter(alt.datum.recommended).mark_point(size=320, color=INK, strokeWidth=2),
+        base.transform_filter(alt.datum.optimum).mark_point(size=200, color=INK, strokeDash=[2, 2]),
+        base.transform_filter(alt.datum.named)
+        .mark_text(color=INK, dy=-13, fontSize=11)
+        .encode(text="text:N"),
+    ]
+    legend = alt.Chart(
+        alt.InlineData(values=[{"place": i, "name": shown(name, 30)} for i, name in enumerate(names)])
+    ).encode(y=alt.Y("place:O", axis=None))
+    key = alt.layer(
+        legend.mark_point(filled=True, size=70, opacity=1).encode(x=alt.value(8), color=color, shape=shape),
+        legend.mark_text(align="left", color=INK, fontSize=12).encode(x=alt.value(20), text="name:N"),
+        width=110,
+        height=22 * max(len(names), 1),
+    )
+    chart = alt.hconcat(alt.layer(*layers, width=_WIDTH, height=_HEIGHT), key, spacing=14).configure(
+        background="#ffffff" if standalone else "transparent",
+        font="sans-serif",
+        view=alt.ViewConfig(stroke=None),
+        axis=alt.AxisConfig(
+            labelColor=INK,
+            titleColor=INK,
+            gridColor=RULE,
+            domainColor=RULE,
+            tickColor=RULE,
+            titleFontWeight="normal",
+        ),
+        aria=False,
+    )
+    title = f"{axes.measure} against {axes.risk}, {len(marks)} candidates; the numbers follow as a table"
+    # The renderer takes whole addresses only.
+    return Markup(as_svg(chart, title=title, standalone=standalone).replace(_PLACE, ""))  # noqa: S704
+
+
+def _rows(marks: Sequence[Mark], names: Sequence[str], right: float) -> list[dict[str, Any]]:
+    """Return the marks as data; of those at the same place, one has a name, which counts the others."""
+    spots = [(round(each.risk / (right or 1), 2), round(each.value, 3)) for each in marks]
+    order = sorted(range(len(marks)), key=lambda i: (-marks[i].recommended, -marks[i].on_frontier, i))
+    first = {spots[i]: i for i in reversed(order)}
+    rows = []
+    for i, each in enumerate(marks):
+        others = spots.count(spots[i]) - 1
+        text = shown(each.label, 26) + (f" and {others} more" if others else "")
+        rows.append(
+            {
+                "place": names.index(each.series),
+                "risk": each.risk,
+                "low": each.interval[0],
+                "high": min(each.interval[1], right),
+                "value": each.value,
+                "frontier": each.on_frontier,
+                "recommended": each.recommended,
+                "optimum": each.optimum,
+                "link": f"{_PLACE}{each.link}",
+                "named": first[spots[i]] == i and (each.on_frontier or each.recommended or each.optimum),
+                "text": f"{text} (recommended)" if each.recommended else text,
+            }
+        )
+    return rows
+
+
+def _from_zero(marks: Sequence[Mark]) -> bool:
+    """A measure that varies little and far from zero would be a flat line from zero on."""
+    values = [each.value for each in marks]
+    return not values or min(values) < 0.6 * max(values)
+
+
+def as_png(svg: str) -> bytes:
+    """Return a drawing as PNG, with two pixels for each unit."""
+    import vl_convert  # noqa: PLC0415  (takes most of a second to load)
+
+    return bytes(vl_convert.svg_to_png(svg, scale=2))

@@ -10,8 +10,7 @@ import numpy as np
 from sequester._validation import at_least
 from sequester.data.text import Codebook
 from sequester.errors import ParameterError
-from sequester.mining.by_length import as_sets, mine_by_length
-from sequester.mining.frequent import MAX_PATTERNS, frequent, frequent_itemsets
+from sequester.mining.frequent import MAX_PATTERNS, as_sets, frequent, frequent_itemsets, mine_by_length
 from sequester.mining.support import mark_patterns, sequences_of, supports_of_codes
 from sequester.utility.score import Score
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from sequester import kernels
 from sequester._validation import one_of
 from sequester.data.text import Codebook
 from sequester.errors import ParameterError
 from sequester.mining.support import sequences_of
 from sequester.ragged import gather_rows
+from sequester.utility import _kernels
 from sequester.utility.edits import pair_sequences
 from sequester.utility.score import Score
 
@@ -172,7 +172,7 @@ def displacement(
     before = gather_rows(pairs.before.items, pairs.before.offsets, pairs.before_rows)
     after = gather_rows(pairs.after.items, pairs.after.offsets, pairs.after_rows)
     here, there = (before, after) if side == "original" else (after, before)
-    sums = kernels.near_paths.lay_over(*there, *here, metres)
+    sums = _kernels.lay_over(*there, *here, metres)
     is_both = (np.diff(here[1]) > 0) & (np.diff(there[1]) > 0)
     n_visits = int((np.diff(here[1]) * is_both) @ pairs.weights)
     return Score(

@@ -261,7 +261,7 @@ def _results(out: Path) -> dict[str, TrialResult]:
 def _draw(results: Mapping[str, TrialResult], config: str) -> dict[str, Any]:
     """Draw the frontier, with a link at each candidate, and list them."""
     from sequester.attacks.context import TARGETS  # noqa: PLC0415  (as above)
-    from sequester.report.frontier import draw_frontier  # noqa: PLC0415  (as above)
+    from sequester.report.plot import draw_frontier  # noqa: PLC0415  (as above)
     from sequester.workflow.compare import KNOWN  # noqa: PLC0415  (as above)
     from sequester.workflow.comparison.comparison import Comparison  # noqa: PLC0415  (as above)
     from sequester.workflow.comparison.outputs import describe_adversary  # noqa: PLC0415  (as above)

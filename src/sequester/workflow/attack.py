@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from sequester.attacks import attack_tables
-from sequester.attacks.attack import KNOWN
+from sequester.attacks.attack import KNOWN, model_attacks
 from sequester.attacks.context import TARGETS, Case, Stream
-from sequester.attacks.model_attacks import model_attacks
 from sequester.attacks.risk import Risks
 from sequester.attacks.side_by_side import beside_one, lay_side_by_side
 from sequester.data.table import EventTable

@@ -15,8 +15,7 @@ from sequester.attacks.singling_out import SinglingOut
 from sequester.datasets import SEED
 from sequester.engine import part, silent
 from sequester.errors import ParameterError, ignore_warning
-from sequester.mining.constancy import find_changes
-from sequester.mining.dependence import find_dependences
+from sequester.mining.dependence import find_changes, find_dependences
 from sequester.workflow.config import Config
 from sequester.workflow.inspect_measures import SHOWN, C, ChannelCounts, FrequentPatterns, K, Shape
 from sequester.workflow.inspect_text import lines

@@ -27,11 +27,11 @@ from sequester.methods.mutual_information._search_kernels import (
     optimal,
     refine_alone,
 )
-from sequester.methods.mutual_information.costs import costs_by_depth
 from sequester.methods.mutual_information.problem import (
     DENSE,
     Bound,
     SharedTask,
+    costs_by_depth,
     count_index_tuples,
     describe,
     paths_of,

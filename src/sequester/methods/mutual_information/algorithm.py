@@ -16,8 +16,7 @@ from sequester import kernels
 from sequester.engine import silent
 from sequester.errors import ParameterError, SchemaError
 from sequester.methods.mutual_information import _kernels, _search_kernels
-from sequester.methods.mutual_information.costs import costs_by_depth
-from sequester.methods.mutual_information.problem import Bound, SharedTask, describe, paths_of
+from sequester.methods.mutual_information.problem import Bound, SharedTask, costs_by_depth, describe, paths_of
 from sequester.methods.patterns import absent_warnings
 from sequester.ragged import gather_rows
 

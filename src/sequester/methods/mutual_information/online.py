@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal
 
 from sequester.errors import InputError, ParameterError
 from sequester.hierarchies.labels import quoted
-from sequester.methods.mutual_information.costs import costs_by_depth
 from sequester.methods.mutual_information.leakage_accounts import (
     ROOT,
     ExactLeakageAccount,
     PaperLeakageAccount,
 )
+from sequester.methods.mutual_information.problem import costs_by_depth
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

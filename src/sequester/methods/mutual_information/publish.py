@@ -15,7 +15,7 @@ from sequester.data.text import Codebook
 from sequester.hierarchies.labels import counted
 from sequester.methods.limits import ONE_RELEASE, tie_limits
 from sequester.methods.mutual_information.algorithm import read_weights
-from sequester.methods.mutual_information.costs import losses, per_person
+from sequester.methods.mutual_information.problem import losses, per_person
 from sequester.privacy.mutual_information import SLACK
 from sequester.release.outcome import Outcome, Plot, Reason, count_affected
 from sequester.release.release import ORDER, PERSON

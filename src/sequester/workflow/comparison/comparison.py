@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sequester._repr import Card
 from sequester.errors import InputError
-from sequester.report.frontier import FrontierAxes, Mark, draw_frontier
+from sequester.report.plot import FrontierAxes, Mark, draw_frontier
 from sequester.report.text import in_population, population_for
 from sequester.workflow.comparison.outputs import ADVERSARIES
 from sequester.workflow.comparison.trial import LOST, PERSONS, RECORDS

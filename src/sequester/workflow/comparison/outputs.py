@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from sequester._repr import number
 from sequester.errors import ParameterError
-from sequester.report.frontier import as_png
 from sequester.report.page import CandidateRow, Number, Section, comparison_page
+from sequester.report.plot import as_png
 from sequester.report.text import in_population, population_for
 from sequester.workflow.comparison.store import OUTPUTS
 from sequester.workflow.comparison.trial import PERSONS, RECORDS

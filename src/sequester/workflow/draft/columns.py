@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from sequester.data.text import all_numbers, as_text, is_plain
-from sequester.data.time_forms import TimeForm, clock_format, find_time_form, is_clock
+from sequester.data.times import TimeForm, clock_format, find_time_form, is_clock
 from sequester.hierarchies.labels import counted, is_number
 
 if TYPE_CHECKING:

@@ -14,13 +14,15 @@ from sequester.errors import InputError
 from sequester.hierarchies.labels import quoted
 from sequester.workflow.draft.columns import Column
 from sequester.workflow.draft.doubts import (
+    as_setting,
+    ask_about_sentinels,
+    find_gaps,
     find_sorted_away,
     find_spread,
     find_twins,
     order_doubts,
     tied_rows,
 )
-from sequester.workflow.draft.gaps import as_setting, ask_about_sentinels, find_gaps
 from sequester.workflow.draft.hierarchies import Proposal, propose_hierarchy
 from sequester.workflow.draft.infer_time import (
     describe_rows,

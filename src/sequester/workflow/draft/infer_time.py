@@ -10,8 +10,7 @@ import polars as pl
 
 from sequester.data.ordering import group_persons, order_keys
 from sequester.data.problems import SHOWN_ROWS
-from sequester.data.time_forms import ENOUGH
-from sequester.data.times import read_times
+from sequester.data.times import ENOUGH, read_times
 from sequester.hierarchies.labels import counted, quoted
 from sequester.workflow.draft.names import (
     END,
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Counts, Mask
     from sequester.data.ordering import Keys
-    from sequester.data.time_forms import TimeForm
+    from sequester.data.times import TimeForm
     from sequester.workflow.draft.columns import Column
 
 

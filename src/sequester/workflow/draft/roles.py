@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sequester.data.codes import code_form, names_drug
 from sequester.data.roles import RESERVED, nearest_name
 from sequester.data.schema import ALL, ROW
 from sequester.errors import InputError
@@ -15,8 +14,10 @@ from sequester.workflow.draft.names import (
     EVENT,
     PERSON,
     STAFF,
+    code_form,
     names_activity,
     names_area,
+    names_drug,
     names_key,
     names_person,
     names_sensitive,

@@ -29,7 +29,6 @@ from sequester.verification.stream_page import stream_page
 from sequester.verification.verify import read_certificates
 from sequester.workflow.config import Config
 from sequester.workflow.stream.inbox import PERSON, Inbox, ordered
-from sequester.workflow.stream.page import write_page
 from sequester.workflow.stream.publish import (
     PersonNumbers,
     Rejected,
@@ -38,6 +37,7 @@ from sequester.workflow.stream.publish import (
     reject,
     run_of,
     snapshot_files,
+    write_page,
 )
 from sequester.workflow.stream.state import REJECTED, State, as_json, open_state
 
