@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
+    from sequester.engine import Engine
+
+S = TypeVar("S")
+T = TypeVar("T")
+
 
 def read_parquet(path: Path) -> pl.DataFrame:
     """Read one Parquet file, types as they are."""
@@ -31,58 +36,100 @@ def read_parquet(path: Path) -> pl.DataFrame:
 
 
 def read_parquet_folder(
-    folder: Path, *, coded: Collection[str] = (), person: str | None = None
+    folder: Path,
+    *,
+    coded: Collection[str] = (),
+    person: str | None = None,
+    engine: Engine | None = None,
 ) -> pl.DataFrame:
     """Read the Parquet files of a folder one after the other, by name; all have the columns of the first.
 
     Of the `coded` columns, text and whole numbers become categories as each file is read: four bytes per
     cell, and the text of one file at a time is held. A `person` who is in two files is refused by name.
+    Workers of `engine` read files side by side.
     """
     paths = parquet_files(folder)
+    read = [each for some in map_files(_read_coded, paths, [*coded], engine) for each in some]
+    first = read[0][0]
+    lines = [
+        f"{path}: {difference}, unlike {paths[0].name}"
+        for path, (schema, _) in zip(paths, read, strict=True)
+        for difference in _differences(schema, first)
+    ]
+    if lines:
+        raise InputError(*lines)
+    frames = [frame for _, frame in read]
+    if person is not None and person in first:
+        shared = find_shared_persons([as_text(frame[person]) for frame in frames])
+        if shared is not None:
+            name, one, other, more = shared
+            msg = (
+                f"person {quoted(name)} is in {paths[one].name} and in {paths[other].name}"
+                f"{f', and {more:,} more are in several files' if more else ''}: each person must be "
+                "in one file, as sequester convert --partition writes them"
+            )
+            raise InputError(msg)
+    # Series by series: as an expression, a column of the name * would mean all of them.
+    return pl.concat([pl.DataFrame({name: frame[name] for name in first}) for frame in frames])
+
+
+def _read_coded(paths: Sequence[Path], coded: Collection[str]) -> list[tuple[pl.Schema, pl.DataFrame]]:
+    """Read files, and return of each its types, and its rows with codes in the place of labels."""
     check_parquet(paths)
-    frames, keys, lines = list[pl.DataFrame](), list[pl.DataFrame](), list[str]()
-    first = pl.Schema()
+    read = []
     for path in paths:
         frame = _read(path)
-        first = first or frame.schema
-        lines += [
-            f"{path}: {difference}, unlike {paths[0].name}"
-            for difference in _differences(frame.schema, first)
-        ]
-        if lines:
-            continue
-        if person is not None and person in first:
-            names = as_text(frame[person]).drop_nulls().unique().alias("person")
-            keys.append(pl.DataFrame({"person": names}).with_columns(file=pl.lit(len(keys), pl.UInt32)))
-        # Series by series: as an expression, a column of the name * would mean all of them.
-        columns = {name: frame[name] for name in first}
+        columns = {name: frame[name] for name in frame.columns}
         for name in coded:
             if name in columns and (columns[name].dtype.is_integer() or columns[name].dtype == pl.String):
                 columns[name] = as_text(columns[name]).cast(pl.Categorical)
-        frames.append(pl.DataFrame(columns))
-    if lines:
-        raise InputError(*lines)
-    _refuse_shared_persons(keys, paths)
-    return pl.concat(frames)
+        read.append((frame.schema, pl.DataFrame(columns)))
+    return read
 
 
-def _refuse_shared_persons(keys: list[pl.DataFrame], paths: Sequence[Path]) -> None:
-    """Refuse persons who are in two files, the first of them by name."""
-    if len(keys) < 2:
+def map_files(
+    read: Callable[[Sequence[Path], S], T], paths: Sequence[Path], shared: S, engine: Engine | None
+) -> Iterator[T]:
+    """Yield what `read` makes of some files after the others, on the workers of `engine`, if there is one.
+
+    A worker that does not see its files, because it is on another machine, leaves them to this process.
+    """
+    if engine is None:
+        yield read(paths, shared)
         return
+    # A worker is in another folder.
+    paths = [path.absolute() for path in paths]
+    parts = [paths[shard.start : shard.stop] for shard in engine.split(len(paths))]
+    answers = engine.map(_read_there, parts, shared=(read, shared), phase="reading")
+    for part, answer in zip(parts, answers, strict=True):
+        yield read(part, shared) if answer is None else answer
+
+
+def _read_there(paths: Sequence[Path], shared: tuple[Callable[[Sequence[Path], S], T], S]) -> T | None:
+    """Return what is made of the files; None where they are not all here."""
+    read, given = shared
+    return read(paths, given) if all(os.access(path, os.R_OK) for path in paths) else None
+
+
+def find_shared_persons(persons: Sequence[pl.Series]) -> tuple[str, int, int, int] | None:
+    """Return the first person who is in two of the files, both files, and how many more there are.
+
+    Examples
+    --------
+    >>> find_shared_persons([pl.Series(["ann", "bob"]), pl.Series(["cat"]), pl.Series(["bob"])])
+    ('bob', 0, 2, 0)
+    """
+    keys = [
+        pl.DataFrame({"person": each.drop_nulls().unique()}).with_columns(file=pl.lit(place, pl.UInt32))
+        for place, each in enumerate(persons)
+    ]
     everybody = pl.concat(keys)
     shared = everybody.filter(everybody["person"].is_duplicated())
     if shared.is_empty():
-        return
+        return None
     name = str(shared["person"].min())
-    first, second, *_ = shared.filter(shared["person"] == name)["file"].sort().to_list()
-    n_shared = shared["person"].n_unique()
-    msg = (
-        f"person {quoted(name)} is in {paths[first].name} and in {paths[second].name}"
-        f"{f', and {n_shared - 1:,} more are in several files' if n_shared > 1 else ''}: each person must be "
-        "in one file, as sequester convert --partition writes them"
-    )
-    raise InputError(msg)
+    one, other, *_ = shared.filter(shared["person"] == name)["file"].sort().to_list()
+    return name, one, other, shared["person"].n_unique() - 1
 
 
 def parquet_files(folder: Path) -> list[Path]:

@@ -125,6 +125,14 @@ class Certificate:
             files=dict(sorted(files.items())),
         )
 
+    def part_files(self, table: str) -> list[str]:
+        """Return the listed files in the folder of a table; none where the table is one file."""
+        return sorted(name for name in self.files if name.startswith(f"{table}/"))
+
+    def data_file(self, table: str) -> str:
+        """Return what a table is called in messages: its Parquet file, or the folder of its parts."""
+        return f"{table}/" if self.part_files(table) else f"{table}.parquet"
+
     def to_json(self) -> str:
         """Return the text of ``certificate.json``: the same for the same certificate."""
         document = {

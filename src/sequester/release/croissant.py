@@ -92,6 +92,7 @@ def croissant_json(
     >>> [each["@id"] for each in document["distribution"]], document["recordSet"][0]["field"][1]["name"]
     (['events.csv', 'events.parquet'], 'page')
     """
+    in_parts = {table for table in columns if any(name.startswith(f"{table}/") for name in files)}
     document: dict[str, Any] = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -107,8 +108,12 @@ def croissant_json(
             _file(name, digest)
             for name, digest in sorted(files.items())
             if name.rpartition(".")[2] in _FORMATS
+        ]
+        + [_file_set(table) for table in sorted(in_parts)],
+        "recordSet": [
+            _records(table, roles, about.columns, in_parts=table in in_parts)
+            for table, roles in columns.items()
         ],
-        "recordSet": [_records(table, roles, about.columns) for table, roles in columns.items()],
     }
     if about.publisher:
         document["creator"] = {"@type": "sc:Organization", "name": about.publisher}
@@ -129,7 +134,20 @@ def _file(name: str, digest: str) -> dict[str, Any]:
     }
 
 
-def _records(table: str, roles: Mapping[str, str], described: Mapping[str, str]) -> dict[str, Any]:
+def _file_set(table: str) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileSet",
+        "@id": f"{table}/",
+        "name": f"{table}/",
+        "encodingFormat": _FORMATS["parquet"],
+        "includes": f"{table}/*.parquet",
+    }
+
+
+def _records(
+    table: str, roles: Mapping[str, str], described: Mapping[str, str], *, in_parts: bool
+) -> dict[str, Any]:
+    source = {"fileSet": {"@id": f"{table}/"}} if in_parts else {"fileObject": {"@id": f"{table}.csv"}}
     return {
         "@type": "cr:RecordSet",
         "@id": table,
@@ -141,7 +159,7 @@ def _records(table: str, roles: Mapping[str, str], described: Mapping[str, str])
                 "name": column,
                 "description": described.get(column) or _ROLES[role],
                 "dataType": "sc:Integer" if _is_number(column, role) else "sc:Text",
-                "source": {"fileObject": {"@id": f"{table}.csv"}, "extract": {"column": column}},
+                "source": {**source, "extract": {"column": column}},
             }
             for column, role in roles.items()
         ],

@@ -1,4 +1,4 @@
-"""Files of a release: names that are safe on every system, and event logs in the format of the input."""
+"""Files of a release: names that are safe on every system, parts, and event logs in the input's format."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from sequester.data.text import as_text
+from sequester.engine.local import cut_evenly
 from sequester.io.spmf import read_spmf, write_spmf
 from sequester.io.xes import ACTIVITY, CASE, read_xes, write_times, write_xes
 from sequester.io.xes import TIME as LOG_TIME
@@ -90,6 +91,34 @@ def _stem(attribute: str) -> str:
     if stem.endswith("."):
         stem = stem[:-1] + "%2E"
     return stem
+
+
+MOST_PARTS = 10_000
+"""Files of a table in parts, at most."""
+
+
+def part_file(table: str, number: int) -> str:
+    """Return the name of a part of a table that is written in parts.
+
+    Examples
+    --------
+    >>> part_file("events", 7)
+    'events/part-0007.parquet'
+    """
+    return f"{table}/part-{number:04d}.parquet"
+
+
+def cut_by_person(frame: pl.DataFrame, n_parts: int) -> list[pl.DataFrame]:
+    """Cut a released table into consecutive parts with equally many persons, up to one, each in one part.
+
+    Examples
+    --------
+    >>> [part["person"].to_list() for part in cut_by_person(pl.DataFrame({"person": list("aabccc")}), 2)]
+    [['a', 'a', 'b'], ['c', 'c', 'c']]
+    """
+    starts = np.append(np.flatnonzero(_starts(frame)) if frame.height else [], frame.height).astype(np.int64)
+    shards = cut_evenly(len(starts) - 1, n_parts) or [range(0)]
+    return [frame[starts[shard.start] : starts[shard.stop]] for shard in shards]
 
 
 ARTIFICIAL = "sequester:artificial_time"

@@ -16,7 +16,15 @@ from sequester.hierarchies.labels import ROOT, in_label_order
 from sequester.release.certificate import CERTIFICATE, HASH, Certificate, column_roles
 from sequester.release.croissant import CROISSANT, croissant_json
 from sequester.release.fields import plain_table, safe_text
-from sequester.release.files import HIERARCHIES, REGIONS, hierarchy_files, unsupported_reason, write_log
+from sequester.release.files import (
+    HIERARCHIES,
+    REGIONS,
+    cut_by_person,
+    hierarchy_files,
+    part_file,
+    unsupported_reason,
+    write_log,
+)
 from sequester.release.meds import meds_files
 
 if TYPE_CHECKING:
@@ -31,12 +39,18 @@ ROWS_PER_GROUP = 128 * 1024
 
 
 def write_tables(release: Release, folder: Path) -> None:
-    """Write every table as Parquet and as CSV, cell by cell the same, and the events as a log where asked."""
+    """Write every table as Parquet and as CSV, cell by cell the same, and the events as a log where asked.
+
+    Where the input was in parts, each table is a folder of Parquet files, and there is no CSV.
+    """
     for name, frame in release.tables.items():
+        if release.n_parts is not None:
+            (folder / name).mkdir()
+            for number, part in enumerate(cut_by_person(frame, release.n_parts)):
+                _write_parquet(rebuild_columns(part), folder / part_file(name, number))
+            continue
         rebuilt = rebuild_columns(frame)
-        rebuilt.write_parquet(
-            folder / f"{name}.parquet", compression="zstd", statistics=True, row_group_size=ROWS_PER_GROUP
-        )
+        _write_parquet(rebuilt, folder / f"{name}.parquet")
         rebuilt.write_csv(folder / f"{name}.csv", line_terminator="\n", quote_style="necessary")
     if release.event_log is not None and unsupported_reason(release.frame, release.event_log) is None:
         if release.event_log == "meds":
@@ -44,6 +58,10 @@ def write_tables(release: Release, folder: Path) -> None:
         else:
             log = write_log(rebuild_columns(release.frame), release.event_log)
             (folder / f"events.{release.event_log}").write_bytes(log)
+
+
+def _write_parquet(frame: pl.DataFrame, path: Path) -> None:
+    frame.write_parquet(path, compression="zstd", statistics=True, row_group_size=ROWS_PER_GROUP)
 
 
 def _write_meds(release: Release, folder: Path) -> None:

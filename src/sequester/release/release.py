@@ -126,6 +126,8 @@ class Release:
     """What the values of the column ``region`` stand for."""
     event_log: OtherFormat | None = None
     """The events are also written in this format, which the input had."""
+    n_parts: int | None = None
+    """Each table is written in so many files, as the input was; None writes each as CSV and as Parquet."""
     singled_out: SinglingOut | None = None
     """Who can be singled out by columns that the promise does not cover; None where there are none."""
     seed: str
@@ -213,11 +215,16 @@ class Release:
         vars(other)["table"] = table
         return other
 
-    def published_as(self, form: OtherFormat | None, about: About) -> Release:
-        """Return the same release with what its publisher says, also written in a format of event logs."""
+    def published_as(self, form: OtherFormat | None, about: About, *, n_parts: int | None = None) -> Release:
+        """Return the same release with what its publisher says, also written in a format of event logs.
+
+        With `n_parts`, tables are written in so many files, each person in one of them; records without
+        persons are not.
+        """
         released = {column for frame in self.tables.values() for column in frame.columns}
         columns = {name: text for name, text in about.columns.items() if name in released}
-        other = replace(self, event_log=form, about=replace(about, columns=columns))
+        parts = n_parts if PERSON in self.frame.columns else None
+        other = replace(self, event_log=form, about=replace(about, columns=columns), n_parts=parts)
         return other.with_table(vars(self)["table"]) if "table" in vars(self) else other
 
     @property

@@ -230,7 +230,9 @@ def promised_levels(release: Release) -> list[Level]:
 
 
 def data_files(release: Release) -> list[str]:
-    """Return the names of the data files of the release."""
+    """Return the names of the data files of the release, or of the folders with their parts."""
+    if release.n_parts is not None:
+        return [f"{table}/" for table in release.tables]
     tables = [f"{table}.{ending}" for table in release.tables for ending in ("csv", "parquet")]
     if release.event_log is not None and unsupported_reason(release.frame, release.event_log) is None:
         tables += MEDS_FILES if release.event_log == "meds" else [f"events.{release.event_log}"]

@@ -155,6 +155,7 @@ def _shared(release: Release, rows: Released, original: EventTable | None = None
         "n_events": rows.n_rows,
         "files": data_files(release),
         "n_tables": len(release.tables),
+        "in_parts": release.n_parts is not None,
         "columns": describe_columns(release, rows),
         "persons": _persons(release, original),
         "part": None if release.link is None else release.link.part,

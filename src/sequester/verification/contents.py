@@ -1,4 +1,4 @@
-"""The contents of a release, read from its files: tables, hierarchies, regions and event logs."""
+"""The contents of a release, read from its files: tables, hierarchies and regions."""
 
 from __future__ import annotations
 
@@ -12,21 +12,11 @@ import polars as pl
 from sequester.data.places import AT, REGION
 from sequester.errors import InputError
 from sequester.hierarchies.labels import ROOT, in_label_order
-from sequester.io.parquet import refuse_unreadable
 from sequester.privacy.snapshots import COUNT, GROUP, TIME
 from sequester.release.certificate import REGION_ROLES, with_role
 from sequester.release.croissant import CROISSANT, croissant_json
 from sequester.release.fields import read_document, safe_repr, safe_text
-from sequester.release.files import (
-    HIERARCHIES,
-    REGIONS,
-    LogFormat,
-    expected_log,
-    hierarchy_files,
-    read_log,
-    unsupported_reason,
-    write_log,
-)
+from sequester.release.files import HIERARCHIES, REGIONS, LogFormat, hierarchy_files, part_file
 from sequester.release.folder import (
     HIERARCHY_COLUMNS,
     HIERARCHY_SEPARATOR,
@@ -34,16 +24,24 @@ from sequester.release.folder import (
     hierarchy_csv,
     read_certificate,
 )
-from sequester.release.meds import MEDS_FILES, meds_files, without_writer
+from sequester.release.meds import MEDS_FILES
 from sequester.release.open import Opened
 from sequester.release.release import EVENTS, PERSON, PERSONS
 from sequester.verification.claim import claimed_columns, hierarchy_columns
-from sequester.verification.tables import check_persons, read_table, read_text_csv
+from sequester.verification.logs import check_event_logs, check_meds
+from sequester.verification.tables import (
+    check_histories,
+    check_persons,
+    read_parts,
+    read_table,
+    read_text_csv,
+)
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Collection, Mapping
 
+    from sequester.engine import Engine
     from sequester.release.certificate import Certificate
     from sequester.release.fields import Field
 
@@ -75,30 +73,49 @@ class Contents:
         """The table that has everybody."""
         return self.tables.get(PERSONS, self.frame)
 
+    def as_text(self) -> Contents:
+        """Return the same with labels for codes, which tables in parts have."""
+        # By type: a column may have a name that means others as well.
+        texts = pl.selectors.by_dtype(pl.Categorical).cast(pl.String)
+        tables = {name: frame.with_columns(texts) for name, frame in self.tables.items()}
+        return Contents(tables, self.hierarchies)
+
 
 def read_contents(
-    folder: Path, certificate: Certificate, *, stem: str | None = None, ours: bool = False
+    folder: Path,
+    certificate: Certificate,
+    *,
+    stem: str | None = None,
+    ours: bool = False,
+    engine: Engine | None = None,
 ) -> tuple[Contents | None, list[str]]:
     """Return the contents of all files of a release, or what is wrong with them.
 
     `stem` is what the files of one snapshot of a stream begin with. Files that are not `ours`, written by
     this very process, are read with care. `sequester.release.folder.check_files` has compared the hashes.
+    Tables in parts are read file by file, by the workers of `engine` if there is one, and come coded.
     """
     columns = claimed_columns(certificate)
     files = certificate.files
+    in_parts = stem is None and PERSON in columns.get(EVENTS, {}) and bool(certificate.part_files(EVENTS))
     stems = {name: _stem(name, stem) for name in columns}
-    for name in stems.values():
-        for ending in ("parquet", "csv"):
-            if f"{name}.{ending}" not in files:
-                msg = f"the release is incomplete: the certificate lists no {safe_text(name)}.{ending}"
-                raise InputError(msg)
-    allowed = {f"{name}.{ending}" for name in stems.values() for ending in ("parquet", "csv")}
+    parts = {name: _part_names(name, certificate) if in_parts else [] for name in columns}
+    needed = [
+        file
+        for name in columns
+        for file in parts[name] or [f"{stems[name]}.{ending}" for ending in ("parquet", "csv")]
+    ]
+    for file in needed:
+        if file not in files:
+            msg = f"the release is incomplete: the certificate lists no {safe_text(file)}"
+            raise InputError(msg)
+    allowed = {*needed}
     if stem is None:
         allowed |= {REPORT, CROISSANT}
         if REPORT not in files:
             msg = f"the release is incomplete: the certificate lists no {REPORT}"
             raise InputError(msg)
-        if PERSON in columns.get(EVENTS, {}):
+        if PERSON in columns.get(EVENTS, {}) and not in_parts:
             allowed |= {f"{EVENTS}.{form}" for form in get_args(LogFormat)} | {*MEDS_FILES}
     places = with_role(columns, REGION_ROLES)
     if places:
@@ -122,12 +139,20 @@ def read_contents(
     tables: dict[str, pl.DataFrame] = {}
     for name, roles in columns.items():
         n_rows = None if tables else certificate.events
-        frame, findings = read_table(folder, stems[name], roles, files, n_rows=n_rows, ours=ours)
+        if in_parts:
+            frame, findings = read_parts(folder, parts[name], roles, n_rows=n_rows, ours=ours, engine=engine)
+        else:
+            frame, findings = read_table(folder, stems[name], roles, files, n_rows=n_rows, ours=ours)
         if frame is None:
             return None, findings
         tables[name] = frame
     main = next(iter(tables.values()))
-    findings = check_persons(tables, certificate) if PERSON in main.columns else check_order(tables)
+    if PERSON not in main.columns:
+        findings = check_order(tables)
+    else:
+        # Each part was checked by itself.
+        findings = [] if in_parts else check_histories(main, f"{EVENTS}.parquet")
+        findings = findings or check_persons(tables, certificate)
     if stem is None and TIME in main.columns:
         findings += check_snapshot_names(main, certificate.parameters.get("snapshot"))
     if findings:
@@ -151,6 +176,7 @@ def open(path: str | os.PathLike[str]) -> Opened:  # noqa: A001  (as in sq.open,
     contents, findings = read_contents(folder, certificate)
     if contents is None:
         raise InputError(*findings)
+    contents = contents.as_text()
     return Opened(contents.frame, contents.hierarchies, certificate, contents.tables)
 
 
@@ -213,6 +239,11 @@ def _is_in_label_order(frame: pl.DataFrame) -> bool:
 
 def _all(columns: Mapping[str, Mapping[str, str]]) -> list[str]:
     return [column for roles in columns.values() for column in roles]
+
+
+def _part_names(table: str, certificate: Certificate) -> list[str]:
+    """Return the files that a table in parts must have: as many as there are, numbered from 0."""
+    return [part_file(table, number) for number in range(max(len(certificate.part_files(table)), 1))]
 
 
 def _stem(name: str, stem: str | None) -> str:
@@ -389,84 +420,3 @@ def _is(field: Field, value: str) -> None:
     if field.value != value:
         msg = f"{REGIONS}: {safe_text('.'.join(field.path))} must be {value!r}, got {safe_repr(field.value)}"
         raise InputError(msg)
-
-
-def check_event_logs(folder: Path, files: Collection[str], frame: pl.DataFrame) -> list[str]:
-    """Compare each event log that the certificate lists with the released table."""
-    findings = []
-    for form in get_args(LogFormat):
-        path = folder / f"events.{form}"
-        if path.name not in files:
-            continue
-        reason = unsupported_reason(frame, form)
-        if reason is not None:
-            findings.append(f"{path.name}: does not belong here: {safe_text(reason)}")
-            continue
-        contents = path.read_bytes()
-        if contents == write_log(frame, form):
-            continue
-        try:
-            found = read_log(contents, path.name, form)
-        except (InputError, OSError) as error:
-            msg = f"{path.name} is not readable: {safe_text(str(error).removeprefix(f'{path.name}: '))}"
-            raise InputError(msg) from None
-        findings += _compare(found, expected_log(frame, form), path.name) or [
-            f"{path.name}: has the events of events.parquet, and is not written as a release is"
-        ]
-    return findings
-
-
-def check_meds(
-    folder: Path,
-    certificate: Certificate,
-    tables: Mapping[str, pl.DataFrame],
-    hierarchies: Mapping[str, pl.DataFrame],
-) -> list[str]:
-    """Compare the MEDS dataset, where the certificate lists one, with what the tables make it."""
-    listed = [name for name in MEDS_FILES if name in certificate.files]
-    if not listed:
-        return []
-    reason = unsupported_reason(tables[EVENTS], "meds")
-    if reason is not None:
-        return [f"{listed[0]}: does not belong here: {safe_text(reason)}"]
-    if len(listed) < len(MEDS_FILES):
-        absent = next(name for name in MEDS_FILES if name not in listed)
-        msg = f"the release is incomplete: the certificate lists no {absent}"
-        raise InputError(msg)
-    expected = meds_files(tables, hierarchies, title=certificate.about.title, version=certificate.version)
-    findings = []
-    for name, contents in expected.items():
-        found = (folder / name).read_bytes()
-        if without_writer(found) == without_writer(contents):
-            continue
-        differs = []
-        if name.endswith(".parquet"):
-            refuse_unreadable([folder / name], "Parquet")
-            try:
-                differs = _compare(pl.read_parquet(found), pl.read_parquet(contents), name, "the tables")
-            except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-                msg = f"{name} is not readable as Parquet"
-                raise InputError(msg) from error
-        findings += differs or [f"{name}: is not written as a release is: it carries something else"]
-    return findings
-
-
-def _compare(
-    found: pl.DataFrame, expected: pl.DataFrame, name: str, other: str = "events.parquet"
-) -> list[str]:
-    pair = f"{name} and {other} differ"
-    if set(found.columns) != set(expected.columns):
-        return [
-            f"{pair}: attributes {safe_repr(sorted(found.columns))} and {safe_repr(sorted(expected.columns))}"
-        ]
-    if found.height != expected.height:
-        return [f"{pair}: {found.height:,} and {expected.height:,} events"]
-    findings = []
-    for column in expected.columns:
-        rows = found[column].ne_missing(expected[column]).arg_true()
-        if len(rows):
-            findings.append(
-                f"{pair}: {len(rows):,} values of {safe_repr(column)}, the first in event {rows[0] + 1:,}, "
-                f"{safe_repr(found[column][rows[0]])} and {safe_repr(expected[column][rows[0]])}"
-            )
-    return findings

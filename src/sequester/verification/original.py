@@ -227,7 +227,7 @@ def _compare_values(certificate: Certificate, contents: Contents, original: Even
             known = {*contents.hierarchies.get(column, {"node": ()})["node"], *_labels(original, column)}
             strange = sorted(set(frame[column].to_list()) - known)
             findings += [
-                f"{name}.parquet: column {safe_repr(column)} has {safe_repr(label)}, "
+                f"{certificate.data_file(name)}: column {safe_repr(column)} has {safe_repr(label)}, "
                 "and the original does not"
                 for label in strange[:_SHOWN]
             ]
@@ -246,7 +246,7 @@ def _compare_values(certificate: Certificate, contents: Contents, original: Even
             if may_be_suppressed and columns != kept:
                 more = more.filter(pl.col(keys[0]) != ROOT)
             findings += [
-                f"{name}.parquet: {n:,} {rows} have "
+                f"{certificate.data_file(name)}: {n:,} {rows} have "
                 f"{safe_repr(dict(zip(columns, values, strict=True)))}, the "
                 f"original has {n_there or 0:,} of them"
                 for *values, n, n_there in more.head(_SHOWN).iter_rows()
@@ -258,7 +258,8 @@ def _tally(columns: Sequence[pl.Series], weights: pl.Series) -> pl.DataFrame:
     """Count the rows that are alike in all `columns`."""
     rows = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
     keys = rows.columns
-    return rows.with_columns(weights.alias("n")).group_by(keys).agg(pl.col("n").sum())
+    tally = rows.with_columns(weights.alias("n")).group_by(keys).agg(pl.col("n").sum())
+    return tally.with_columns(pl.col(keys).cast(pl.String))
 
 
 def _labels(original: EventTable, column: str) -> pl.Series:
@@ -270,23 +271,23 @@ PSEUDONYM = "pseudonym"
 """Its column of released names, beside ``person`` as in the input."""
 
 
-def check_names(tables: Mapping[str, pl.DataFrame]) -> list[str]:
+def check_names(tables: Mapping[str, pl.DataFrame], certificate: Certificate) -> list[str]:
     """Find persons whose names are no pseudonyms, or who are not sorted by them.
 
     A name in the form of a pseudonym may still be anybody's; an order beside that of the names cannot.
     """
-    return [line for name, frame in tables.items() for line in _check_names(name, frame)]
+    return [
+        line for name, frame in tables.items() for line in _check_names(certificate.data_file(name), frame)
+    ]
 
 
-def _check_names(table: str, frame: pl.DataFrame) -> list[str]:
+def _check_names(file: str, frame: pl.DataFrame) -> list[str]:
     names = frame[PERSON].gather(person_starts(frame[PERSON]))
     strange = names.filter(~names.str.contains(_NAME))
     if len(strange):
-        return [
-            f"{table}.parquet: {safe_repr(strange[0])} is no pseudonym: those are p and hexadecimal digits"
-        ]
+        return [f"{file}: {safe_repr(strange[0])} is no pseudonym: those are p and hexadecimal digits"]
     if not names.str.slice(1).str.zfill(16).is_sorted():
-        return [f"{table}.parquet: persons do not stand in the order of their pseudonyms"]
+        return [f"{file}: persons do not stand in the order of their pseudonyms"]
     return []
 
 

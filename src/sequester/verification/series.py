@@ -61,7 +61,8 @@ class Part:
         contents, findings = None, check_files(folder, certificate.files)
         if not findings:
             contents, findings = read_contents(folder, certificate)
-        return cls(str(path), certificate, own_hash, contents, tuple(f"{path}: {line}" for line in findings))
+        texts = None if contents is None else contents.as_text()
+        return cls(str(path), certificate, own_hash, texts, tuple(f"{path}: {line}" for line in findings))
 
 
 def check_numbers(parts: Sequence[Part]) -> None:

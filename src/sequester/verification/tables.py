@@ -1,33 +1,38 @@
-"""Read the released tables, and check that CSV and Parquet agree and events are in order."""
+"""Read the released tables, whole or in parts, and check that files agree and events are in order."""
 
 from __future__ import annotations
 
 import hashlib
 import io
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from sequester.engine.local import cut_evenly
 from sequester.errors import InputError
 from sequester.hierarchies.labels import counted
-from sequester.io.parquet import try_decode
+from sequester.io.parquet import find_shared_persons, map_files, try_decode
 from sequester.release.certificate import HASH, NUMBERS, TECHNICAL
 from sequester.release.fields import safe_repr, safe_text
 from sequester.release.release import EVENTS, ORDER, PERSON, PERSONS
 from sequester.verification.parquet import check_parquet
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from sequester.engine import Engine
     from sequester.release.certificate import Certificate
 
 ROWS_PER_PIECE = 2**20
 """Rows of a table that are written at once to compare them with its CSV file."""
 _FIXED_MEMORY = 8 * 2**30
-_MEMORY_PER_BYTE = 40
+_MEMORY_PER_BYTE, _MEMORY_PER_PACKED_BYTE = 40, 1_000
 """Memory that a trial may reserve: generous for honest files, far from what a doctored one can ask for."""
+_ROWS_PER_PACKED_BYTE = 1_000
+"""Rows of a part for each byte of its file, at most; order and names of persons leave no more."""
 _UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, OverflowError)
 
 
@@ -47,26 +52,128 @@ def read_table(
     """
     parquet, csv = folder / f"{name}.parquet", folder / f"{name}.csv"
     if not ours:
-        most_memory = _FIXED_MEMORY + _MEMORY_PER_BYTE * csv.stat().st_size
-        with try_decode([parquet], "Parquet", most_memory=most_memory) as answers:
-            if any(answers()):
-                msg = f"{parquet.name} is not readable as Parquet"
-                raise InputError(msg)
-    try:
-        findings = _check_columns(parquet, roles) or _check_size(parquet, csv, n_rows)
-        if findings:
-            return None, findings
-        frame = pl.read_parquet(parquet, use_statistics=False, memory_map=False, glob=False)
-    except _UNREADABLE as error:
-        raise _unreadable(parquet, error) from None
-    findings = _check_cells(frame, name)
-    if not findings and files[csv.name] != csv_hash(frame):
+        _try_parquet([parquet], _FIXED_MEMORY + _MEMORY_PER_BYTE * csv.stat().st_size)
+    frame, findings = _read_rows(parquet, roles, partial(_check_size, csv=csv, n_rows=n_rows))
+    if frame is None:
+        return None, findings
+    if files[csv.name] != csv_hash(frame):
         # As written, a release has no other bytes; say what differs, if it is a cell.
         findings = _compare(frame, read_text_csv(csv), name) or [
             f"{csv.name}: has the cells of {parquet.name}, and is not written as a release is"
         ]
     findings = findings or check_parquet(parquet, frame)
     return (None, findings) if findings else (frame, [])
+
+
+def _try_parquet(paths: Sequence[Path], most_memory: int) -> None:
+    """Refuse files that another process cannot decode with so much memory."""
+    with try_decode(paths, "Parquet", most_memory=most_memory) as answers:
+        wrong = [path.name for path, answer in zip(paths, answers(), strict=True) if answer]
+    if wrong:
+        raise InputError(*(f"{name} is not readable as Parquet" for name in wrong))
+
+
+def _read_rows(
+    parquet: Path, roles: Mapping[str, str], check_size: Callable[[Path, int], list[str]]
+) -> tuple[pl.DataFrame | None, list[str]]:
+    """Return the rows of a Parquet file without a gap, or what is wrong with its columns, size or cells."""
+    try:
+        findings = _check_columns(parquet, roles)
+        if not findings:
+            # Before anything is unpacked: a small file can unpack to any size.
+            n_rows = pl.scan_parquet(parquet, glob=False).select(pl.len()).collect().item()
+            findings = check_size(parquet, n_rows)
+        if findings:
+            return None, findings
+        frame = pl.read_parquet(parquet, use_statistics=False, memory_map=False, glob=False)
+    except _UNREADABLE as error:
+        raise _unreadable(parquet, error) from None
+    findings = _check_cells(frame, parquet.name)
+    return (None, findings) if findings else (frame, [])
+
+
+def read_parts(
+    folder: Path,
+    names: Sequence[str],
+    roles: Mapping[str, str],
+    *,
+    n_rows: int | None,
+    ours: bool,
+    engine: Engine | None,
+) -> tuple[pl.DataFrame | None, list[str]]:
+    """Return a table from its part files, or what is wrong with it, each file by its name.
+
+    Each file is checked by itself, and its text becomes codes as it is read, so that the text of all rows is
+    never held. Then every person must be in one file, and the files must have equally many persons: other
+    cuts could tell who belongs together.
+    """
+    paths = [folder / name for name in names]
+    read = [each for some in map_files(_read_checked, paths, (dict(roles), ours), engine) for each in some]
+    findings = [line for _, lines in read for line in lines]
+    frames = [frame for frame, _ in read if frame is not None]
+    if not findings:
+        findings = _check_cut(names, [frame[PERSON] for frame in frames])
+    found = sum(frame.height for frame in frames)
+    if not findings and n_rows is not None and found != n_rows:
+        findings = [f"{paths[0].parent.name}/: has {found:,} events, the certificate says {n_rows:,}"]
+    return (None, findings) if findings else (pl.concat(frames), [])
+
+
+def _read_checked(
+    paths: Sequence[Path], shared: tuple[Mapping[str, str], bool]
+) -> list[tuple[pl.DataFrame | None, list[str]]]:
+    """Return the rows of each file, labels as codes, or what is wrong with it."""
+    roles, ours = shared
+    table = paths[0].parent.name
+    try:
+        if not ours:
+            largest = max(path.stat().st_size for path in paths)
+            _try_parquet(paths, _FIXED_MEMORY + _MEMORY_PER_PACKED_BYTE * largest)
+        return [_read_part(path, roles, f"{table}/{path.name}") for path in paths]
+    except InputError as error:
+        raise InputError(*(f"{table}/{line}" for line in error.lines)) from None
+
+
+def _read_part(path: Path, roles: Mapping[str, str], name: str) -> tuple[pl.DataFrame | None, list[str]]:
+    frame, findings = _read_rows(path, roles, _check_packed_size)
+    if frame is None:
+        return None, [f"{path.parent.name}/{line}" for line in findings]
+    findings = [f"{path.parent.name}/{line}" for line in check_parquet(path, frame)]
+    findings = findings or (check_histories(frame, name) if ORDER in roles else [])
+    if findings:
+        return None, findings
+    coded = {
+        column.name: column.cast(pl.Categorical)
+        if column.dtype == pl.String and column.name != PERSON
+        else column
+        for column in frame.iter_columns()
+    }
+    return pl.DataFrame(coded), []
+
+
+def _check_packed_size(parquet: Path, n_rows: int) -> list[str]:
+    if n_rows <= _ROWS_PER_PACKED_BYTE * parquet.stat().st_size:
+        return []
+    return [f"{parquet.name}: is too short for its {n_rows:,} rows"]
+
+
+def _check_cut(names: Sequence[str], persons: Sequence[pl.Series]) -> list[str]:
+    """Find a person who is in two parts, and a part with more or fewer persons than it must have."""
+    shared = find_shared_persons(persons)
+    if shared is not None:
+        person, one, other, more = shared
+        others = f", and {more:,} more are in several files" if more else ""
+        return [f"{names[other]}: person {safe_repr(person)} is in {names[one]}, too{others}"]
+    found = [each.n_unique() for each in persons]
+    # A table without persons is one empty file.
+    expected = [len(shard) for shard in cut_evenly(sum(found), len(names))] or [0]
+    expected += [0] * (len(names) - len(expected))
+    wrong = [place for place, n in enumerate(found) if n != expected[place] or (not n and place)]
+    if not wrong:
+        return []
+    n_persons = counted(found[wrong[0]], "person", "persons")
+    even = f"{sum(found):,} persons in {len(names):,} equal files are {expected[wrong[0]]:,} there"
+    return [f"{names[wrong[0]]}: has {n_persons}, and {even}"]
 
 
 def csv_hash(frame: pl.DataFrame) -> str:
@@ -132,9 +239,7 @@ def _check_columns(parquet: Path, roles: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _check_size(parquet: Path, csv: Path, n_rows: int | None) -> list[str]:
-    """Compare numbers of rows before anything is unpacked: a small file can unpack to any size."""
-    rows = pl.scan_parquet(parquet, glob=False).select(pl.len()).collect().item()
+def _check_size(parquet: Path, rows: int, *, csv: Path, n_rows: int | None) -> list[str]:
     # In the CSV a row takes at least a separator or a line end per column, of which there are two or more.
     if rows * 2 > csv.stat().st_size:
         return [f"{csv.name}: is too short for the {rows:,} rows of {parquet.name}"]
@@ -145,7 +250,7 @@ def _check_size(parquet: Path, csv: Path, n_rows: int | None) -> list[str]:
 
 def _check_cells(frame: pl.DataFrame, name: str) -> list[str]:
     return [
-        f"{name}.parquet: {frame[column].null_count():,} cells of column {safe_repr(column)} are missing"
+        f"{name}: {frame[column].null_count():,} cells of column {safe_repr(column)} are missing"
         for column in frame.columns
         if frame[column].null_count()
     ]
@@ -170,25 +275,31 @@ def _compare(frame: pl.DataFrame, csv: pl.DataFrame, name: str) -> list[str]:
     return findings
 
 
-def check_persons(tables: Mapping[str, pl.DataFrame], certificate: Certificate) -> list[str]:
-    """Find persons whose events are apart, events that are not numbered from 1, and a wrong count.
-
-    Where persons have a table of their own, everybody with events must have one row there.
-    """
-    frame, name = tables[EVENTS], PERSONS if PERSONS in tables else EVENTS
+def check_histories(frame: pl.DataFrame, name: str) -> list[str]:
+    """Find persons whose events are apart in a file, and events that are not numbered from 1."""
     starts = person_starts(frame[PERSON])
     heads = frame[PERSON].gather(starts)
     if heads.n_unique() < len(heads):
         twice = heads.filter(heads.is_duplicated())
-        return [f"{EVENTS}.parquet: the events of person {safe_repr(twice[0])} do not stand together"]
+        return [f"{name}: the events of person {safe_repr(twice[0])} do not stand together"]
     lengths = np.diff(np.append(starts, frame.height))
     expected = np.arange(1, frame.height + 1) - np.repeat(starts, lengths)
     wrong = np.flatnonzero(frame[ORDER].to_numpy() != expected)
     if wrong.size:
         row = int(wrong[0])
         event = f"event {expected[row]:,} of person {safe_repr(frame[PERSON][row])}"
-        return [f"{EVENTS}.parquet: row {row + 1:,} is {event}, its {ORDER} is {frame[ORDER][row]:,}"]
-    everybody = heads
+        return [f"{name}: row {row + 1:,} is {event}, its {ORDER} is {frame[ORDER][row]:,}"]
+    return []
+
+
+def check_persons(tables: Mapping[str, pl.DataFrame], certificate: Certificate) -> list[str]:
+    """Find a wrong count of persons.
+
+    Where persons have a table of their own, everybody with events must have one row there.
+    """
+    frame, name = tables[EVENTS], PERSONS if PERSONS in tables else EVENTS
+    heads = everybody = frame[PERSON].gather(person_starts(frame[PERSON]))
+    file = certificate.data_file(name)
     is_later = certificate.series is not None and certificate.series.part > 1
     if name == PERSONS and is_later:
         # Persons of earlier parts have their attributes there.
@@ -197,16 +308,16 @@ def check_persons(tables: Mapping[str, pl.DataFrame], certificate: Certificate) 
         everybody = tables[PERSONS][PERSON]
         twice = everybody.filter(everybody.is_duplicated())
         if len(twice):
-            return [f"{PERSONS}.parquet: person {safe_repr(twice[0])} has several rows"]
+            return [f"{file}: person {safe_repr(twice[0])} has several rows"]
         unknown = heads.filter(~heads.is_in(everybody.implode()))
         if len(unknown):
             return [
                 (
-                    f"{PERSONS}.parquet: {len(unknown):,} persons of {EVENTS}.parquet have no row, for "
-                    f"example {safe_repr(unknown[0])}"
+                    f"{file}: {len(unknown):,} persons of {certificate.data_file(EVENTS)} have no row, "
+                    f"for example {safe_repr(unknown[0])}"
                 )
             ]
     if len(everybody) != certificate.persons:
         persons = counted(len(everybody), "person", "persons")
-        return [f"{name}.parquet: has {persons}, the certificate says {certificate.persons:,}"]
+        return [f"{file}: has {persons}, the certificate says {certificate.persons:,}"]
     return []

@@ -288,7 +288,7 @@ def verify(
     if findings:
         return answer(findings)
     progress(0.2, "reading the tables")
-    contents, findings = read_contents(folder, certificate, ours=ours)
+    contents, findings = read_contents(folder, certificate, ours=ours, engine=engine)
     if contents is None:
         return answer(findings)
     findings = [] if table is None else compare_contents(folder, certificate, contents, table)
@@ -307,11 +307,12 @@ def verify(
     if number > 1:
         joined, together = _judge_later(contents, certificate, parts, past, engine)
         progress(1.0, "checked")
-        return answer(joined or check_names(contents.tables), together)
+        return answer(joined or check_names(contents.tables, certificate), together)
     verdict, disagreement = _check_claim(contents, certificate, claimed, original, beside, engine)
     progress(1.0, "checked")
     return answer(
-        verdict.witnesses if not verdict else [*disagreement, *check_names(contents.tables)], verdict
+        verdict.witnesses if not verdict else [*disagreement, *check_names(contents.tables, certificate)],
+        verdict,
     )
 
 
@@ -339,7 +340,9 @@ def _compare_persons(
     n_persons = certificate.persons or 0
     if n_persons > original.n_persons:
         persons = counted(n_persons, "person", "persons")
-        findings.append(f"{EVENTS}.parquet: has {persons}, the original has {original.n_persons:,}")
+        findings.append(
+            f"{certificate.data_file(EVENTS)}: has {persons}, the original has {original.n_persons:,}"
+        )
     return findings
 
 
@@ -383,7 +386,7 @@ def _judge_later(
         return [], None
     if certificate.series != past.link:
         return [f"{CERTIFICATE}: continues another release"], None
-    read = [(past.tables, past.hierarchies), (contents.tables, contents.hierarchies)]
+    read = [(past.tables, past.hierarchies), (contents.as_text().tables, contents.hierarchies)]
     return judge_joined(certificate, read, engine)
 
 

@@ -226,11 +226,12 @@ def attack_release(
     folder = parts[-1] if parts else folder
     config = original if isinstance(original, Config) else Config.load(original)
     progress(0.1, "reading the original")
-    table = config.table(warn)
+    table = config.table(warn, engine=engine)
     absent = None
     if held_out is not None:
         progress(0.15, "reading who was held out")
-        absent = (held_out if isinstance(held_out, Config) else Config.load(held_out)).table(warn)
+        others_config = held_out if isinstance(held_out, Config) else Config.load(held_out)
+        absent = others_config.table(warn, engine=engine)
     if targets is None:
         targets = TARGETS if thorough else targets_for_all(table.n_events, len(table.schema.quasi))
         if targets < TARGETS:

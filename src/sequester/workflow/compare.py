@@ -207,7 +207,7 @@ def compare_config(
     candidates = grid(config.settings.method, methods=methods, settings=settings, folder=config.folder)
     refuse_inputs(out, inputs=config.inputs)
     progress(0.0, "reading")
-    table = config.table(collect)
+    table = config.table(collect, engine=engine)
     collect(*check_problems(table))
     if table.reading.left_out:
         collect(next(table.reading.lines()))
@@ -369,6 +369,7 @@ def _task(
         task,
         config_toml=job.to_toml(store.seed),
         event_log=config.event_log,
+        n_parts=config.n_parts,
         pseudonyms=settings.pseudonyms,
     )
 

@@ -23,10 +23,10 @@ from sequester.io import read_frame
 from sequester.io.clinical import CLINICAL, open_clinical
 from sequester.io.contents import check_cells, check_path, refuse_address
 from sequester.io.database import Database, is_url, local_files, locate, scrub, source_errors
-from sequester.io.parquet import read_parquet_folder
+from sequester.io.parquet import parquet_files, read_parquet_folder
 from sequester.io.read import format_of
 from sequester.release.about import NAMES, About
-from sequester.release.files import LogFormat, OtherFormat
+from sequester.release.files import MOST_PARTS, LogFormat, OtherFormat
 from sequester.release.release import PERSON
 from sequester.workflow.method_settings import build_method, name_key, parameter_files
 from sequester.workflow.settings import (
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from sequester.data.places import Gap, Place
+    from sequester.engine import Engine
     from sequester.errors import Warn
     from sequester.hierarchies.builder import HierarchyBuilder
     from sequester.hierarchies.hierarchy import Hierarchy
@@ -186,15 +187,28 @@ class Config:
             raise InputError(*(f"{self.path.name}: {line}" for line in making.lines))
         return schema
 
-    def frame(self, warn: Warn = issue_warning) -> pl.DataFrame:
+    @property
+    def _parts(self) -> Path | None:
+        """The folder of Parquet files that the data is; None where it is something else."""
+        source = self.data_source
+        if not isinstance(source, Path) or self.settings.data.format not in (None, "parquet"):
+            return None
+        return source if source.is_dir() else None
+
+    @property
+    def n_parts(self) -> int | None:
+        """The number of Parquet files that the data is in, and so the release; None where it is not."""
+        return None if self._parts is None else min(len(parquet_files(self._parts)), MOST_PARTS)
+
+    def frame(self, warn: Warn = issue_warning, *, engine: Engine | None = None) -> pl.DataFrame:
         """Read the data as it is; `warn` is called with what was left out.
 
-        Of a folder of Parquet files, which is read file by file, attributes come coded.
+        Of a folder of Parquet files, which is read file by file, attributes come coded. Workers of `engine`
+        read files side by side.
         """
-        source, data = self.data_source, self.settings.data
-        if isinstance(source, Path) and source.is_dir() and data.format in (None, "parquet"):
-            return self._read_parts(source)
-        return self._read(source, data, "data", warn)
+        if self._parts is not None:
+            return self._read_parts(self._parts, engine)
+        return self._read(self.data_source, self.settings.data, "data", warn)
 
     def persons(self, warn: Warn = issue_warning, *, schema: Schema | None = None) -> Persons | None:
         """Read the table of persons, with its roles or with others; None where there is none."""
@@ -214,20 +228,20 @@ class Config:
             drop=roles.drop,
         )
 
-    def table(self, warn: Warn = issue_warning) -> EventTable:
+    def table(self, warn: Warn = issue_warning, *, engine: Engine | None = None) -> EventTable:
         """Read the data, with the role of every column; `warn` is called with what was left out."""
         # Mistakes in roles are told before the data is read.
         _ = self.schema, self.persons_schema
-        return self.table_of(self.frame(warn), warn)
+        return self.table_of(self.frame(warn, engine=engine), warn)
 
-    def _read_parts(self, folder: Path) -> pl.DataFrame:
+    def _read_parts(self, folder: Path, engine: Engine | None) -> pl.DataFrame:
         """Read a folder of Parquet files one by one; columns of which only labels are needed are coded."""
         schema = self.schema
         others = {*schema.time_columns, schema.person, schema.order, schema.tie, schema.trip, schema.weight}
         # What is renamed or has markers of missing values is text until that is settled.
         coded = [] if schema.rename or schema.missing else [n for n in schema.attributes if n not in others]
         check_path(folder)
-        frame = read_parquet_folder(folder, coded=coded, person=schema.person_column)
+        frame = read_parquet_folder(folder, coded=coded, person=schema.person_column, engine=engine)
         return check_cells(frame, str(folder))
 
     def _read(

@@ -135,7 +135,7 @@ def dry_run(
         job = replace(job, method=job.method.thorough())
     progress(0.0, "reading")
     started = time.monotonic()
-    frame = job.config.frame(collect)
+    frame = job.config.frame(collect, engine=engine)
     table = job.config.table_of(frame, collect)
     reading = time.monotonic() - started
     collect(*check_problems(table))

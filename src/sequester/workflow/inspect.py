@@ -195,7 +195,7 @@ def inspect_config(
     if out is not None:
         refuse_inputs(out, inputs=config.inputs)
     progress(0.0, "reading")
-    table = config.table(warn)
+    table = config.table(warn, engine=asked.get("engine"))
     k, c = (config.settings.method and config.method().channel_thresholds()) or (K, C)
     found = inspect(table, k=k, c=c, progress=part(progress, 0.15, 1.0), **asked)
     if out is not None:

@@ -19,6 +19,7 @@ from sequester.io.contents import check_cells, check_path, read_error
 from sequester.io.csv import split_records
 from sequester.io.database import Database
 from sequester.io.parquet import check_parquet, parquet_files
+from sequester.release.files import MOST_PARTS
 from sequester.workflow.convert import Converted
 from sequester.workflow.output_file import refuse_existing, refuse_inputs
 
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from sequester.engine import Progress
     from sequester.workflow.convert import Source
 
-MOST_PARTS = 10_000
-"""Files of a folder, at most."""
 BATCH = 200_000
 """Rows of a Parquet file that are read at once."""
 _PIECE = 16 * 2**20

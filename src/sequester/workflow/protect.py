@@ -111,7 +111,7 @@ def protect(
         job = replace(job, method=job.method.thorough())
     settings, about = job.config.settings.release, job.config.about
     progress(0.0, "reading")
-    table = job.config.table(collect)
+    table = job.config.table(collect, engine=engine)
     collect(*check_problems(table))
     memory = MemoryForecast.of(table)
     progress(0.1, str(memory))
@@ -129,7 +129,7 @@ def protect(
         series=settings.series,
         continues=job.continues,
         warn=collect,
-    ).published_as(job.config.event_log, about)
+    ).published_as(job.config.event_log, about, n_parts=job.config.n_parts)
     # Now, before anybody spends time on attacks; `write` warns of what was accepted.
     check_unprotected(release.singled_out, accept=settings.accept_unprotected)
     collect(*find_unprotected(release.singled_out))

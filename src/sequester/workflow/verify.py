@@ -46,7 +46,7 @@ def verify_release(
     if original is not None:
         progress(0.0, "reading the original")
         config = Config.load(original)
-        table = config.table(warn)
+        table = config.table(warn, engine=engine)
         if config.settings.method is not None:
             # What a claim must not publish, such as patterns, is in the configuration.
             model, asked = config.method().model().about(table), _asked(config.method())

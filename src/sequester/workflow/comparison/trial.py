@@ -204,6 +204,8 @@ class TrialTask:
     """The configuration that repeats it."""
     event_log: OtherFormat | None = None
     """The events are also written in this format."""
+    n_parts: int | None = None
+    """Each table is written in so many files."""
     pseudonyms: bool = False
     """Who is who is written, too."""
     threads: int = 0
@@ -238,7 +240,7 @@ def _evaluate(
     engine = LocalEngine(threads=task.threads)
     release = task.candidate.method.apply(
         table, seed=task.seed, engine=engine, progress=part(progress, 0.0, 0.6), warn=collect
-    ).published_as(task.event_log, About())
+    ).published_as(task.event_log, About(), n_parts=task.n_parts)
     check_suppressed(release, task.max_suppressed)
     risks = _risks(task.knowledge, release, table, engine, part(progress, 0.6, 0.75))
     if task.report is not None:
