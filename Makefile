@@ -56,7 +56,7 @@ dist: $(VENV)/.tests  ## build wheel and source, install the wheel elsewhere, ru
 	@$(RUN) -m build --outdir dist
 	@folder=$$(mktemp -d) && wheel=$$(ls $(CURDIR)/dist/*.whl) && trap 'rm -rf "$$folder"' EXIT && cd "$$folder" \
 	  && $(CURDIR)/$(RUN) -m venv venv \
-	  && venv/bin/python -m pip --disable-pip-version-check install --quiet "$$wheel[geo]" pandas pyarrow pytest \
+	  && venv/bin/python -m pip --disable-pip-version-check install --quiet "$$wheel[geo,workbench,dask]" pandas pyarrow pytest \
 	  && venv/bin/sequester demo --out demo && venv/bin/sequester verify demo/release \
 	  && venv/bin/python -m pytest --quiet -p no:cacheprovider --doctest-modules --pyargs sequester
 
