@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from sequester.errors import SchemaError, UnattainableError
 
@@ -41,11 +42,17 @@ def fail(part, shared):
 
 
 def fill_the_disk(part, shared):
-    raise OSError(28, "No space left on device", "/var/lib/secret")
+    with Path("/dev/full").open("wb", buffering=0) as full:
+        full.write(b"x")
+
+
+def fill_the_disk_with_a_table(part, shared):
+    """Fail as polars fails, whose errors have no number."""
+    pl.DataFrame({"x": range(1000)}).write_parquet("/dev/full")
 
 
 def take_too_much(part, shared):
-    raise MemoryError
+    np.empty(2**60, np.uint8)
 
 
 def die_once(part, shared):

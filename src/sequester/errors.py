@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -92,6 +93,23 @@ def where_raised(error: BaseException) -> str:
             place = f"sequester/{file.relative_to(package).as_posix()}:{traceback.tb_lineno}"
         traceback = traceback.tb_next
     return place
+
+
+_OS_ERROR = re.compile(r"([^:\s][^:]*?) \(os error \d+\)")
+
+
+def system_reason(error: BaseException) -> str | None:
+    """Return what the system says went wrong, such as a full disk; None where it says nothing.
+
+    Examples
+    --------
+    >>> system_reason(OSError(28, "No space left on device"))
+    'No space left on device'
+    >>> system_reason(OSError("parts/1.arrow: No space left on device (os error 28)"))  # as polars raises it
+    'No space left on device'
+    """
+    words = _OS_ERROR.search(str(error))
+    return getattr(error, "strerror", None) or (words[1] if words else None)
 
 
 class SequesterWarning(UserWarning):

@@ -511,3 +511,33 @@ def test_wrong_sources_of_persons_are_one_line(given, line, run, put, listing):
     assert done.errors[0].startswith(line)
     assert "pa55" not in done.err
     assert listing() == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_database_is_written_into_parts(kind, run, put, write, tmp_path, listing):
+    many = pl.DataFrame(
+        {
+            "PID": [f"p{number % 900}" for number in range(9_000)],
+            "n": [number // 900 for number in range(9_000)],
+            "ward": [("x", "y", "z")[number % 3] for number in range(9_000)],
+            "ill": ["HIV" if number % 50 == 0 else "gout" for number in range(9_000)],
+        }
+    )
+    address = put(kind, visits=many)
+    write(address)
+    assert run("convert", "release.toml", "parts", "--partition", 5).code == 0
+    parts = [pl.read_parquet(path) for path in sorted((tmp_path / "parts").iterdir())]
+    assert len(parts) == 5
+    persons = [set(part["PID"]) for part in parts]
+    assert sum(map(len, persons)) == len(set().union(*persons)) == 900
+    assert pl.concat(parts).sort("PID", "n").equals(many.sort("PID", "n"))
+    write("parts", "")
+    assert run("protect", "release.toml", "--quick", "--quiet").code == 0
+    assert run("verify", "out/release", "--original", "release.toml").code == 0
+    # What the database refuses leaves nothing.
+    write(address, 'table = "none"')
+    before = listing()
+    refused = run("convert", "release.toml", "more", "--partition", 5)
+    assert refused.code == 2
+    assert len(refused.errors) == 1
+    assert listing() == before

@@ -105,12 +105,24 @@ def test_other_errors_arrive_as_internal_ones_with_their_line(workers):
     ("task", "line"),
     [
         (worker_tasks.fill_the_disk, r"worker tcp://127.0.0.1:\d+ cannot go on: No space left on device"),
+        (worker_tasks.fill_the_disk_with_a_table, r"worker tcp.* cannot go on: No space left on device$"),
         (worker_tasks.take_too_much, r"worker tcp://127.0.0.1:\d+ has not enough memory for this"),
     ],
 )
 def test_a_full_disk_and_too_little_memory_are_said(workers, task, line):
     with pytest.raises(InputError, match=line):
         list(workers.map(task, [0], shared=None))
+
+
+def test_a_worker_that_cannot_take_what_is_shared(workers, monkeypatch):
+    def refuse(*given, **more):
+        # As dask passes on what a worker raised.
+        raise Exception("MemoryError((2000000000,), dtype('uint8'))")
+
+    monkeypatch.setattr(workers._client, "scatter", refuse)
+    line = "a worker has not enough memory for the 4.0 MB that the parts of this step share"
+    with pytest.raises(InputError, match=line):
+        list(workers.map(worker_tasks.add, [0], shared={"small": np.arange(2), "large": np.arange(500_000)}))
 
 
 def test_logs_and_names_hold_no_value(workers):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import pytest
 
+from sequester.errors import InputError, ignore_warning
 from sequester.workflow import memory
 from sequester.workflow.protect import protect
 
@@ -68,15 +70,43 @@ def test_the_largest_table_that_fits_has_two_digits(free, most):
     assert memory.MemoryForecast(n_events=1, n_attributes=4, free=free).most_events == most
 
 
-def test_protect_warns_where_memory_will_not_do(tmp_path, monkeypatch):
-    monkeypatch.setattr(memory, "available", lambda: 10_000)
+@pytest.fixture
+def clicks(tmp_path):
     (tmp_path / "clicks.csv").write_text("user,n,page\n" + "".join(f"{who},1,a\n" for who in "abcd"))
     (tmp_path / "release.toml").write_text(
         '[data]\npath = "clicks.csv"\nperson = "user"\norder = "n"\nsymbol.column = "page"\n'
         '[method]\nname = "p2ka"\nk = 2\n[release]\npath = "out"\n'
     )
+    return tmp_path
+
+
+def test_protect_refuses_where_memory_is_far_too_little(clicks, monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda: 500)
+    monkeypatch.setattr(memory, "swap", lambda: 400)
+    with pytest.raises(InputError, match=r"^about 0.3 GB of memory will be needed, and 0.0 GB are free: up"):
+        protect(clicks / "release.toml", quick=True)
+    assert sorted(path.name for path in clicks.iterdir()) == ["clicks.csv", "release.toml"]
+    monkeypatch.setattr(memory, "swap", lambda: 700)
+    assert protect(clicks / "release.toml", quick=True, warn=ignore_warning).written
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of Unix")
+def test_a_limit_of_the_process_bounds(tmp_path, monkeypatch):
+    import resource
+
+    (tmp_path / "meminfo").write_text("MemAvailable:  64 kB\nSwapFree:   8 kB\n")
+    (tmp_path / "self").mkdir()
+    (tmp_path / "self" / "status").write_text("VmSize:\t 20 kB\n")
+    assert memory.available(tmp_path, tmp_path) == 64 * 1024
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (50 * 1024, resource.RLIM_INFINITY))
+    assert memory.available(tmp_path, tmp_path) == 30 * 1024
+    assert memory.swap(tmp_path) == 8 * 1024
+
+
+def test_protect_warns_where_memory_will_not_do(clicks, monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda: 10_000)
     said = []
-    protect(tmp_path / "release.toml", quick=True, warn=said.append)
+    protect(clicks / "release.toml", quick=True, warn=said.append)
     assert [line for line in said if "memory" in line] == [
         "about 0.3 GB of memory will be needed, and 0.0 GB are free: up to about 0 events would fit"
     ]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+import shutil
+import subprocess
+import sys
 
 import polars as pl
 import pytest
@@ -198,6 +201,36 @@ def test_wrong_uses_are_refused_and_write_nothing(visits):
         with pytest.raises(InputError, match=line):
             partition(asked, visits / "parts", number)
         assert sorted(path.name for path in visits.iterdir()) == ["empty.csv", "visits.csv"]
+
+
+# A limit on the size of a file stops the writer in the middle, as a full disk does, and needs no rights.
+# Before it is set, everything is imported and compiled, which writes files of its own.
+LIMITED = """
+import json, resource, sys
+from sequester.cli import main
+commands = [
+    ["convert", "visits.csv", "{}", "--partition", "3", "--person", "PID"],
+    ["protect", "release.toml", "--quick", "--quiet", "--out", "{}"],
+]
+for number, command in enumerate(commands):
+    assert main([each.format(f"whole/{number}") for each in command]) == 0
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
+print(json.dumps([main([each.format("more") for each in command]) for command in commands]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of Unix")
+def test_a_full_disk_is_one_line_and_leaves_nothing(visits):
+    partition(source(visits / "visits.csv"), visits / "parts", 6)
+    (visits / "release.toml").write_text(CONFIG.format(path="parts"))
+    before = sorted(visits.rglob("*"))
+    command = [sys.executable, "-B", "-c", LIMITED, "500"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=visits)
+    assert done.stdout.splitlines()[-1] == "[2, 2]"
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert errors == 2 * ["error: cannot write more: File too large"]
+    shutil.rmtree(visits / "whole")
+    assert sorted(visits.rglob("*")) == before
 
 
 def test_what_is_there_stays_unless_forced(visits):

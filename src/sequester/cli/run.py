@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 from sequester._version import __version__
 from sequester.cli.exits import DONE, INTERNAL_ERROR, INTERRUPTED, NOT_SATISFIED, USAGE_ERROR
 from sequester.cli.terminal import Terminal, describe_output, discard_unwritten, replace_closed
-from sequester.errors import InputError, InternalError, SchemaError, UnattainableError, where_raised
+from sequester.errors import (
+    InputError,
+    InternalError,
+    SchemaError,
+    UnattainableError,
+    system_reason,
+    where_raised,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -70,7 +77,7 @@ def _diagnose(error: BaseException) -> tuple[int, tuple[str, ...]]:
 
 
 def _about_file(error: OSError) -> str:
-    reason = error.strerror or type(error).__name__
+    reason = system_reason(error) or type(error).__name__
     return f"cannot use {error.filename}: {reason}" if error.filename else f"cannot go on: {reason}"
 
 

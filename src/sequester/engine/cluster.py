@@ -23,7 +23,14 @@ import numpy as np
 from sequester._version import __version__
 from sequester.engine.local import cut_evenly
 from sequester.engine.progress import silent
-from sequester.errors import InputError, InternalError, SequesterError, ignore_warning, where_raised
+from sequester.errors import (
+    InputError,
+    InternalError,
+    SequesterError,
+    ignore_warning,
+    system_reason,
+    where_raised,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -183,6 +190,13 @@ class DaskEngine:
                 self._held |= self._client.scatter(new, broadcast=True, hash=False)
             except (OSError, KeyError, ValueError) as error:
                 raise _LostError from error
+            except Exception as error:
+                # dask passes on as text what a worker could not take.
+                if "MemoryError" not in str(error):
+                    raise
+                size = _megabytes(sum(each.nbytes for each in new.values()))
+                msg = f"a worker has not enough memory for the {size} that the parts of this step share"
+                raise InputError(msg) from None
             self.sent += len(self._workers()) * sum(each.nbytes for each in new.values())
         # What the last step used and this one does not is let go.
         self._held = {name: self._held[name] for name in names}
@@ -280,10 +294,10 @@ def _work(task: _Task, part: _Part, head: Bytes, *buffers: Bytes) -> _Answer:
         return _Answer(error=error)
     except MemoryError:
         return _Answer(error=InputError(f"worker {worker} has not enough memory for this"))
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        return _Answer(error=InputError(f"worker {worker} cannot go on: {reason}"))
     except BaseException as error:  # noqa: BLE001  (polars panics are no Exception)
+        reason = system_reason(error) or (type(error).__name__ if isinstance(error, OSError) else None)
+        if reason is not None:
+            return _Answer(error=InputError(f"worker {worker} cannot go on: {reason}"))
         fault = f"{type(error).__name__} at {where_raised(error)}"
         return _Answer(error=InternalError(f"{fault}, on worker {worker}", fault=fault))
 

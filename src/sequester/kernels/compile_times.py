@@ -55,6 +55,8 @@ def keep_measured(folder: Path) -> None:
             folder.mkdir(parents=True, exist_ok=True)
             aside.write_text(json.dumps({"seconds": _read(folder / NAME).get("seconds", {}) | seconds}))
             aside.replace(folder / NAME)
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
 
 
 def cached_kernels(root: Path) -> set[str]:

@@ -69,6 +69,11 @@ class MemoryForecast:
         """The memory that is free is enough."""
         return self.free is None or self.needed <= self.free
 
+    @property
+    def is_hopeless(self) -> bool:
+        """Not half of what the table needs beside the program itself is free, memory on disk included."""
+        return self.free is not None and self.needed - BASE > 2 * (self.free + swap())
+
     def __str__(self) -> str:
         text = f"about {self.needed / 1e9:.1f} GB of memory will be needed"
         if self.free is None:
@@ -79,8 +84,14 @@ class MemoryForecast:
 
 def available(proc: Path = _PROC, group: Path = _GROUP) -> int | None:
     """Return the bytes that new processes may take, which a container can make fewer than the machine has."""
-    known = [each for each in (_of_machine(proc), _of_group(group)) if each is not None]
+    limits = (_of_machine(proc), _of_group(group), _of_limit(proc))
+    known = [each for each in limits if each is not None]
     return min(known) if known else _of_system()
+
+
+def swap(proc: Path = _PROC) -> int:
+    """Return the bytes of memory on disk that are free, 0 where nothing says so."""
+    return _of_machine(proc, "SwapFree") or 0
 
 
 def taken(pid: int, proc: Path = _PROC) -> int | None:
@@ -110,9 +121,20 @@ def _of_process(pid: str, name: str, proc: Path) -> int | None:
     return int(found[1]) * 1024 if found else None
 
 
-def _of_machine(proc: Path) -> int | None:
+def _of_limit(proc: Path) -> int | None:
+    """Return what is left of the memory that this process may reserve, as ``ulimit -v`` sets it."""
     try:
-        found = re.search(r"^MemAvailable:\s+(\d+) kB", (proc / "meminfo").read_text(), re.MULTILINE)
+        import resource  # noqa: PLC0415  (only where there is one)
+    except ImportError:
+        return None
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    now = _of_process("self", "VmSize", proc)
+    return None if most == resource.RLIM_INFINITY or now is None else max(most - now, 0)
+
+
+def _of_machine(proc: Path, name: str = "MemAvailable") -> int | None:
+    try:
+        found = re.search(rf"^{name}:\s+(\d+) kB", (proc / "meminfo").read_text(), re.MULTILINE)
     except OSError:
         return None
     return int(found[1]) * 1024 if found else None

@@ -13,7 +13,7 @@ import polars as pl
 from sequester.data.schema import ALL, ROW
 from sequester.data.text import as_text
 from sequester.engine import silent
-from sequester.errors import InputError
+from sequester.errors import InputError, system_reason
 from sequester.hierarchies.labels import quoted
 from sequester.io.contents import check_cells, check_path, read_error
 from sequester.io.csv import split_records
@@ -79,8 +79,12 @@ def partition(
             if force and out.is_dir():
                 out.rename(Path(aside) / "earlier")
             made.rename(out)
-    except OSError as error:
-        msg = f"cannot write {out}: {error.strerror}"
+    except (OSError, pl.exceptions.ComputeError) as error:
+        # polars says in either way that the disk is full.
+        reason = system_reason(error)
+        if reason is None:
+            raise
+        msg = f"cannot write {out}: {reason}"
         raise InputError(msg) from None
     return Converted(path=out, format="parquet", rows=n_rows, lost=())
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sequester.engine import part, silent
-from sequester.errors import WarningCollector, ignore_warning
+from sequester.errors import InputError, WarningCollector, ignore_warning
 from sequester.release.release import data_flow_counts
 from sequester.report.findings import Stopwatch
 from sequester.report.summary import ReleaseSummary
@@ -115,6 +115,9 @@ def protect(
     collect(*check_problems(table))
     memory = MemoryForecast.of(table)
     progress(0.1, str(memory))
+    if memory.is_hopeless:
+        msg = f"{memory}; free more, or release fewer persons or attributes"
+        raise InputError(msg)
     if not memory.fits:
         collect(str(memory))
     kept = None if checkpoint is None else FolderCheckpoint.of(checkpoint, job, table)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,7 +11,14 @@ import polars as pl
 from sequester.attacks.risk import percent
 from sequester.attacks.singling_out import TOLERATED
 from sequester.engine import part, silent
-from sequester.errors import InputError, InternalError, ParameterError, UnattainableError, issue_warning
+from sequester.errors import (
+    InputError,
+    InternalError,
+    ParameterError,
+    UnattainableError,
+    issue_warning,
+    system_reason,
+)
 from sequester.release.fields import safe_repr
 from sequester.release.files import unsupported_reason
 from sequester.release.folder import (
@@ -41,9 +47,6 @@ if TYPE_CHECKING:
     from sequester.explanation.explanation import Explanation
     from sequester.release.release import Release
     from sequester.report.findings import Stopwatch
-
-
-_OS_ERROR = re.compile(r"([^:\s][^:]*?) \(os error \d+\)")
 
 
 class Pages(Protocol):
@@ -227,13 +230,13 @@ def write(
             for folder in aside.folders:
                 _sync(folder)
             stage.commit()
-    except OSError as error:
-        raise _unwritable(target, error) from error
-    except pl.exceptions.ComputeError as error:
-        # So polars says that the disk is full.
-        if not _OS_ERROR.search(str(error)):
+    except (OSError, pl.exceptions.ComputeError) as error:
+        # polars says in either way that the disk is full.
+        reason = system_reason(error)
+        if reason is None and not isinstance(error, OSError):
             raise
-        raise _unwritable(target, error) from error
+        msg = f"cannot write {target.release.parent}: {reason or error}"
+        raise InputError(msg) from error
     progress(1.0, "written")
     return Written(
         target.release,
@@ -283,14 +286,6 @@ def _sync(folder: Path) -> None:
         else:
             sync_folder(path)
     sync_folder(folder)
-
-
-def _unwritable(target: Target, error: Exception) -> InputError:
-    reason = error.strerror if isinstance(error, OSError) else None
-    # Errors of polars carry the system's words in their text only: "...: File too large (os error 27)".
-    words = _OS_ERROR.search(str(error))
-    reason = reason or (words[1] if words else str(error))
-    return InputError(f"cannot write {target.release.parent}: {reason}")
 
 
 NOTABLE_LOSS = 0.2
