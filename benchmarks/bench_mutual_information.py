@@ -39,7 +39,8 @@ from sequester.methods.mutual_information.method import BottomUp, TopDown
 from sequester.methods.mutual_information.problem import count_index_tuples
 from sequester.privacy import MutualInformationPrivacy
 from sequester.privacy.leakage import count_tuples
-from sequester.reproduce.bonomi_2016 import ALGORITHMS, LENGTH, NUMBER, data_sets, draw_patterns, sanitize
+from sequester.reproduce.bonomi_2016 import ALGORITHMS, NUMBER, sanitize
+from sequester.reproduce.bonomi_2016_patterns import LENGTH, data_sets, draw_patterns
 
 ROOT = Path(__file__).parents[1]
 N_AREAS = 69

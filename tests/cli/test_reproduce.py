@@ -11,14 +11,14 @@ from sequester.reproduce.plan import Cell, Claim, ExperimentPlan
 
 @pytest.fixture
 def euclid(monkeypatch, tmp_path):
-    def plan(self, data, *, quick):
-        del self, data, quick
+    def plan(self, data, *, design):
+        del self, data, design
         cell = Cell(table="numbers", parameters={"x": 1}, run=lambda: [{"y": 1}])
         return ExperimentPlan(sources=["one"], fingerprint="one", cells=[cell])
 
     claims = (
-        Claim(says="one is one", measured="1", agrees=True),
-        Claim(says="one is two", measured="1", agrees=False, why="it is one"),
+        Claim(says="one is one", measured="1", verdict="agrees"),
+        Claim(says="one is two", measured="1", verdict="disagrees", why="it is one"),
     )
     made = Paper(name="euclid-300", title="Elements", reference="Euclid, 300 BC")
     monkeypatch.setitem(package.PAPERS, "euclid-300", made)
@@ -31,17 +31,19 @@ def euclid(monkeypatch, tmp_path):
 def test_results_go_to_a_folder_of_the_paper_and_are_told(run, euclid):
     ran = run("reproduce", "euclid-300")
     assert ran.code == 0
-    assert "agrees  one is one\n" in ran.out
-    assert "differs  one is two\n         1\n         it is one\n" in ran.out
+    assert "agrees: one is one\n" in ran.out
+    assert "disagrees: one is two\n         1\n         it is one\n" in ran.out
     assert (euclid / "out" / "reproduce" / "euclid-300" / "numbers.csv").read_text() == "x,y\n1,1\n"
 
 
 def test_json_and_wrong_use(run, euclid):
     ran = run("reproduce", "euclid-300", "--out", str(euclid / "here"), "--quick", "--json")
     assert ran.document["agreed"] == 1
-    assert ran.document["quick"] is True
+    assert ran.document["design"] == "quick"
     assert ran.document["claims"][1]["why"] == "it is one"
     assert run("reproduce", "nobody").code == 2
+    both = run("reproduce", "euclid-300", "--quick", "--sampled")
+    assert (both.code, both.err) == (2, "error: --quick and --sampled are different designs: choose one\n")
     assert run("reproduce", "euclid-300", "--data", "nowhere").code == 2
 
 

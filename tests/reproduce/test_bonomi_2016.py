@@ -11,29 +11,33 @@ import pytest
 from oracles import mutual_information as oracle
 from sequester.datasets.public import areas
 from sequester.errors import InputError
-from sequester.reproduce import bonomi_2016, find_paper
+from sequester.reproduce import bonomi_2016, bonomi_2016_patterns, bonomi_2016_printed, find_paper
 from sequester.reproduce.bonomi_2016 import (
     ALGORITHMS,
-    CLICKS,
     COSTS,
+    ONE,
+    hide,
+    hide_two,
+    prepare,
+    preserved,
+    sanitize,
+    top_pairs,
+)
+from sequester.reproduce.bonomi_2016_patterns import (
+    CLICKS,
     FREQUENT,
     LOGS,
     LONG,
-    ONE,
     WINDOW,
     draw_pairs,
     draw_patterns,
     frequent_patterns,
-    hide,
-    hide_two,
     logs,
     long_clicks,
-    preserved,
-    sanitize,
     tables_by_person,
-    top_pairs,
     with_all_ratios,
 )
+from sequester.reproduce.bonomi_2016_printed import count_evaluations
 from sequester.reproduce.plan import DataSet
 
 ROWS = {"ann": "1121314112" * 4 + "55", "bob": "1234512345" * 4, "cy": "12"}
@@ -84,6 +88,31 @@ def test_losses_and_promises_are_those_of_the_definitions(way, cost):
     assert seconds > 0
 
 
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("cost", COSTS)
+@pytest.mark.parametrize("person", [0, 1])
+def test_the_algorithms_as_printed_end_as_ours_do(person, cost, share, monkeypatch):
+    table, patterns = SMALL.load()[person], draw_patterns(SMALL, person, 3, 2, 0)
+    asked = {"cost": cost, "max_leakage": share}
+    nodes, _, _ = sanitize(table, "Top-Down", patterns, **asked)
+    refined = []
+    kept = bonomi_2016_printed.refine_as_printed
+
+    def refine(one, is_active):
+        refined.append((one, *kept(one, is_active)))
+        return refined[-1][1:]
+
+    monkeypatch.setattr(bonomi_2016_printed, "refine_as_printed", refine)
+    search = prepare(table, "Top-Down", patterns, **asked)
+    assert count_evaluations(search) == sum(n_tried for _, n_tried, _ in refined)
+    one, _, depths = refined[-1]
+    printed = dict(zip(one.codes.tolist(), one.problem.paths[range(len(depths)), depths], strict=True))
+    ours = dict(zip(search.items.tolist(), nodes.tolist(), strict=True))
+    assert {code: ours[code] for code in printed} == printed
+    merged = count_evaluations(prepare(table, "Bottom-Up", patterns, **asked))
+    assert 1 <= merged <= len(patterns) + len(TREE.labels)
+
+
 def test_a_cell_averages_over_draws_and_then_over_persons_who_have_patterns():
     (row,) = hide(SMALL, method="Top-Down", cost="linear", draws=3)
     means = [
@@ -115,7 +144,7 @@ def test_two_patterns_differ_by_their_ratio(alpha):
 def test_one_person_or_all_who_have_such_patterns(monkeypatch):
     with pytest.raises(InputError, match="nobody has a pattern that is 32 times as frequent as another"):
         with_all_ratios(SMALL)
-    monkeypatch.setattr(bonomi_2016, "ALPHAS", (2,))
+    monkeypatch.setattr(bonomi_2016_patterns, "ALPHAS", (2,))
     both = source_of({"ann": ROWS["ann"], "cy": ROWS["cy"], "dan": ROWS["ann"][::-1]})
     assert sorted(with_all_ratios(both)) == [0, 2]
     (one,) = hide_two(both, ONE, "Top-Down", "linear", 2, 3)
@@ -124,7 +153,7 @@ def test_one_person_or_all_who_have_such_patterns(monkeypatch):
 
 
 def test_side_effects_are_counted_before_and_after(monkeypatch):
-    monkeypatch.setattr(bonomi_2016, "ALPHAS", (2,))
+    monkeypatch.setattr(bonomi_2016_patterns, "ALPHAS", (2,))
     alone = source_of({"ann": ROWS["ann"]})
     listed = pl.DataFrame(top_pairs(alone))
     before = listed.filter(sequence="original")
@@ -151,7 +180,7 @@ def test_side_effects_are_counted_before_and_after(monkeypatch):
 
 def test_the_plan_has_every_figure_of_the_paper():
     paper = find_paper("bonomi-2016")
-    plan = paper.plan(None, quick=True)
+    plan = paper.plan(None, design="quick")
     assert {cell.table for cell in plan.cells} == {
         "bounds",
         "lengths",
@@ -163,7 +192,7 @@ def test_the_plan_has_every_figure_of_the_paper():
     assert {drawing.table for drawing in paper.drawings} <= {cell.table for cell in plan.cells}
     assert {drawing.name.removeprefix("figure-")[0] for drawing in paper.drawings} == set("456789")
     assert all(table.n_events >= LONG for table in long_clicks(None))
-    whole = find_paper("bonomi-2016").plan(None, quick=False)
+    whole = find_paper("bonomi-2016").plan(None, design="whole")
     assert {cell.parameters["draws"] for cell in whole.cells if "draws" in cell.parameters} == {25}
     ratios = [cell.parameters["alpha"] for cell in whole.cells if cell.table == "frequencies"]
     assert set(ratios) == {2, 4, 8, 16, 32}
@@ -200,17 +229,34 @@ def results(*, good):
                     step = {0.1: 0.4, 0.5: 0.2, 0.9: 0.1} if good else {0.1: 0.1, 0.5: 0.2, 0.9: 0.4}
                     seconds = (60.0 if slow else 3.0) + at
                     worse = 0.2 if (way == "Bottom-Up") == good else 0.0
-                    bounds.append({**row, "seconds": seconds, "loss": loss + worse + step[row["share"]]})
+                    bounds.append(
+                        {
+                            **row,
+                            "seconds": seconds,
+                            "evaluations": seconds,
+                            "loss": loss + worse + step[row["share"]],
+                        }
+                    )
                 for row in curve((2, 3, 4), "length", good, rising=True, **told):
                     at = row.pop("value")
-                    lengths.append({**row, "seconds": 5.0 + at, "loss": 0.3 if good else 0.5 + 0.2 * at})
+                    lengths.append(
+                        {
+                            **row,
+                            "seconds": 5.0 + at,
+                            "evaluations": 9.0 + 4 * at,
+                            "loss": 0.3 if good else 0.5 + 0.2 * at,
+                        }
+                    )
                 for row in curve((2, 4, 8), "number", good, rising=True, **told):
                     at = row.pop("value")
                     pace = 0.1 if good else 2.0
-                    numbers.append({**row, "seconds": 5.0 + pace * at, "loss": 0.5 + 0.1 * at})
+                    spent = {"seconds": 5.0 + pace * at, "evaluations": 5.0 + pace * at}
+                    numbers.append({**row, **spent, "loss": 0.5 + 0.1 * at})
                 for row in curve((2, 32), "alpha", good, rising=True, persons=ONE, method=way, cost=cost):
                     at = row.pop("value")
-                    ratios.append({**row, "seconds": 5.0 + at, "loss": 0.5 + 0.1 * at})
+                    ratios.append(
+                        {**row, "seconds": 5.0 + at, "evaluations": 5.0 + at, "loss": 0.5 + 0.1 * at}
+                    )
     share = 0.8 if good else 0.2
     return {
         "bounds": pl.DataFrame(bounds),
@@ -230,5 +276,7 @@ def results(*, good):
 def test_statements_follow_the_tables(good):
     found = find_paper("bonomi-2016").claims(results(good=good))
     assert len(found) == 19
-    assert {claim.says: claim.agrees for claim in found} == {claim.says: good for claim in found}
+    assert {claim.says: claim.verdict for claim in found} == {
+        claim.says: "agrees" if good else "disagrees" for claim in found
+    }
     assert all(bool(claim.why) != good for claim in found)

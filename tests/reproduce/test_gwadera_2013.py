@@ -13,6 +13,7 @@ from sequester.reproduce import find_paper, gwadera_2013
 from sequester.reproduce.gwadera_2013 import (
     BASKETS,
     CLICKS,
+    KINDS,
     LONG,
     METHODS,
     PRINTED,
@@ -37,6 +38,18 @@ def test_patterns_are_chosen_over_all_ranks_of_each_length():
     assert min(supports) >= 8
     assert supports[0] == max(supports)
     assert choose_patterns(table, 31, 5, (2, 3)) == []
+    twice = symbol_table(["aab", "aab", "ab"])
+    assert choose_patterns(twice, 2, 9, (2,)) == [("a", "b"), ("a", "a")]
+    assert choose_patterns(twice, 2, 9, (2,), repeats=False) == [("a", "b")]
+
+
+def test_a_cell_counts_patterns_that_no_permutation_hides():
+    rows = DataSet(name=CLICKS, about="rows", load=partial(symbol_table, ["aba", "bab", "aab", "bba"] * 3))
+    assert choose_patterns(rows.load(), 3, 6, (2, 3, 4)) == [*map(tuple, ("ab", "bb", "aab", "bba"))]
+    (row,) = hide(rows, 3, 6, 0, "SBSH")
+    assert (row["hidden"], row["with_repeats"], row["reversals"]) == (4, 3, 0)
+    (row,) = hide(rows, 3, 6, 0, "SBSH", "no item twice")
+    assert (row["hidden"], row["with_repeats"], row["reversals"]) == (2, 0, 2)
 
 
 def test_forbidden_are_orders_that_nobody_has():
@@ -69,7 +82,7 @@ def test_the_plan_has_every_method_once_where_nothing_is_forbidden(monkeypatch):
     tables = {"clicks": ROWS, "baskets": ROWS[:10]}
     monkeypatch.setattr(gwadera_2013, "made_clicks", lambda _: symbol_table(tables["clicks"]))
     monkeypatch.setattr(gwadera_2013, "made_baskets", lambda *_: symbol_table(tables["baskets"]))
-    plan = gwadera_2013.plan(None, quick=True)
+    plan = gwadera_2013.plan(None, design="quick")
     long_rows = [cell.parameters for cell in plan.cells if cell.parameters["data"] == LONG]
     assert [(each["method"], each["forbidden"]) for each in long_rows] == [
         ("PH", 0),
@@ -79,7 +92,7 @@ def test_the_plan_has_every_method_once_where_nothing_is_forbidden(monkeypatch):
         ("PH", 30),
     ]
     assert len(plan.sources) == 3
-    assert len(plan.cells) == 2 * 4 + 4 + 5
+    assert len(plan.cells) == 2 * 2 * 4 + 4 + 5
 
 
 def test_baskets_are_rows_of_items():
@@ -91,7 +104,13 @@ def test_baskets_are_rows_of_items():
 def results(better):
     """A table in which PH is `better` than SBSH, or worse."""
     rows = []
-    for data, forbidden in ((CLICKS, 0), (BASKETS, 0), (LONG, 0), (LONG, 30)):
+    for data, forbidden, kind in (
+        (CLICKS, 0, KINDS[0]),
+        (CLICKS, 0, KINDS[1]),
+        (BASKETS, 0, KINDS[0]),
+        (LONG, 0, KINDS[0]),
+        (LONG, 30, KINDS[0]),
+    ):
         for method in METHODS:
             if method != "PH" and forbidden:
                 continue
@@ -102,6 +121,11 @@ def results(better):
                     "min_support": 10,
                     "patterns": 10,
                     "forbidden": forbidden,
+                    "kind": kind,
+                    "hidden": 10,
+                    "with_repeats": 0,
+                    "reversals": 2,
+                    "deletions": 0.0,
                     "method": method,
                     "side_effects": 10.0 if good else 20.0,
                     "ghost_share": 0.0 if good else 0.1,
@@ -119,13 +143,13 @@ def results(better):
 def test_claims_agree_where_permutation_wins():
     found = PAPER.claims(results(better=True))
     assert len(found) == 8
-    assert all(claim.agrees for claim in found)
+    assert all(claim.verdict == "agrees" for claim in found)
     assert "10 side effects beside 20 of SBSH, +50% fewer" in found[0].measured
 
 
 def test_claims_say_why_where_it_does_not():
     found = PAPER.claims(results(better=False))
-    assert not any(claim.agrees for claim in found)
+    assert not any(claim.verdict == "agrees" for claim in found)
     assert all(claim.why for claim in found)
 
 

@@ -99,10 +99,10 @@ def test_the_claims_say_what_was_measured(made):
     found = find_paper("pensa-2008").claims(made)
     assert len(found) == 9
     theorem = next(each for each in found if each.says.startswith("Theorem 1"))
-    assert not theorem.agrees
+    assert theorem.verdict == "disagrees"
     assert "strict, 0" in theorem.measured
     monotone = next(each for each in found if "not monotone" in each.says)
-    assert monotone.agrees
+    assert monotone.verdict == "agrees"
 
 
 def test_short_sequences_are_those_of_the_definition():
@@ -123,7 +123,7 @@ def test_a_k_that_releases_nothing_has_no_row(monkeypatch):
 
 def test_the_plan_names_what_is_run(tmp_path, monkeypatch):
     monkeypatch.setattr(pensa_2008, "made_trips", lambda persons, threshold: made_trips(100, threshold))
-    plan = pensa_2008.plan(None, quick=True)
+    plan = pensa_2008.plan(None, design="quick")
     assert {cell.table for cell in plan.cells} == {"table-1", "similarities"}
     drawn = [
         drawing.name for drawing in find_paper("pensa-2008").drawings if drawing.where["data"] == "trips"
@@ -135,13 +135,13 @@ def test_the_plan_names_what_is_run(tmp_path, monkeypatch):
 @pytest.mark.real
 @pytest.mark.parametrize("name", ["foursquare weeks", "foursquare users", "geolife"])
 def test_public_trajectories_have_the_shapes_of_the_paper(shared_data, name):
-    (source,) = (each for each in data_sets(shared_data, quick=True) if each.name == name)
+    (source,) = (each for each in data_sets(shared_data, design="quick") if each.name == name)
     check_shapes(grid(source))
 
 
 @pytest.mark.real
 def test_long_click_sequences_show_the_hole(shared_data):
-    (source,) = (each for each in data_sets(shared_data, quick=True) if each.name == "msnbc, long")
+    (source,) = (each for each in data_sets(shared_data, design="quick") if each.name == "msnbc, long")
     rows = {method: similarities(source, None, 50, method, 1)[0] for method in (STRICT, AS_PRINTED)}
     assert round(rows[AS_PRINTED]["cut"], 3) == 0.986
     assert rows[AS_PRINTED]["short_records"] > 1_000

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from sequester import reproduce as package
 from sequester.errors import InputError, ParameterError
 from sequester.reproduce import Paper
 from sequester.reproduce import reproduce as module
-from sequester.reproduce.plan import Cell, Claim, Drawing, ExperimentPlan
+from sequester.reproduce.plan import Cell, Claim, Drawing, ExperimentPlan, Statement, judge
 from sequester.reproduce.report import draw_svg, select_points
 from sequester.reproduce.reproduce import Grid, reproduce
 
@@ -49,20 +51,20 @@ class Counting:
         self.runs.append(number)
         return [{"square": number**2, "sign": sign} for sign in ("<plus>", "minus | one")]
 
-    def plan(self, data, *, quick):
+    def plan(self, data, *, design):
         del data
         return ExperimentPlan(
             sources=["numbers"],
             fingerprint="numbers",
-            cells=self.cells()[: 2 if quick else None],
+            cells=self.cells()[: 2 if design == "quick" else None],
         )
 
 
 @pytest.fixture
 def paper(monkeypatch):
     def make(plan):
-        claim = Claim(says="they | grow", measured="they do", agrees=True)
-        other = Claim(says="they <shrink>", measured="no", agrees=False, why="they grow")
+        claim = Claim(says="they | grow", measured="they do", verdict="agrees")
+        other = Claim(says="they <shrink>", measured="no", verdict="disagrees", why="they grow")
         empty = Drawing(
             name="figure-2", title="none", table="nothing", x="x", y="y", x_title="x", y_title="y"
         )
@@ -77,7 +79,7 @@ def paper(monkeypatch):
         monkeypatch.setattr(
             Paper, "claims", lambda self, tables: [claim, other] if tables["squares"].height else []
         )
-        monkeypatch.setattr(Paper, "plan", lambda self, data, quick: plan(data, quick=quick))
+        monkeypatch.setattr(Paper, "plan", lambda self, data, design: plan(data, design=design))
 
     return make
 
@@ -126,10 +128,13 @@ def test_tables_figures_and_pages_are_written(tmp_path, paper):
         "squares.csv",
     }
     assert pl.read_csv(tmp_path / "out" / "squares.csv").height == 6
-    assert pl.read_csv(tmp_path / "out" / "agreement.csv")["agrees?"].to_list() == ["yes", "no"]
+    assert pl.read_csv(tmp_path / "out" / "agreement.csv")["verdict"].to_list() == ["agrees", "disagrees"]
     text = (tmp_path / "out" / "report.md").read_text()
-    assert "| they \\| grow | they do | yes |  |" in text
-    assert "1 of 2 statements agree" in text
+    assert "| they \\| grow | they do | agrees |  |" in text
+    assert "1 of 2 statements agree with what we measure, 1 do not, on the whole grid (3 cells)" in text
+    assert "\n- `sequester reproduce euclid-300`\n" in text
+    assert re.search(r"- \d+\.\d minutes of processor time on \w+ \w+, \d+ processors, Python 3", text)
+    assert "figure-1" not in text, "only figures that are marked"
     page = (tmp_path / "out" / "report.html").read_text()
     assert "they &lt;shrink&gt;" in page
     assert "<shrink>" not in page
@@ -138,7 +143,7 @@ def test_tables_figures_and_pages_are_written(tmp_path, paper):
     assert (tmp_path / "out" / "figures" / "figure-1.png").read_bytes().startswith(b"\x89PNG")
     document = json.loads((tmp_path / "out" / "reproduction.json").read_text())
     assert document["paper"] == "euclid-300"
-    assert [claim["agrees"] for claim in document["claims"]] == [True, False]
+    assert [claim["verdict"] for claim in document["claims"]] == ["agrees", "disagrees"]
 
 
 def test_results_of_other_experiments_are_not_taken(tmp_path, paper, monkeypatch):
@@ -157,6 +162,8 @@ def test_code_that_only_draws_and_judges_is_not_in_the_digest(name):
     path = Path(package.__file__).with_name(f"{name.replace('-', '_')}.py")
     measuring, marker, _ = path.read_text(encoding="utf-8").partition(module.CHECKS)
     assert marker
+    parts = sorted(path.parent.glob(f"{path.stem}_*.py"), reverse=True)
+    measuring = "".join(part.read_text(encoding="utf-8") for part in parts) + measuring
     assert "tables: Tables" not in measuring
     assert module.experiments_digest(package.find_paper(name)) == sha256(measuring.encode()).hexdigest()
 
@@ -164,7 +171,7 @@ def test_code_that_only_draws_and_judges_is_not_in_the_digest(name):
 def test_a_quick_run_is_a_part_of_the_whole_one(tmp_path, paper):
     grid = Counting([1, 2, 3])
     paper(grid.plan)
-    assert reproduce("euclid-300", out=tmp_path / "out", quick=True).n_cells == 2
+    assert reproduce("euclid-300", out=tmp_path / "out", design="quick").n_cells == 2
     whole = reproduce("euclid-300", out=tmp_path / "out")
     assert (whole.n_kept, grid.runs) == (2, [1, 2, 3])
 
@@ -216,3 +223,51 @@ def test_few_whole_numbers_are_marked_once_each():
     drawing = Drawing(name="n", title="t", table="t", x="x", y="y", x_title="x", y_title="y")
     svg = draw_svg(drawing, select_points(drawing, {"t": table}))
     assert [svg.count(f">{number}<") for number in (2, 3, 4)] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        ({"a": True, "b": True}, "agrees"),
+        ({"a": True, "b": False}, "agrees in part"),
+        ({"a": False, "b": False}, "disagrees"),
+        ({"a": "cannot be told", "b": "cannot be told"}, "cannot be told"),
+        ({"a": True, "b": None}, "agrees"),
+        ({"a": None, "b": None}, None),
+    ],
+)
+def test_setups_side_by_side_make_one_verdict(found, verdict):
+    def check(tables, setup):
+        return None if found[setup] is None else (f"{setup} was run", found[setup])
+
+    statement = Statement(
+        says="rises",
+        check="trend",
+        variants={"ours": {"setup": "a"}, "theirs": {"setup": "b"}},
+        unless="not known",
+    )
+    claims = judge([statement], {}, {"trend": check})
+    assert [claim.verdict for claim in claims] == [verdict] * (verdict is not None)
+    for claim in claims:
+        shown = ["ours: a was run", "theirs: b was run"][: 2 - (found["b"] is None)]
+        assert claim.measured == "; ".join(shown)
+        assert claim.why == ("" if verdict == "agrees" else "not known")
+
+
+def test_a_part_of_the_grid_states_its_design_and_the_command_for_all_of_it(tmp_path, paper):
+    paper(Counting([1, 2, 3]).plan)
+    made = replace(package.PAPERS["euclid-300"], designs={"sampled": "every other number."})
+    package.PAPERS["euclid-300"] = made
+    reproduce("euclid-300", out=tmp_path / "out", design="sampled", data=tmp_path)
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert "- `sequester reproduce euclid-300 --data DIR --sampled`\n" in text
+    assert (
+        "- A sample of the grid: every other number. `sequester reproduce euclid-300 --data DIR` runs all "
+        "of it.\n"
+    ) in text
+
+
+@pytest.mark.parametrize("name", package.PAPERS)
+def test_every_paper_states_what_a_part_of_its_grid_is(name):
+    assert set(package.PAPERS[name].designs) == {"quick", "sampled"}
+    assert any(drawing.shown for drawing in package.PAPERS[name].drawings)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import warnings
 from functools import cache, partial
+from itertools import product
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oracles import l_diversity
 from sequester.errors import SequesterWarning
@@ -18,13 +21,13 @@ from sequester.reproduce.wang_2010 import WHOLE, hong_kong, houston, made_days, 
 
 
 def test_the_plan_names_its_data_and_every_method():
-    plan = find_paper("wang-2010").plan(None, quick=True)
+    plan = find_paper("wang-2010").plan(None, design="quick")
     (line,) = plan.sources
     assert line.endswith("10 values, 90 days from 2024-01-01 to 2024-03-30.")
-    assert {cell.table for cell in plan.cells} == {"eligibility", "moves", "distances", "queries"}
+    assert {cell.table for cell in plan.cells} == {"eligibility", "moves", "optima", "distances", "queries"}
     methods = {cell.parameters["method"] for cell in plan.cells if cell.table == "queries"}
     assert methods == set(wang_2010.METHODS)
-    full = find_paper("wang-2010").plan(None, quick=False)
+    full = find_paper("wang-2010").plan(None, design="whole")
     assert len(full.cells) > 3 * len(plan.cells)
 
 
@@ -42,6 +45,39 @@ def test_what_cannot_be_avoided_bounds_what_is_suppressed(few):
         assert whole["snapshots_in_window"] == 90
         assert window["loss_per_record"] <= alone["loss_per_record"]
         assert window["steps_of_bound"] <= 1
+
+
+def test_no_window_loses_less_than_the_integer_program(few):
+    for level in (2, 3):
+        (least,) = wang_2010.optimum(few, level)
+        for window in ("1", "8", WHOLE):
+            (row,) = moves(few, level, "quadratic", window)
+            assert row["loss_per_record"] >= least["least_loss"] - 1e-6
+
+
+@given(st.lists(st.text("abc", max_size=2), min_size=1, max_size=3), st.sampled_from([2, 3]))
+def test_the_integer_program_is_the_least_of_all_arrangements(days, level):
+    codes = [np.array(["abc".index(letter) for letter in day], np.int32) for day in days]
+    if not any(len(day) for day in days):
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wang_2010, "_snapshots", lambda _: [(day, day) for day in codes])
+        (found,) = wang_2010.optimum(DataSet(name="few", about="", load=lambda: None), level)
+    records = [(home, letter) for home, day in enumerate(days) for letter in day]
+    places = [[*range(home, len(days)), None] for home, _ in records]
+    costs = []
+    for slots in product(*places):
+        published = l_diversity.by_place(
+            (slot, letter) for slot, (_, letter) in zip(slots, records, strict=True) if slot is not None
+        )
+        if all(l_diversity.is_eligible(each, level) for each in published.values()):
+            costs.append(
+                sum(
+                    50 if slot is None else (slot - home) ** 2
+                    for slot, (home, _) in zip(slots, records, strict=True)
+                )
+            )
+    assert found["least_loss"] * len(records) == pytest.approx(min(costs))
 
 
 def test_raw_snapshots_are_counted_by_the_definition(few):
@@ -134,6 +170,9 @@ def tables_of(*, good):
                 for window, share in suppressed.items()
             ]
         ),
+        "optima": pl.DataFrame(
+            [{"data": data, "l": level, "least_loss": loss[WHOLE], "proven": good} for data, level in pairs]
+        ),
         "queries": pl.DataFrame(
             [
                 {"data": data, "l": level, "method": method, "length": length, "error": error, "lost": 0.1}
@@ -149,7 +188,7 @@ def tables_of(*, good):
 def test_statements_follow_the_tables(good):
     found = find_paper("wang-2010").claims(tables_of(good=good))
     assert len(found) == 8
-    assert {claim.agrees for claim in found} == {good}
+    assert {claim.verdict for claim in found} == {"agrees" if good else "disagrees"}
     assert all(bool(claim.why) != good for claim in found)
     assert found[3].measured.startswith(
         "of the suppression that can be avoided, a window of 8 avoids " + ("85.7%" if good else "5.7%")

@@ -9,8 +9,10 @@ import typer
 from sequester.cli.exits import DONE
 from sequester.cli.options import EngineAddress, Json, Quiet
 from sequester.cli.terminal import Terminal
+from sequester.errors import InputError
 
 if TYPE_CHECKING:
+    from sequester.reproduce.plan import Design
     from sequester.reproduce.reproduce import Reproduction
 
 
@@ -21,6 +23,9 @@ def reproduce(
         typer.Option(metavar="DIR", help="The folder of public data sets; without it, data is made."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Run a part of the grid, within minutes.")] = False,
+    sampled: Annotated[
+        bool, typer.Option("--sampled", help="Run a sample of the grid, by the design that the page states.")
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Where results go; out/reproduce/PAPER by default."),
@@ -36,11 +41,15 @@ def reproduce(
     """
     from sequester.reproduce.reproduce import reproduce as run  # noqa: PLC0415  (--help need not wait)
 
+    if quick and sampled:
+        msg = "--quick and --sampled are different designs: choose one"
+        raise InputError(msg)
+    design: Design = "quick" if quick else "sampled" if sampled else "whole"
     terminal = Terminal(json, quiet)
     folder = out or Path("out") / "reproduce" / paper
     try:
         with terminal.engine(engine) as workers, terminal.progress() as progress:
-            found = run(paper, out=folder, data=data, quick=quick, engine=workers, progress=progress)
+            found = run(paper, out=folder, data=data, design=design, engine=workers, progress=progress)
     except KeyboardInterrupt:
         if (folder / "cells").exists():
             terminal.say(f"the results so far are kept in {folder}; the same command goes on from there")
@@ -51,7 +60,7 @@ def reproduce(
 
 def _lines(found: "Reproduction") -> Iterator[str]:
     for claim in found.claims:
-        yield f"{'agrees' if claim.agrees else 'differs'}  {claim.says}"
+        yield f"{claim.verdict}: {claim.says}"
         yield f"         {claim.measured}"
         if claim.why:
             yield f"         {claim.why}"

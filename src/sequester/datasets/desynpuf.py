@@ -137,6 +137,30 @@ def figures(events: pl.DataFrame) -> pl.DataFrame:
     return counted.join(printed, on="sample", how="left").sort("sample")
 
 
+def protected_shares(source: str | Path | Iterable[str | Path], *, without: str) -> list[dict[str, float]]:
+    """Count the claims with a code of Table 6.2 among the first one, two, ... of their codes.
+
+    Each row has the number of ``codes``, the share of claims that are ``protected``, and that share where
+    codes that begin with `without` do not count (``protected_without``). The last code is that of admission.
+    """
+    claims = pl.concat(_read(path, sample) for path, sample in _files(source))
+    claims = claims.filter(pl.col("CLM_FROM_DT").is_not_null())
+    is_protected = [_is_protected(claims[name]) for name in _DIAGNOSES]
+    is_other = [
+        each & ~claims[name].str.starts_with(without).fill_null(value=False)
+        for each, name in zip(is_protected, _DIAGNOSES, strict=True)
+    ]
+    return [
+        {
+            "codes": number,
+            "claims": len(claims),
+            "protected": np.logical_or.reduce(is_protected[:number]).mean(),
+            "protected_without": np.logical_or.reduce(is_other[:number]).mean(),
+        }
+        for number in range(1, len(_DIAGNOSES) + 1)
+    ]
+
+
 def _files(source: str | Path | Iterable[str | Path]) -> list[tuple[Path, int]]:
     """List the files with the number of their sample, in order of the numbers."""
     if isinstance(source, str | Path):

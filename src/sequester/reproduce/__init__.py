@@ -1,7 +1,7 @@
 """Experiments of papers: a grid, figures and claims per paper as data, and one runner for all.
 
 A paper is a module and a file of one name. ``author_year.toml`` has its title, notes, figures and claims;
-``author_year.py`` has a function ``plan(data, *, quick)`` that returns the grid, the functions that run one
+``author_year.py`` has a function ``plan(data, *, design)`` that returns the grid, the functions that run one
 point of it, and below the comment ``Checks of claims`` a function ``_name`` for each check that a claim
 names. Editing the checks or the file does not make finished cells run again. `data` is the folder of public
 data sets, or None where generators stand in for them.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +19,9 @@ from sequester.errors import InputError
 from sequester.reproduce.plan import Drawing, Statement, judge
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from sequester.reproduce.plan import Claim, ExperimentPlan, Tables
+    from sequester.reproduce.plan import Claim, Design, ExperimentPlan, Tables
 
 __all__ = ["PAPERS", "Paper", "find_paper"]
 
@@ -38,6 +38,8 @@ class Paper:
     """Authors, venue and year."""
     notes: Sequence[str] = ()
     """What a reader must know: how things are measured, where we depart from the paper."""
+    designs: Mapping[Design, str] = field(default_factory=dict)
+    """What is run of the grid where that is not the whole, and how long the whole takes."""
     drawings: Sequence[Drawing] = ()
     """The figures."""
     statements: Sequence[Statement] = ()
@@ -60,6 +62,7 @@ class Paper:
             title=text["title"],
             reference=text["reference"],
             notes=text["notes"],
+            designs=text["designs"],
             drawings=[
                 Drawing(**{"x_title": axes[each["x"]], "y_title": axes[each["y"]], **each})
                 for each in text["figures"]
@@ -67,9 +70,9 @@ class Paper:
             statements=[fill(each) for each in text["claims"]],
         )
 
-    def plan(self, data: Path | None, *, quick: bool) -> ExperimentPlan:
-        """Return what to run: on public data where it is given, on a part of the grid where `quick`."""
-        plan: ExperimentPlan = self._module().plan(data, quick=quick)
+    def plan(self, data: Path | None, *, design: Design) -> ExperimentPlan:
+        """Return what to run: on public data where it is given, and as much of the grid as `design` says."""
+        plan: ExperimentPlan = self._module().plan(data, design=design)
         return plan
 
     def claims(self, tables: Tables) -> list[Claim]:

@@ -1,8 +1,4 @@
-"""Bonomi, Fan, Jin (2016): bounds, costs, lengths, numbers and frequencies of patterns, and side effects.
-
-Reality Mining is not public. In its place stand logs of daily activities, over a taxonomy that is made as
-the paper made its own: numbered labels in bins of ten.
-"""
+"""Bonomi, Fan, Jin (2016): bounds, costs, lengths, numbers and frequencies of patterns, and side effects."""
 
 from __future__ import annotations
 
@@ -12,20 +8,25 @@ from itertools import pairwise, product, zip_longest
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import polars as pl
 
-from sequester.data.schema import Schema, Symbol
 from sequester.data.sequences import Sequences
-from sequester.data.table import EventTable
-from sequester.datasets import activities, clicks, public
-from sequester.datasets.clicks import msnbc
 from sequester.datasets.public import areas
-from sequester.errors import InputError
 from sequester.hierarchies.labels import ROOT
 from sequester.methods.mutual_information.algorithm import LeakagePlan as Search
 from sequester.methods.mutual_information.method import BottomUp, TopDown
-from sequester.methods.mutual_information.problem import count_index_tuples
+from sequester.reproduce.bonomi_2016_patterns import (
+    ALPHAS,
+    LENGTH,
+    LOGS,
+    WINDOW,
+    data_sets,
+    draw_pairs,
+    draw_patterns,
+    tables_by_person,
+    with_all_ratios,
+)
+from sequester.reproduce.bonomi_2016_printed import count_evaluations
 from sequester.reproduce.plan import Cell, DataSet, ExperimentPlan, grid
 from sequester.utility.patterns import TopPatterns
 from sequester.workflow.job import table_digest
@@ -34,117 +35,32 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from sequester._typing import Codes, Counts
-    from sequester.hierarchies.hierarchy import Hierarchy
-    from sequester.reproduce.plan import Rows, Tables
-
-    Pattern = tuple[str, ...]
+    from sequester._typing import Codes
+    from sequester.data.table import EventTable
+    from sequester.reproduce.bonomi_2016_patterns import Pattern
+    from sequester.reproduce.plan import Design, Rows, Tables, Verdict
 
 ALGORITHMS = {"Top-Down": TopDown, "Bottom-Up": BottomUp}
 """The two algorithms, as the paper calls them."""
 COSTS = ("information-loss", "linear", "exponential")
 """What generalizing costs; after Figure 5 the paper goes on with the first two."""
-ALPHAS = (2, 4, 8, 16, 32)
-"""How many times more frequent one of two patterns is than the other, at least."""
-WINDOW, FREQUENT, LENGTH, NUMBER, SHARE = 10, 10, 2, 4, 0.5
-"""Table 1: window, least frequency, length and number of patterns, bound as a share of the entropy."""
+NUMBER, SHARE = 4, 0.5
+"""Table 1: number of patterns, and the bound as a share of the entropy."""
 BITS = 0.1
 """The bound of Figure 8."""
-LONG = 500
-"""Least number of clicks of a user in the experiments."""
-LONG_USERS = "users of msnbc.com with 500 or more clicks"
-CLICKS, LOGS = "clicks", "logs"
-"""What stands for MSNBC, and what stands for Reality Mining."""
 ONE = "one person"
 """Whom Figure 8 is about."""
-_MADE_USERS, _VISITS = 36, 200
-_MADE_LOGS, _DAYS = 8, 180
 _TIMES = 3
 """Runs of the same search, of which the shortest counts."""
 
 
-def tables_by_person(
-    frame: pl.DataFrame, person: str, symbol: str, tree: Hierarchy
-) -> tuple[EventTable, ...]:
-    """Return a table per person, events in the order of the frame."""
-    schema = Schema(person="person", order="n", symbol=Symbol("symbol", tree))
-    rows = frame.select(person=person, n=pl.int_range(pl.len()), symbol=symbol)
-    return tuple(EventTable(each, schema) for each in rows.partition_by("person", maintain_order=True))
-
-
-def long_clicks(data: Path | None) -> tuple[EventTable, ...]:
-    """Return the users of MSNBC with 500 or more clicks, or synthetic ones with many visits each."""
-    if data is None:
-        made = clicks.make(persons=_MADE_USERS * _VISITS)
-        number = pl.col("user").str.slice(1).cast(pl.Int64) - 1
-        frame = made.select(person=(number // _VISITS).cast(pl.String), symbol="page")
-    else:
-        frame = public.load("msnbc", data).select("person", "symbol")
-    frame = frame.filter(pl.len().over("person") >= LONG)
-    return tables_by_person(frame, "person", "symbol", msnbc())
-
-
-def logs(data: Path | None) -> tuple[EventTable, ...]:
-    """Return logs of activities in six homes, or synthetic ones; labels are numbered, in bins of ten."""
-    if data is None:
-        frame = activities.make(persons=_MADE_LOGS, days=_DAYS).select(person="user", symbol="activity")
-    else:
-        parts = (
-            ("aruba", "label"),
-            ("hh101", "label"),
-            ("kasteren-a", "label"),
-            ("kasteren-b", "label"),
-            ("kasteren-c", "label"),
-            ("ordonez-a", "Activity"),
-        )
-        said = pl.col("symbol").str.to_lowercase().str.replace_all("_", " ")
-        frame = pl.concat(
-            public.load(name, data).select(person=pl.lit(name), symbol=column) for name, column in parts
-        ).with_columns(said)
-    numbered = frame.with_columns(pl.col("symbol").rank("dense").cast(pl.String))
-    return tables_by_person(numbered, "person", "symbol", areas(frame["symbol"].n_unique()))
-
-
-def data_sets(data: Path | None) -> list[DataSet]:
-    """List the data: public sets where they are given."""
-    made = data is None
-    users = "users of the generator, visits put together" if made else LONG_USERS
-    homes = f"logs of daily activities {'of the generator' if made else 'in homes'}"
-    return [
-        DataSet(name=CLICKS, about=users, load=cache(partial(long_clicks, data))),
-        DataSet(name=LOGS, about=homes, load=cache(partial(logs, data))),
-    ]
-
-
-@cache
-def frequent_of(dataset: DataSet, person: int, length: int) -> tuple[list[Pattern], Counts]:
-    """Return the frequent patterns of a person, and how often each occurs; counted once."""
-    return frequent_patterns(dataset.load()[person], length)
-
-
-def frequent_patterns(table: EventTable, length: int) -> tuple[list[Pattern], Counts]:
-    """Return the patterns of a person that occur often enough to be drawn, with their frequencies.
-
-    Examples
-    --------
-    >>> from sequester.testing import symbol_table
-    >>> patterns, counts = frequent_patterns(symbol_table(["abababab"]), 2)
-    >>> patterns, counts.tolist()
-    ([('a', 'b')], [10])
-    """
-    sequences = table.sequences
-    book = sequences.codebooks[sequences.symbol]
-    symbols = sequences.columns[sequences.symbol]
-    tuples, counts = count_index_tuples(symbols, len(book), length, WINDOW)
-    often = counts >= FREQUENT
-    return [tuple(book.labels[code] for code in each) for each in tuples[often].tolist()], counts[often]
-
-
-def plan(data: Path | None, *, quick: bool) -> ExperimentPlan:
+def plan(data: Path | None, *, design: Design) -> ExperimentPlan:
     """Plan the grid: one quantity varies, the others stay as in Table 1."""
     sets = data_sets(data)
+    quick = design == "quick"
     shares = [each / 10 for each in range(1, 10, 2 if quick else 1)]
-    lengths, numbers, draws = ((2, 3, 4), (2, 4, 8), 10) if quick else ((2, 3, 4, 5), (2, 4, 6, 8, 10), 25)
+    lengths, numbers = ((2, 3, 4), (2, 4, 8)) if quick else ((2, 3, 4, 5), (2, 4, 6, 8, 10))
+    draws = {"quick": 10, "sampled": 5, "whole": 25}[design]
     cells: list[Cell] = []
     for dataset in sets:
         size = sum(table.n_events for table in dataset.load()) * draws / 1e6
@@ -182,24 +98,24 @@ def _describe(dataset: DataSet) -> str:
     )
 
 
-def draw_patterns(dataset: DataSet, person: int, number: int, length: int, turn: int) -> list[Pattern]:
-    """Return random patterns of a person; in the same turn, fewer patterns are the first of more."""
-    pool, _ = frequent_of(dataset, person, length)
-    places = np.random.default_rng([person, length, turn]).permutation(len(pool))
-    return [pool[place] for place in places[:number].tolist()]
-
-
-def sanitize(
+def prepare(
     table: EventTable,
     method: str,
     patterns: list[Pattern],
     *,
     measure: Literal["exact", "paper"] = "paper",
     **asked: Any,
+) -> Search:
+    """Return the search of the paper's algorithm for some patterns of a person."""
+    asked |= {"patterns": tuple(patterns), "window": WINDOW, "measure": measure, "search": "greedy"}
+    return Search.of(ALGORITHMS[method](**asked), table)
+
+
+def sanitize(
+    table: EventTable, method: str, patterns: list[Pattern], **asked: Any
 ) -> tuple[Codes, float, float]:
     """Return the released nodes of a person, the loss per symbol, and the seconds of the search."""
-    asked |= {"patterns": tuple(patterns), "window": WINDOW, "measure": measure, "search": "greedy"}
-    search = Search.of(ALGORITHMS[method](**asked), table)
+    search = prepare(table, method, patterns, **asked)
     task = search.task
     times = []
     for _ in range(_TIMES):
@@ -219,13 +135,22 @@ def _compile(method: str) -> None:
         sanitize(table, method, [("1", "2"), ("2", "3")], max_leakage=share)
 
 
-def _means(found: list[list[tuple[float, float]]], method: str, cost: str) -> Rows:
-    """Return mean losses and seconds, over the draws of each person and then over persons."""
+def _measure(table: EventTable, method: str, patterns: list[Pattern], **asked: Any) -> tuple[float, ...]:
+    """Return loss per symbol, seconds, and evaluations of the algorithm as printed."""
+    _, loss, seconds = sanitize(table, method, patterns, **asked)
+    return loss, seconds, count_evaluations(prepare(table, method, patterns, **asked))
+
+
+def _means(found: list[list[tuple[float, ...]]], method: str, cost: str) -> Rows:
+    """Return mean losses, seconds and evaluations, over the draws of each person and then over persons."""
     if not (by_person := [each for each in found if each]):
         return []
-    loss, seconds = (fmean(fmean(row[at] for row in each) for each in by_person) for at in (0, 1))
+    names = ("loss", "seconds", "evaluations")
+    means = {
+        name: fmean(fmean(row[at] for row in each) for each in by_person) for at, name in enumerate(names)
+    }
     counted = {"persons_drawn": len(by_person), "runs": sum(map(len, by_person))}
-    return [{"series": f"{method}, {cost}", "loss": loss, "seconds": seconds, **counted}]
+    return [{"series": f"{method}, {cost}", **means, **counted}]
 
 
 def hide(
@@ -240,31 +165,11 @@ def hide(
 ) -> Rows:
     """Hide patterns of every person, several times."""
     _compile(method)
-    found: list[list[tuple[float, float]]] = []
+    found: list[list[tuple[float, ...]]] = []
     for person, table in enumerate(dataset.load()):
         drawn = [draw_patterns(dataset, person, number, length, turn) for turn in range(draws)]
-        runs = (sanitize(table, method, each, cost=cost, max_leakage=share) for each in drawn if each)
-        found.append([run[1:] for run in runs])
+        found.append([_measure(table, method, each, cost=cost, max_leakage=share) for each in drawn if each])
     return _means(found, method, cost)
-
-
-def draw_pairs(dataset: DataSet, person: int, alpha: int, draws: int) -> list[list[Pattern]]:
-    """Return random pairs of patterns, one at least `alpha` times as frequent as the other, if there are."""
-    pool, counts = frequent_of(dataset, person, LENGTH)
-    often, seldom = np.nonzero(counts[:, None] >= alpha * counts[None, :])
-    random = np.random.default_rng([person, alpha])
-    places = random.integers(often.size, size=draws).tolist() if often.size else []
-    return [[pool[often[place]], pool[seldom[place]]] for place in places]
-
-
-def with_all_ratios(dataset: DataSet) -> list[int]:
-    """Return the persons who have patterns of all ratios, in a random order."""
-    order = np.random.default_rng(2016).permutation(len(dataset.load())).tolist()
-    found = [person for person in order if draw_pairs(dataset, person, ALPHAS[-1], 1)]
-    if not found:
-        msg = f"{dataset.name}: nobody has a pattern that is {ALPHAS[-1]} times as frequent as another"
-        raise InputError(msg)
-    return found
 
 
 def hide_two(dataset: DataSet, persons: str, method: str, cost: str, alpha: int, draws: int) -> Rows:
@@ -273,7 +178,7 @@ def hide_two(dataset: DataSet, persons: str, method: str, cost: str, alpha: int,
     tables = dataset.load()
     found = [
         [
-            sanitize(tables[person], method, pair, cost=cost, max_leakage_bits=BITS)[1:]
+            _measure(tables[person], method, pair, cost=cost, max_leakage_bits=BITS)
             for pair in draw_pairs(dataset, person, alpha, draws)
         ]
         for person in with_all_ratios(dataset)[: 1 if persons == ONE else None]
@@ -383,20 +288,23 @@ def _trend(
     way: str,
     least: float = 0.0,
     where: Mapping[str, str] | None = None,
-) -> tuple[str, bool, str]:
+) -> tuple[str, bool | Verdict, str]:
     """Compare the two ends of every curve."""
     rows = tables[table].filter(pl.col(x) >= least, **(where or {}))
+    if y == "work":
+        rows = rows.with_columns(work=pl.col("evaluations") * pl.col("length"))
     curves = _curves(rows, x, y)
     right = [each[-1] > each[0] if way == "rises" else each[-1] < each[0] for each in curves.values()]
     starts, ends = ([each[at] for each in curves.values()] for at in (0, -1))
     first, last = min(rows[x].to_list()), max(rows[x].to_list())
-    if y == "seconds":
-        times = [end / start for start, end in zip(starts, ends, strict=True)]
-        shown = f"from {first:g} to {last:g} the time becomes {_span(times)} times as much"
-    else:
+    if y == "loss":
         shown = f"the loss is {_span(starts)} at {first:g}, {_span(ends)} at {last:g}"
+    else:
+        times = [end / start for start, end in zip(starts, ends, strict=True)]
+        shown = f"from {first:g} to {last:g} it becomes {_span(times)} times as much"
     others = [", ".join(key) for key, holds in zip(curves, right, strict=True) if not holds]
-    return f"{shown}; it {way} in {sum(right)} of {len(right)} curves", all(right), "; ".join(others)
+    shown = f"{shown}; it {way} in {sum(right)} of {len(right)} curves"
+    return shown, all(right) or ("agrees in part" if any(right) else False), "; ".join(others)
 
 
 def _beside(tables: Tables, on: str, values: str, **where: str) -> pl.DataFrame:
@@ -404,21 +312,38 @@ def _beside(tables: Tables, on: str, values: str, **where: str) -> pl.DataFrame:
     return tables["bounds"].filter(**where).pivot(on=on, index=keys, values=values, maintain_order=True)
 
 
-def _faster(tables: Tables) -> tuple[str, bool]:
-    both = _beside(tables, "method", "seconds")
+def _mostly(holds: list[bool]) -> bool | Verdict:
+    """Return whether something holds as a rule; in part where only in more than half of the settings."""
+    share = sum(holds) / len(holds)
+    return share >= _MOSTLY or ("agrees in part" if share > 0.5 else False)
+
+
+def _where_not(table: pl.DataFrame, holds: list[bool]) -> str:
+    """Return at which bounds, and with which methods if there are any, something does not hold."""
+    others = table.filter(~pl.Series(holds))
+    if others.is_empty():
+        return ""
+    ways = others["method"].unique(maintain_order=True).to_list() if "method" in others.columns else []
+    low, high = (end(others["share"].to_list()) for end in (min, max))
+    above = table.filter(pl.col("share") > high).height
+    return f"{', '.join([*ways, f'{low:g} to {high:g}'])}, and above that it does in all {above} settings"
+
+
+def _faster(tables: Tables, y: str) -> tuple[str, bool]:
+    both = _beside(tables, "method", y)
     sooner = (both["Bottom-Up"] < both["Top-Down"]).to_list()
     ratio = sum(both["Bottom-Up"].to_list()) / sum(both["Top-Down"].to_list())
     measured = (
-        f"in {sum(sooner)} of {len(sooner)} settings; over all of them its time is {ratio:.2f} of "
-        "that of Top-Down"
+        f"in {sum(sooner)} of {len(sooner)} settings; over all of them it takes {ratio:.2f} of what "
+        "Top-Down takes"
     )
     return measured, sum(sooner) > len(sooner) / 2 and ratio <= _FASTER
 
 
-def _much_faster(tables: Tables) -> tuple[str, bool]:
-    both = _beside(tables, "method", "seconds", data=LOGS)
+def _much_faster(tables: Tables, y: str) -> tuple[str, bool]:
+    both = _beside(tables, "method", y, data=LOGS)
     ratio = sum(both["Top-Down"].to_list()) / sum(both["Bottom-Up"].to_list())
-    return f"Top-Down takes {ratio:.2f} times as long", ratio >= _ORDER
+    return f"Top-Down takes {ratio:.2f} times as much", ratio >= _ORDER
 
 
 def _falls_all_along(tables: Tables) -> tuple[str, bool]:
@@ -432,19 +357,19 @@ def _falls_all_along(tables: Tables) -> tuple[str, bool]:
     return measured, all(each[-1] < each[0] for each in curves) and max(steps) <= _BUMP
 
 
-def _better(tables: Tables) -> tuple[str, bool]:
+def _better(tables: Tables) -> tuple[str, bool | Verdict, str]:
     both = _beside(tables, "method", "loss")
     better = (both["Top-Down"] <= both["Bottom-Up"]).to_list()
     down, up = (fmean(both[way].to_list()) for way in ("Top-Down", "Bottom-Up"))
     measured = f"in {sum(better)} of {len(better)} settings; {down:.3f} and {up:.3f} on average"
-    return measured, sum(better) >= _MOSTLY * len(better)
+    return measured, _mostly(better), _where_not(both, better)
 
 
-def _cheapest(tables: Tables) -> tuple[str, bool]:
+def _cheapest(tables: Tables) -> tuple[str, bool | Verdict, str]:
     by_cost = _beside(tables, "cost", "loss")
     others = by_cost.select(pl.min_horizontal("linear", "exponential"))["linear"]
     least = (by_cost["information-loss"] <= others).to_list()
-    return f"in {sum(least)} of {len(least)} settings", sum(least) >= _MOSTLY * len(least)
+    return f"in {sum(least)} of {len(least)} settings", _mostly(least), _where_not(by_cost, least)
 
 
 def _similar(tables: Tables) -> tuple[str, bool]:
@@ -462,10 +387,10 @@ def _robust(tables: Tables) -> tuple[str, bool]:
     return measured, changes[most] <= _FLAT
 
 
-def _stable(tables: Tables) -> tuple[str, bool]:
-    curves = _curves(tables["numbers"].filter(data=LOGS, method="Top-Down"), "number", "seconds")
+def _stable(tables: Tables, y: str) -> tuple[str, bool]:
+    curves = _curves(tables["numbers"].filter(data=LOGS, method="Top-Down"), "number", y)
     ratios = [max(each) / min(each) for each in curves.values()]
-    return f"the longest is {_span(ratios)} times the shortest", max(ratios) <= _STABLE
+    return f"the most is {_span(ratios)} times the least", max(ratios) <= _STABLE
 
 
 def _top_down(tables: Tables, column: str) -> float:

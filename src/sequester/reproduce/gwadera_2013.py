@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sequester.methods.ph.method import PatternMethod
-    from sequester.reproduce.plan import Rows, Tables
+    from sequester.reproduce.plan import Design, Rows, Tables
 
     Pattern = tuple[str, ...]
 
@@ -45,6 +45,8 @@ PRINTED = "PH, permutation first"
 """The order of the slides: a permutation before a deletion, whatever it costs."""
 METHODS: dict[str, type[PatternMethod]] = {"PH": PH, PRINTED: PH, "SBSH": SBSH, "Abul": Abul}
 """What hides the patterns; SBSH is ours, in the style of the paper of that name."""
+KINDS = ("any", "no item twice")
+"""Patterns that are hidden: any that are frequent, and such as a permutation can hide."""
 MSNBC_PERSONS = 989_818
 """Persons whom the thresholds of the slides are for."""
 _LENGTHS = (2, 3, 4)
@@ -73,12 +75,13 @@ def made_baskets(persons: int, mean_baskets: float, items: int) -> EventTable:
     return EventTable(rows, Schema(person="customer", order="n", symbol="item"))
 
 
-def data_sets(data: Path | None, *, quick: bool) -> list[DataSet]:
+def data_sets(data: Path | None, *, design: Design) -> list[DataSet]:
     """List the data: public sets where they are given."""
+    quick = design == "quick"
     thresholds = (4949, 19796) if quick else (3711, 4949, 9898, 19796)
     shares = (0, 30) if quick else (0, 10, 20, 30)
-    numbers = (10,) if quick else (5, 10, 20)
-    n_clicks = 40_000 if quick else (None if data is not None else 200_000)
+    numbers = (5, 10, 20) if design == "whole" else (10,)
+    n_clicks = {"quick": 40_000, "sampled": 100_000, "whole": 200_000 if data is None else None}[design]
     scale = 1.0 if n_clicks is None else n_clicks / MSNBC_PERSONS
     loads: tuple[tuple[str, Callable[[], EventTable]], ...]
     if data is None:
@@ -97,12 +100,12 @@ def data_sets(data: Path | None, *, quick: bool) -> list[DataSet]:
             ("utterances of sign language", partial(symbols, "spmf-sign", data, None)),
         )
     supports = [max(round(each * scale), 2) for each in thresholds]
-    long_supports = (floors[1],) if quick else (floors[1], round(1.2 * floors[1]))
+    long_supports = (floors[1], round(1.2 * floors[1]))[: 2 if design == "whole" else 1]
     few_long = (_FEW_LONG if quick else _LONG_PATTERNS,)
-    axes: dict[str, dict[str, Sequence[int]]] = {
-        CLICKS: {"min_support": supports, "patterns": numbers, "forbidden": (0,)},
-        BASKETS: {"min_support": floors[:1], "patterns": numbers, "forbidden": (0,)},
-        LONG: {"min_support": long_supports, "patterns": few_long, "forbidden": shares},
+    axes: dict[str, dict[str, Sequence[int | str]]] = {
+        CLICKS: {"min_support": supports, "patterns": numbers, "forbidden": (0,), "kind": KINDS},
+        BASKETS: {"min_support": floors[:1], "patterns": numbers, "forbidden": (0,), "kind": KINDS[:1]},
+        LONG: {"min_support": long_supports, "patterns": few_long, "forbidden": shares, "kind": KINDS[:1]},
     }
     scaled = "" if n_clicks is None else ", thresholds in proportion"
     return [
@@ -111,9 +114,9 @@ def data_sets(data: Path | None, *, quick: bool) -> list[DataSet]:
     ]
 
 
-def plan(data: Path | None, *, quick: bool) -> ExperimentPlan:
-    """Plan the grid: thresholds, numbers of patterns and forbidden orders, for every method."""
-    sets = data_sets(data, quick=quick)
+def plan(data: Path | None, *, design: Design) -> ExperimentPlan:
+    """Plan the grid: thresholds, numbers and kinds of patterns and forbidden orders, for every method."""
+    sets = data_sets(data, design=design)
     cells = []
     for dataset in sets:
         weight = dataset.load().n_events / 1e5
@@ -145,9 +148,17 @@ def _describe(dataset: DataSet) -> str:
 
 
 def choose_patterns(
-    table: EventTable, min_support: int, n_patterns: int, lengths: tuple[int, ...], *, rarer: bool = False
+    table: EventTable,
+    min_support: int,
+    n_patterns: int,
+    lengths: tuple[int, ...],
+    *,
+    rarer: bool = False,
+    repeats: bool = True,
 ) -> list[Pattern]:
     """Return frequent patterns, evenly over their ranks by support, length by length, or of the rarer half.
+
+    Without `repeats`, only such as have no item twice.
 
     Examples
     --------
@@ -155,7 +166,11 @@ def choose_patterns(
     >>> choose_patterns(symbol_table(["abc", "abc", "ab", "b"]), 2, 2, (2,))
     [('a', 'b'), ('b', 'c')]
     """
-    found = frequent(table, min_support=min_support, max_length=max(lengths))
+    found = {
+        labels: count
+        for labels, count in frequent(table, min_support=min_support, max_length=max(lengths)).items()
+        if repeats or len({*labels}) == len(labels)
+    }
     chosen: list[Pattern] = []
     for place, length in enumerate(lengths):
         ranked = sorted((-count, labels) for labels, count in found.items() if len(labels) == length)
@@ -193,11 +208,15 @@ def _compile(name: str) -> None:
     method.transform(table, randomness=Randomness.of(SEED), engine=LocalEngine(), progress=silent)
 
 
-def hide(dataset: DataSet, min_support: int, patterns: int, forbidden: int, method: str) -> Rows:
+def hide(
+    dataset: DataSet, min_support: int, patterns: int, forbidden: int, method: str, kind: str = KINDS[0]
+) -> Rows:
     """Hide patterns with a method, and count the side effects."""
     table = dataset.load()
     lengths = (_LONG_LENGTH,) if dataset.name == LONG else _LENGTHS
-    secrets = choose_patterns(table, min_support, patterns, lengths, rarer=dataset.name == LONG)
+    secrets = choose_patterns(
+        table, min_support, patterns, lengths, rarer=dataset.name == LONG, repeats=kind == KINDS[0]
+    )
     given: dict[str, Any] = {"patterns": secrets, "min_support": min_support, "max_length": _MAX_LENGTH}
     orders = draw_forbidden(table, secrets, forbidden) if method == "PH" else []
     if orders:
@@ -222,6 +241,8 @@ def hide(dataset: DataSet, min_support: int, patterns: int, forbidden: int, meth
     return [
         {
             "hidden": len(secrets),
+            "with_repeats": sum(len({*secret}) < len(secret) for secret in secrets),
+            "reversals": sum(secret != secret[::-1] in secrets for secret in secrets),
             "forbidden_orders": len(orders),
             "frequent": int(n_frequent),
             "lost": lost,
@@ -242,12 +263,18 @@ def hide(dataset: DataSet, min_support: int, patterns: int, forbidden: int, meth
 # Checks of claims
 
 _FEWER, _MOST_GHOSTS, _TIMES_SLOWER = 0.28, 0.015, 3.8
+_NONE = 0.001
+"""A share up to this is none: one itemset of a thousand."""
 
 
-def _beside(tables: Tables, data: str | None = None, method: str = "PH") -> pl.DataFrame:
+def _beside(
+    tables: Tables, data: str | None = None, method: str = "PH", kind: str | None = None
+) -> pl.DataFrame:
     """Return the rows of PH, or of its other order, those of SBSH beside them."""
-    key = ["data", "min_support", "patterns"]
+    key = ["data", "min_support", "patterns", "kind"]
     table = tables["hidden"] if data is None else tables["hidden"].filter(data=data)
+    if kind is not None:
+        table = table.filter(kind=kind)
     other = table.filter(method="SBSH", forbidden=0)
     return table.filter(method=method).join(other, on=key, suffix="_sbsh", maintain_order="left")
 
@@ -259,34 +286,45 @@ def _pairs(pairs: pl.DataFrame, column: str) -> Iterable[tuple[float, float]]:
     )
 
 
-def _fewer(tables: Tables) -> tuple[str, bool, bool]:
-    pairs = _beside(tables, CLICKS)
+def _kinds(pairs: pl.DataFrame) -> str:
+    """Return how many of the hidden patterns no permutation can hide by itself."""
+    hidden, repeat, reversal = (int(pairs[name].sum()) for name in ("hidden", "with_repeats", "reversals"))
+    return (
+        f"of {hidden} hidden patterns {repeat} repeat an item and {reversal} have their reversal hidden, too"
+    )
+
+
+def _fewer(tables: Tables, kind: str, method: str = "PH") -> tuple[str, bool, bool]:
+    pairs = _beside(tables, CLICKS, method, kind=kind)
     ours, theirs = (sum(each) for each in zip(*_pairs(pairs, "side_effects"), strict=True))
     fewer = 1 - ours / theirs if theirs else 0.0
     measured = (
         f"{ours:,.0f} side effects beside {theirs:,.0f} of SBSH, {fewer:+.0%} fewer, over "
-        f"{pairs.height} settings"
+        f"{pairs.height} settings ({_kinds(pairs)})"
     )
     return measured, fewer >= _FEWER / 2, fewer < _FEWER
 
 
-def _few_ghosts(tables: Tables) -> tuple[str, bool]:
-    most = max((ours for ours, _ in _pairs(_beside(tables, CLICKS), "ghost_share")), default=0.0)
+def _few_ghosts(tables: Tables, kind: str) -> tuple[str, bool]:
+    pairs = _pairs(_beside(tables, CLICKS, kind=kind), "ghost_share")
+    most = max((ours for ours, _ in pairs), default=0.0)
     return f"at most {most:.1%} of the frequent patterns are ghosts", most < _MOST_GHOSTS
 
 
-def _no_itemset_lost(tables: Tables, data: str) -> tuple[str, bool]:
-    pairs = list(_pairs(_beside(tables, data, PRINTED), "lost_itemset_share"))
+def _no_itemset_lost(tables: Tables, data: str, method: str) -> tuple[str, bool, str]:
+    beside = _beside(tables, data, method).filter(forbidden=0)
+    pairs = list(_pairs(beside, "lost_itemset_share"))
     ours, theirs = (max((pair[at] for pair in pairs), default=0.0) for at in (0, 1))
-    default = max((each for each, _ in _pairs(_beside(tables, data), "lost_itemset_share")), default=0.0)
+    deletions, effects = (int(beside[name].sum()) for name in ("deletions", "side_effects"))
     measured = (
-        f"at most {ours:.1%} are lost with permutations first, {default:.1%} by default, by SBSH {theirs:.1%}"
+        f"at most {ours:.1%} are lost, by SBSH {theirs:.1%} ({deletions} deletions, {effects} side effects)"
     )
-    return measured, ours <= 0.001 and theirs >= ours
+    return measured, ours <= _NONE and theirs >= ours, _kinds(beside)
 
 
-def _better(tables: Tables, column: str, least: float) -> tuple[str, bool, bool]:
-    ratios = [theirs / ours for ours, theirs in _pairs(_beside(tables, CLICKS), column) if ours > 0]
+def _better(tables: Tables, column: str, least: float, kind: str) -> tuple[str, bool, bool]:
+    pairs = _pairs(_beside(tables, CLICKS, kind=kind), column)
+    ratios = [theirs / ours for ours, theirs in pairs if ours > 0]
     low, high = min(ratios, default=0.0), max(ratios, default=0.0)
     measured = f"{low:.1f} to {high:.1f} times smaller than by SBSH"
     return measured, low >= 1 and high >= least, low < least

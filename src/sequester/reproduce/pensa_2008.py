@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sequester.data.sequences import Sequences
-    from sequester.reproduce.plan import Rows, Tables, Value
+    from sequester.reproduce.plan import Design, Rows, Tables, Value
 
 STRICT, AS_PRINTED, PRUNED = "strict", "as printed", "prefix pruning"
 """Supporters counted in the release, too; only in the original, as in the paper; no re-reconstruction."""
@@ -83,7 +83,7 @@ def _read(name: str, data: Path) -> pl.DataFrame:
     return public.load(name, data)
 
 
-def data_sets(data: Path | None, *, quick: bool) -> list[DataSet]:
+def data_sets(data: Path | None, *, design: Design) -> list[DataSet]:
     """List the data: public sets where they are given."""
     densities = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1)
     sparse = (0.002, 0.005, 0.01, 0.02, 0.03, 0.05)
@@ -91,7 +91,7 @@ def data_sets(data: Path | None, *, quick: bool) -> list[DataSet]:
     rows: list[tuple[str, str, partial[EventTable], tuple[float | None, ...], tuple[int, ...]]]
     if data is None:
         about = "trips of the generator, between home, work and shops, with a point every 20 seconds"
-        rows = [("trips", about, partial(made_trips, 10_000 if quick else 20_000), densities, KS)]
+        rows = [("trips", about, partial(made_trips, 10_000 if design == "quick" else 20_000), densities, KS)]
     else:
         checkins, read = partial(foursquare, data), partial(symbols, data)
         about = "weeks of check-ins in New York"
@@ -108,7 +108,7 @@ def data_sets(data: Path | None, *, quick: bool) -> list[DataSet]:
             ("msnbc, long", LONG_VISITS, partial(read, "spmf-msnbc"), (None,), (20, 50, 100)),
             ("bike", "tours of shared bikes", partial(read, "spmf-bike"), (None,), (10, 20, 50, 100)),
             ("msnbc", "all visitors of a news site on one day", partial(read, "msnbc"), (None,), (50, 1000)),
-        ][: 5 if quick else None]
+        ][: 5 if design == "quick" else None]
     return [
         # The cells of a table follow each other, so the last table is enough.
         DataSet(
@@ -118,10 +118,10 @@ def data_sets(data: Path | None, *, quick: bool) -> list[DataSet]:
     ]
 
 
-def plan(data: Path | None, *, quick: bool) -> ExperimentPlan:
+def plan(data: Path | None, *, design: Design) -> ExperimentPlan:
     """Plan the grid: densities of every data set, then k and method for each."""
-    most = _MOST_PATTERNS_QUICK if quick else _MOST_PATTERNS
-    sets = data_sets(data, quick=quick)
+    most = _MOST_PATTERNS_QUICK if design == "quick" else _MOST_PATTERNS
+    sets = data_sets(data, design=design)
     cells = []
     for dataset in sets:
         for threshold in dataset.axes["threshold"]:

@@ -6,9 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sequester.errors import ParameterError
+
+Design = Literal["quick", "sampled", "whole"]
+"""How much of a grid is run: a part within minutes, a sample by a stated design, or all of it."""
+Verdict = Literal["agrees", "agrees in part", "disagrees", "cannot be told"]
+"""What was measured, beside a statement."""
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,7 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     Tables = Mapping[str, pl.DataFrame]
-    Check = Callable[..., tuple[str, bool] | tuple[str, bool, str | bool] | None]
+    Check = Callable[..., tuple[str, bool | Verdict] | tuple[str, bool | Verdict, str | bool] | None]
 
 Value = str | int | float | bool | None
 """What stands in a table."""
@@ -82,6 +87,8 @@ class Drawing:
     """The vertical axis is logarithmic."""
     own_y: bool = False
     """Every panel has its own vertical scale."""
+    shown: bool = False
+    """The Markdown page has it; the other page has all figures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +97,7 @@ class Claim:
 
     Examples
     --------
-    >>> Claim(says="falls", measured="rises", agrees=False)
+    >>> Claim(says="falls", measured="rises", verdict="disagrees")
     Traceback (most recent call last):
     sequester.errors.ParameterError: a claim that does not agree needs a reason: 'falls'
     """
@@ -99,13 +106,13 @@ class Claim:
     """The statement of the paper, or what its algorithm leads one to expect."""
     measured: str
     """What came out here, with numbers."""
-    agrees: bool
+    verdict: Verdict
     """Whether the measurement supports the statement."""
     why: str = ""
     """The reason where it does not; also what qualifies an agreement."""
 
     def __post_init__(self) -> None:
-        if not self.agrees and not self.why:
+        if self.verdict != "agrees" and not self.why:
             msg = f"a claim that does not agree needs a reason: {self.says!r}"
             raise ParameterError(msg)
 
@@ -123,6 +130,9 @@ class Statement(NamedTuple):
     """
     given: Mapping[str, Any] = {}
     """Further arguments of the check."""
+    variants: Mapping[str, Mapping[str, Any]] = {"": {}}
+    """Setups that are measured side by side, ours and what the paper's may have been: name to arguments. What
+    only some of them support agrees in part."""
     though: str = ""
     """The remark where it agrees."""
     unless: str = ""
@@ -178,18 +188,36 @@ def judge(
     --------
     >>> says = Statement(says="rises", check="trend", unless="noise")
     >>> judge([says], {}, {"trend": lambda tables: ("it falls", False)})
-    [Claim(says='rises', measured='it falls', agrees=False, why='noise')]
+    [Claim(says='rises', measured='it falls', verdict='disagrees', why='noise')]
     """
     jobs = [
         (f"{name}: ", part, one) for name, part in (parts or {}).items() for one in statements if one.each
     ]
     claims = []
     for prefix, part, one in [*jobs, *(("", tables, one) for one in statements if not one.each)]:
-        if (found := checks[one.check](part, **one.given)) is None:
+        found = {
+            name: checked
+            for name, more in one.variants.items()
+            if (checked := checks[one.check](part, **one.given, **more)) is not None
+        }
+        if not found:
             continue
-        measured, agrees, *remark = found
-        why = one.though if agrees else one.unless
-        for text in remark:
-            why = why.replace("{}", str(text)) if text else ""
-        claims.append(Claim(says=one.says, measured=prefix + measured, agrees=agrees, why=why))
+        verdict = _combine([checked[1] for checked in found.values()])
+        why = one.though if verdict == "agrees" else one.unless
+        remarks = [checked[2] for checked in found.values() if len(checked) > 2]
+        if remarks:
+            listed = "; ".join(dict.fromkeys(str(remark) for remark in remarks if remark))
+            why = why.replace("{}", listed) if listed else ""
+        measured = "; ".join(
+            f"{name}: {checked[0]}" if name else checked[0] for name, checked in found.items()
+        )
+        claims.append(Claim(says=one.says, measured=prefix + measured, verdict=verdict, why=why))
     return claims
+
+
+def _combine(found: Sequence[bool | Verdict]) -> Verdict:
+    """Return the verdict on which all setups agree, or that they do in part."""
+    verdicts: set[Verdict] = {
+        each if isinstance(each, str) else ("agrees" if each else "disagrees") for each in found
+    }
+    return verdicts.pop() if len(verdicts) == 1 else "agrees in part"

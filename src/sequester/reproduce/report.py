@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sequester.reproduce.plan import Claim, Drawing
     from sequester.reproduce.reproduce import Reproduction
 
-AGREEMENT = ("the paper says", "we measure", "agrees?", "why")
+AGREEMENT = ("the paper says", "we measure", "verdict", "why")
 """Columns of the table of claims."""
 COLORS = (SERIES[0], SERIES[1], "#7c5fb0", "#3d8f63", "#b8476d", "#8a8437", "#3f9aa6", "#96705a")
 """Colours of the series, in order; they differ in lightness, too."""
@@ -42,7 +42,7 @@ _PAGE = """{% extends "page.html" %}
 <tbody>
 {% for claim in result.claims %}
 <tr><td>{{ claim.says }}</td><td>{{ claim.measured }}</td>
-<td>{{ "yes" if claim.agrees else "no" }}</td><td>{{ claim.why }}</td></tr>
+<td>{{ claim.verdict }}</td><td>{{ claim.why }}</td></tr>
 {% endfor %}
 </tbody>
 </table>
@@ -51,10 +51,7 @@ _PAGE = """{% extends "page.html" %}
 <section>
 <h2>How it was run</h2>
 <ul>
-{% for line in result.sources %}
-<li>{{ line }}</li>
-{% endfor %}
-{% for line in result.paper.notes %}
+{% for line in result.run_notes %}
 <li>{{ line }}</li>
 {% endfor %}
 </ul>
@@ -74,7 +71,7 @@ _PAGE = """{% extends "page.html" %}
 
 def agreement_table(claims: Sequence[Claim]) -> pl.DataFrame:
     """Return the claims as a table."""
-    rows = [(claim.says, claim.measured, "yes" if claim.agrees else "no", claim.why) for claim in claims]
+    rows = [(claim.says, claim.measured, claim.verdict, claim.why) for claim in claims]
     return pl.DataFrame(rows, schema=dict.fromkeys(AGREEMENT, pl.String), orient="row")
 
 
@@ -90,10 +87,11 @@ def _markdown(result: Reproduction) -> Iterator[str]:
     for row in agreement_table(result.claims).iter_rows():
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
     yield from ("", "## How it was run", "")
-    for line in (*result.sources, *result.paper.notes):
+    for line in result.run_notes:
         yield f"- {line}"
     for drawing in result.drawn:
-        yield from ("", f"## {drawing.title}", "", f"![{drawing.title}](figures/{drawing.name}.svg)")
+        if drawing.shown:
+            yield from ("", f"## {drawing.title}", "", f"![{drawing.title}](figures/{drawing.name}.svg)")
 
 
 def html_page(result: Reproduction, drawn: Sequence[tuple[Drawing, str]]) -> str:

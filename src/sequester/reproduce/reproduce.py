@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass
+import platform
+import time
+from collections import Counter
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,11 +30,14 @@ from sequester.reproduce.report import (
 from sequester.workflow.output_file import write_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from sequester.engine import Engine, Progress
     from sequester.reproduce import Paper
-    from sequester.reproduce.plan import Cell, Claim, Drawing, ExperimentPlan, Rows
+    from sequester.reproduce.plan import Cell, Claim, Design, Drawing, ExperimentPlan, Rows, Verdict
+
+    Record = dict[str, Any]
+    """A finished cell: its rows, the processor seconds, and the machine."""
 
 ABOUT = "reproduction.json"
 """The file that names the paper of a folder, and has its results."""
@@ -39,6 +45,8 @@ PAGE, TEXT, CLAIMS = "report.html", "report.md", "agreement.csv"
 CELLS, FIGURES = "cells", "figures"
 CHECKS = "\n# Checks of claims\n"
 """Below this line a paper's module does not measure anything."""
+_PARTS = {"quick": "a small part of the grid", "sampled": "a sample of the grid", "whole": "the whole grid"}
+_OPTIONS = {"quick": " --quick", "sampled": " --sampled", "whole": ""}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +57,10 @@ class Reproduction:
     """The paper."""
     out: Path
     """The folder with the results."""
-    quick: bool
-    """Only a part of the grid was run."""
+    design: Design
+    """How much of the grid was run."""
+    has_data: bool
+    """It was run on public data."""
     sources: Sequence[str]
     """What the data is."""
     claims: Sequence[Claim]
@@ -63,32 +73,61 @@ class Reproduction:
     """Cells of the grid."""
     n_kept: int
     """Cells that an earlier run had finished."""
+    seconds: Mapping[str, float]
+    """Machine to the processor seconds of the cells that it ran."""
 
     @property
     def n_agreed(self) -> int:
         """The number of claims that agree."""
-        return sum(claim.agrees for claim in self.claims)
+        return sum(claim.verdict == "agrees" for claim in self.claims)
 
     @property
     def summary(self) -> str:
         """One sentence on the result."""
-        part_of = "a part of the grid" if self.quick else "the whole grid"
-        return (
-            f"{self.n_agreed} of {len(self.claims)} statements agree with what we measure, on {part_of} "
-            f"({self.n_cells:,} cells), with sequester {__version__}."
+        counts = Counter(claim.verdict for claim in self.claims)
+        others: dict[Verdict, str] = {
+            "agrees in part": "{} in part",
+            "disagrees": "{} do not",
+            "cannot be told": "{} cannot be told",
+        }
+        rest = "".join(
+            f", {text.format(counts[verdict])}" for verdict, text in others.items() if counts[verdict]
         )
+        return (
+            f"{self.n_agreed} of {len(self.claims)} statements agree with what we measure{rest}, on "
+            f"{_PARTS[self.design]} ({self.n_cells:,} cells), with sequester {__version__}."
+        )
+
+    @property
+    def command(self) -> str:
+        """The command that makes the page."""
+        options = (" --data DIR" if self.has_data else "") + _OPTIONS[self.design]
+        return f"sequester reproduce {self.paper.name}{options}"
+
+    @property
+    def run_notes(self) -> Iterator[str]:
+        """How it was run: the command, the design, machines and times, the data, and the paper's notes."""
+        yield f"`{self.command}`"
+        if about := self.paper.designs.get(self.design):
+            whole = self.command.replace(_OPTIONS[self.design], "")
+            yield f"{_PARTS[self.design].capitalize()}: {about}" + f" `{whole}` runs all of it." * (
+                self.design != "whole"
+            )
+        for machine, seconds in self.seconds.items():
+            yield f"{seconds / 60:,.1f} minutes of processor time on {machine}."
+        yield from (*self.sources, *self.paper.notes)
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that ``reproduce --json`` prints."""
         return {
             "paper": self.paper.name,
             "out": str(self.out),
-            "quick": self.quick,
+            "design": self.design,
             "cells": self.n_cells,
             "resumed": self.n_kept,
             "agreed": self.n_agreed,
             "claims": [
-                {"says": each.says, "measured": each.measured, "agrees": each.agrees, "why": each.why}
+                {"says": each.says, "measured": each.measured, "verdict": each.verdict, "why": each.why}
                 for each in self.claims
             ],
             "tables": list(self.tables),
@@ -101,7 +140,7 @@ def reproduce(
     *,
     out: str | Path,
     data: str | Path | None = None,
-    quick: bool = False,
+    design: Design = "whole",
     engine: Engine | None = None,
     progress: Progress = silent,
 ) -> Reproduction:
@@ -115,8 +154,9 @@ def reproduce(
         The folder of the results: new, empty, or of an earlier run of this paper.
     data
         The folder of public data sets; without it, synthetic data is generated.
-    quick
-        Run only a part of the grid, in less than three minutes.
+    design
+        How much of the grid is run: ``"quick"`` takes less than three minutes, ``"sampled"`` the better part
+        of an hour, and ``"whole"`` up to days.
     engine
         Workers that run whole cells, such as those of `DaskEngine`; they read `data` at the same path.
     progress
@@ -139,9 +179,9 @@ def reproduce(
         raise InputError(msg)
     _check_folder(folder, paper)
     progress(0.0, "reading the data")
-    asked = (paper.name, None if data is None else Path(data), quick)
-    plan = paper.plan(asked[1], quick=quick)
-    about = {"paper": paper.name, "format": 1}
+    asked = (paper.name, None if data is None else Path(data), design)
+    plan = paper.plan(asked[1], design=design)
+    about = {"paper": paper.name, "format": 2}
     write_file(json.dumps(about).encode(), folder / ABOUT)
     grid = Grid(folder / CELLS, json.dumps([paper.name, plan.fingerprint, experiments_digest(paper)]))
     away = None if engine is None else partial(engine.map, _run_cell, shared=asked)
@@ -162,13 +202,15 @@ def reproduce(
     result = Reproduction(
         paper=paper,
         out=folder,
-        quick=quick,
+        design=design,
+        has_data=data is not None,
         sources=plan.sources,
         claims=claims,
         drawn=[drawing for drawing, _ in drawn],
         tables=sorted(tables),
         n_cells=len(plan.cells),
         n_kept=grid.n_kept,
+        seconds=dict(grid.seconds),
     )
     write_file(agreement_table(claims).write_csv(line_terminator="\n").encode(), folder / CLAIMS)
     write_file(markdown_page(result).encode(), folder / TEXT)
@@ -191,46 +233,50 @@ class Grid:
     """Cells that an earlier run had finished."""
     n_run: int = 0
     """Cells that were run."""
+    seconds: Counter[str] = field(default_factory=Counter)
+    """Machine to the processor seconds of the cells that it ran, now or earlier."""
 
     def run(
         self,
         cells: Sequence[Cell],
         progress: Progress,
         *,
-        away: Callable[[Sequence[int]], Iterator[Rows]] | None = None,
+        away: Callable[[Sequence[int]], Iterator[Record]] | None = None,
     ) -> dict[str, pl.DataFrame]:
         """Run the cells that are not stored, and return all tables: parameters beside measurements.
 
-        `away` runs cells elsewhere, by their places, and yields their rows in order.
+        `away` runs cells elsewhere, by their places, and yields what it finds in order.
         """
         tables: dict[str, list[dict[str, object]]] = {}
         total = sum(cell.weight for cell in cells) or 1.0
         done = 0.0
         paths = [self._path(cell) for cell in cells]
-        stored = [_read_rows(path) for path in paths]
+        stored = [_read_record(path) for path in paths]
         for place, cell in enumerate(cells):
             if paths[place] in paths[:place]:
                 msg = f"two cells of {cell.table} have the same parameters: {dict(cell.parameters)}"
                 raise ParameterError(msg)
-        missing = [place for place, rows in enumerate(stored) if rows is None]
-        measured = (cells[place].run() for place in missing) if away is None else away(missing)
+        missing = [place for place, record in enumerate(stored) if record is None]
+        measured = (_run(cells[place]) for place in missing) if away is None else away(missing)
         for cell, path, known in zip(cells, paths, stored, strict=True):
             label = ", ".join(f"{name} = {value}" for name, value in cell.parameters.items())
             progress(done / total, f"{cell.table}: {label}")
-            rows = known
-            if rows is None:
-                rows = [dict(row) for row in next(measured)]
-                write_file(json.dumps(rows, allow_nan=False).encode(), path)
+            record = known
+            if record is None:
+                record = next(measured)
+                write_file(json.dumps(record, allow_nan=False).encode(), path)
                 self.n_run += 1
             else:
                 self.n_kept += 1
             done += cell.weight
-            tables.setdefault(cell.table, []).extend({**cell.parameters, **row} for row in rows)
+            self.seconds[record["machine"]] += record["seconds"]
+            tables.setdefault(cell.table, []).extend({**cell.parameters, **row} for row in record["rows"])
         return {name: pl.DataFrame(rows, infer_schema_length=None) for name, rows in tables.items()}
 
     def _path(self, cell: Cell) -> Path:
         key = {
             "version": __version__,
+            "format": 2,
             "about": self.about,
             "table": cell.table,
             "parameters": dict(cell.parameters),
@@ -240,25 +286,37 @@ class Grid:
 
 
 @lru_cache(maxsize=1)
-def _plan(name: str, data: Path | None, quick: bool) -> ExperimentPlan:
+def _plan(name: str, data: Path | None, design: Design) -> ExperimentPlan:
     """Return the plan of a paper; a worker, which runs many of its cells, makes it once."""
-    return find_paper(name).plan(data, quick=quick)
+    return find_paper(name).plan(data, design=design)
 
 
-def _run_cell(place: int, asked: tuple[str, Path | None, bool]) -> Rows:
+def _run_cell(place: int, asked: tuple[str, Path | None, Design]) -> Record:
     """Measure one cell of a plan."""
-    return [dict(row) for row in _plan(*asked).cells[place].run()]
+    return _run(_plan(*asked).cells[place])
 
 
-def _read_rows(path: Path) -> Rows | None:
+def _run(cell: Cell) -> Record:
+    """Measure a cell, with the processor time that it takes and where."""
+    start = time.process_time()
+    rows: Rows = [dict(row) for row in cell.run()]
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors"
+    return {
+        "rows": rows,
+        "seconds": time.process_time() - start,
+        "machine": f"{machine}, Python {platform.python_version()}",
+    }
+
+
+def _read_record(path: Path) -> Record | None:
     try:
-        rows: Rows = json.loads(path.read_bytes())
+        record: Record = json.loads(path.read_bytes())
     except FileNotFoundError:
         return None
     except (OSError, ValueError):
         msg = f"cannot read the finished cell {path}; delete it to run it again"
         raise InputError(msg) from None
-    return rows
+    return record
 
 
 def experiments_digest(paper: Paper) -> str:
@@ -269,8 +327,8 @@ def experiments_digest(paper: Paper) -> str:
     >>> len(experiments_digest(find_paper("wang-2010")))
     64
     """
-    path = Path(__file__).with_name(f"{paper.name.replace('-', '_')}.py")
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    paths = sorted(Path(__file__).parent.glob(f"{paper.name.replace('-', '_')}*.py"))
+    text = "".join(path.read_text(encoding="utf-8") for path in reversed(paths))
     # How results are judged does not change them.
     return hashlib.sha256(text.partition(CHECKS)[0].encode()).hexdigest()
 

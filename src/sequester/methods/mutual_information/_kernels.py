@@ -445,11 +445,12 @@ def generalize_alike(
 
 
 @njit
-def bottom_up(problem: Problem, may_lift: Mask, parents: Codes, node_depths: Codes, depths: Counts) -> bool:
+def bottom_up(problem: Problem, may_lift: Mask, parents: Codes, node_depths: Codes, depths: Counts) -> int:
     """Write the `depths` at which it is private after the closest patterns of one length were merged.
 
-    Where there are none left to merge, blocks are lifted (Algorithm 3). Returns False where it is not private
-    to have all symbols on the root that may be lifted.
+    Where there are none left to merge, blocks are lifted (Algorithm 3). Returns how often it was tested, once
+    at the start and after each step, or 0 where it is not private to have all symbols on the root that may be
+    lifted.
     """
     n_symbols, n_patterns = depths.size, problem.patterns.symbols.shape[0]
     nodes, new = np.empty(n_symbols, np.int32), np.empty(n_symbols, np.int32)
@@ -459,7 +460,7 @@ def bottom_up(problem: Problem, may_lift: Mask, parents: Codes, node_depths: Cod
         nodes[symbol], new[symbol] = -1, problem.paths[symbol, 0 if may_lift[symbol] else depths[symbol]]
     recount_alike(problem.tuples, problem.patterns, nodes, new, alike, counted)
     if not is_private(problem.patterns, new, counted, True):
-        return False
+        return 0
     for symbol in range(n_symbols):
         new[symbol] = problem.paths[symbol, depths[symbol]]
     recount_alike(problem.tuples, problem.patterns, nodes, new, alike, counted)
@@ -469,7 +470,7 @@ def bottom_up(problem: Problem, may_lift: Mask, parents: Codes, node_depths: Cod
         for k in range(centroids.shape[1]):
             if centroids[pattern, k] >= 0:
                 centroids[pattern, k] = new[centroids[pattern, k]]
-    n_clusters = n_patterns
+    n_clusters, n_tested = n_patterns, 1
     while not is_private(problem.patterns, new, counted, True):
         for symbol in range(n_symbols):
             nodes[symbol] = new[symbol]
@@ -478,11 +479,12 @@ def bottom_up(problem: Problem, may_lift: Mask, parents: Codes, node_depths: Cod
             _lift_cheapest(problem, nodes, new, depths, may_lift, parents.size, near)
         else:
             n_clusters -= 1
+        n_tested += 1
         recount_alike(problem.tuples, problem.patterns, nodes, new, alike, counted)
         for symbol in range(n_symbols):
             if nodes[symbol] != new[symbol]:
                 depths[symbol] = node_depths[new[symbol]]
-    return True
+    return n_tested
 
 
 @inner

@@ -190,8 +190,8 @@ class Solver:
         if self.way == "top-down":
             return _top_down(person, active)
         depths, tree = np.empty(len(person.codes), np.int64), task.tree
-        is_private = _kernels.bottom_up(person.problem, active, tree.parent, tree.depth, depths)
-        return depths if is_private else None
+        n_tested = _kernels.bottom_up(person.problem, active, tree.parent, tree.depth, depths)
+        return depths if n_tested else None
 
     def _search(self, task: SharedTask, person: Person) -> Counts:
         problem = person.problem
