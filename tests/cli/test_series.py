@@ -230,7 +230,52 @@ def test_the_report_and_the_answer_know_parts(here, run):
     page = (here / "out/2025/internal/report.html").read_text()
     assert "Parts of the series, and what they cost" in page
     assert "fresh series of the whole input would lose" in page
+    assert "pays for its past: 0 values are suppressed and 0 new events are held back" in page
+    assert "Loss of a fresh series" in page
     document = json.loads((here / "out/2025/internal/report.json").read_text())
     assert [row["held_back"] for row in document["series"]] == [0, 1, 0]
+    # The second part was made with --quick, and nothing else was tried.
+    fresh = [row["fresh_loss"] for row in document["series"]]
+    assert fresh[0] == document["series"][0]["information_loss"]
+    assert fresh[1] is None
+    assert fresh[2] is not None
     assert "This is part 3 of a series" in (here / "out/2025/release/report.html").read_text()
     assert "held back" not in (here / "out/2025/release/report.html").read_text()
+
+
+def test_compare_tries_a_part_beside_a_fresh_series(here, run):
+    config = begin(here, "2025", 'continues = "out/2024"').removeprefix(f"{here}/")
+    ran = run("compare", config, "--out", "compared", "--json")
+    assert ran.code == 0, ran.err
+    continued, fresh = ran.document["candidates"]
+    assert continued["label"] == "halt continued"
+    assert fresh["label"] == "halt fresh series"
+    assert [row["part"] for row in continued["parts"]] == [1, 2, 3]
+    assert [row["held_back"] for row in continued["parts"]] == [0, 1, 0]
+    assert not fresh["parts"]
+    assert any("could not be joined with what was published" in line for line in ran.document["warnings"])
+    assert "Parts of the series, halt continued" in (here / "compared/report.html").read_text()
+    # Kept results are of this part of the series alone.
+    assert run("compare", config, "--out", "compared", "--json").document["candidates"][0] == continued
+
+
+@pytest.mark.parametrize("vary", [("--set", "k=2,3"), ("--methods", "halt,cblda")])
+def test_compare_cannot_vary_what_a_series_keeps(here, run, vary):
+    config = begin(here, "2025", 'continues = "out/2024"')
+    ran = run("compare", config, "--out", "compared", *vary)
+    assert ran.code == 2
+    assert len(ran.errors) == 1
+    assert "a series keeps its method and its parameters" in ran.errors[0]
+    assert not (here / "compared").exists()
+
+
+def test_compare_refuses_a_method_without_series_and_a_part_that_is_not_there(here, run):
+    config = begin(here, "2025", 'continues = "out/2022"').removeprefix(f"{here}/")
+    ran = run("compare", config, "--out", "compared")
+    assert ran.code == 2
+    assert "out/2022/release does not exist" in ran.errors[0]
+    text = (here / config).read_text().replace('name = "halt"', 'name = "cblda"').replace("p = 2", "")
+    (here / config).write_text(text)
+    ran = run("compare", config, "--out", "compared")
+    assert ran.code == 2
+    assert "cblda: cannot make a series of releases: " in ran.errors[0]

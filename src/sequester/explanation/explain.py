@@ -9,6 +9,7 @@ from sequester.errors import InputError, ParameterError, UnattainableError
 from sequester.explanation.explanation import Explanation
 from sequester.explanation.offers import find_offers
 from sequester.explanation.relaxation import RelaxationSearch, TrialRuns, find_relaxations, lost_parts
+from sequester.hierarchies.labels import counted
 from sequester.methods.relax import TimeUpError, run_trial, working_time
 from sequester.utility.generalization import information_loss
 
@@ -81,9 +82,9 @@ def explain(
     original = method.view(original)
     reasons = method.reasons(release, original)
     if release.link is not None and release.link.part > 1:
-        fresh = _fresh_series(release, original, method, seconds)
+        fresh_loss, notes = _fresh_series(release, original, method, seconds)
         progress(1.0, "explained")
-        return Explanation(reasons=reasons, notes=tuple(fresh))
+        return Explanation(reasons=reasons, notes=tuple(notes), fresh_loss=fresh_loss)
     progress(0.05, "looking for rare persons and values")
     began = working_time()
     offers, why = find_offers(
@@ -105,27 +106,45 @@ def explain(
     )
 
 
-def _fresh_series(release: Release, original: EventTable, method: Method, seconds: float) -> list[str]:
-    """Return what a fresh series of the same input would lose, beside this part of one that goes on.
+def _fresh_series(
+    release: Release, original: EventTable, method: Method, seconds: float
+) -> tuple[float | None, list[str]]:
+    """Return what a fresh series of the same input would lose, and notes on it beside this part.
 
     What could be relaxed is not looked for: a series keeps its parameters.
     """
     untried = "what a fresh series would keep was not tried"
     if original.n_events > MOST_EVENTS:
-        return [f"{untried}: the input has more than {MOST_EVENTS:,} events"]
+        return None, [f"{untried}: the input has more than {MOST_EVENTS:,} events"]
     try:
         outcome = run_trial(method, original, seed=release.seed, deadline=working_time() + seconds)
     except TimeUpError:
-        return [f"{untried}: it would take longer than the time given"]
+        return None, [f"{untried}: it would take longer than the time given"]
     except (UnattainableError, InputError) as error:
-        return [f"{untried}: {error}"]
+        return None, [f"{untried}: {error}"]
     fresh = information_loss(outcome.sequences, original=original).value
-    own = release.utility.get("information_loss")
-    here = "" if own is None else f"; this part, at the levels of the series, loses {own.value:.3f}"
-    return [
-        f"a fresh series of the whole input would lose {fresh:.3f} of what its quasi-identifiers tell{here}",
-        "a fresh series could not be joined with what was published, and both side by side are not covered",
-    ]
+    n_suppressed = int((outcome.changes["what"] == "suppressed").sum())
+    values = counted(n_suppressed, "suppressed value", "suppressed values")
+    told = f"would lose {fresh:.3f} of what its quasi-identifiers tell, with {values}"
+    notes = [f"a fresh series of the whole input {told} and no event held back"]
+    if release.series is not None:
+        row, own = release.series.history[-1], release.utility.get("information_loss")
+        loss = "" if own is None else f" loses {own.value:.3f} and"
+        held_back = counted(row["held_back"], "new event is", "new events are")
+        values = counted(row["suppressed"], "value is", "values are")
+        notes.append(
+            f"this part, at the levels of the series,{loss} pays for its past: {values} suppressed and "
+            f"{held_back} held back"
+        )
+        notes += [
+            f"a fresh series would show {name} {'finer' if depth > here else 'coarser'} than the series does"
+            for name, depth in outcome.depths.items()
+            if (here := release.series.depths.get(name, depth)) != depth
+        ]
+    notes.append(
+        "a fresh series could not be joined with what was published, and both side by side are not covered"
+    )
+    return fresh, notes
 
 
 def _relaxations(

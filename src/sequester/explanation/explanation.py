@@ -91,6 +91,8 @@ class Explanation:
     """What to leave out, repair or group, each of them tried, the smallest loss first."""
     notes: tuple[str, ...] = ()
     """How it was tried: on a sample, what would have helped nothing, and what there was no time for."""
+    fresh_loss: float | None = None
+    """Of a later part of a series, what a fresh series of the whole input would lose; None if not tried."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the document about this explanation."""

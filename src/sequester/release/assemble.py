@@ -173,13 +173,15 @@ class SeriesStep:
         row = {
             "part": 1 if self.past is None else self.past.part + 1,
             "persons": release.n_persons,
-            "new_persons": release.n_persons if self.known is None else int(self.known.is_null().sum()),
+            "new_persons": len(persons) if self.past is None else _count_new(persons, self.past),
             "events": events.height,
             "suppressed": int((release.changes["what"] == "suppressed").sum()),
             "held_back": self.held_back,
             "information_loss": None if loss is None else round(float(loss.value), 4),
+            "fresh_loss": None,
         }
         if self.past is None:
+            row["fresh_loss"] = row["information_loss"]
             return Series.begun(release, keys.gather(at), row, outcome.depths)
         arrived = table
         if table.of_persons:
@@ -187,6 +189,11 @@ class SeriesStep:
             arrived = arrived.replace(demographics=own)
         extended = self.past.extended(release, joined, keys.gather(at), row)
         return replace(extended, arrived=arrived)
+
+
+def _count_new(pseudonyms: pl.DataFrame, past: Series) -> int:
+    """Count the persons of whom no earlier part released anything."""
+    return pseudonyms.join(past.pseudonyms, on="pseudonym", how="anti").height
 
 
 def _accumulated(

@@ -239,6 +239,11 @@ class Series:
             before=self,
         )
 
+    def with_fresh_loss(self, loss: float) -> Series:
+        """Note what a fresh series would lose instead of the last part."""
+        row = {**self.history[-1], "fresh_loss": round(loss, 4)}
+        return replace(self, history=(*self.history[:-1], row))
+
     @classmethod
     def begun(
         cls, release: Release, keys: pl.Series, row: Mapping[str, Any], depths: Mapping[str, int]

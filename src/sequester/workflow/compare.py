@@ -21,8 +21,9 @@ from sequester.errors import (
     issue_warning,
 )
 from sequester.methods.method import Method
+from sequester.release.series import Series
 from sequester.workflow.comparison.comparison import Comparison
-from sequester.workflow.comparison.grid import Candidate, grid, label_of, one_line
+from sequester.workflow.comparison.grid import Candidate, grid, label_of, one_line, series_grid
 from sequester.workflow.comparison.outputs import HANDING_OUT, check_adversary, write_outputs
 from sequester.workflow.comparison.pool import run_candidates, run_on_workers
 from sequester.workflow.comparison.store import RELEASES, REPORTS, Store
@@ -196,6 +197,9 @@ def compare_config(
 ) -> Comparison:
     """Compare on the data of a configuration, and write everything to `out`.
 
+    Where the release continues a series, which keeps its method and parameters, that is compared with a fresh
+    series of the same input.
+
     Raises
     ------
     InputError
@@ -204,7 +208,18 @@ def compare_config(
     asked = asked or CompareOptions()
     collect = WarningCollector(warn)
     config = config if isinstance(config, Config) else Config.load(config)
-    candidates = grid(config.settings.method, methods=methods, settings=settings, folder=config.folder)
+    continues = config.settings.release.continues
+    if continues is None:
+        candidates = grid(config.settings.method, methods=methods, settings=settings, folder=config.folder)
+    elif methods is not None or settings:
+        msg = (
+            "release.continues: a series keeps its method and its parameters, so --methods and --set cannot "
+            "vary them; leave these out to compare this part with a fresh series, or continues to compare "
+            "fresh releases"
+        )
+        raise InputError(msg)
+    else:
+        candidates = series_grid(config.method(), config.folder / continues)
     refuse_inputs(out, inputs=config.inputs)
     progress(0.0, "reading")
     table = config.table(collect, engine=engine)
@@ -221,7 +236,7 @@ def compare_config(
         collect,
         engine=engine,
         config=config,
-        named=methods is not None,
+        named=methods is not None or continues is not None,
     )
 
 
@@ -307,6 +322,8 @@ def _fitted(candidate: Candidate, table: EventTable) -> Candidate:
     """Note why a method is not for this table."""
     if candidate.method is None:
         return candidate
+    if candidate.continues is not None and (refusal := candidate.method.series_refusal()):
+        return replace(candidate, misfit=f"cannot make a series of releases: {refusal}")
     try:
         candidate.method.accept(candidate.method.view(table))
     except InputError as error:
@@ -349,6 +366,9 @@ def _task(
         candidate,
         knowledge=[knowledge.kind, knowledge.known, knowledge.targets],
         max_suppressed=max_suppressed,
+        continues=None
+        if candidate.continues is None
+        else Series.read(candidate.continues).certificate_sha256,
     )
     task = TrialTask(
         candidate=candidate,
@@ -364,7 +384,15 @@ def _task(
     task = replace(task, release=place)
     if config is None or candidate.method is None or settings is None:
         return task
-    job = Job(config=config, method=candidate.method, out=place, internal=None, seed=store.seed, force=False)
+    job = Job(
+        config=config,
+        method=candidate.method,
+        out=place,
+        internal=None,
+        seed=store.seed,
+        force=False,
+        continues=candidate.continues,
+    )
     return replace(
         task,
         config_toml=job.to_toml(store.seed),
@@ -422,6 +450,12 @@ def _placed(tried: TrialResult, task: TrialTask, folder: Path) -> TrialResult:
 def _remarks(found: Comparison) -> Iterator[str]:
     """Describe what must be known: of all candidates at once, or of the comparison."""
     made = found.made
+    if any(each.parts for each in made):
+        yield (
+            "measures of the continued part are about what is new, those of the fresh series about the whole "
+            "input; a fresh series could not be joined with what was published, and both side by side are "
+            "not covered"
+        )
     if made:
         shared = set.intersection(*(set(each.warnings) for each in made))
         yield from (line for line in made[0].warnings if line in shared)

@@ -150,6 +150,9 @@ def protect(
             progress=part(progress, 0.55, 0.75),
         )
 
+    fresh_loss = None if found.explanation is None else found.explanation.fresh_loss
+    if release.series is not None and fresh_loss is not None:
+        release = replace(release, series=release.series.with_fresh_loss(fresh_loss))
     # A later part of a series has only what is new, and is compared with that.
     arrived = None if release.series is None else release.series.arrived
     original = table if arrived is None else arrived

@@ -154,6 +154,14 @@ def grid(
     return _once(candidates)
 
 
+def series_grid(own: Method, continues: Path) -> list[Candidate]:
+    """List the candidates where a release continues a series: that, and a fresh series of the same input."""
+    return [
+        Candidate(name=own.name, label=f"{own.name} continued", method=own, continues=continues),
+        Candidate(name=own.name, label=f"{own.name} fresh series", method=own),
+    ]
+
+
 def _refuse_unknown(settings: Mapping[str, Sequence[Any]], names: Sequence[str]) -> None:
     known = {name: {each.name for each in parameters_of(METHODS[name])} for name in names}
     lines = [
@@ -262,6 +270,8 @@ class Candidate:
     """Why it is not tried; empty where it is."""
     given: Mapping[str, object] = field(default_factory=dict)
     """The parameters that were asked for, without defaults."""
+    continues: Path | None = None
+    """The part of a series that it continues; None for a fresh release."""
 
     @property
     def parameters(self) -> dict[str, object]:

@@ -178,6 +178,16 @@ def _sections(found: Comparison) -> Iterator[Section]:
             header=("candidate", "", "why"),
             rows=tuple((each.label, _state(each), each.reason) for each in refused),
         )
+    for each in found.made:
+        if each.parts:
+            yield Section(
+                title=f"Parts of the series, {each.label}",
+                header=tuple(name.replace("_", " ") for name in each.parts[-1]),
+                rows=tuple(
+                    tuple("" if value is None else number(value) for value in row.values())
+                    for row in each.parts
+                ),
+            )
     measures = dict.fromkeys(name for each in found.made for name in each.utility)
     yield Section(
         title="All measures",

@@ -107,6 +107,8 @@ class TrialResult:
     """The folder with ``release`` and ``internal``, where releases were asked for."""
     is_ours: bool = False
     """It failed by a fault of the program."""
+    parts: tuple[Mapping[str, Any], ...] = ()
+    """Of a series that was continued, what each part released, held back and lost."""
 
     @property
     def holds(self) -> bool:
@@ -140,6 +142,7 @@ class TrialResult:
             for name, each in document["utility"].items()
         }
         given["warnings"] = tuple(document["warnings"])
+        given["parts"] = tuple(document["parts"])
         return cls(**given)
 
 
@@ -239,21 +242,28 @@ def _evaluate(
         raise InputError(task.candidate.misfit)
     engine = LocalEngine(threads=task.threads)
     release = task.candidate.method.apply(
-        table, seed=task.seed, engine=engine, progress=part(progress, 0.0, 0.6), warn=collect
+        table,
+        seed=task.seed,
+        engine=engine,
+        progress=part(progress, 0.0, 0.6),
+        continues=task.candidate.continues,
+        warn=collect,
     ).published_as(task.event_log, About(), n_parts=task.n_parts)
+    arrived = None if release.series is None else release.series.arrived
+    original = table if arrived is None else arrived
     check_suppressed(release, task.max_suppressed)
     risks = _risks(task.knowledge, release, table, engine, part(progress, 0.6, 0.75))
     if task.report is not None:
         findings = _findings(task, release, table, engine, part(progress, 0.75, 0.85))
         progress(0.85, "drawing the report")
-        write_file(internal_page(release, original=table, findings=findings).encode(), task.report)
+        write_file(internal_page(release, original=original, findings=findings).encode(), task.report)
         task.report.chmod(0o600)
     if task.release is not None:
         write(
             release,
             task.release,
             force=True,
-            original=table,
+            original=original,
             config_toml=task.config_toml,
             pseudonyms=task.pseudonyms,
             max_suppressed=task.max_suppressed,
@@ -278,6 +288,7 @@ def _evaluate(
         lost_share=release.lost_share,
         moved=release.n_moved_items,
         invented=release.n_invented_items,
+        parts=() if release.series is None else release.series.history,
     )
 
 
