@@ -3,12 +3,15 @@
     python benchmarks/bench_series.py                    everything
     python benchmarks/bench_series.py million            a million persons with 250,000 new events
     python benchmarks/bench_series.py medicare classes   three years, and what classes that stay together keep
+    python benchmarks/bench_series.py attacks            a series, and independent releases side by side
 
 ``million`` continues a release beside a fresh release of the same events, in processor time. ``medicare``
 releases 2008, 2009 and 2010 as three parts, with attributes of beneficiaries, beside fresh releases of the
 same events; each row says what is held back and lost. ``classes`` takes the classes that CBLDA makes of 2008,
-and counts how much of the later years could be kept if they stayed together. Data is read from --data, and
-left out where there is none. Exits 1 where a bar is missed.
+and counts how much of the later years could be kept if they stayed together. ``attacks`` releases the claims
+of 2008, of 2008 and 2009, and of all three years, as a series and as three independent releases, and attacks
+each three together with ``attack --also``. Data is read from --data, and left out where there is none. What
+was measured in full is written into docs/series.md. Exits 1 where a bar is missed.
 """
 
 from __future__ import annotations
@@ -35,15 +38,55 @@ from sequester.datasets.public import load
 from sequester.errors import SequesterWarning
 from sequester.hierarchies import Hierarchy
 from sequester.methods import CBLDA, HALT
+from sequester.workflow.attack import attack_release
+from sequester.workflow.protect import protect
 from sequester.workflow.write import write
 
 ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "series.md"
 PERSONS, NEW = 1_000_000, 250_000
 LARGEST_SHARE = 0.5
 """Of the time of a fresh release."""
 YEARS = (2008, 2009, 2010)
 SAMPLES = range(1, 9)
 """Samples of the claims whose beneficiaries have summaries."""
+
+
+CONFIG = """
+[data]
+path = "claims-{year}.csv"
+person = "PID"
+time = "admission"
+[data.quasi.LOS]
+hierarchy = {{ kind = "intervals", width = [7, 28], origin = 0 }}
+[data.quasi.DSFC]
+hierarchy = {{ kind = "intervals", width = [28, 84, 168], origin = 0 }}
+[data.quasi.payment]
+hierarchy = {{ kind = "intervals", width = [5_000, 20_000, 80_000], origin = -20_000 }}
+[data.sensitive.diagnosis]
+protect = {protect}
+[method]
+name = "halt"
+k = 5
+c = 0.7
+p = 2
+[release]
+path = "{path}"
+{more}
+"""
+"""Claims of all years up to one, as a part of a series or a release of its own."""
+KNOWN = 2
+"""Values that an adversary knows of a person."""
+
+
+def fill_page(name: str, lines: list[str]) -> None:
+    """Print a table, and write it into its place on the page about series."""
+    print("\n".join(lines), flush=True)
+    before, begin, rest = PAGE.read_text().partition(
+        f"<!-- {name}: written by benchmarks/bench_series.py -->\n"
+    )
+    _, end, after = rest.partition("<!-- end -->")
+    PAGE.write_text("".join([before, begin, "\n", "\n".join(lines), "\n\n", end, after]))
 
 
 def apply(method: HALT, table: EventTable, **how: object) -> tuple[object, float]:
@@ -78,8 +121,16 @@ def million(persons: int, n_new: int) -> bool:
     row = later.series.history[-1]
     what = f"{persons:,} persons, {n_new:,} new events"
     print(f"{what}: {fresh:.1f} s fresh, {continued:.1f} s continued; {row}")
-    if persons < NEW:
+    if persons < PERSONS:
         return True
+    fill_page(
+        "million",
+        [
+            "| persons | new events | fresh release | continued | held back |",
+            "|---|---|---|---|---|",
+            f"| {persons:,} | {n_new:,} | {fresh:.1f} s | {continued:.1f} s | {row['held_back']:,} |",
+        ],
+    )
     note("seconds", f"{what}: fresh release", fresh)
     note("seconds", f"{what}: continued", continued)
     note("loss", f"{what}: held back", row["held_back"] / n_new)
@@ -125,8 +176,10 @@ def medicare(data: Path) -> bool:
     """Release three years as a series, and beside it as fresh releases of the same events."""
     frame, people = claims(data)
     method, holds = HALT(k=5, c=0.7, p=2), True
-    print("| part | new events | of persons | released | held back | suppressed | loss | fresh | time |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    lines = [
+        "| part | new events | of persons | released | held back | suppressed | loss | fresh loss | time |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
     with tempfile.TemporaryDirectory() as name:
         for part, year in enumerate(YEARS, start=1):
             # What was held back comes again with the next year.
@@ -138,17 +191,62 @@ def medicare(data: Path) -> bool:
             fresh, fresh_seconds = apply(method, table)
             row = release.series.history[-1]
             losses = row["information_loss"], fresh.utility["information_loss"].value
-            print(
+            lines.append(
                 f"| {year} | {release.n_input_events:,} | {release.n_input_persons:,} | {row['events']:,} | "
                 f"{row['held_back']:,} | {row['suppressed']:,} | {losses[0]:.3f} | {losses[1]:.3f} | "
-                f"{seconds:.1f} s, fresh {fresh_seconds:.1f} s |",
-                flush=True,
+                f"{seconds:.1f} s, fresh {fresh_seconds:.1f} s |"
             )
             note("loss", f"Medicare {year}, part {part}", losses[0])
             note("loss", f"Medicare up to {year}, fresh", losses[1])
             note("loss", f"Medicare {year}: share held back", row["held_back"] / release.n_input_events)
             holds &= bool(release.verdict)
+    fill_page("medicare", lines)
     return holds
+
+
+def attacks(data: Path) -> bool:
+    """Attack three parts of a series together, and beside them three independent releases of the same."""
+    frame, _ = claims(data)
+    columns = ["PID", "admission", "LOS", "DSFC", "payment", "diagnosis"]
+    worst: dict[str, dict[str, float]] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for year in YEARS:
+            frame.filter(pl.col("year") <= year).select(columns).write_csv(folder / f"claims-{year}.csv")
+        for how in ("series", "independent"):
+            for year in YEARS:
+                begin = "series = true" if year == YEARS[0] else f'continues = "{how}/{year - 1}"'
+                more = begin if how == "series" else "pseudonyms = true"
+                text = CONFIG.format(
+                    year=year, protect=list(desynpuf.PROTECTED), path=f"{how}/{year}", more=more
+                )
+                (folder / f"{how}-{year}.toml").write_text(text)
+                protect(folder / f"{how}-{year}.toml", quick=True)
+            parts = [folder / how / str(year) for year in YEARS]
+            found = attack_release(
+                parts[-1],
+                also=parts[:-1],
+                original=folder / f"{how}-{YEARS[-1]}.toml",
+                known=[KNOWN],
+                targets=1_000,
+            )
+            worst[how] = {}
+            for risk in found.risks:
+                print(f"{how}: {risk.kind}: {risk}", flush=True)
+                measure = risk.name.removesuffix("_side_by_side")
+                is_wanted = measure != risk.name if how == "independent" else risk.bound is not None
+                if is_wanted and measure in ("prosecutor", "unique", "marketer"):
+                    worst[how][measure] = max(worst[how].get(measure, 0.0), risk.value)
+    lines = ["| adversary | " + " | ".join(worst) + " |", "|---" * (len(worst) + 1) + "|"]
+    lines += [
+        f"| {measure} | " + " | ".join(f"{risks[measure]:.3f}" for risks in worst.values()) + " |"
+        for measure in worst["series"]
+    ]
+    fill_page("attacks", lines)
+    for how, risks in worst.items():
+        for measure, value in risks.items():
+            note("risk", f"Medicare, three years, {how}: {measure}, {KNOWN} values known", value)
+    return worst["series"]["prosecutor"] <= 1 / 5
 
 
 def classes(data: Path) -> bool:
@@ -183,7 +281,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", nargs="*", help="of million, medicare, classes (default: all)")
+    parser.add_argument("what", nargs="*", help="of million, medicare, classes, attacks (default: all)")
     parser.add_argument("--persons", type=int, default=PERSONS, help="persons of million")
     parser.add_argument(
         "--data",
@@ -192,13 +290,14 @@ def main() -> int:
         help="the folder of public data (default: ../shared/data)",
     )
     asked = parser.parse_args()
-    wanted = asked.what or ["million", "medicare", "classes"]
+    parts = {"medicare": medicare, "classes": classes, "attacks": attacks}
+    wanted = asked.what or ["million", *parts]
     warnings.simplefilter("ignore", SequesterWarning)
     answers = []
     if "million" in wanted:
         million(2_000, 500)  # compiles
         answers.append(million(asked.persons, asked.persons * NEW // PERSONS))
-    for name, part in (("medicare", medicare), ("classes", classes)):
+    for name, part in parts.items():
         if name in wanted and asked.data.is_dir():
             answers.append(part(asked.data))
         elif name in wanted:
