@@ -85,7 +85,7 @@ def release_of(
             ),
             "sim1": Score(value=0.777, goal="maximize", bounds=(0, 1), means="Kept patterns."),
         },
-        changes=pl.DataFrame({"row": [1], "was": ["secret-label"], "is": ["a"]}),
+        change_list=pl.LazyFrame({"row": [1], "was": ["secret-label"], "is": ["a"]}),
         pseudonyms=pl.DataFrame({"person": [f"raw-{name}" for name in persons], "pseudonym": persons}),
         seed="a seed that stays inside",
         n_input_persons=len(rows),

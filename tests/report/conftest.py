@@ -85,4 +85,6 @@ def by_hand(rows=(("home", "news"), ("home", "news"), ("home",)), **fields):
         "n_input_events": 98765,
         "n_lost_events": 76543,
     }
-    return Release(**(given | fields))
+    given |= fields
+    change_list = given.pop("changes").lazy()
+    return Release(**given, change_list=change_list)

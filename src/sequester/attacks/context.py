@@ -358,7 +358,7 @@ class Replayed(Protocol):
         ...
 
     @property
-    def changes(self) -> pl.DataFrame:
+    def changes(self) -> pl.DataFrame | pl.LazyFrame:
         """Every changed cell, event or record, keyed by input row."""
         ...
 

@@ -293,9 +293,11 @@ class _Known:
 
     def count_by_one_event(self) -> int:
         """Count the persons of whom one event is like no event of anybody else."""
-        owners = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+        if not self.columns:
+            return 0
+        owners = np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), np.diff(self.offsets))
         pairs = pl.DataFrame({"owner": owners, "row": self.rows}).unique()
-        return pairs.filter(pl.col("row").is_unique())["owner"].n_unique() if self.columns else 0
+        return pairs.filter(pl.col("row").is_unique())["owner"].n_unique()
 
     def attribute(self, singled: Mask) -> tuple[tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]]:
         """Find the columns that do most of it: each alone, and the best first few, one after the other."""

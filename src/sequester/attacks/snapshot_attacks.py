@@ -193,7 +193,7 @@ def _moved(case: Case, snapshots: Snapshots) -> Counts | None:
         changes = case.replay(case.original).changes
     except SequesterError:
         return None
-    later = changes.filter(pl.col("to").is_not_null())
+    later = changes.lazy().filter(pl.col("to").is_not_null()).collect()
     slot_of = {label: slot for slot, label in enumerate(snapshots.labels)}
     code_of = {label: code for code, label in enumerate(snapshots.values)}
     counts = np.zeros(snapshots.published.shape, np.int64)

@@ -152,7 +152,7 @@ def _relaxations(
 ) -> tuple[list[Relaxation], list[str]]:
     started = working_time()
     lost = lost_parts(
-        release.changes,
+        release.change_list,
         original.hierarchies,
         original.schema.sensitive_columns,
         harmless=method.harmless,
@@ -192,7 +192,7 @@ def _relaxations(
             f"relaxations were tried with {_describe_sample(table, original)}, of whom fewer are alike "
             "than in the whole table: more is lost, and a relaxation keeps less"
         )
-    has_columns = "column" in release.changes.columns
+    has_columns = "column" in release.change_list.collect_schema()
     relaxer = RelaxationSearch(
         trial=trial,
         lost=lost,

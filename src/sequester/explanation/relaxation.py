@@ -173,7 +173,7 @@ GENERALIZED = "generalized"
 
 
 def lost_parts(
-    changes: pl.DataFrame,
+    changes: pl.DataFrame | pl.LazyFrame,
     hierarchies: Mapping[str, Hierarchy],
     others: Sequence[str] = (),
     *,
@@ -203,7 +203,7 @@ def lost_parts(
     """
     is_lost = pl.col("from").is_not_null() & ~pl.col("what").cast(pl.String).is_in(list(harmless))
     columns = sorted({*hierarchies, *others})
-    has_columns = "column" in changes.columns
+    has_columns = "column" in changes.collect_schema()
     heavy = [
         (pl.col("column") == column if has_columns else pl.lit(value=True))
         & pl.col("to").is_in(
@@ -212,7 +212,8 @@ def lost_parts(
         for column, tree in hierarchies.items()
     ]
     is_coarse = pl.any_horizontal(pl.col("to") == ROOT, *heavy)
-    lost = changes.filter(is_lost & ((pl.col("what").cast(pl.String) != GENERALIZED) | is_coarse))
+    is_lost &= (pl.col("what").cast(pl.String) != GENERALIZED) | is_coarse
+    lost = changes.lazy().filter(is_lost).select("row", *(["column"] if has_columns else [])).collect()
     rows = lost["row"].to_numpy().astype(np.int64)
     if has_columns:
         places = {column: place for place, column in enumerate(columns)}

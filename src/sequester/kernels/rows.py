@@ -53,7 +53,7 @@ def fold_rows(items: Integers, offsets: Offsets) -> tuple[Codes, Counts]:
     Equality is exact: a hash only chooses where to look.
     """
     n_rows = len(offsets) - 1
-    slots = np.full(1 << max(2 * n_rows, 16).bit_length(), -1, np.int64)
+    slots = np.full(1 << max(2 * n_rows, 16).bit_length(), -1, np.int32)
     group_of_row, first_rows = np.empty(n_rows, np.int32), np.empty(n_rows, np.int64)
     n_groups = _fold_rows(_codes(items), frozen(offsets), slots, group_of_row, first_rows)
     return group_of_row, first_rows[:n_groups]
@@ -96,7 +96,7 @@ def _list_symbols(
 
 
 @njit
-def _fold_rows(items: Codes, offsets: Offsets, slots: Counts, group_of_row: Codes, first_rows: Counts) -> int:
+def _fold_rows(items: Codes, offsets: Offsets, slots: Codes, group_of_row: Codes, first_rows: Counts) -> int:
     """Write the group of each row and the first row of each group; `slots` is twice as long, all -1."""
     n_groups = 0
     for row in range(offsets.size - 1):

@@ -88,7 +88,7 @@ def measure_cells(
 ) -> dict[str, Score]:
     """Count what became coarser, what is `suppressed`, who is not released, and how far counts are off."""
     progress(0.0, "measuring the loss")
-    changed = outcome.changes.group_by("column", "what").len().iter_rows()
+    changed = outcome.changes.lazy().group_by("column", "what").len().collect().iter_rows()
     counts = {(name, what): count for name, what, count in changed}
     released = int(np.count_nonzero(np.diff(outcome.sequences.person_offsets)))
     scores = {

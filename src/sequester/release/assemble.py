@@ -116,7 +116,7 @@ def assemble(
         ),
         warnings=(*seed_warnings(randomness.seed), *outcome.warnings),
         utility=Scores(utility),
-        changes=_keyed(outcome.changes, table),
+        change_list=_keyed(outcome.changes.lazy(), table),
         pseudonyms=pseudonyms,
         method_plots=outcome.plots,
         evidence=outcome.evidence,
@@ -175,7 +175,7 @@ class SeriesStep:
             "persons": release.n_persons,
             "new_persons": len(persons) if self.past is None else _count_new(persons, self.past),
             "events": events.height,
-            "suppressed": int((release.changes["what"] == "suppressed").sum()),
+            "suppressed": release.change_list.select((pl.col("what") == "suppressed").sum()).collect().item(),
             "held_back": self.held_back,
             "information_loss": None if loss is None else round(float(loss.value), 4),
             "fresh_loss": None,
@@ -214,13 +214,13 @@ def _accumulated(
     return released_table(tables, with_trees(schema), own)
 
 
-def _keyed(changes: pl.DataFrame, table: EventTable) -> pl.DataFrame:
+def _keyed(changes: pl.LazyFrame, table: EventTable) -> pl.LazyFrame:
     """Name the table that each change is of, where persons have one of their own."""
     if not table.of_persons:
         return changes
-    is_of_person = changes["column"].is_in(table.of_persons)
-    names = pl.Series([EVENTS, PERSONS], dtype=pl.Enum([EVENTS, PERSONS]))
-    return changes.insert_column(0, names.gather(is_of_person.cast(pl.UInt32)).alias("table"))
+    is_of_person = pl.col("column").is_in(table.of_persons)
+    name = pl.when(is_of_person).then(pl.lit(PERSONS)).otherwise(pl.lit(EVENTS))
+    return changes.select(name.cast(pl.Enum([EVENTS, PERSONS])).alias("table"), pl.all())
 
 
 def _kept_apart(table: EventTable) -> tuple[str, ...]:

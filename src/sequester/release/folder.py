@@ -168,7 +168,7 @@ def write_internal(
     (folder / CONFIGURATION).write_text(
         _settings(release) if config_toml is None else config_toml, encoding="utf-8", newline="\n"
     )
-    release.changes.write_parquet(folder / CHANGES)
+    release.change_list.sink_parquet(folder / CHANGES)
     for name, frame in release.evidence.items():
         frame.write_parquet(folder / f"{name}.parquet")
     if pseudonyms or release.model.needs_original or release.trips:

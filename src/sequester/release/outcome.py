@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+from polars.io.plugins import register_io_source
+
 from sequester._repr import json_fields
 from sequester.hierarchies.labels import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
-    import polars as pl
-
+    from sequester._typing import Codes
     from sequester.data.schema import Schema
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
@@ -32,8 +34,8 @@ class Outcome:
     """Roles of the released columns, over ``person`` and ``order``."""
     hierarchies: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """Released nodes and those above, per attribute."""
-    changes: pl.DataFrame
-    """Every changed cell or event, keyed by input row."""
+    changes: pl.DataFrame | pl.LazyFrame
+    """Every changed cell or event, keyed by input row; a lazy list is made piece by piece."""
     n_lost_events: int = 0
     """Records that are not published, where there are `tables`; lost events of `sequences` are counted."""
     permuted: bool = False
@@ -130,6 +132,59 @@ class Reason:
     def to_json(self) -> dict[str, Any]:
         """Return the part of the document about this reason."""
         return json_fields(self)
+
+
+ROWS_PER_PIECE = 2**17
+"""Changes whose text is made at once."""
+
+
+def list_lazily(
+    kinds: pl.DataFrame, kind_of: Codes, rows: Codes, owners: Codes, persons: pl.Series
+) -> pl.LazyFrame:
+    """Return a list of changes that holds three numbers of each; its text is made when it is read.
+
+    With all its text, the list would be the largest thing that a release of many persons needs.
+
+    Parameters
+    ----------
+    kinds
+        What can become of a value, a row each.
+    kind_of
+        The row of `kinds` for each change.
+    rows
+        Its input row.
+    owners
+        The number of its person.
+    persons
+        The key of each person.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kinds = pl.DataFrame({"from": ["a", "b"], "to": ["*", "*"]})
+    >>> numbers = np.array([1, 0], np.int32)
+    >>> list_lazily(kinds, numbers, numbers + 1, numbers, pl.Series(["ann", "bob"])).collect().rows()
+    [(2, 'bob', 'b', '*'), (1, 'ann', 'a', '*')]
+    """
+    schema = {"row": pl.Int64(), "person": pl.String(), **kinds.schema}
+
+    def read(
+        columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        del batch_size
+        names = [*schema] if columns is None else columns
+        stop = len(rows) if n_rows is None else min(n_rows, len(rows))
+        for start in range(0, max(stop, 1), ROWS_PER_PIECE):
+            piece = slice(start, min(start + ROWS_PER_PIECE, stop))
+            made = {name: kinds[name].gather(kind_of[piece]) for name in names if name in kinds.columns}
+            if "row" in names:
+                made["row"] = pl.Series(rows[piece], dtype=pl.Int64)
+            if "person" in names:
+                made["person"] = persons.gather(owners[piece])
+            frame = pl.DataFrame({name: made[name] for name in names})
+            yield frame if predicate is None else frame.filter(predicate)
+
+    return register_io_source(read, schema=schema, is_pure=True)
 
 
 def count_affected(changes: pl.DataFrame) -> tuple[int, int]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import xor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -295,24 +297,30 @@ def comparison_figures(rows: Released, original: EventTable) -> list[Figure]:
     ]
 
 
-def change_figures(changes: pl.DataFrame, n_input_persons: int, unit: str) -> list[Figure]:
+def change_figures(changes: pl.LazyFrame, n_input_persons: int, unit: str) -> list[Figure]:
     """Return plots of persons and changes by kind, where the method tells kinds apart."""
-    if "what" not in changes.columns or not changes.height:
+    columns = changes.collect_schema().names()
+    if "what" not in columns:
         return []
-    by_kind = per_value({"changes": values_of(changes["what"])})
-    persons = [_persons_by_kind(changes, n_input_persons, unit)] if "person" in changes.columns else []
+    kinds = changes.select(pl.col("what").cast(pl.Categorical)).collect()["what"]
+    if not len(kinds):
+        return []
+    by_kind = per_value({"changes": values_of(kinds)})
+    persons = [_persons_by_kind(changes, kinds, n_input_persons, unit)] if "person" in columns else []
     return [*persons, Figure("Changes by kind", "cells or events", by_kind)]
 
 
-def _persons_by_kind(frame: pl.DataFrame, n_input_persons: int, unit: str) -> Figure:
+def _persons_by_kind(changes: pl.LazyFrame, kinds: pl.Series, n_input_persons: int, unit: str) -> Figure:
     """Count the persons, or trips, affected by each kind of change, and those that are unchanged."""
-    who = [name for name in ("person", "trip") if name in frame.columns]
-    # Not by a frame of all pairs, which is the largest thing that a page of a million persons needs.
-    n_different = (pl.struct(who) if len(who) > 1 else pl.col(who)).n_unique().cast(pl.Int64).alias("count")
-    by_kind = frame.group_by(pl.col("what").cast(pl.String).fill_null("(missing)").alias("value"))
-    unchanged = n_input_persons - frame.select(n_different).item()
-    persons = pl.concat(
-        [by_kind.agg(n_different), pl.DataFrame({"value": ["unchanged"], "count": [unchanged]})]
-    )
+    who = [name for name in ("person", "trip") if name in changes.collect_schema().names()]
+    # As hashes of 64 bits: pairs of text are the largest thing that a page of a million persons needs.
+    hashes = [pl.col(name).hash(seed=place) for place, name in enumerate(who)]
+    hashed = changes.select(reduce(xor, hashes).alias("who")).collect()["who"]
+    counts = {
+        "(missing)" if what is None else str(what): hashed.filter(kinds.eq_missing(what)).n_unique()
+        for what in kinds.unique()
+    }
+    counts["unchanged"] = n_input_persons - hashed.n_unique()
+    persons = pl.DataFrame({"value": [*counts], "count": [*counts.values()]})
     title = f"{unit.capitalize()} by what happened to their data"
     return Figure(title, unit, per_value({unit: persons}))

@@ -112,8 +112,8 @@ class Release:
     """What the steward must know, not for the recipient."""
     utility: Mapping[str, Score] = field(default_factory=Scores)
     """Measures against the original; only a rounded ``information_loss`` is public."""
-    changes: pl.DataFrame
-    """Every changed cell or event, keyed by input row. Internal."""
+    change_list: pl.LazyFrame
+    """Every changed cell or event, keyed by input row, to be read piece by piece. Internal."""
     pseudonyms: pl.DataFrame
     """``person`` as in the input and ``pseudonym``. Internal."""
     method_plots: tuple[Plot, ...] = ()
@@ -157,6 +157,11 @@ class Release:
         return next(iter(self.tables.values()))
 
     @property
+    def changes(self) -> pl.DataFrame:
+        """Every changed cell or event, keyed by input row. Internal."""
+        return self.change_list.collect()
+
+    @property
     def method_figures(self) -> tuple[Figure, ...]:
         """The plots of the method itself."""
         return tuple(
@@ -196,7 +201,7 @@ class Release:
         of_data = (
             released_figures(rows, self.unit) if original is None else comparison_figures(rows, original)
         )
-        changes = change_figures(self.changes, self.n_input_persons, self.unit)
+        changes = change_figures(self.change_list, self.n_input_persons, self.unit)
         return (*of_data, *changes, *self.method_figures)
 
     @cached_property
@@ -214,6 +219,10 @@ class Release:
         other = replace(self)
         vars(other)["table"] = table
         return other
+
+    def forget_table(self) -> None:
+        """Let `table` go, which is built again when it is asked for."""
+        vars(self).pop("table", None)
 
     def published_as(self, form: OtherFormat | None, about: About, *, n_parts: int | None = None) -> Release:
         """Return the same release with what its publisher says, also written in a format of event logs.

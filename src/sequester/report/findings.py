@@ -7,6 +7,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from sequester._repr import shown
 from sequester.hierarchies.labels import ROOT
 from sequester.privacy.snapshots import GROUP, TIME
@@ -352,11 +354,12 @@ def evidence_samples(release: Release) -> list[EvidenceSample]:
 
 def summarize_changes(release: Release) -> ChangeCounts:
     """Return the changes counted by the column ``what``, with the first of them as a sample."""
-    frame = release.changes
-    figures = change_figures(frame, release.n_input_persons, release.unit)
-    head = frame.head(_SAMPLE)
+    changes = release.change_list
+    figures = change_figures(changes, release.n_input_persons, release.unit)
+    head = changes.head(_SAMPLE).collect()
     sample = tuple(tuple(_cell(value) for value in row) for row in head.iter_rows())
-    return ChangeCounts(frame.height, tuple(figures), tuple(frame.columns), sample)
+    total = changes.select(pl.len()).collect().item()
+    return ChangeCounts(total, tuple(figures), tuple(head.columns), sample)
 
 
 def _cell(value: object) -> str:

@@ -213,6 +213,8 @@ def write(
                 leave_out=leave_out or (() if explanation is None else explanation.leave_out),
                 certificate_sha256=own_hash,
             )
+            # What was worked out of the release gives way to what is read from the files.
+            release.forget_table()
             verification = _verify(aside, release, original, engine, part(progress, 0.5, 0.8))
             progress(0.8, "drawing the internal report")
             # Last, so that it can say how long everything else took.

@@ -18,7 +18,7 @@ from sequester.methods.limits import ONE_BY_ONE, ONE_RELEASE, kept_columns, tie_
 from sequester.mining.dependence import find_dependences
 from sequester.ragged import offsets_of, owners_of, places_of
 from sequester.release.certificate import released_schema
-from sequester.release.outcome import Outcome, Reason, count_affected
+from sequester.release.outcome import Outcome, Reason, count_affected, list_lazily
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -178,7 +178,7 @@ def publish_part(arrivals: Arrivals, solution: BestNode, *, p: int, mixed: bool)
         labels = outcome.sequences.codebooks[name].labels
         hierarchies[name] = table.hierarchies[name].above({labels[code] for code in codes.tolist()})
     not_released = _list_held_back(new, draft, np.flatnonzero(~is_kept), owners)
-    changes = outcome.changes.with_columns(pl.col("what", "constraint").cast(pl.String))
+    changes = outcome.changes.lazy().with_columns(pl.col("what", "constraint").cast(pl.String)).collect()
     warnings = list(outcome.warnings)
     if late := arrivals.late_rows.tolist():
         before = counted(len(late), "event lies before", "events lie before")
@@ -315,7 +315,7 @@ def _broken(channel: Channel) -> str:
 
 def list_changes(
     table: EventTable, solution: BestNode, books: dict[str, pl.DataFrame], codes: dict[str, Codes]
-) -> pl.DataFrame:
+) -> pl.LazyFrame:
     """List every cell of a quasi-identifier that is not released as it was, by input row.
 
     The columns:
@@ -340,7 +340,7 @@ def list_changes(
         "because": pl.lit(None, pl.String),
         "constraint": pl.lit(BASE_RATE, CHANGES["constraint"]),
     }
-    kinds, events, places, n_kinds = [], [], [], 0
+    kinds, events, kind_of, n_kinds = [], [], [], 0
     for name, book in books.items():
         own = codes[name]
         is_changed = np.append((book["to"] != book["from"]).to_numpy(), False)[own]
@@ -349,17 +349,14 @@ def list_changes(
             (book.with_columns(**gone), np.flatnonzero(~is_kept & (own >= 0))),
         ):
             kinds.append(kind)
-            events.append(chosen)
-            places.append(own[chosen] + np.int32(n_kinds))
+            events.append(chosen.astype(np.int32))
+            kind_of.append(own[chosen] + np.int32(n_kinds))
             n_kinds += kind.height
-    # Sorted before they are written out: cells are many times as large as their numbers.
     changed = np.concatenate(events)
-    order = np.argsort(table.rows[changed], kind="stable")
-    changed = changed[order]
-    cells = pl.concat(kinds)[np.concatenate(places)[order]]
-    return cells.with_columns(
-        row=pl.Series(table.rows[changed]), person=table.persons.gather(owners[changed])
-    ).select("row", "person", *cells.columns)
+    rows = table.rows[changed].astype(np.int32)
+    order = np.argsort(rows, kind="stable")
+    whose = owners[changed[order]].astype(np.int32)
+    return list_lazily(pl.concat(kinds), np.concatenate(kind_of)[order], rows[order], whose, table.persons)
 
 
 def limits_of(

@@ -295,9 +295,10 @@ def _displacements(regions: Regions, released: Sequences, table: EventTable) -> 
 
 def _shares(outcome: Outcome, table: EventTable) -> dict[str, Score]:
     """Count events that are not shown in their place, and persons by what happened to their sequence."""
-    n_removed = outcome.changes["from"].len() - outcome.changes["from"].null_count()
-    whose = ["person", *({"trip"} & {*outcome.changes.columns})]
-    counts = dict(outcome.changes.unique(["what", *whose])["what"].value_counts().iter_rows())
+    changes = outcome.changes.lazy().collect()
+    n_removed = changes["from"].len() - changes["from"].null_count()
+    whose = ["person", *({"trip"} & {*changes.columns})]
+    counts = dict(changes.unique(["what", *whose])["what"].value_counts().iter_rows())
     persons, who, whom = ("persons", "who", "whom") if table.owners is None else ("trips", "that", "which")
     return {
         "information_loss": _share(

@@ -125,7 +125,7 @@ def measure(
 
 def _changed(outcome: Outcome, table: EventTable) -> dict[str, Score]:
     """Count places, swaps, deletions and persons."""
-    changes = outcome.changes
+    changes = outcome.changes.lazy().collect()
     n_deleted = int((changes["what"] == KINDS[DELETED]).sum())
     n_touched = changes["person"].n_unique()
     return {

@@ -247,7 +247,7 @@ def snapshot_files(
         model=model,
         verdict=verdict,
         limits=method.limits,
-        changes=pl.DataFrame(),
+        change_list=pl.LazyFrame(),
         pseudonyms=nobody,
         seed=randomness.seed,
         n_input_persons=0,
