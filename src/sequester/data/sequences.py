@@ -279,12 +279,13 @@ class Sequences:
         ([0, 0, 1], [0, 1, 2, 3])
         """
         persons = np.arange(self.n_persons) if self.owners is None else self.owners.astype(np.int64)
-        owners = np.repeat(persons, np.diff(self.person_offsets))
         size = max(len(values), 1)
         pairs = [np.empty(0, np.int64)]
         for places in self.number_values(values, columns):
-            has = places >= 0
-            pairs.append(owners[has] * size + places[has])
+            # Most events have none of the values.
+            events = np.flatnonzero(places >= 0)
+            owners = persons[np.searchsorted(self.person_offsets, events, side="right") - 1]
+            pairs.append(owners * size + places[events])
         holders, places = np.divmod(np.unique(np.concatenate(pairs)), size)
         codes = places.astype(np.int32)
         offsets = np.searchsorted(holders, np.arange(persons.max(initial=-1) + 2)).astype(np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -94,11 +95,12 @@ class LocalEngine:
                 progress(done / len(parts), phase)
             return
         with ThreadPoolExecutor(max_workers=self.n_threads) as pool:
-            futures = [pool.submit(_run, function, parts, place, shared) for place in range(len(parts))]
+            futures = deque(pool.submit(_run, function, parts, place, shared) for place in range(len(parts)))
             try:
-                for done, future in enumerate(futures, start=1):
-                    yield future.result()
-                    progress(done / len(futures), phase)
+                for done in range(1, len(parts) + 1):
+                    # An answer is held no longer than by who asked for it.
+                    yield futures.popleft().result()
+                    progress(done / len(parts), phase)
             except BaseException:
                 for future in futures:
                     future.cancel()

@@ -310,12 +310,13 @@ def verify(
         joined, together = _judge_later(contents, certificate, parts, past, engine)
         progress(1.0, "checked")
         return answer(joined or check_names(contents.tables, certificate), together)
-    verdict, disagreement = _check_claim(contents, certificate, claimed, original, beside, engine)
+    names = check_names(contents.tables, certificate)
+    rebuilt = rebuild_table(coded_tables(contents.tables), certificate, contents.hierarchies)
+    # From here on there is no need of the text of all rows.
+    del contents
+    verdict, disagreement = _check_claim(rebuilt, certificate, claimed, original, beside, engine)
     progress(1.0, "checked")
-    return answer(
-        verdict.witnesses if not verdict else [*disagreement, *check_names(contents.tables, certificate)],
-        verdict,
-    )
+    return answer(verdict.witnesses if not verdict else [*disagreement, *names], verdict)
 
 
 def _refuse_incomplete(certificate: Certificate, original: EventTable | None, beside: Path | None) -> None:
@@ -349,7 +350,7 @@ def _compare_persons(
 
 
 def _check_claim(
-    contents: Contents,
+    rebuilt: EventTable,
     certificate: Certificate,
     claimed: PrivacyModel,
     original: EventTable | None,
@@ -357,7 +358,6 @@ def _check_claim(
     engine: Engine | None,
 ) -> tuple[Verdict, list[str]]:
     """Return the verdict about the written tables, and where the certificate differs from it."""
-    rebuilt = rebuild_table(coded_tables(contents.tables), certificate, contents.hierarchies)
     released: EventTable | Sequences = rebuilt
     compared: EventTable | Sequences = rebuilt
     if beside is not None and isinstance(original, EventTable):

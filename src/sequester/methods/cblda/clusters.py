@@ -6,10 +6,12 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from sequester.data.sequences import events_of
 from sequester.hierarchies.labels import in_label_order
 from sequester.kernels.shares import TOLERANCE
 from sequester.methods.cblda import _alignment_kernels as kernels
@@ -327,7 +329,9 @@ class Clustering:
             # Every bit of a logarithm counts, and those of numpy are not the same on every machine.
             # A box of the index may remember a cluster that has long been merged: persons may count twice.
             divisors={
-                kernels.WAITING: np.array([0.0, *map(math.log, range(1, 2 * n_persons + 2))]),
+                kernels.WAITING: np.fromiter(
+                    chain([0.0], map(math.log, range(1, 2 * n_persons + 2))), np.float64, 2 * n_persons + 2
+                ),
                 kernels.FINISHED: np.ones(2 * n_persons + 2),
             },
         )
@@ -396,7 +400,7 @@ class Clustering:
 
     def events_of(self, persons: Counts) -> tuple[Counts, Counts]:
         """List the events of some persons, with offsets."""
-        return gather_rows(np.arange(len(self.nodes)), self.offsets, persons)
+        return events_of(self.offsets, persons)
 
     def restore(self, persons: Counts) -> None:
         """Make each person a cluster of their own, that shows all events as they were."""
