@@ -16,6 +16,12 @@ from sequester.testing.checks import _run, _run_bytes
 ROWS = ["abca", "abc", "bca", "abd", "dabc", "cab", "acb", "bac", "cba", "abab", "aabb", "bd", "abcd"] * 2
 
 
+@pytest.fixture(autouse=True)
+def _send_short_steps(monkeypatch):
+    """Send also those steps of a search that are too short to gain by it."""
+    monkeypatch.setattr("sequester.methods.halt.extraction.WORTH_SENDING", 0)
+
+
 @pytest.mark.filterwarnings("ignore::sequester.SequesterWarning")
 @pytest.mark.parametrize(("method", "judge", "make"), CASES)
 def test_workers_give_the_release_of_threads(method, judge, make, workers):

@@ -62,6 +62,16 @@ def test_a_large_array_is_sent_once_whatever_it_is_part_of(workers):
     assert workers.sent - before - first < 10_000
 
 
+@pytest.mark.parametrize(("room", "times"), [(2_000_000, 1), (10_000, 2)])
+def test_an_array_of_an_earlier_step_is_kept_while_there_is_room(workers, monkeypatch, room, times):
+    monkeypatch.setattr(cluster, "RESIDENT", room)
+    one, other = np.random.default_rng(room).integers(0, 9, (2, 100_000))
+    before = workers.sent
+    for large in (one, other, one):
+        list(workers.map(worker_tasks.add, [0], shared={"small": np.arange(2), "large": large}))
+    assert (workers.sent - before) // (2 * one.nbytes) == times + 1
+
+
 def test_a_changed_array_is_sent_again(workers):
     shared = {"small": np.arange(2), "large": np.zeros(10_000, np.int64)}
     assert list(workers.map(worker_tasks.add, [0], shared=shared)) == [1]

@@ -49,6 +49,8 @@ T = TypeVar("T")
 
 SMALL = 1 << 15
 """Arrays of fewer bytes travel with what they belong to; larger ones by themselves, once per worker."""
+RESIDENT = 1 << 28
+"""Bytes of arrays that workers keep from earlier steps, since a later one may share them again."""
 SHARDS, AHEAD = 8, 8
 """Shards per thread of a worker, and parts per thread that are with the cluster at the same time."""
 RETRIES = 3
@@ -89,7 +91,7 @@ class DaskEngine:
     def __init__(self, client: Client, *, announce: Warn = ignore_warning) -> None:
         self._client = client
         self._secret = secrets.token_bytes(16)
-        self._held: dict[str, Future[Bytes]] = {}
+        self._held: dict[str, tuple[Future[Bytes], int]] = {}
         self._checked: set[str] = set()
         self._known: tuple[float, Mapping[str, Any]] = (0.0, {})
         self.sent = 0
@@ -187,7 +189,7 @@ class DaskEngine:
         new = {name: each for name, each in zip(names, arrays, strict=True) if name not in self._held}
         if new:
             try:
-                self._held |= self._client.scatter(new, broadcast=True, hash=False)
+                sent = self._client.scatter(new, broadcast=True, hash=False)
             except (OSError, KeyError, ValueError) as error:
                 raise _LostError from error
             except Exception as error:
@@ -197,11 +199,20 @@ class DaskEngine:
                 size = _megabytes(sum(each.nbytes for each in new.values()))
                 msg = f"a worker has not enough memory for the {size} that the parts of this step share"
                 raise InputError(msg) from None
+            self._held |= {name: (future, new[name].nbytes) for name, future in sent.items()}
             self.sent += len(self._workers()) * sum(each.nbytes for each in new.values())
-        # What the last step used and this one does not is let go.
-        self._held = {name: self._held[name] for name in names}
-        first, *others = (self._held[name] for name in names)
+        self._let_go(names)
+        first, *others = (self._held[name][0] for name in names)
         return first, others, tuple(each.flags.writeable for each in large)
+
+    def _let_go(self, used: list[str]) -> None:
+        """Keep what is used now, and of the rest what was used last, as far as there is room."""
+        earlier, room = [name for name in self._held if name not in used], RESIDENT
+        while earlier and room >= self._held[earlier[-1]][1]:
+            name = earlier.pop()
+            room -= self._held[name][1]
+            used = [name, *used]
+        self._held = {name: self._held[name] for name in used}
 
     def _name(self, buffer: Bytes) -> str:
         # Keyed, so that nobody who reads the names can find out by trying what a small array holds.

@@ -184,7 +184,7 @@ def list_lazily(
             frame = pl.DataFrame({name: made[name] for name in names})
             yield frame if predicate is None else frame.filter(predicate)
 
-    return register_io_source(read, schema=schema, is_pure=True)
+    return register_io_source(read, schema=schema)
 
 
 def count_affected(changes: pl.DataFrame) -> tuple[int, int]:

@@ -221,8 +221,9 @@ class Release:
         return other
 
     def forget_table(self) -> None:
-        """Let `table` go, which is built again when it is asked for."""
-        vars(self).pop("table", None)
+        """Let `table` go, which is built again when it is asked for; that of a series has all parts."""
+        if self.link is None:
+            vars(self).pop("table", None)
 
     def published_as(self, form: OtherFormat | None, about: About, *, n_parts: int | None = None) -> Release:
         """Return the same release with what its publisher says, also written in a format of event logs.

@@ -31,6 +31,8 @@ _Levels = tuple[tuple[int, int], ...]
 PHASE = "looking for channels"
 SIGNATURE = 30_000
 """What a signature takes besides its cells, in cells that could be looked at in the same time."""
+WORTH_SENDING = 200_000_000
+"""Cells to look at from which on a step goes to other machines: about a second of work for one core."""
 
 
 class TooMuchError(Exception):
@@ -144,6 +146,8 @@ class Extraction:
         persons = histories.persons.without_harmless(thresholds.k, thresholds.c)
         self._histories = replace(histories, persons=persons)
         self._engine = engine
+        self._here = engine if isinstance(engine, LocalEngine) else LocalEngine()
+        self._looks: dict[int, float] = {}
         self._found: dict[_Levels, tuple[Channels, ...]] = {}
         self._open = OpenSequences(quasi.groups)
         self._is_open: Mask = np.zeros(quasi.n_items, np.bool_)
@@ -223,20 +227,22 @@ class Extraction:
             those = [levels for levels in signatures if len(levels) <= length]
             tables |= self._show([each for each in those if length <= 2 or each not in tables], length)
             tasks = [(levels, part) for levels in those for part in tables[levels].parts(length)]
-            batches = self._engine.map(
+            shown = {levels: tables[levels] for levels, _ in tasks}
+            n_shown = sum(len(each.rows.records) for each in shown.values())
+            is_much = self._looks.get(length, 0.0) * n_shown >= WORTH_SENDING
+            engine = self._engine if is_much else self._here
+            batches = engine.map(
                 _find_channels,
-                [tasks[shard.start : shard.stop] for shard in self._engine.split(len(tasks))],
-                shared=_Step(
-                    {levels: tables[levels] for levels, _ in tasks},
-                    self._open.arrays,
-                    self.thresholds,
-                    length,
-                ),
+                [tasks[shard.start : shard.stop] for shard in engine.split(len(tasks))],
+                shared=_Step(shown, self._open.arrays, self.thresholds, length),
             )
             by_signature: dict[_Levels, list[Codes]] = {}
+            n_looked = 0
             for (levels, _), (answer, n_cells) in zip(tasks, chain.from_iterable(batches), strict=True):
                 self.work.add(n_cells)
+                n_looked += n_cells
                 by_signature.setdefault(levels, []).append(answer)
+            self._looks[length] = n_looked / max(n_shown, 1)
             for levels, parts in by_signature.items():
                 found[levels].append(self._settle(np.concatenate(parts), length))
         for levels, channels in found.items():
@@ -248,7 +254,7 @@ class Extraction:
         for levels in signatures:
             self.work.add(len(self._histories.cells) * len(levels) + SIGNATURE)
         # What is shown may be as large as the data, so it is made where they are.
-        engine = self._engine if isinstance(self._engine, LocalEngine) else LocalEngine()
+        engine = self._here
         view = SignatureView(
             self._histories, self.quasi, self.thresholds, length, self._is_open, self._is_fresh
         )
