@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from sequester.engine import silent
 from sequester.errors import InputError, ParameterError, UnattainableError
 from sequester.explanation.explanation import Explanation
@@ -123,7 +125,7 @@ def _fresh_series(
     except (UnattainableError, InputError) as error:
         return None, [f"{untried}: {error}"]
     fresh = information_loss(outcome.sequences, original=original).value
-    n_suppressed = int((outcome.changes["what"] == "suppressed").sum())
+    n_suppressed = outcome.changes.lazy().select((pl.col("what") == "suppressed").sum()).collect().item()
     values = counted(n_suppressed, "suppressed value", "suppressed values")
     told = f"would lose {fresh:.3f} of what its quasi-identifiers tell, with {values}"
     notes = [f"a fresh series of the whole input {told} and no event held back"]
