@@ -175,6 +175,8 @@ def _cases() -> dict[str, Case]:
         cases[f"{name} hospital"] = Case(**visits, roles=STAYS, method=asked)
         cases[f"{name} kept"] = Case(**visits, roles=WARDS, method=f'{asked}reading = "each"')
         cases[f"{name} days"] = Case(**days, roles=PATIENTS, method=asked)
+    asked = 'name = "cblda"\nk = 4\nc = 0.5\ninfeasible = "drop"\nsearch = "greedy"\n'
+    cases["cblda greedy"] = Case(**visits, roles=STAYS, method=asked)
     for name in ("p2ka", "prefix-pruning"):
         asked = f'name = "{name}"\nk = 4\n'
         cases[f"{name} clicks"] = Case(**clicks, method=asked)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from itertools import combinations
 
 ROOT = "*"
@@ -333,3 +334,144 @@ def cblda(rules, risks, persons, counted=None):
     for cluster in rest:
         finished = absorb(rules, risks, persons, finished, cluster, counted)
     return finished
+
+
+def aligned(rules, persons, members):
+    """Some persons as one cluster, aligned one after another in ascending order."""
+    first, *others = sorted(members)
+    cluster = single(first, persons[first])
+    for m in others:
+        cluster = merged(rules, cluster, single(m, persons[m]))
+    return cluster
+
+
+def value(rules, cluster):
+    """What is left of all members together."""
+    return len(cluster.members) * kill(rules, cluster.shown)
+
+
+def grown(rules, risks, persons, members, start, counted):
+    """Two classes of some persons: one grown around a person by who leaves most, until both are private."""
+    inside = [start]
+    while True:
+        cluster = aligned(rules, persons, inside)
+        left = [m for m in members if m not in inside]
+        if sum(m in counted for m in left) < rules.k:
+            return None
+        if is_finished(rules, risks, cluster, counted):
+            rest = aligned(rules, persons, left)
+            if is_finished(rules, risks, rest, counted):
+                return cluster, rest
+        inside.append(max(left, key=lambda m: align(rules, cluster.shown, persons[m])[0]))
+
+
+def divided(rules, risks, persons, cluster, counted, starts=8):
+    """The classes of a large class, if any two leave more of its persons; else the class."""
+    if sum(m in counted for m in cluster.members) < 2 * rules.k:
+        return [cluster]
+    members = sorted(cluster.members)
+    found = [grown(rules, risks, persons, members, start, counted) for start in members[:starts]]
+    found = [(sum(value(rules, each) for each in pair), pair) for pair in found if pair]
+    best, pair = max(found, key=lambda each: each[0], default=(0, None))
+    if best <= value(rules, cluster):
+        return [cluster]
+    return [small for each in pair for small in divided(rules, risks, persons, each, counted, starts)]
+
+
+def exchanges(rules, persons, a, b):
+    """Every move of a person of a pair of classes and every swap: its gain, and the two classes after it.
+
+    Moves from the first class come first, then moves from the second, then swaps; persons in ascending order.
+    Those who stay are aligned anew, and who comes is aligned with them.
+    """
+    now = value(rules, a) + value(rules, b)
+    whole = {m: single(m, persons[m]) for m in [*a.members, *b.members]}
+    without = {
+        m: aligned(rules, persons, {*of.members} - {m})
+        for of in (a, b)
+        for m in of.members
+        if len(of.members) > 1
+    }
+    left, right = aligned(rules, persons, a.members), aligned(rules, persons, b.members)
+    found = [(without[m], merged(rules, right, whole[m])) for m in sorted(a.members) if m in without]
+    found += [(merged(rules, left, whole[m]), without[m]) for m in sorted(b.members) if m in without]
+    found += [
+        (merged(rules, without[m], whole[n]), merged(rules, without[n], whole[m]))
+        for m in sorted(a.members)
+        for n in sorted(b.members)
+        if m in without and n in without
+    ]
+    return [(value(rules, x) + value(rules, y) - now, x, y) for x, y in found]
+
+
+def exchanged(rules, risks, persons, a, b, counted):
+    """A pair of classes after the best exchanges, one after another, as long as one gains."""
+    while True:
+        gains = [each for each in exchanges(rules, persons, a, b) if each[0] > 0]
+        for _, x, y in sorted(gains, key=lambda each: -each[0]):
+            if is_finished(rules, risks, x, counted) and is_finished(rules, risks, y, counted):
+                a, b = x, y
+                break
+        else:
+            return a, b
+
+
+def nearest_classes(rules, risks, persons, classes, a, counted):
+    """The class to which each member of a class would add the least loss, each class once."""
+    others = [each for each in classes if each is not a]
+    found = []
+    for m in sorted(a.members):
+        alone = single(m, persons[m])
+        private = [
+            each
+            for each in _by_extra(rules, others, alone)
+            if is_finished(rules, risks, merged(rules, each, alone), counted)
+        ]
+        if private and private[0] not in found:
+            found.append(private[0])
+    return found
+
+
+def improved(rules, risks, persons, classes, counted, passes):
+    """Classes after large ones were divided and persons exchanged between near ones, pass by pass."""
+    for _ in range(passes):
+        before = sum(value(rules, each) for each in classes)
+        classes = [small for each in classes for small in divided(rules, risks, persons, each, counted)]
+        for number in range(len(persons)):
+            a = next((each for each in classes if min(each.members) == number), None)
+            if a is None:
+                continue
+            for b in nearest_classes(rules, risks, persons, classes, a, counted):
+                x, y = exchanged(rules, risks, persons, a, b, counted)
+                classes = [x if each is a else y if each is b else each for each in classes]
+                a = x
+        if sum(value(rules, each) for each in classes) == before:
+            break
+    return classes
+
+
+def best_classes(rules, risks, persons, counted):
+    """What is left at most of all persons in any classes, whose persons are aligned in any order."""
+    everybody = frozenset(range(len(persons)))
+    best = {}
+
+    def grow(cluster):
+        if is_finished(rules, risks, cluster, counted):
+            members = frozenset(cluster.members)
+            best[members] = max(best.get(members, 0), value(rules, cluster))
+        for m in everybody - {*cluster.members}:
+            grow(merged(rules, cluster, single(m, persons[m])))
+
+    for m in everybody:
+        grow(single(m, persons[m]))
+
+    @cache
+    def most(left):
+        if not left:
+            return 0
+        return max(
+            (best[part] + most(left - part) for part in best if min(left) in part and part <= left),
+            default=-math.inf,
+        )
+
+    return most(everybody)

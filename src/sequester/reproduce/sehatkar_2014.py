@@ -174,7 +174,7 @@ def _samples(folder: Path) -> list[Path]:
 
 
 CLASSES: Mapping[str, Callable[[int, float], Method]] = {
-    "CBLDA": lambda k, c: CBLDA(k=k, c=c, infeasible="drop"),
+    "CBLDA": lambda k, c: CBLDA(k=k, c=c, infeasible="drop", search="greedy"),
     "Baseline": lambda k, c: CBLDABaseline(k=k, c=c, infeasible="drop"),
     "Random classes": lambda k, c: RandomClasses(k=k, c=c, infeasible="drop"),
 }

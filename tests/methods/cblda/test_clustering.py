@@ -12,6 +12,7 @@ from oracles import cblda as oracle
 from sequester.engine import LocalEngine
 from sequester.errors import UnattainableError
 from sequester.methods.cblda import merging
+from sequester.methods.cblda.improvement import PASSES
 from sequester.release.randomness import Randomness
 
 demands = st.tuples(
@@ -160,6 +161,21 @@ def test_splitting_never_loses_more_and_keeps_the_promise(example, k, c):
     assert len(split) >= len(plain)
     for members, shown, kept in split:
         assert oracle.is_finished(rules, example.risks, oracle.Cluster(members, shown, kept), {*members})
+
+
+@few
+@given(examples(), demands)
+def test_improved_classes_equal_the_plain_improvement(example, demand):
+    k, c, reading = demand
+    assume(example.can_keep(k, c, reading))
+    rules, counted = example.rules(k, c, reading), {*range(len(example.persons))}
+    table = example.table()
+    classes = oracle.cblda(rules, example.risks, example.persons)
+    expected = oracle.improved(rules, example.risks, example.persons, classes, counted, PASSES)
+    found = classes_of(table, run(table, k=k, c=c, reading=reading, improve=True))
+    assert found == by_oracle(expected)
+    assert all(oracle.is_finished(rules, example.risks, each, counted) for each in expected)
+    assert lost(example, rules, found) <= lost(example, rules, by_oracle(classes))
 
 
 def test_hole_6_a_large_class_is_divided_again():

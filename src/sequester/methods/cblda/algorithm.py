@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sequester.engine import LocalEngine, part, silent
 from sequester.engine.progress import NoCheckpoint
+from sequester.errors import UnattainableError
 from sequester.methods.cblda import _alignment_kernels as kernels
 from sequester.methods.cblda.clusters import Clustering, ClusterRows, ProtectedValues, SavedClusters
 from sequester.methods.cblda.feasibility import choose_persons, refuse_broken_rules, refuse_impossible
+from sequester.methods.cblda.improvement import MOST_WORK, improve
 from sequester.methods.cblda.merging import assign_rest, merge_nearest
 from sequester.ragged import offsets_of, places_of
 
@@ -47,6 +49,8 @@ class ClassPlan:
     """Leave out persons where too many are at risk."""
     split: bool
     """Divide large classes again."""
+    improve: bool
+    """Divide finished classes and exchange persons between them."""
     is_random: bool
     """Suppress at random instead of aligning."""
     exact: int | None
@@ -153,15 +157,26 @@ def solve(
             phase=PHASE,
         )
     else:
-        _block_by_block(work, blocks, engine, merging, checkpoint)
+        _block_by_block(work, blocks, engine, merging, checkpoint, most_work=MOST_WORK * plan.improve)
     progress(0.85, "assigning who is left over")
     for rest in work.waiting:
         assign_rest(work, int(rest), work.finished)
     if plan.split:
         _split(work, part(progress, 0.9, 0.98))
+    if plan.improve and len(blocks) == 1:
+        improve(work, MOST_WORK, part(progress, 0.9, 0.98))
     progress(0.98, "writing down what is released")
     solution = ClassSolution.of(work, n_blocks=len(blocks))
-    refuse_broken_rules(table, solution)
+    try:
+        refuse_broken_rules(table, solution)
+    except UnattainableError:
+        if not plan.improve:
+            raise
+        # What must not be suppressed may be in the other classes.
+        plan = replace(plan, improve=False)
+        return solve(
+            table, plan, randomness=randomness, engine=engine, progress=progress, checkpoint=NoCheckpoint()
+        )
     return solution
 
 
@@ -172,7 +187,13 @@ def _neighbours(work: Clustering, persons: Counts, block: int) -> list[Counts]:
 
 
 def _block_by_block(
-    work: Clustering, blocks: list[Counts], engine: Engine, progress: Progress, checkpoint: Checkpoint
+    work: Clustering,
+    blocks: list[Counts],
+    engine: Engine,
+    progress: Progress,
+    checkpoint: Checkpoint,
+    *,
+    most_work: int,
 ) -> None:
     """Cluster each block by itself, then everybody who is left over in any of them together."""
     left = []
@@ -185,7 +206,7 @@ def _block_by_block(
     clustered = engine.map(
         _cluster_block,
         _Blocks(work, [blocks[number] for number in left]),
-        shared=work.rules,
+        shared=(work.rules, most_work // len(blocks)),
         progress=part(progress, 0.0, 0.9),
         phase=f"{len(blocks):,} blocks: {PHASE}",
     )
@@ -219,10 +240,13 @@ class _Blocks(Sequence[ClusterRows]):
         return self._work.take(self._blocks[place])
 
 
-def _cluster_block(histories: ClusterRows, rules: ClassRules) -> tuple[Counts, Codes]:
+def _cluster_block(histories: ClusterRows, shared: tuple[ClassRules, int]) -> tuple[Counts, Codes]:
     """Cluster persons among themselves, and return their state and their cells."""
+    rules, most_work = shared
     work = Clustering.begin(histories, rules)
     _merge_alone(work, np.arange(len(histories.is_counted)))
+    if most_work:
+        improve(work, most_work, silent)
     return work.state, work.clusters.cells
 
 

@@ -76,6 +76,7 @@ class KCMethod(Method):
             each=self.reading == "each",
             drop=self.infeasible == "drop",
             split=False,
+            improve=False,
             is_random=not self.aligns,
             exact=None,
             block=BLOCK,
@@ -207,7 +208,10 @@ class CBLDA(KCMethod):
     """Persons above whom neighbours are clustered block by block; "auto" is above 60,000 (fewer where
     there are more than 10 quasi-identifiers), false is never."""
     split: bool = False
-    """Divide finished classes of 2 k persons or more again where that loses less."""
+    """Divide finished classes of 2 k persons or more again where that loses less; "improve" does, too."""
+    search: Literal["greedy", "improve"] = "improve"
+    """Leave classes as they were made, as the thesis does ("greedy"), or divide large ones and move and swap
+    persons between near ones where that loses less ("improve")."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -222,6 +226,7 @@ class CBLDA(KCMethod):
                 raise ParameterError(msg)
             object.__setattr__(self, "block", number)
         true_or_false("split", self.split)
+        one_of("search", self.search, ("greedy", "improve"))
 
     def plan(self) -> ClassPlan:
         """Return what is asked for."""
@@ -235,7 +240,14 @@ class CBLDA(KCMethod):
         else:
             exact = block = self.block
         is_auto = self.block == "auto"
-        return replace(super().plan(), split=self.split, exact=exact, block=block, is_auto=is_auto)
+        return replace(
+            super().plan(),
+            split=self.split,
+            improve=self.search == "improve",
+            exact=exact,
+            block=block,
+            is_auto=is_auto,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
