@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import combinations, permutations
+from collections import Counter
+from itertools import combinations, permutations, product
+from math import prod
 
 from oracles.pattern_hiding import cayley, embeddings, side_effects
 from oracles.sequences import frequent, is_subsequence, support
@@ -84,3 +86,45 @@ def harm(rows, number, after, secrets, min_support, max_length):
     lost, ghosts = side_effects([tuple(each) for each in secrets], released, rows, min_support, max_length)
     n_deleted = len(rows[number]) - len(released[number])
     return len(lost) + len(ghosts), n_deleted, cayley(rows[number], after) if not n_deleted else 0
+
+
+def hidings(row, secrets):
+    """Every row by permuting one embedding, or two in turn, or by deleting one or two items."""
+    found = {row}
+    for _ in range(2):
+        found |= {
+            after
+            for each in found
+            for secret in secrets
+            if is_subsequence(secret, each)
+            for after in permuted(each, secret)
+        }
+    for size in (1, 2):
+        for places in combinations(range(len(row)), min(size, len(row) - 1)):
+            found.add("".join(item for place, item in enumerate(row) if place not in places))
+    return sorted(found)
+
+
+def least_side_effects(rows, secrets, min_support, max_length, most=60_000):
+    """The fewest side effects of any hidings of all rows together; None where there are too many to try."""
+    held = [n for n, row in enumerate(rows) if any(is_subsequence(secret, row) for secret in secrets)]
+    ways = [hidings(rows[n], secrets) for n in held]
+    if prod(len(each) for each in ways) > most:
+        return None
+    parts = {row: _parts(row, max_length) for row in {*rows}.union(*ways)}
+    before = Counter(part for row in rows for part in parts[row])
+    untouched = Counter(part for n, row in enumerate(rows) if n not in held for part in parts[row])
+    frequent_before = {part for part, count in before.items() if count >= min_support}
+    best = None
+    for chosen in product(*ways):
+        if any(support(secret, chosen) >= min_support for secret in secrets):
+            continue
+        after = untouched + Counter(part for row in chosen for part in parts[row])
+        changed = frequent_before ^ {part for part, count in after.items() if count >= min_support}
+        count = sum(not any(is_subsequence(secret, part) for secret in secrets) for part in changed)
+        best = count if best is None else min(best, count)
+    return best
+
+
+def _parts(row, max_length):
+    return {"".join(each) for size in range(1, max_length + 1) for each in combinations(row, size)}

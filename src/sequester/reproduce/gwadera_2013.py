@@ -221,6 +221,8 @@ def hide(
     orders = draw_forbidden(table, secrets, forbidden) if method == "PH" else []
     if orders:
         given["forbidden"] = orders
+    if METHODS[method] is PH:
+        given["search"] = "greedy"
     if method == PRINTED:
         given["prefer"] = "permutation"
     hiding = METHODS[method](**given)

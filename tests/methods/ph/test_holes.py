@@ -15,7 +15,9 @@ SEED = "a sentence that nobody guesses"
 
 def protect(rows, patterns, min_support, **options):
     table = symbol_table(rows)
-    method = PH(patterns=[list(each) for each in patterns], min_support=min_support, **options)
+    method = PH(
+        patterns=[list(each) for each in patterns], min_support=min_support, search="greedy", **options
+    )
     release = method.apply(table, seed=SEED)
     names = dict(release.pseudonyms.iter_rows())
     found = dict(release.frame.group_by("person", maintain_order=True).agg("symbol").iter_rows())

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles import pattern_hiding as oracles
+from oracles import ph as oracles_ph
 from oracles.sequences import is_subsequence, support
 from sequester.data.sequences import Sequences
 from sequester.engine import LocalEngine, silent
@@ -45,6 +46,40 @@ def release_rows(method, rows):
     names = dict(release.pseudonyms.iter_rows())
     found = dict(release.frame.group_by("person", maintain_order=True).agg("symbol").iter_rows())
     return ["".join(found.get(names.get(f"person {n}"), [])) for n in range(1, len(rows) + 1)], release
+
+
+short_rows = st.lists(st.text("abc", min_size=2, max_size=4), min_size=3, max_size=6)
+
+
+@settings(max_examples=40)
+@given(short_rows, st.sampled_from(["ab", "abc", "ca"]), st.integers(2, 3), forbidden, preferences)
+def test_improved_changes_have_no_more_side_effects(rows, word, min_support, forbidden, prefer):
+    if support(word, rows) < min_support:
+        return
+    effects, deleted = [], []
+    for search in ("greedy", "improve"):
+        method = PH(
+            patterns=[list(word)], min_support=min_support, forbidden=forbidden, prefer=prefer, search=search
+        )
+        after, release = release_rows(method, rows)
+        if after is None:
+            return
+        assert oracles.is_hidden({word: min_support}, after, rows, forbidden)
+        assert bool(release.verdict)
+        effects.append(sum(map(len, oracles.side_effects([tuple(word)], after, rows, min_support, 5))))
+        deleted.append(sum(map(len, rows)) - sum(map(len, after)))
+    assert effects[1] <= effects[0]
+    assert prefer == "least-harm" or deleted[1] <= deleted[0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "word"),
+    [(("abb", "ba", "aabc", "ca", "abc"), "ab"), (("acb", "cab", "abc", "bca", "abcb"), "abc")],
+)
+def test_improved_changes_are_the_best_of_all_here(rows, word):
+    after, _ = release_rows(PH(patterns=[list(word)], min_support=2), rows)
+    found = sum(map(len, oracles.side_effects([tuple(word)], after, rows, 2, 5)))
+    assert found == oracles_ph.least_side_effects(rows, [word], 2, 5)
 
 
 @settings(max_examples=40)
@@ -224,7 +259,7 @@ def test_a_pattern_of_many_items_is_hidden_by_permutation():
 def test_a_pattern_beyond_all_orders_is_hidden_by_deletion():
     labels = [f"item {n}" for n in range(70)]
     table = symbol_table([labels, labels])
-    release = PH(patterns=[labels], min_support=2, max_length=1).apply(table, seed=SEED)
+    release = PH(patterns=[labels], min_support=2, max_length=1, search="greedy").apply(table, seed=SEED)
     assert release.utility["deletions"].value == 1
 
 

@@ -13,6 +13,7 @@ from sequester.methods.ph import _choice_kernels, _kernels, _row_kernels, _trie_
 from sequester.methods.ph._choice_kernels import BASE, BOUNDED, DELETE_ONLY, MAXIMUM, MINIMUM_HARM, USAGE
 from sequester.methods.ph.orders import LONGEST, order_tables
 from sequester.methods.ph.problem import as_table, widen
+from sequester.methods.ph.refinement import refine
 from sequester.mining.pairs import list_pairs
 from sequester.ragged import gather_rows, offsets_of, owners_of, places_of
 
@@ -66,7 +67,10 @@ class HidingRules:
 
 def permute(method: PH, task: HidingTask) -> Sanitized:
     """PH: let those pass whose change would do most harm, and permute the items of the others."""
-    sanitized = _change_the_rest(task, _rules(method, task.table))
+    rules = _rules(method, task.table)
+    sanitized = _change_the_rest(task, rules)
+    if method.search == "improve" and rules.mode == MINIMUM_HARM:
+        sanitized = refine(task.problem, sanitized, rules, task.rng)
     if not isinstance(method.uncertainty, str):
         _demand_spread(task.problem, sanitized, method.uncertainty, task.table)
     return sanitized

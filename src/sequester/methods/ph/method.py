@@ -291,10 +291,15 @@ class PH(PatternMethod):
     prefer: Literal["least-harm", "permutation"] = "least-harm"
     """What comes first where a record must change: the fewest patterns lost and made; or that nothing is
     deleted as long as an order helps, for recipients who mine itemsets."""
+    search: Literal["greedy", "improve"] = "improve"
+    """Change one record after the other, as the paper does ("greedy"); on small data with
+    uncertainty = "minimum-harm", choose all changes again, one or two together, while fewer patterns are lost
+    and made ("improve")."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("prefer", self.prefer, ("least-harm", "permutation"))
+        one_of("search", self.search, ("greedy", "improve"))
         forbidden: object = self.forbidden
         if isinstance(forbidden, str):
             if forbidden != UNSEEN:
