@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
+import polars as pl
 import pytest
 
 from sequester.errors import InputError, ignore_warning
 from sequester.workflow import memory
+from sequester.workflow.config import Config
 from sequester.workflow.protect import protect
 
 
@@ -86,6 +88,15 @@ def test_protect_refuses_where_memory_is_far_too_little(clicks, monkeypatch):
     with pytest.raises(InputError, match=r"^about 0.3 GB of memory will be needed, and 0.0 GB are free: up"):
         protect(clicks / "release.toml", quick=True)
     assert sorted(path.name for path in clicks.iterdir()) == ["clicks.csv", "release.toml"]
+    (clicks / "parts").mkdir()
+    pl.read_csv(clicks / "clicks.csv").write_parquet(clicks / "parts/1.parquet")
+    (clicks / "parts.toml").write_text((clicks / "release.toml").read_text().replace("clicks.csv", "parts"))
+    with monkeypatch.context() as patch:
+        # Before anything is read.
+        patch.setattr("sequester.workflow.protect.available", lambda: 500)
+        patch.setattr(Config, "table", None)
+        with pytest.raises(InputError, match=r"^about 0.3 GB of memory will be needed"):
+            protect(clicks / "parts.toml", quick=True)
     monkeypatch.setattr(memory, "swap", lambda: 700)
     assert protect(clicks / "release.toml", quick=True, warn=ignore_warning).written
 

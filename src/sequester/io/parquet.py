@@ -152,6 +152,15 @@ def parquet_files(folder: Path) -> list[Path]:
     return paths
 
 
+def count_rows(paths: Sequence[Path]) -> int | None:
+    """Return the number of rows that files say they have; None where one is damaged, as reading says."""
+    scans = [pl.scan_parquet(path, glob=False, hive_partitioning=False).select(pl.len()) for path in paths]
+    try:
+        return sum(int(scan.collect().item()) for scan in scans)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        return None
+
+
 _OTHERS = (".csv", ".tsv", ".gz", ".arrow", ".xes", ".spmf", ".seq")
 """Endings of events in other formats."""
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from sequester.data.places import REGION
 from sequester.data.sequences import Sequences
-from sequester.data.text import as_text
+from sequester.data.text import as_labels
 from sequester.errors import InputError
 from sequester.hierarchies.labels import MISSING, ROOT, in_label_order
 from sequester.privacy.snapshots import COUNT
@@ -224,8 +224,9 @@ def _compare_values(certificate: Certificate, contents: Contents, original: Even
         roles = certificate.columns[name]
         original = whole.demographics if name == PERSONS and whole.demographics is not None else whole
         for column in with_role({name: roles}, (SYMBOL, AREA)):
-            known = {*contents.hierarchies.get(column, {"node": ()})["node"], *_labels(original, column)}
-            strange = sorted(set(frame[column].to_list()) - known)
+            labels = _labels(original, column).unique()
+            known = {*contents.hierarchies.get(column, {"node": ()})["node"], *labels}
+            strange = sorted(set(frame[column].unique()) - known)
             findings += [
                 f"{certificate.data_file(name)}: column {safe_repr(column)} has {safe_repr(label)}, "
                 "and the original does not"
@@ -263,7 +264,7 @@ def _tally(columns: Sequence[pl.Series], weights: pl.Series) -> pl.DataFrame:
 
 
 def _labels(original: EventTable, column: str) -> pl.Series:
-    return as_text(original.frame[column]).fill_null(MISSING)
+    return as_labels(original.frame[column]).fill_null(MISSING)
 
 
 _NAME = r"^p[0-9a-f]{1,16}$"

@@ -23,7 +23,7 @@ from sequester.io import read_frame
 from sequester.io.clinical import CLINICAL, open_clinical
 from sequester.io.contents import check_cells, check_path, refuse_address
 from sequester.io.database import Database, is_url, local_files, locate, scrub, source_errors
-from sequester.io.parquet import parquet_files, read_parquet_folder
+from sequester.io.parquet import count_rows, parquet_files, read_parquet_folder
 from sequester.io.read import format_of
 from sequester.release.about import NAMES, About
 from sequester.release.files import MOST_PARTS, LogFormat, OtherFormat
@@ -199,6 +199,11 @@ class Config:
     def n_parts(self) -> int | None:
         """The number of Parquet files that the data is in, and so the release; None where it is not."""
         return None if self._parts is None else min(len(parquet_files(self._parts)), MOST_PARTS)
+
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows of data in parts; None where only reading tells."""
+        return None if self._parts is None else count_rows(parquet_files(self._parts))
 
     def frame(self, warn: Warn = issue_warning, *, engine: Engine | None = None) -> pl.DataFrame:
         """Read the data as it is; `warn` is called with what was left out.

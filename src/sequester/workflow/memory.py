@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sequester.errors import InputError
+
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
 
@@ -46,6 +48,12 @@ class MemoryForecast:
         attributes = len(table.schema.attributes) + len(table.schema.keep)
         return cls(table.n_events + n_persons, attributes, available())
 
+    def check(self) -> None:
+        """Refuse to start where not half of what the table needs is free, swap included."""
+        if self.free is not None and self.needed - BASE > 2 * (self.free + swap()):
+            msg = f"{self}; free more, or release fewer persons or attributes"
+            raise InputError(msg)
+
     @property
     def needed(self) -> int:
         """Bytes at the highest, the table included."""
@@ -68,11 +76,6 @@ class MemoryForecast:
     def fits(self) -> bool:
         """The memory that is free is enough."""
         return self.free is None or self.needed <= self.free
-
-    @property
-    def is_hopeless(self) -> bool:
-        """Not half of what the table needs beside the program itself is free, memory on disk included."""
-        return self.free is not None and self.needed - BASE > 2 * (self.free + swap())
 
     def __str__(self) -> str:
         text = f"about {self.needed / 1e9:.1f} GB of memory will be needed"

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sequester.engine import part, silent
-from sequester.errors import InputError, WarningCollector, ignore_warning
+from sequester.errors import WarningCollector, ignore_warning
 from sequester.release.release import data_flow_counts
 from sequester.report.findings import Stopwatch
 from sequester.report.summary import ReleaseSummary
 from sequester.workflow.audit import AuditResult, audit
 from sequester.workflow.config import Config
 from sequester.workflow.job import FolderCheckpoint, Job, check_problems
-from sequester.workflow.memory import MemoryForecast
+from sequester.workflow.memory import MemoryForecast, available
 from sequester.workflow.write import check_unprotected, find_unprotected, write
 
 if TYPE_CHECKING:
@@ -110,14 +110,16 @@ def protect(
     if thorough:
         job = replace(job, method=job.method.thorough())
     settings, about = job.config.settings.release, job.config.about
+    n_rows, schema = job.config.n_rows, job.config.schema
+    if n_rows is not None:
+        # Parts may be far larger than memory, and reading them takes a while.
+        MemoryForecast(n_rows, len(schema.attributes) + len(schema.keep), available()).check()
     progress(0.0, "reading")
     table = job.config.table(collect, engine=engine)
     collect(*check_problems(table))
     memory = MemoryForecast.of(table)
     progress(0.1, str(memory))
-    if memory.is_hopeless:
-        msg = f"{memory}; free more, or release fewer persons or attributes"
-        raise InputError(msg)
+    memory.check()
     if not memory.fits:
         collect(str(memory))
     kept = None if checkpoint is None else FolderCheckpoint.of(checkpoint, job, table)
