@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 
     Amounts = npt.NDArray[np.float64]
 
-ENTRIES, CLOCK, DEPTH, PLACE, LENGTH, FIRST, PICKS, LONELY, HOPELESS, N_STATE = range(10)
-"""What the table keeps beside its arrays: entries in use, the clock of stamps, where the walk over a row
-stands, the length of the sequence there and the first new cell of the row, picks made, lonely entries listed,
-and the last entry that nothing allowed breaks (0: none)."""
+ENTRIES, CLOCK, LISTED, PICKS, LONELY, HOPELESS, N_STATE = range(7)
+"""What the table keeps beside its arrays: entries in use, the clock of stamps, choices listed, picks made,
+lonely entries listed, and the last entry that nothing allowed breaks (0: none)."""
 KEY, COUNT, STAMP, TIMES, N_FIELDS = range(5)
 """Fields of an entry: what it stands for, the persons who show it, when it was last counted, and how often
 the row shows it that cells are given back to."""
+ENTRY, CELL, ABOVE, N_CHOICE_FIELDS = range(4)
+"""Fields of a choice: its entry, its last cell, and the place of the choice without it (-1: none)."""
 ITEM_BITS = 32
 NEVER = -1
 """The margin of a row that has to be looked at."""
@@ -65,8 +66,10 @@ class Shown(NamedTuple):
     margins: Counts
     """Row to how many persons any of its g-sequences without a star, or any at all, could lose then without
     becoming rare; `NEVER` where one is."""
-    path: Counts
-    """Cells and entries of the sequence that the walk stands on; there are as many places as items."""
+    choices: Counts
+    """The choices of cells that were listed last, shorter ones first."""
+    spent: Amounts
+    """What all suppression has cost, in its only place."""
     state: Counts
     first_new: Counts
     """Row to its first cell that was not released before."""
@@ -77,6 +80,8 @@ class Shown(NamedTuple):
     is_looked_up: Mask
     """Entry to whether it was looked up in the past."""
     n_columns: int
+    length: int
+    """The most cells of a choice."""
     k: int
 
 
@@ -100,70 +105,67 @@ def index_entries(slots: Counts, entries: Counts, n_entries: int) -> None:
 
 
 @inner
-def start_walk(shown: Shown, row: int) -> None:
-    """Set the walk to the beginning of a row."""
-    shown.state[DEPTH], shown.state[PLACE] = 0, shown.offsets[row]
-    shown.state[FIRST] = shown.first_new[row]
+def list_choices(shown: Shown, row: int, cell: int) -> int:
+    """List the choices of cells of a row, or only those with a cell and what they extend; return how many.
 
-
-@inner
-def next_choice(shown: Shown, stop: int) -> int:
-    """Go to the next choice of cells of a row that ends in a new one, and return its entry; -1 for no more.
-
-    The cells are ``path[0, :state[LENGTH]]``, all before `stop`.
+    All that end in a new cell are listed, and what they extend, where `cell` is -1. Those that are asked for
+    have a last cell at or behind `cell`, or a new one. Requires room for the row.
     """
-    cells, path, state = shown.cells, shown.path, shown.state
-    while True:
-        depth, place = state[DEPTH], state[PLACE]
-        if depth == path.shape[1] - 1:
-            place = max(place, state[FIRST])
-        while place >= stop or cells[place] < 0 or not shown.is_item[cells[place]]:
-            if place < stop:
-                place += 1
-            elif depth == 0:
-                return -1
-            else:
-                depth -= 1
-                place = path[0, depth] + 1
-        entry = enter(shown, depth, place)
-        if place >= state[FIRST]:
-            return int(entry)
-
-
-@inner
-def enter(shown: Shown, depth: int, place: int) -> int:
-    """Put a cell at a depth of the path, and return the entry of the choice that ends there."""
-    cells, path, state = shown.cells, shown.path, shown.state
-    key = np.int64(cells[place])
-    if depth > 0:
-        is_same = path[0, depth - 1] // shown.n_columns == place // shown.n_columns
-        key |= (path[1, depth - 1] << (ITEM_BITS + 1)) | (np.int64(is_same) << ITEM_BITS)
-    slot = find_slot(shown.slots, shown.entries, key)
-    entry = shown.slots[slot]
-    if entry == 0:
-        entry = state[ENTRIES]
-        state[ENTRIES] += 1
-        shown.slots[slot], shown.entries[entry, KEY] = entry, key
-        shown.entries[entry, COUNT], shown.entries[entry, STAMP] = 0, 0
-    path[0, depth], path[1, depth] = place, entry
-    state[LENGTH] = depth + 1
-    state[DEPTH] = min(depth + 1, path.shape[1] - 1)
-    state[PLACE] = place + 1
-    return int(entry)
+    cells, is_item, slots, entries, choices, state = (
+        shown.cells,
+        shown.is_item,
+        shown.slots,
+        shown.entries,
+        shown.choices,
+        shown.state,
+    )
+    first, stop = shown.offsets[row], shown.offsets[row + 1]
+    n_choices, start, end = 0, -1, 0
+    for length in range(shown.length):
+        n_before = n_choices
+        for above in range(start, end):
+            last, prefix, end_of_event = first - 1, np.int64(0), first
+            if above >= 0:
+                last = choices[above, CELL]
+                prefix = choices[above, ENTRY] << (ITEM_BITS + 1)
+                end_of_event = last - last % shown.n_columns + shown.n_columns
+            low, high = last + 1, stop
+            if length == shown.length - 1:
+                low = max(low, shown.first_new[row])
+            if last < cell:
+                low, high = cell if length == shown.length - 1 else low, cell + 1
+            for place in range(low, high):
+                item = cells[place]
+                if item < 0 or not is_item[item]:
+                    continue
+                key = prefix | (np.int64(place < end_of_event) << ITEM_BITS) | np.int64(item)
+                slot = find_slot(slots, entries, key)
+                entry = slots[slot]
+                if entry == 0:
+                    entry = state[ENTRIES]
+                    state[ENTRIES] += 1
+                    slots[slot], entries[entry, KEY] = entry, key
+                    entries[entry, COUNT], entries[entry, STAMP] = 0, 0
+                choices[n_choices, ENTRY] = entry
+                choices[n_choices, CELL] = place
+                choices[n_choices, ABOVE] = above
+                n_choices += 1
+        start, end = n_before, n_choices
+    state[LISTED] += n_choices
+    return n_choices
 
 
 @inner
 def tally(shown: Shown, row: int, change: int) -> None:
     """Add a row's persons, times `change`, to everything that the row shows, once each."""
+    n_choices, choices, entries = list_choices(shown, row, np.int64(-1)), shown.choices, shown.entries
     shown.state[CLOCK] += 1
-    clock, stop, amount = shown.state[CLOCK], shown.offsets[row + 1], change * shown.weights[row]
-    start_walk(shown, row)
-    entry = next_choice(shown, stop)
-    while entry >= 0:
-        if shown.entries[entry, STAMP] != clock:
-            shown.entries[entry, STAMP] = clock
-            shown.entries[entry, COUNT] += amount
-        entry = next_choice(shown, stop)
+    clock, amount, first_new = shown.state[CLOCK], change * shown.weights[row], shown.first_new[row]
+    for i in range(n_choices):
+        entry = choices[i, ENTRY]
+        if choices[i, CELL] >= first_new and entries[entry, STAMP] != clock:
+            entries[entry, STAMP] = clock
+            entries[entry, COUNT] += amount
 
 
 @inner
@@ -218,11 +220,12 @@ def count_persons(shown: Shown, entry: int) -> int:
 def has_room(shown: Shown, row: int) -> bool:
     """Return whether all that a row may show fits into the table."""
     n_cells, total, ways = shown.offsets[row + 1] - shown.offsets[row], 1, 1.0
-    for size in range(shown.path.shape[1]):
+    for size in range(shown.length):
         ways = ways * (n_cells - size) / (size + 1)
         total += ways
     # Cells may become stars and other sequences with them; twice the room is enough for one change.
-    return bool(shown.state[ENTRIES] + 2 * total < shown.entries.shape[0])
+    is_counted = shown.state[ENTRIES] + 2 * total < shown.entries.shape[0]
+    return bool(is_counted and total <= shown.choices.shape[0])
 
 
 @njit
@@ -253,7 +256,7 @@ def is_safe(shown: Shown, row: int, with_stars: bool) -> bool:
         item = shown.cells[place]
         if item >= 0:
             most = max(most, shown.lost[item] - shown.seen[place])
-    return bool(most * shown.path.shape[1] <= shown.margins[row, np.int64(with_stars)])
+    return bool(most * shown.length <= shown.margins[row, np.int64(with_stars)])
 
 
 @inner
@@ -263,39 +266,45 @@ def _collect(shown: Shown, row: int, with_stars: bool, rare: Counts, lonely: Cou
     Those with stars are left out unless asked for. What nothing in this row breaks is noted in the state, or
     listed as lonely where it has a star.
     """
-    n_rare, stop, state = 0, shown.offsets[row + 1], shown.state
-    width = rare.shape[1] - 1
+    n_rare, width, state, choices = 0, rare.shape[1] - 1, shown.state, shown.choices
     fewest, fewest_free = np.int64(1) << ITEM_BITS, np.int64(1) << ITEM_BITS
-    start_walk(shown, row)
-    entry = next_choice(shown, stop)
-    while entry >= 0 and n_rare < rare.shape[0]:
-        n_persons = count_persons(shown, entry)
-        if n_persons < max(fewest, fewest_free):
-            has_star, has_free = False, False
-            for j in range(width):
-                place = shown.path[0, j] if j < state[LENGTH] else np.int64(-1)
+    for i in range(list_choices(shown, row, np.int64(-1))):
+        entry = choices[i, ENTRY]
+        if choices[i, CELL] < shown.first_new[row]:
+            continue
+        n_persons = shown.entries[entry, COUNT]
+        if n_persons < shown.k:
+            n_persons = count_persons(shown, entry)
+        if n_persons >= max(fewest, fewest_free):
+            continue
+        has_star, has_free, at = False, False, np.int64(i)
+        for j in range(width):
+            rare[n_rare, j] = -1
+            if at >= 0:
+                place = choices[at, CELL]
                 rare[n_rare, j] = place
-                if place >= 0:
-                    item = shown.cells[place]
-                    has_star |= shown.star_of[item] == item
-                    has_free |= _is_free(shown, place)
-            rare[n_rare, width] = entry
-            fewest = min(fewest, n_persons)
-            if not has_star:
-                fewest_free = max(min(fewest_free, n_persons), np.int64(shown.k))
-            if n_persons >= shown.k:
-                pass
-            elif has_free and (with_stars or not has_star):
-                n_rare += 1
-            elif not has_star:
-                state[HOPELESS] = entry
-            elif not has_free and state[LONELY] < lonely.size:
-                lonely[state[LONELY]] = entry
-                state[LONELY] += 1
-        entry = next_choice(shown, stop)
+                item = shown.cells[place]
+                has_star |= shown.star_of[item] == item
+                has_free |= _is_free(shown, place)
+                at = choices[at, ABOVE]
+        rare[n_rare, width] = entry
+        fewest = min(fewest, n_persons)
+        if not has_star:
+            fewest_free = max(min(fewest_free, n_persons), np.int64(shown.k))
+        if n_persons >= shown.k:
+            pass
+        elif has_free and (with_stars or not has_star):
+            n_rare += 1
+            if n_rare == rare.shape[0]:
+                break
+        elif not has_star:
+            state[HOPELESS] = entry
+        elif not has_free and state[LONELY] < lonely.size:
+            lonely[state[LONELY]] = entry
+            state[LONELY] += 1
     shown.margins[row, 0] = NEVER if n_rare > 0 else fewest_free - shown.k
     shown.margins[row, 1] = NEVER if n_rare > 0 or fewest < shown.k else fewest - shown.k
-    for place in range(shown.offsets[row], stop):
+    for place in range(shown.offsets[row], shown.offsets[row + 1]):
         shown.seen[place] = shown.lost[shown.cells[place]] if shown.cells[place] >= 0 else 0
     return n_rare
 
@@ -346,21 +355,33 @@ def suppress_picks(shown: Shown, row: int, picks: Counts, first_pick: int) -> No
         item = shown.cells[picks[i, 0]]
         shown.cells[picks[i, 0]] = shown.star_of[item]
         shown.lost[item] += shown.weights[row]
+        shown.spent[0] += shown.prices[item] * shown.weights[row]
     shown.margins[row, 0], shown.margins[row, 1] = NEVER, NEVER
     tally(shown, row, np.int64(1))
 
 
 @njit
 def sweep(
-    shown: Shown, rows: Counts, with_stars: bool, power: float, rare: Counts, lonely: Counts, picks: Counts
+    shown: Shown,
+    rows: Counts,
+    with_stars: bool,
+    power: float,
+    enough: float,
+    rare: Counts,
+    lonely: Counts,
+    picks: Counts,
 ) -> int:
-    """Break, from one row up to another, what too few persons show; return the row without room for it."""
+    """Break, from one row up to another, what too few persons show; return the row where it stops.
+
+    That is one for which there is no room, or at which more than `enough` was spent.
+    """
     for row in range(rows[0], rows[1]):
         n_rare = 0 if is_safe(shown, row, with_stars) else rare.shape[0]
         while n_rare == rare.shape[0]:
             n_cells = shown.offsets[row + 1] - shown.offsets[row]
             first_pick = shown.state[PICKS]
-            if not has_room(shown, row) or first_pick + n_cells > picks.shape[0]:
+            is_full = not has_room(shown, row) or first_pick + n_cells > picks.shape[0]
+            if is_full or shown.spent[0] > enough:
                 return row
             n_rare = _collect(shown, row, with_stars, rare, lonely)
             if n_rare > 0:
@@ -417,20 +438,39 @@ def price_match(shown: Shown, row: int, stop: int, pattern: Counts, may_star: bo
         place += 1
 
 
-@njit
-def price_rows(shown: Shown, pattern: Counts, may_star: bool, most: int, costs: Amounts) -> None:
-    """Write for each row the least cost at which it shows a pattern.
+@inner
+def _may_match(shown: Shown, row: int, pattern: Counts, may_star: bool) -> bool:
+    """Return whether a row has a cell for every item of a pattern, in any order: quicker than to match it."""
+    cells, star_of = shown.cells, shown.star_of
+    for j in range(pattern.shape[0]):
+        low, high, is_found = pattern[j, 0], pattern[j, 1], False
+        # Cells may become a star that they do not show yet.
+        is_found = may_star and star_of[low] == low
+        for place in range(shown.offsets[row], shown.offsets[row + 1]):
+            is_found |= low <= cells[place] < high
+        if not is_found:
+            return False
+    return True
 
-    Rows are left out once those that could show it stand for so many persons.
+
+@njit
+def price_rows(shown: Shown, pattern: Counts, may_star: bool, most: int, rows: Counts, costs: Amounts) -> int:
+    """List the rows that show a pattern; with `may_star`, those that do not yet, and what it would cost.
+
+    Ends as soon as those that are listed stand for so many persons. Returns how many there are.
     """
     places = np.empty(pattern.shape[0], np.int64)
-    n_persons = 0
-    for row in range(costs.size):
-        costs[row] = np.inf
-        if n_persons < most:
-            costs[row] = price_match(shown, row, shown.offsets[row + 1], pattern, may_star, places)
-            if 0.0 < costs[row] < np.inf:
+    n_rows, n_persons = 0, 0
+    for row in range(rows.size):
+        if n_persons >= most:
+            break
+        if _may_match(shown, row, pattern, may_star):
+            cost = price_match(shown, row, shown.offsets[row + 1], pattern, may_star, places)
+            if cost < np.inf and (cost > 0.0) == may_star:
+                rows[n_rows], costs[n_rows] = row, cost
+                n_rows += 1
                 n_persons += shown.weights[row]
+    return n_rows
 
 
 @njit

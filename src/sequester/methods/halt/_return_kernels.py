@@ -8,21 +8,19 @@ import numpy as np
 
 from sequester.kernels.compiler import inner, njit
 from sequester.methods.halt._local_kernels import (
+    CELL,
     CLOCK,
     COUNT,
-    DEPTH,
+    ENTRY,
     ITEM_BITS,
-    LENGTH,
-    PLACE,
+    NEVER,
     STAMP,
     TIMES,
     Shown,
     count_persons,
-    enter,
     find_slot,
     has_room,
-    next_choice,
-    start_walk,
+    list_choices,
 )
 
 if TYPE_CHECKING:
@@ -30,74 +28,46 @@ if TYPE_CHECKING:
 
 
 @inner
-def _next_with(shown: Shown, stop: int, cell: int) -> int:
-    """Do as `next_choice`, but go only to choices with a cell, and to what they extend.
-
-    These are the ones that have the cell: ``path[0, state[LENGTH] - 1] >= cell``.
-    """
-    cells, path, state = shown.cells, shown.path, shown.state
-    depth, place = state[DEPTH], state[PLACE]
-    while True:
-        has_cell = depth > 0 and path[0, depth - 1] >= cell
-        end = stop if has_cell else cell + 1
-        if not has_cell and depth == path.shape[1] - 1:
-            place = max(place, cell)
-        if place < end and cells[place] >= 0 and shown.is_item[cells[place]]:
-            return int(enter(shown, depth, place))
-        if place < end:
-            place += 1
-        elif depth == 0:
-            return -1
-        else:
-            depth -= 1
-            place = path[0, depth] + 1
-
-
-@inner
 def _count_times(shown: Shown, row: int) -> None:
     """Count how often a row shows each of its choices."""
+    n_choices, choices, entries = list_choices(shown, row, np.int64(-1)), shown.choices, shown.entries
     shown.state[CLOCK] += 1
-    clock, stop = shown.state[CLOCK], shown.offsets[row + 1]
-    start_walk(shown, row)
-    entry = next_choice(shown, stop)
-    while entry >= 0:
-        if shown.entries[entry, STAMP] != clock:
-            shown.entries[entry, STAMP], shown.entries[entry, TIMES] = clock, 0
-        shown.entries[entry, TIMES] += 1
-        entry = next_choice(shown, stop)
+    clock = shown.state[CLOCK]
+    for i in range(n_choices):
+        if choices[i, CELL] >= shown.first_new[row]:
+            entry = choices[i, ENTRY]
+            if entries[entry, STAMP] != clock:
+                entries[entry, STAMP], entries[entry, TIMES] = clock, 0
+            entries[entry, TIMES] += 1
 
 
 @inner
 def _exchange(shown: Shown, row: int, place: int, item: int, change: int) -> None:
     """Let a cell show an item, and add the choices with it `change` times to what the row shows."""
     shown.cells[place] = item
-    clock, stop, amount = shown.state[CLOCK], shown.offsets[row + 1], change * shown.weights[row]
-    start_walk(shown, row)
-    entry = _next_with(shown, stop, place)
-    while entry >= 0:
-        if shown.path[0, shown.state[LENGTH] - 1] >= place:
-            if shown.entries[entry, STAMP] != clock:
-                shown.entries[entry, STAMP], shown.entries[entry, TIMES] = clock, 0
-            before = shown.entries[entry, TIMES]
-            shown.entries[entry, TIMES] += change
-            if before == 0 or shown.entries[entry, TIMES] == 0:
-                shown.entries[entry, COUNT] += amount
-        entry = _next_with(shown, stop, place)
+    n_choices, choices, entries = list_choices(shown, row, place), shown.choices, shown.entries
+    clock, amount = shown.state[CLOCK], change * shown.weights[row]
+    for i in range(n_choices):
+        if choices[i, CELL] >= place:
+            entry = choices[i, ENTRY]
+            if entries[entry, STAMP] != clock:
+                entries[entry, STAMP], entries[entry, TIMES] = clock, 0
+            before = entries[entry, TIMES]
+            entries[entry, TIMES] += change
+            if before == 0 or entries[entry, TIMES] == 0:
+                entries[entry, COUNT] += amount
 
 
 @inner
 def _is_enough(shown: Shown, row: int, place: int, item: int, or_none: bool) -> bool:
     """Return whether enough persons show every choice with an item in a cell; or nobody, if that will do."""
     shown.cells[place] = item
-    stop = shown.offsets[row + 1]
-    start_walk(shown, row)
-    entry = _next_with(shown, stop, place)
-    while entry >= 0:
-        n_persons = count_persons(shown, entry)
-        has_cell = shown.path[0, shown.state[LENGTH] - 1] >= place
-        if has_cell and n_persons < shown.k and not (or_none and n_persons == 0):
-            return False
-        entry = _next_with(shown, stop, place)
+    n_choices, choices = list_choices(shown, row, place), shown.choices
+    for i in range(n_choices):
+        if choices[i, CELL] >= place:
+            n_persons = count_persons(shown, choices[i, ENTRY])
+            if n_persons < shown.k and not (or_none and n_persons == 0):
+                return False
     return True
 
 
@@ -113,7 +83,11 @@ def _give_back(shown: Shown, row: int, place: int, item: int) -> bool:
     # What the row shows now, and what it showed before and others may still show.
     is_fine = _is_enough(shown, row, place, item, False) and _is_enough(shown, row, place, star, True)
     shown.cells[place] = item
-    if not is_fine:
+    if is_fine:
+        shown.margins[row, 0], shown.margins[row, 1] = NEVER, NEVER
+        if star >= 0:
+            shown.lost[star] += shown.weights[row]
+    else:
         _exchange(shown, row, place, item, np.int64(-1))
         _exchange(shown, row, place, star, np.int64(1))
     return bool(is_fine)
@@ -134,7 +108,7 @@ def _may_return(shown: Shown, row: int, place: int, item: int) -> bool:
     """Return whether an item may be shown again as far as pairs say: quicker than to try it."""
     for other in range(shown.offsets[row], shown.offsets[row + 1]):
         beside = shown.cells[other]
-        if shown.path.shape[1] > 1 and other != place and beside >= 0 and shown.is_item[beside]:
+        if shown.length > 1 and other != place and beside >= 0 and shown.is_item[beside]:
             is_same = other // shown.n_columns == place // shown.n_columns
             n_persons = (
                 _find_pair(shown, beside, item, is_same)

@@ -12,15 +12,15 @@ import numpy as np
 
 from sequester.kernels.compiler import inner, njit
 from sequester.methods.halt._local_kernels import (
+    CELL,
+    ENTRY,
     ITEM_BITS,
-    LENGTH,
     NEVER,
     Shown,
     count_persons,
     is_safe,
-    next_choice,
+    list_choices,
     price_match,
-    start_walk,
     tally,
 )
 
@@ -81,15 +81,14 @@ def cut_rare(shown: Shown, n_rows: int, places: Counts, causes: Counts) -> int:
             continue
         stop = shown.offsets[row + 1]
         earliest, cause, fewest = stop, np.int64(0), np.int64(1) << ITEM_BITS
-        start_walk(shown, row)
-        entry = next_choice(shown, stop)
-        while entry >= 0:
+        for i in range(list_choices(shown, row, np.int64(-1))):
+            entry, place = shown.choices[i, ENTRY], shown.choices[i, CELL]
+            if place < shown.first_new[row]:
+                continue
             n_persons = count_persons(shown, entry)
             fewest = min(fewest, n_persons)
-            place = shown.path[0, shown.state[LENGTH] - 1]
             if n_persons < shown.k and place < earliest:
-                earliest, cause = place, np.int64(entry)
-            entry = next_choice(shown, stop)
+                earliest, cause = place, entry
         if earliest < stop:
             places[row], causes[row] = earliest, cause
             _cut(shown, row, earliest)

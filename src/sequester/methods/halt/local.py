@@ -155,9 +155,7 @@ class LocalElimination:
                 channels = self.recheck(draft, progress=steps.next())
                 if not channels:
                     return self._checked(replace(draft, loss=generalization + rows.cost))
-                lengths = range(self.thresholds.p, self.thresholds.p + 1)
-                obstacle = rows.settle(math.inf, lengths=lengths) or self._break(rows, draft, channels)
-                obstacle = obstacle or rows.settle(math.inf, lengths=lengths)
+                obstacle = self._break(rows, draft, channels) or rows.resettle(math.inf)
                 if obstacle is not None:
                     return obstacle
         except TooMuchError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from sequester.methods.halt._return_kernels import give_back_all
 from sequester.methods.halt.elimination import Obstacle
 from sequester.methods.halt.extraction import TooMuchError
 from sequester.privacy.confidence import Channel
-from sequester.ragged import offsets_of, owners_of
+from sequester.ragged import owners_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -125,29 +126,36 @@ class LocalRows:
         rows = np.searchsorted(self.offsets, places, side="right") - 1
         return float(self.prices[self.items[places]] @ self.weights[rows])
 
-    def settle(self, enough: float, *, power: float = 1.0, lengths: range | None = None) -> Obstacle | None:
+    def settle(self, enough: float, *, power: float = 1.0) -> Obstacle | None:
         """Suppress cells until everything that is shown is shown by at least k persons.
 
         Shorter g-sequences come first: a rare value has to go, whatever it stands beside. What holds a star
         is left for last, when other stars may have joined it. Given up as soon as the cost is above `enough`.
         """
-        for length in lengths or range(1, self.p + 1):
+        for length in range(1, self.p + 1):
             self.count_up_to(length)
-            is_done = False
-            while not is_done:
-                while self._sweep(power, with_stars=False):
-                    if self.cost > enough:
-                        return Obstacle()
-                    if self._shown.state[kernel.HOPELESS]:
-                        break
-                if self._shown.state[kernel.HOPELESS]:
-                    return Obstacle(self._cause(int(self._shown.state[kernel.HOPELESS])))
-                n_joined = self._join_stars()
-                if isinstance(n_joined, Obstacle):
-                    return n_joined
-                is_done = not self._sweep(power, with_stars=True) and not n_joined
-                if self.cost > enough:
+            obstacle = self.resettle(enough, power=power)
+            if obstacle is not None:
+                return obstacle
+        return None
+
+    def resettle(self, enough: float, *, power: float = 1.0) -> Obstacle | None:
+        """Do as `settle` where everything is counted and something may have become rare since."""
+        shown, is_done = self._shown, False
+        while not is_done:
+            while self._sweep(power, enough, with_stars=False):
+                if shown.spent[0] > enough:
                     return Obstacle()
+                if shown.state[kernel.HOPELESS]:
+                    break
+            if shown.state[kernel.HOPELESS]:
+                return Obstacle(self._cause(int(shown.state[kernel.HOPELESS])))
+            n_joined = self._join_stars()
+            if isinstance(n_joined, Obstacle):
+                return n_joined
+            is_done = not self._sweep(power, enough, with_stars=True) and not n_joined
+            if shown.spent[0] > enough:
+                return Obstacle()
         return None
 
     def give_back(self) -> None:
@@ -157,9 +165,9 @@ class LocalRows:
             places = places[np.argsort(-self.prices[self.items[places]], kind="stable")]
             rows = np.searchsorted(self.offsets, places, side="right") - 1
             is_back = np.zeros(len(places), np.bool_)
-            self.work.add(int(self._choices[rows].sum()))
             self._make_room(int(np.diff(self.offsets).max(initial=0)))
             give_back_all(self._shown, rows, places, self.items[places], is_back)
+            self._count_work()
             self.cause_of[places[is_back]] = -1
 
     def break_channel(self, cause: Cause, rows: Counts, needed: int) -> int:
@@ -183,31 +191,29 @@ class LocalRows:
 
     def shows(self, cause: Cause) -> Mask:
         """Mark the rows that show a channel."""
-        self.work.add(len(self.cells))
-        costs = np.empty(len(self.weights))
-        kernel.price_rows(self._shown, self.pattern(cause), False, 1, costs)
-        return np.asarray(costs == 0)
+        mask = np.zeros(len(self.weights), np.bool_)
+        mask[self._price(cause, may_star=False)[0]] = True
+        return mask
 
-    def _price_joining(self, cause: Cause, most: int) -> Amounts:
-        """Return for rows the least cost of what has to be suppressed in them to show a channel's stars.
+    def _price(
+        self, cause: Cause, *, may_star: bool, most: int = np.iinfo(np.int64).max
+    ) -> tuple[Counts, Amounts]:
+        """Return the rows that show a channel; with `may_star`, those that could by further stars, and costs.
 
-        It is infinite where that is not possible, or was not looked at because enough others could join.
+        No more are looked for once these are so many persons.
         """
         self.work.add(len(self.cells))
-        costs = np.empty(len(self.weights))
-        kernel.price_rows(self._shown, self.pattern(cause), True, most, costs)
-        costs[costs == 0] = np.inf
-        return costs
+        rows, costs = np.empty(len(self.weights), np.int64), np.empty(len(self.weights))
+        n_rows = kernel.price_rows(self._shown, self.pattern(cause), may_star, most, rows, costs)
+        return rows[:n_rows].copy(), costs[:n_rows].copy()
 
     def join(self, cause: Cause, needed: int, rows: Mask | None = None) -> Obstacle | int:
         """Let the cheapest rows show the stars of a channel, until so many persons more do."""
-        most = CHOICE * needed if rows is None else int(self.weights.sum()) + 1
-        costs = self._price_joining(cause, most)
-        can_join = np.isfinite(costs)
+        most = CHOICE * needed if rows is None else np.iinfo(np.int64).max
+        candidates, costs = self._price(cause, may_star=True, most=most)
         if rows is not None:
-            can_join &= rows
-        candidates = np.flatnonzero(can_join)
-        candidates = candidates[np.lexsort((self.weights[candidates], costs[candidates]))]
+            candidates, costs = candidates[rows[candidates]], costs[rows[candidates]]
+        candidates = candidates[np.lexsort((self.weights[candidates], costs))]
         company = np.cumsum(self.weights[candidates])
         if not len(company) or company[-1] < needed:
             return Obstacle(cause)
@@ -229,8 +235,6 @@ class LocalRows:
 
     def count_up_to(self, length: int) -> None:
         """Count all g-sequences of up to so many items that are shown now, and were not before."""
-        self._choices = _count_choices(np.diff(offsets_of(self.items >= 0)[self.offsets]), length)
-        self.work.add(int(self._choices.sum()))
         n_entries, n_slots = 1 << 12, 1 << 13
         self._shown = kernel.Shown(
             self.cells,
@@ -245,46 +249,57 @@ class LocalRows:
             np.zeros(self.quasi.n_items, np.int64),
             np.zeros(len(self.cells), np.int64),
             np.full((len(self.weights), 2), kernel.NEVER),
-            np.zeros((2, length), np.int64),
+            np.empty((1 << 12, kernel.N_CHOICE_FIELDS), np.int64),
+            np.array([self.cost]),
             np.zeros(kernel.N_STATE, np.int64),
             self.first_new,
             *self.past,
             np.zeros(n_entries, np.bool_),
             len(self.quasi),
+            length,
             self.k,
         )
         self._shown.state[kernel.ENTRIES] = 1
         row = 0
         while (row := kernel.count_rows(self._shown, row, self.n_free)) < self.n_free:
+            self._count_work()
             self._make_room(int(self.offsets[row + 1] - self.offsets[row]), grow=True)
+        self._count_work()
+
+    def _count_work(self) -> None:
+        """Count the choices of cells that were listed since the last time."""
+        self.work.add(int(self._shown.state[kernel.LISTED]))
+        self._shown.state[kernel.LISTED] = 0
 
     def _make_room(self, n_cells: int, *, grow: bool = False) -> None:
         """Make room for the g-sequences of one row of so many cells; at least twice as much with `grow`."""
         shown = self._shown
-        total = 1.0 + _count_choices(np.array([n_cells]), shown.path.shape[1])[0]
-        needed = int(shown.state[kernel.ENTRIES] + 2 * total) + 1
-        if needed <= len(shown.entries) and not grow:
-            return
-        n_entries = max(needed, 2 * len(shown.entries))
-        if n_entries > MOST_ENTRIES:
+        total = 1 + sum(math.comb(n_cells, size) for size in range(1, shown.length + 1))
+        needed = int(shown.state[kernel.ENTRIES]) + 2 * total + 1
+        if max(needed, total) > MOST_ENTRIES:
             raise TooMuchError
-        entries = np.zeros((n_entries, kernel.N_FIELDS), np.int64)
-        entries[: len(shown.entries)] = shown.entries
-        slots = np.zeros(1 << (2 * n_entries - 1).bit_length(), np.int64)
-        kernel.index_entries(slots, entries, int(shown.state[kernel.ENTRIES]))
-        is_looked_up = np.zeros(n_entries, np.bool_)
-        is_looked_up[: len(shown.entries)] = shown.is_looked_up
-        self._shown = shown._replace(slots=slots, entries=entries, is_looked_up=is_looked_up)
+        if total > len(shown.choices):
+            shown = shown._replace(choices=np.empty((2 * total, kernel.N_CHOICE_FIELDS), np.int64))
+        if needed > len(shown.entries) or grow:
+            n_entries = min(max(needed, 2 * len(shown.entries)), MOST_ENTRIES)
+            entries = np.zeros((n_entries, kernel.N_FIELDS), np.int64)
+            entries[: len(shown.entries)] = shown.entries
+            slots = np.zeros(1 << (2 * n_entries - 1).bit_length(), np.int64)
+            kernel.index_entries(slots, entries, int(shown.state[kernel.ENTRIES]))
+            is_looked_up = np.zeros(n_entries, np.bool_)
+            is_looked_up[: len(shown.entries)] = shown.is_looked_up
+            shown = shown._replace(slots=slots, entries=entries, is_looked_up=is_looked_up)
+        self._shown = shown
 
-    def _sweep(self, power: float, *, with_stars: bool) -> bool:
-        """Go through all rows once; return whether anything was suppressed."""
-        self.work.add(int(self._choices.sum()))
-        rare = np.empty((MOST_RARE, self._shown.path.shape[1] + 1), np.int64)
+    def _sweep(self, power: float, enough: float, *, with_stars: bool) -> bool:
+        """Go through all rows once, or until the cost is above `enough`; return whether any changed."""
+        rare = np.empty((MOST_RARE, self._shown.length + 1), np.int64)
         row, is_changed = 0, False
-        while row < self.n_free:
+        while row < self.n_free and self._shown.spent[0] <= enough:
             rows = np.array([row, self.n_free])
-            row = kernel.sweep(self._shown, rows, with_stars, power, rare, self._lonely, self._picks)
+            row = kernel.sweep(self._shown, rows, with_stars, power, enough, rare, self._lonely, self._picks)
             is_changed |= self._note_picks()
+            self._count_work()
             if row < self.n_free:
                 self._make_room(int(self.offsets[row + 1] - self.offsets[row]))
         return is_changed
@@ -306,8 +321,11 @@ class LocalRows:
             if not 0 < persons < self.k:
                 continue
             if values and entry not in lonely:
-                costs = np.sort(self._price_joining(cause, CHOICE * needed))[:needed]
-                if costs.sum() >= persons * self.prices[values].min():
+                _, costs = self._price(cause, may_star=True, most=CHOICE * needed)
+                if (
+                    len(costs) < needed
+                    or np.sort(costs)[:needed].sum() >= persons * self.prices[values].min()
+                ):
                     continue
             joined = self.join(cause, needed)
             if isinstance(joined, Obstacle):
@@ -325,7 +343,7 @@ class LocalRows:
         is_star = self._star_of[items] == items
         has_star, is_pure = is_star.copy(), is_star.copy()
         has_star[0], is_pure[0] = False, True
-        for _ in range(self._shown.path.shape[1]):
+        for _ in range(self._shown.length):
             has_star, is_pure = is_star | has_star[above], is_star & is_pure[above]
             has_star[0], is_pure[0] = False, True
         is_rare = (entries[:, kernel.COUNT] > 0) & (entries[:, kernel.COUNT] < self.k)
@@ -357,6 +375,8 @@ class LocalRows:
         picks = self._picks[:n_picks]
         is_counted = picks[:, 2] >= 0
         self.cause_of[picks[~is_counted, 0]] = picks[~is_counted, 1]
+        if not is_counted.any():
+            return bool(n_picks)
         # The largest number of persons comes first, and is the one that is kept.
         found, which = np.unique(picks[is_counted, 1:] * [1, -1], axis=0, return_inverse=True)
         numbers = []
@@ -365,15 +385,6 @@ class LocalRows:
             numbers.append(self._number(Cause(cause.items, cause.kinds, -negated)))
         self.cause_of[picks[is_counted, 0]] = np.array(numbers, np.int32)[which.reshape(-1)]
         return bool(n_picks)
-
-
-def _count_choices(sizes: Counts, length: int) -> Amounts:
-    """Count the choices of one to `length` of so many cells."""
-    total, ways = np.zeros(len(sizes)), np.ones(len(sizes))
-    for size in range(length):
-        ways = ways * (sizes - size) / (size + 1)
-        total += ways
-    return total
 
 
 def pieces_of(weights: Counts, sizes: Counts) -> tuple[Counts, Counts]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -58,10 +59,10 @@ class SeriesRows(LocalRows):
         """Suppress new cells, then hold back new events, until at least k persons show all that is shown."""
         is_changed = True
         while is_changed:
-            while suppress and self._sweep(1.0, with_stars=False):
+            while suppress and self._sweep(1.0, math.inf, with_stars=False):
                 pass
             # A star that nobody joins is held back: to suppress cells of others would cost them more.
-            is_changed = (suppress and self._sweep(1.0, with_stars=True)) or self._cut_rare() > 0
+            is_changed = (suppress and self._sweep(1.0, math.inf, with_stars=True)) or self._cut_rare() > 0
 
     def _cut_rare(self) -> int:
         places = np.full(self.n_free, NOT_CUT)
