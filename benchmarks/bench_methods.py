@@ -4,7 +4,8 @@
 
 Every method makes a release, checked and timed, is measured by what it lost, and is attacked by those against
 whom it promises something: the one who comes closest to the bound is told. Promises differ, so only releases
-of one data set can be compared with each other. Exits 1 where a promise is not kept.
+of one data set can be compared with each other. Where a method has a former and a newer way, both are run.
+Exits 1 where a promise is not kept.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ledger import note
@@ -34,6 +35,16 @@ if TYPE_CHECKING:
 SEED = "one seed for every method"
 VISITS, CLICKS, TRIPS, LOGS, RECORDS = 5_000, 20_000, 2_000, 20, 20_000
 N_PATTERNS = 5
+WAYS = {
+    "halt": ("suppression", "global", "local"),
+    "cblda": ("search", "greedy", "improve"),
+    "ph": ("search", "greedy", "improve"),
+    "top-down": ("search", "greedy", "improve"),
+    "bottom-up": ("search", "greedy", "improve"),
+    "reposition": ("search", "greedy", "improve"),
+    "p2ka": ("reconstruction", "closest", "truthful"),
+}
+"""Method to the option that has its former and its newer way, as far as there is one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,6 +158,25 @@ def surest(method: Method, release: Release, table: EventTable) -> tuple[str, fl
     return risk.name, risk.raw.value, risk.value, bound
 
 
+def both_ways(method: Method, table: EventTable, what: str) -> bool:
+    """Note what the former and the newer way of a method lose and take, side by side; are promises kept?"""
+    option, *values = WAYS.get(method.name, ("",))
+    if not hasattr(method, option):
+        return True
+    answers = []
+    for value in values:
+        way = replace(method, **{option: value})
+        way.apply(table, seed=SEED)  # compiles
+        start = time.process_time()
+        release = way.apply(table, seed=SEED)
+        seconds = time.process_time() - start
+        told = f"{what}, {option} = {value}"
+        answers.append(note("equality", f"{told}, promised and kept", bool(release.verdict)))
+        note("seconds", told, seconds)
+        note("loss", told, loss_of(way, release, table))
+    return all(answers)
+
+
 def judge(each: Set) -> bool:
     print(f"{each.name}: {each.table.n_events:,} events")
     answers = []
@@ -162,6 +192,7 @@ def judge(each: Set) -> bool:
         who, before, after, promised = surest(method, release, each.table)
         note("risk", f"{what} / {who} before", before)
         answers.append(note("risk", f"{what} / {who}", after, bar=promised))
+        answers.append(both_ways(method, each.table, what))
     return all(answers)
 
 

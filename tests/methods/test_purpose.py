@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sequester as sq
+from methods.halt.series_tables import as_past
+from methods.halt.series_tables import run as run_part
 from oracles import purpose as oracles
 from sequester.data.persons import Persons
 from sequester.data.purpose import Purpose
@@ -92,6 +94,27 @@ def test_what_predicts_is_kept_and_what_does_not_becomes_coarse():
             assert coarse[kept] == 0, (method.name, predict)
             other = {"one": "two", "two": "one"}[kept]
             assert method.name == "cblda" or coarse[other] > 0, (method.name, predict)
+
+
+def test_a_part_of_a_series_keeps_what_predicts():
+    # A pair of a with b or c is rare: two stars beside a are enough, or two of each.
+    old, new = ["aa"] * 3 + ["bb"] * 3 + ["bc"] * 3, ["aa"] * 2 + ["bb"] * 2 + ["bc"] * 2 + ["ab", "ac"]
+    stars = {}
+    for predict in ("kind", None):
+        tables = []
+        for start, pairs in ((0, old), (len(old), new)):
+            rows = [(f"p{start + i}", 1, *pair, pair[0]) for i, pair in enumerate(pairs)]
+            frame = pl.DataFrame(rows, schema=["who", "n", "one", "two", "kind"], orient="row")
+            quasi = {name: Hierarchy.from_tree({each: {} for each in "abc"}) for name in ("one", "two")}
+            purpose = predict and {"predict": predict}
+            schema = Schema("who", "n", quasi=quasi, keep=["kind"], purpose=purpose)
+            tables.append(EventTable(frame, schema))
+        method = HALT(k=2, c=1, p=2)
+        first = run_part(method, tables[0], series=True)
+        later = run_part(method, tables[1], continues=as_past(first)).frame
+        stars[predict] = [(later[name] == "*").sum() for name in ("one", "two")]
+    assert stars["kind"] == [0, 2]
+    assert stars[None][0] > 0
 
 
 def test_patterns_are_held_by_persons_in_order():

@@ -20,9 +20,9 @@ from sequester.methods.halt._local_kernels import (
     count_persons,
     is_safe,
     list_choices,
-    price_match,
     tally,
 )
+from sequester.methods.halt._match_kernels import price_match
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets

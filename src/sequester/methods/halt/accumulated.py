@@ -13,6 +13,7 @@ from sequester.methods.halt.algorithm import rules_of
 from sequester.methods.halt.costs import LatticeCosts
 from sequester.methods.halt.histories import HIDDEN, WeightedRows, read_nodes
 from sequester.methods.halt.quasi_identifiers import QuasiIdentifier, QuasiIdentifiers
+from sequester.methods.prices import price_nodes
 from sequester.privacy.views import secret_nodes
 from sequester.ragged import gather_rows, offsets_of, owners_of
 from sequester.release.certificate import rebuild_table
@@ -173,7 +174,6 @@ def accumulate(
     names = tuple((name, label) for name, labels in model.protect.items() for label in labels)
     histories = WeightedRows.of(new, levels.quasi)
     rules = rules_of(new, levels.quasi, histories, suppress=suppress, stars=stars)
-    weights = tuple(each.weight for each in new.schema.quasi.values())
     old_source = TableItems(
         *levels.read(read_nodes(before, levels.quasi), None, stars=stars),
         before.sequences.number_values(names, model.columns),
@@ -214,7 +214,7 @@ def accumulate(
         levels=levels,
         names=names,
         own_events=own_events,
-        prices=LatticeCosts(histories, levels.quasi, weights).prices(levels.node),
+        prices=LatticeCosts(histories, levels.quasi, *price_nodes(new)).prices(levels.node),
         items=np.concatenate([items.reshape(-1), closed]),
         offsets=np.concatenate([offsets, offsets[-1] + closed_offsets[1:]]),
         weights=np.concatenate([np.ones(new.n_persons, np.int64), n_persons]),

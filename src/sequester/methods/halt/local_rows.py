@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester.methods.halt import _local_kernels as kernel
+from sequester.methods.halt import _match_kernels
 from sequester.methods.halt._return_kernels import give_back_all
 from sequester.methods.halt.elimination import Obstacle
 from sequester.methods.halt.extraction import TooMuchError
@@ -182,7 +183,7 @@ class LocalRows:
             if n_broken >= needed:
                 break
             self._make_room(int(self.offsets[row + 1] - self.offsets[row]))
-            if kernel.break_row(self._shown, row, pattern, number, self._picks):
+            if _match_kernels.break_row(self._shown, row, pattern, number, self._picks):
                 n_broken += int(self.weights[row])
             else:
                 n_hopeless += 1
@@ -204,7 +205,7 @@ class LocalRows:
         """
         self.work.add(len(self.cells))
         rows, costs = np.empty(len(self.weights), np.int64), np.empty(len(self.weights))
-        n_rows = kernel.price_rows(self._shown, self.pattern(cause), may_star, most, rows, costs)
+        n_rows = _match_kernels.price_rows(self._shown, self.pattern(cause), may_star, most, rows, costs)
         return rows[:n_rows].copy(), costs[:n_rows].copy()
 
     def join(self, cause: Cause, needed: int, rows: Mask | None = None) -> Obstacle | int:
@@ -221,7 +222,7 @@ class LocalRows:
         number, pattern = self._number(cause), self.pattern(cause)
         for row in chosen.tolist():
             self._make_room(int(self.offsets[row + 1] - self.offsets[row]))
-            kernel.join_row(self._shown, row, pattern, number, self._picks)
+            _match_kernels.join_row(self._shown, row, pattern, number, self._picks)
             self._note_picks()
         return len(chosen)
 
