@@ -168,6 +168,24 @@ def test_confidence_and_base_rate_have_reasons_of_their_own():
     assert "share of all persons above c" in told
 
 
+def test_single_cells_are_explained_by_what_too_few_persons_show():
+    method, table = method_of("halt", suppression="local"), CASES["halt"][1]
+    release = made(method, table)
+    starred = release.changes.with_columns(pl.col("what", "constraint").cast(pl.String)).filter(
+        pl.col("what") == "suppressed", pl.col("constraint") == "support below k"
+    )
+    assert 0 < starred.height < table.n_events
+    for level, value, because in starred.select("level", "from", "because").iter_rows():
+        channel, persons = because.rsplit(": ", 1)
+        assert int(persons.split()[0]) < method.k
+        assert level > 0 or f"= {value}" in channel
+    explanation = explain(release, original=table, method=method)
+    told = next(each for each in explanation.reasons if each.constraint == "support below k")
+    assert set(told.examples) <= set(starred["because"])
+    assert told.events == starred["row"].n_unique()
+    assert {each.of for each in explanation.relaxations} == {len(count_lost(method, table))}
+
+
 def test_patterns_with_a_threshold_of_their_own():
     table = symbol_table(rows(30, 6))
     own = {"items": ["a", "c"], "min_support": 3}
