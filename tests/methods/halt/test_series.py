@@ -138,6 +138,17 @@ def test_a_new_person_who_is_alone_waits_until_others_fit():
     assert shown(later) == {"n": "c", "m": "c"}
 
 
+def test_an_input_without_anything_new_leaves_the_series_as_it_was():
+    method, release = first(("x", "a"), ("y", "a"))
+    with pytest.raises(NothingNewError, match="nothing that the series has not released"):
+        part(method, release, ("x", "a"), ("y", "a"), start=0)
+
+
+def test_sensitive_attributes_that_may_be_known_make_no_series():
+    with pytest.raises(ParameterError, match="cannot be suppressed for others"):
+        first(("x", "a"), ("y", "a"), sensitive_known=True)
+
+
 def test_events_are_held_back_from_one_on_and_come_later_in_their_order():
     method, release = first(("x", "a"), ("y", "a"))
     held = part(method, release, ("x", "bcb"), ("y", "b"))

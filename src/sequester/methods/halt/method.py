@@ -145,7 +145,8 @@ class KCPMethod(Method):
 
     def series_refusal(self) -> str:
         """Return why it cannot make a series of releases; empty where it can."""
-        return "sensitive_known = true is about one release" if self.sensitive_known else ""
+        why = "with sensitive_known = true, what was released of an attribute cannot be suppressed for others"
+        return why if self.sensitive_known else ""
 
     def extend(self, table: EventTable, past: Series, *, engine: Engine, progress: Progress) -> PartOutcome:
         """Release what is new at the levels of the series; suppress and hold back the rest."""

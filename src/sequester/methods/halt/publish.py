@@ -159,7 +159,11 @@ def publish_part(arrivals: Arrivals, solution: BestNode, *, p: int, mixed: bool)
     n_held_back = int((~is_kept).sum() - (bool(new.of_persons) * (draft.n_kept == 0)).sum())
     if not is_kept.any():
         held = counted(n_held_back, "new event is", "new events are")
-        msg = f"nothing new can be released yet: {held} held back, and the series stays as it was"
+        msg = (
+            f"nothing new can be released yet: {held} held back, and the series stays as it was"
+            if n_held_back
+            else "the input has nothing that the series has not released: it stays as it was"
+        )
         raise NothingNewError(msg, achieved={})
     some = draft.n_kept > 0
     table = new.replace(
