@@ -12,6 +12,7 @@ other, and return wrong numbers or crash. With a random start such names do not 
 from __future__ import annotations
 
 import atexit
+import gc
 import itertools
 import os
 import secrets
@@ -24,10 +25,13 @@ from threading import RLock, local
 from typing import TYPE_CHECKING, Any
 
 import numba
+from llvmlite.binding import Linkage
 from numba.core import config, event
 from numba.core.bytecode import FunctionIdentity
-from numba.core.compiler import Flags
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, Flags
 from numba.core.targetconfig import TargetConfig
+from numba.core.types import Array, BaseFunction, BaseTuple, Boolean, Number
 from numba.core.types.misc import unliteral
 
 from sequester.kernels import call_listeners, compile_times
@@ -51,32 +55,112 @@ def _are_equal(flags: Any, others: object) -> bool:
 Flags.__hash__ = lambda _: hash(Flags)
 Flags.__eq__ = _are_equal
 
+_resolve_operator = BaseFunction.get_call_type
+_SIMPLE = (Number, Boolean, Array, BaseTuple)
+
+
+def _operator_type(operator: Any, context: Any, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+    """Return the signature of an operator for the types of its operands, and remember it."""
+    if kws or getattr(operator.typing_key, "__module__", "") != "_operator":
+        return _resolve_operator(operator, context, args, kws)
+    known = vars(operator).setdefault("known", {})
+    if args not in known:
+        signature = _resolve_operator(operator, context, args, kws)
+        if not all(isinstance(each, _SIMPLE) for each in args):
+            return signature
+        known[args] = signature
+    return known[args]
+
+
+# For every addition or index in a kernel numba tries a dozen templates, with the same outcome each time.
+BaseFunction.get_call_type = _operator_type
+
 
 def njit(function: Callable[..., Any]) -> Any:
     """Compile a kernel when it is first called; keep the compiled code, and run without the interpreter lock.
 
-    Division follows numpy: kernels never divide by zero, and the check would be compiled into each of them.
+    Kernels that call this one get it as `inner` makes it.
     """
-    return _decorate(function)
+    kernel = _decorate(function, cache=True, pipeline_class=_KernelCompiler)
+    if hasattr(kernel, "get_call_template"):  # not where the JIT is off
+        linked = inner(function)
+        kernel.get_call_template, kernel.get_overload = linked.get_call_template, linked.get_overload
+    return kernel
 
 
 def inner(function: Callable[..., Any]) -> Any:
-    """Compile a kernel that only other kernels call: the code that takes Python's objects apart is left out.
+    """Compile a kernel that only other kernels call, as a part of each of them.
 
-    That code is about a tenth of what a method compiles, most of it for tuples of arrays.
+    The code that takes Python's objects apart is left out, and nothing is kept apart from the callers.
     """
-    return _decorate(function, no_cpython_wrapper=True)
+    return _without_literals(_decorate(function, no_cpython_wrapper=True, pipeline_class=_InnerCompiler))
 
 
-def _decorate(function: Callable[..., Any], **more: bool) -> Any:
+class _LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]  # numba has no types
+    """Code that is linked into every kernel that calls it, and optimized and made executable only there.
+
+    numba does both for each kernel, what it calls included: three calls deep it would be done three times.
+    """
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return 0: there is no machine code."""
+        del name
+        return 0
+
+    @property
+    def codegen(self) -> _LinkedLibrary:
+        """The one that is asked to set an environment."""
+        return self
+
+    def set_env(self, name: str, env: object) -> None:
+        """Leave the environment to the kernels that are executable."""
+
+
+class _WholeLibrary(JITCodeLibrary):  # type: ignore[misc]  # as above
+    """A kernel that Python calls, with all that it calls, which nobody else does."""
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if function.linkage == Linkage.linkonce_odr and not function.is_declaration:
+                function.linkage = Linkage.internal
+        super()._optimize_final_module()
+
+
+class _InnerCompiler(Compiler):  # type: ignore[misc]  # as above
+    """Compiles into a library of code to be linked."""
+
+    def __init__(self, typing: Any, target: Any, library: Any, *more: Any) -> None:
+        super().__init__(typing, target, library, *more)
+        if library is None:
+            self.state.library = _LinkedLibrary(target.codegen(), "inner")
+
+
+class _KernelCompiler(Compiler):  # type: ignore[misc]  # as above
+    """Compiles a kernel that Python calls."""
+
+    def __init__(self, typing: Any, target: Any, library: Any, *more: Any) -> None:
+        super().__init__(typing, target, library, *more)
+        if library is None:
+            self.state.library = _WholeLibrary(target.codegen(), "kernel")
+            self.state.library.enable_object_caching()
+
+
+def _decorate(function: Callable[..., Any], **options: Any) -> Any:
     # numba decides where the compiled code of a function goes when it meets the decorator, so the folder is
     # ours only here; other users of numba in this process keep theirs.
     with _decorating:
         theirs, config.CACHE_DIR = config.CACHE_DIR, config.CACHE_DIR or cache_folder()
         try:
             # Nobody calls kernels from C, and the wrapper for that would be compiled for each of them.
-            decorate = numba.njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **more)
-            return _without_literals(decorate(function))
+            # Division follows numpy: kernels never divide by zero, and the check would be compiled, too.
+            return numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
         finally:
             config.CACHE_DIR = theirs
 
@@ -99,7 +183,7 @@ class CompileListener(event.Listener):  # type: ignore[misc]  # numba has no typ
 
     def __init__(self) -> None:
         self._open = local()
-        """Per thread the kernels that are being compiled, each with its beginning and the time of others."""
+        """Per thread how many kernels are being compiled, each for the one before, and since when."""
 
     def on_start(self, event: event.Event) -> None:
         """Call the listeners, if the kernel is one of ours, and begin to measure."""
@@ -107,24 +191,23 @@ class CompileListener(event.Listener):  # type: ignore[misc]  # numba has no typ
             if not compile_times.measured():
                 atexit.register(lambda: compile_times.keep_measured(figures_folder()))
             call_listeners()
-            self._stack.append([time.thread_time(), 0.0])
+            self._open.depth = getattr(self._open, "depth", 0) + 1
+            if self._open.depth == 1:
+                # A compilation makes many objects that live until it ends; collecting is a fifth of its time.
+                self._open.collects = gc.isenabled()
+                gc.disable()
+                self._open.began = time.thread_time()
 
     def on_end(self, event: event.Event) -> None:
-        """Note the processor time of the kernel, without those of ours that it calls."""
+        """Note the processor time of the kernel, including those of ours that it calls."""
         if _is_ours(event):
-            began, others = self._stack.pop()
-            spent = time.thread_time() - began
-            if self._stack:
-                self._stack[-1][1] += spent
-            function = event.data["dispatcher"].py_func
-            name = compile_times.kernel_name(function.__module__, function.__qualname__)
-            compile_times.note_compilation(name, spent - others)
-
-    @property
-    def _stack(self) -> list[list[float]]:
-        if not hasattr(self._open, "stack"):
-            self._open.stack = []
-        return self._open.stack  # type: ignore[no-any-return]
+            self._open.depth -= 1
+            if self._open.depth == 0:
+                function = event.data["dispatcher"].py_func
+                name = compile_times.kernel_name(function.__module__, function.__qualname__)
+                compile_times.note_compilation(name, time.thread_time() - self._open.began)
+                if self._open.collects:
+                    gc.enable()
 
 
 def _is_ours(event: event.Event) -> bool:
