@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numba.misc.quicksort import make_quicksort_impl
 
 from sequester.kernels.compiler import inner, njit
 from sequester.methods.mutual_information._kernels import Problem, is_private, recount_alike
@@ -20,6 +21,26 @@ ALONE, TOGETHER = 0, 1
 """Kinds of a move: one symbol, or every symbol below a node."""
 UNDECIDED = -1
 """The depth of a symbol that the exact search has not decided on."""
+
+# What np.argsort does in a kernel, without its choice of a kind, for which numba compiles its class of text.
+argsort = make_quicksort_impl(inner, is_argsort=True).run_quicksort
+
+
+class Around(NamedTuple):
+    """A private answer, and the moves away from it."""
+
+    depths: Counts
+    """The depth of each symbol."""
+    nodes: Codes
+    """The node of each symbol."""
+    alike: Counts
+    """Per pattern, the index tuples that are released as it is."""
+    moves: Codes
+    """Rows of symbol, depth and kind."""
+    change: Numbers
+    """What each move adds to the loss."""
+    order: Counts
+    """The moves, the most saving first."""
 
 
 @njit
@@ -60,7 +81,7 @@ def refine_alone(problem: Problem, depths: Counts, may_refine: Mask) -> None:
         if may_refine[symbol]:
             savings[symbol] = problem.costs[symbol, depths[symbol]]
     counted = np.empty(alike.size, np.int64)
-    for symbol in np.argsort(-savings):
+    for symbol in argsort(-savings):
         if savings[symbol] <= 0:
             break
         for depth in range(problem.leaf_depths[symbol], depths[symbol], -1):
@@ -77,7 +98,7 @@ def refine_alone(problem: Problem, depths: Counts, may_refine: Mask) -> None:
 def _list_moves(problem: Problem, depths: Counts) -> Codes:
     """List moves as rows of symbol, depth and kind: a symbol alone, or all below a node to that node."""
     n_symbols, height = problem.paths.shape
-    moves = np.empty((problem.leaf_depths.sum() + n_symbols * height, 3), np.int32)
+    moves = np.empty((2 * n_symbols * height, 3), np.int32)
     n_moves = 0
     for symbol in range(n_symbols):
         for depth in range(problem.leaf_depths[symbol] + 1):
@@ -128,59 +149,61 @@ def improve(problem: Problem, start: Counts, most_trials: int, most_moves: int) 
     is private. It ends where no move and no pair helps, or after `most_trials` trials; pairs are left out
     where there are more than `most_moves` moves.
     """
-    depths = start.copy()
+    depths, trial = np.empty(start.size, np.int64), np.empty(start.size, np.int64)
+    found = np.empty(start.size, np.int64)
     near = problem.near
-    trial = np.empty(depths.size, np.int64)
+    _copy(start, depths)
     trials = 0
     while trials < most_trials:
         nodes = nodes_at(problem, depths)
         alike = count_all_alike(problem, nodes)
         loss = loss_at(problem, depths)
         moves = _list_moves(problem, depths)
-        change = np.empty(moves.shape[0])
+        change = np.empty(moves.shape[0], np.float64)
         for each in range(change.size):
-            trial[:] = depths
+            _copy(depths, trial)
             _move(problem, trial, moves[each])
             change[each] = loss_at(problem, trial) - loss
-        order = np.argsort(change)
-        found, gain = depths, 0.0
+        order = argsort(change)
+        gain = 0.0
         # The most saving move first, so the first private one is the best.
         for each in order:
             if change[each] >= -near or trials >= most_trials:
                 break
             trials += 1
-            trial[:] = depths
+            _copy(depths, trial)
             _move(problem, trial, moves[each])
             if _is_private_at(problem, nodes, alike, trial):
-                found, gain = trial.copy(), change[each]
+                _copy(trial, found)
+                gain = change[each]
                 break
         if gain >= 0 and change.size <= most_moves:
-            found, gain, trials = _exchange(
-                problem, depths, nodes, alike, moves, change, order, trials, most_trials
-            )
+            around = Around(depths, nodes, alike, moves, change, order)
+            gain, trials = _exchange(problem, around, trials, most_trials, trial, found)
         if gain >= 0:
             break
-        depths = found
+        _copy(found, depths)
     return depths
 
 
 @inner
+def _copy(values: Counts, to: Counts) -> None:
+    for i in range(values.size):
+        to[i] = values[i]
+
+
+@inner
 def _exchange(
-    problem: Problem,
-    depths: Counts,
-    nodes: Codes,
-    alike: Counts,
-    moves: Codes,
-    change: Numbers,
-    order: Counts,
-    trials: int,
-    most_trials: int,
-) -> tuple[Counts, float, int]:
-    """Find the two moves that together save most and are private: depths, what they add, and the trials."""
+    problem: Problem, around: Around, trials: int, most_trials: int, both: Counts, found: Counts
+) -> tuple[float, int]:
+    """Find the two moves that together save most and are private: what they add, and the trials.
+
+    The depths after them are written to `found`.
+    """
+    depths, moves, change, order = around.depths, around.moves, around.change, around.order
     near = problem.near
     loss = loss_at(problem, depths)
-    found, gain = depths, 0.0
-    both = np.empty(depths.size, np.int64)
+    gain = 0.0
     for first in order:
         if change[first] >= gain - near or trials >= most_trials:
             break
@@ -189,18 +212,19 @@ def _exchange(
             if moves[second, 2] == ALONE and (too_dear or moves[second, 0] == moves[first, 0]):
                 continue
             # The saving move comes last: it may take a symbol out of a block that is lifted.
-            both[:] = depths
+            _copy(depths, both)
             _move(problem, both, moves[second])
             _move(problem, both, moves[first])
             saved = loss_at(problem, both) - loss
             if saved >= gain - near:
                 continue
             trials += 1
-            if _is_private_at(problem, nodes, alike, both):
-                found, gain = both.copy(), saved
+            if _is_private_at(problem, around.nodes, around.alike, both):
+                _copy(both, found)
+                gain = saved
             if trials >= most_trials:
                 break
-    return found, gain, trials
+    return gain, trials
 
 
 @inner
@@ -275,7 +299,7 @@ def optimal(problem: Problem, start: Counts, is_sensitive: Mask, most_work: int)
     n_symbols = problem.paths.shape[0]
     near = problem.near
     keys = np.where(is_sensitive, 1.0, 0.0) * (1 + problem.costs[:, 0].sum()) + problem.costs[:, 0]
-    order = np.argsort(-keys)
+    order = argsort(-keys)
     best, least = start.copy(), loss_at(problem, start)
     depths = np.full(n_symbols, UNDECIDED)
     spent = np.zeros(n_symbols + 1)
