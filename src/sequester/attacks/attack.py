@@ -120,11 +120,13 @@ def attack_tables(
     main = main_rounds(model, kinds, known, context)
     rounds = [(kind, size) for kind in kinds for size in known] if thorough else main
     progress(0.0, "attacking")
-    for where in (context, beyond) if beyond is not context else (context,):
+    places = (context, beyond) if beyond is not context else (context,)
+    for number, where in enumerate(places):
         where.prepare(
             [kind for kind, _ in rounds if (kind in BEYOND) == (where is beyond) or beyond is context],
             engine=engine,
             narrowed=thorough and where is context,
+            progress=part(progress, 0.2 * number / len(places), 0.2 * (number + 1) / len(places)),
         )
     done = engine.map(
         _attack,

@@ -222,14 +222,17 @@ class AttackContext:
             )
         return self._found[key]
 
-    def prepare(self, kinds: Iterable[KnowledgeKind], *, engine: Engine, narrowed: bool) -> None:
+    def prepare(
+        self, kinds: Iterable[KnowledgeKind], *, engine: Engine, narrowed: bool, progress: Progress
+    ) -> None:
         """Read what adversaries with such knowledge look at, side by side; also `narrowed` tables."""
         places: list[Place] = ["original", "release", "shuffled"]
         kinds = set(kinds)
         plain = [(place, timed, False) for timed in {kind == "gaps" for kind in kinds} for place in places]
         finer = [(place, timed, True) for place, timed, _ in plain]
         needed = plain + (finer if narrowed and self.narrowing is not None else [])
-        self._evidence.update(zip(needed, engine.map(_read, needed, shared=self), strict=True))
+        read = engine.map(_read, needed, shared=self, progress=progress, phase="attacking")
+        self._evidence.update(zip(needed, read, strict=True))
         if needed:
             self.inside.holders()
 

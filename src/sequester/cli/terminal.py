@@ -194,7 +194,7 @@ _EVERY = 10.0
 _KNOWN = 0.02
 """Below this share of the work, a guess at the time left would be noise."""
 _STALLED = 10.0
-"""Seconds without a step after which nobody knows how long the phase takes."""
+"""Seconds without a step after which what is left takes longer than the work so far tells."""
 
 
 class ProgressBar:
@@ -277,9 +277,11 @@ class ProgressBar:
     def _left(self) -> str:
         """Estimate the time left; say why where it has risen, and that it is unknown where it is."""
         now = time.monotonic()
-        if self._fraction < _KNOWN or now - self._moved > _STALLED:
+        if self._fraction < _KNOWN:
             return "time left unknown"
         left = (now - self._started) * (1 - self._fraction) / self._fraction
+        if now - self._moved > _STALLED:
+            return f"about {duration(left)} left or more"
         if self._expected is not None and now + left > self._expected + max(0.2 * left, 5.0):
             self._risen = (now, self._phase)
             self._expected = None
