@@ -31,8 +31,12 @@ from numba.core.bytecode import FunctionIdentity
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 from numba.core.targetconfig import TargetConfig
-from numba.core.types import Array, BaseFunction, BaseTuple, Boolean, Number
+from numba.core.types.abstract import Number
+from numba.core.types.containers import BaseTuple
+from numba.core.types.functions import BaseFunction
 from numba.core.types.misc import unliteral
+from numba.core.types.npytypes import Array
+from numba.core.types.scalars import Boolean
 
 from sequester.kernels import call_listeners, compile_times
 
@@ -73,7 +77,7 @@ def _operator_type(operator: Any, context: Any, args: tuple[Any, ...], kws: dict
 
 
 # For every addition or index in a kernel numba tries a dozen templates, with the same outcome each time.
-BaseFunction.get_call_type = _operator_type
+BaseFunction.get_call_type = _operator_type  # type: ignore[method-assign, assignment]
 
 
 def njit(function: Callable[..., Any]) -> Any:
