@@ -203,7 +203,7 @@ class KCPMethod(Method):
         # Loaded here so that `sequester methods` need not wait for polars.
         from sequester.methods.halt.publish import reasons_of  # noqa: PLC0415
 
-        return reasons_of(self, release.changes, original)
+        return reasons_of(self, release.change_list, original)
 
     def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Ask for less company, a surer adversary, or one who knows less; or allow one column more."""

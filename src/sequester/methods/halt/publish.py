@@ -412,11 +412,12 @@ def limits_of(
     return tuple(limits), tuple(warnings)
 
 
-def reasons_of(method: KCPMethod, changes: pl.DataFrame, table: EventTable) -> tuple[Reason, ...]:
+def reasons_of(method: KCPMethod, changes: pl.LazyFrame, table: EventTable) -> tuple[Reason, ...]:
     """Count changed values by column and by the constraint that the channel behind each broke."""
     reasons = []
-    kinds = [pl.col(name).cast(pl.String) for name in ("what", "column", "constraint")]
-    for (what, column, constraint), part in changes.with_columns(kinds).group_by(
+    # Values are not needed here, and there may be very many of them.
+    counted_columns = changes.select(pl.exclude("from", "to", "persons")).collect()
+    for (what, column, constraint), part in counted_columns.group_by(
         "what", "column", "constraint", maintain_order=True
     ):
         persons, events = count_affected(part)
