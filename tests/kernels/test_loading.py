@@ -21,7 +21,7 @@ os.access = lambda path, mode: allowed(path, mode) and str(path) not in refused
 from sequester import kernels
 kernels.on_compilation(lambda: print("compiling"))
 import numpy as np
-kernels.rows.fold_rows(np.array([1, 1], np.int32), np.array([0, 1, 2]))
+kernels.rows.sort_rows(np.array([1, 1], np.int32), np.array([0, 1, 2]), np.arange(2))
 print("done")
 import gc
 assert gc.isenabled(), "garbage is collected again after a compilation"
