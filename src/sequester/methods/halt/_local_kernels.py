@@ -77,6 +77,8 @@ class Shown(NamedTuple):
     """The rows in which each item was released before, item by item."""
     past_offsets: Offsets
     """Item ``i`` has ``past_rows[past_offsets[i]:past_offsets[i + 1]]``."""
+    past_pairs: Mask
+    """Two items, and 1 for the same event, to whether they were released before; empty where not known."""
     is_looked_up: Mask
     """Entry to whether it was looked up in the past."""
     n_columns: int
@@ -105,6 +107,12 @@ def index_entries(slots: Counts, entries: Counts, n_entries: int) -> None:
 
 
 @inner
+def is_past_pair(shown: Shown, first: int, second: int, is_same: bool) -> bool:
+    """Return whether two items, the second in the event of the first or later, are known to be released."""
+    return bool(shown.past_pairs.size > 0 and shown.past_pairs[first, second, np.int64(is_same)])
+
+
+@inner
 def list_choices(shown: Shown, row: int, cell: int) -> int:
     """List the choices of cells of a row, or only those with a cell and what they extend; return how many.
 
@@ -121,6 +129,8 @@ def list_choices(shown: Shown, row: int, cell: int) -> int:
     )
     first, stop = shown.offsets[row], shown.offsets[row + 1]
     n_choices, start, end = 0, -1, 0
+    # A pair of the past is never rare, and where there is nothing longer, nothing extends it.
+    has_pairs = shown.length == 2 and shown.past_pairs.size > 0
     for length in range(shown.length):
         n_before = n_choices
         for above in range(start, end):
@@ -137,6 +147,8 @@ def list_choices(shown: Shown, row: int, cell: int) -> int:
             for place in range(low, high):
                 item = cells[place]
                 if item < 0 or not is_item[item]:
+                    continue
+                if length == 1 and has_pairs and is_past_pair(shown, cells[last], item, place < end_of_event):
                     continue
                 key = prefix | (np.int64(place < end_of_event) << ITEM_BITS) | np.int64(item)
                 slot = find_slot(slots, entries, key)
@@ -191,7 +203,7 @@ def _was_shown(shown: Shown, row: int, pattern: Counts, at: Counts) -> bool:
 
 @inner
 def count_persons(shown: Shown, entry: int) -> int:
-    """Return how many persons show an entry; some k more, from when this was needed, if the past shows it."""
+    """Return how many persons show an entry; where the past shows it, so many that it is never rare."""
     if shown.entries[entry, COUNT] >= shown.k or shown.is_looked_up[entry] or shown.past_rows.size == 0:
         return int(shown.entries[entry, COUNT])
     shown.is_looked_up[entry] = True
@@ -211,7 +223,7 @@ def count_persons(shown: Shown, entry: int) -> int:
             rarest, fewest = item, n_rows
     for i in range(shown.past_offsets[rarest], shown.past_offsets[rarest + 1]):
         if _was_shown(shown, shown.past_rows[i], pattern, at):
-            shown.entries[entry, COUNT] += shown.k
+            shown.entries[entry, COUNT] += np.int64(1) << ITEM_BITS
             break
     return int(shown.entries[entry, COUNT])
 

@@ -20,6 +20,7 @@ from sequester.methods.halt._local_kernels import (
     count_persons,
     find_slot,
     has_room,
+    is_past_pair,
     list_choices,
 )
 
@@ -96,6 +97,8 @@ def _give_back(shown: Shown, row: int, place: int, item: int) -> bool:
 @inner
 def _find_pair(shown: Shown, first: int, second: int, is_same: bool) -> int:
     """Return how many persons show two items one after the other, or in the same event; 0 where unknown."""
+    if is_past_pair(shown, first, second, is_same):
+        return int(shown.k)
     entry = shown.slots[find_slot(shown.slots, shown.entries, np.int64(first))]
     if entry > 0:
         key = (entry << (ITEM_BITS + 1)) | (np.int64(is_same) << ITEM_BITS) | np.int64(second)

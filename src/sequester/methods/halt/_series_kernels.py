@@ -50,6 +50,19 @@ def index_past(
                     past_offsets[item] += 1
 
 
+@njit
+def mark_pairs(cells: Codes, offsets: Offsets, first_new: Counts, n_columns: int, past_pairs: Mask) -> None:
+    """Mark the pairs of items that rows show before their first new cell, and which are of one event."""
+    for row in range(offsets.size - 1):
+        for place in range(offsets[row], first_new[row]):
+            if cells[place] >= 0:
+                event = place // n_columns
+                for later in range(place + 1, first_new[row]):
+                    if cells[later] >= 0:
+                        is_same = np.int64(later // n_columns == event)
+                        past_pairs[cells[place], cells[later], is_same] = True
+
+
 @inner
 def _cut(shown: Shown, row: int, place: int) -> None:
     """Show nothing of a row from the event of a cell on, and count the row anew."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from sequester import kernels
 from sequester.hierarchies.labels import ROOT
@@ -182,8 +183,11 @@ def accumulate(
         *levels.read(histories.cells, rules.is_allowed & suppress, stars=stars),
         new.sequences.number_values(names, model.columns),
     )
-    places = {name: place for place, name in enumerate(before.persons.to_list())}
-    numbers = np.array([places.get(name, -1) for name in arrivals.pseudonyms.to_list()], np.int64)
+    places = before.persons.alias("who").to_frame().with_row_index("place")
+    found = (
+        arrivals.pseudonyms.alias("who").to_frame().join(places, on="who", how="left", maintain_order="left")
+    )
+    numbers = found["place"].cast(pl.Int64).fill_null(-1).to_numpy()
     known = np.flatnonzero(numbers >= 0)
     own = np.ones(new.n_events, np.bool_)
     if new.of_persons:

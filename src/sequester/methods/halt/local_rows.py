@@ -111,9 +111,13 @@ class LocalRows:
         return self.offsets[:-1]
 
     @property
-    def past(self) -> tuple[Codes, Offsets]:
-        """The rows in which each item was released before, and where those of each item begin."""
-        return np.empty(0, np.int32), np.zeros(self.quasi.n_items + 1, np.int64)
+    def past(self) -> tuple[Codes, Offsets, Mask]:
+        """The rows in which each item was released before, where those of each begin, and pairs of items."""
+        return (
+            np.empty(0, np.int32),
+            np.zeros(self.quasi.n_items + 1, np.int64),
+            np.empty((0, 0, 2), np.bool_),
+        )
 
     @property
     def is_suppressed(self) -> Mask:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
 
 NOT_CUT = np.iinfo(np.int64).max
+MOST_PAIRS = 1 << 25
+"""Pairs of items up to which those of the past are marked: some 64 MB."""
 
 
 @dataclass(eq=False)
@@ -38,7 +40,11 @@ class SeriesRows(LocalRows):
         offsets, rows = np.cumsum(offsets), np.empty(int(offsets.sum()), np.int32)
         if len(rows):
             kernel.index_past(self.items, self.offsets, self._first_new, offsets[:-1].copy(), rows)
-        self._past = rows, offsets
+        n_items = self.quasi.n_items if self.p == 2 and self.quasi.n_items**2 <= MOST_PAIRS else 0
+        pairs = np.zeros((n_items, n_items, 2), np.bool_)
+        if n_items:
+            kernel.mark_pairs(self.items, self.offsets, self._first_new, len(self.quasi), pairs)
+        self._past = rows, offsets, pairs
 
     @property
     def n_free(self) -> int:
@@ -51,8 +57,8 @@ class SeriesRows(LocalRows):
         return self._first_new
 
     @property
-    def past(self) -> tuple[Codes, Offsets]:
-        """The rows in which each item was released before, and where those of each item begin."""
+    def past(self) -> tuple[Codes, Offsets, Mask]:
+        """The rows in which each item was released before, where those of each begin, and pairs of items."""
         return self._past
 
     def settle_new(self, *, suppress: bool) -> None:
