@@ -18,7 +18,9 @@ from selenium.common.exceptions import (
 )
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from report.browser import MEASURE, find_browser
@@ -27,6 +29,7 @@ PATIENCE = 300
 """Seconds until a test gives up; none waits so long where things work."""
 
 
+CONTROLS = ".skip, #main :is(a, button, summary, select, textarea, input)"
 FIND = """
 const [selector, name] = arguments;
 const said = (element) => {
@@ -195,6 +198,19 @@ class Page:
         """Choose in the menu of a form."""
         Select(self.field(name)).select_by_value(value)
 
+    def press(self, *keys):
+        """Press keys wherever the focus is."""
+        ActionChains(self.browser).send_keys(*keys).perform()
+
+    def reach(self, name):
+        """Press the tab key until the control with a name has the focus."""
+        element = self.wait(f"no control {name!r}", lambda: self.find(CONTROLS, name))
+        for _ in range(200):
+            if self.browser.switch_to.active_element == element:
+                return element
+            self.press(Keys.TAB)
+        raise AssertionError(f"{name!r} cannot be reached by the keyboard")
+
     def picture(self, path):
         """Take a picture of the whole page."""
         width = self.browser.get_window_size()["width"]
@@ -206,6 +222,19 @@ class Page:
         field = self.field(name)
         self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", field)
         field.click()
+
+    def drop(self, path, onto):
+        """Drag a file or folder of this machine onto an element."""
+        zone = self.see(onto)
+        self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", zone)
+        box = self.browser.execute_script("return arguments[0].getBoundingClientRect().toJSON()", zone)
+        dragged = {
+            "x": box["x"] + box["width"] / 2,
+            "y": box["y"] + box["height"] / 2,
+            "data": {"items": [], "files": [str(path)], "dragOperationsMask": 1},
+        }
+        for kind in ("dragEnter", "dragOver", "drop"):
+            self.browser.execute_cdp_cmd("Input.dispatchDragEvent", {"type": kind, **dragged})
 
     def look(self, *, dark):
         """What does not fit its place, and what is too faint to read."""

@@ -12,7 +12,7 @@ import pytest
 from sequester.cli import main
 from sequester.errors import InputError
 from sequester.workbench.bench import Workbench
-from workbench.driver import Server
+from workbench.driver import Page, Server
 
 UPGRADE = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
 KEY = {"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
@@ -166,6 +166,24 @@ HOSTILE = [
     "مرحبا \u202eabc",
     "long" * 500,
 ]
+
+
+def test_a_file_can_be_dropped_whatever_its_name(visits, browser):
+    name = "<img src=x onerror='window.pwned = 1'>.csv"
+    folder = visits / "project"
+    folder.mkdir()
+    (visits / "visits.csv").rename(visits / name)
+    with Server(folder) as server:
+        page = Page(browser, server)
+        page.drop(visits / name, ".drop")
+        page.see(".numbers", "40")
+        assert name in page.text(".numbers")
+        # A second one with the same name does not replace the first.
+        page.drop(visits / name, ".drop")
+        assert "exists already" in page.text("#messages")
+        page.go("history").see("#changes", name)
+        assert browser.execute_script("return window.pwned === undefined && !document.querySelector('img')")
+    assert (folder / name).read_bytes() == (visits / name).read_bytes()
 
 
 def test_labels_and_wide_tables_are_harmless(opened, visits):

@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 from workbench.conftest import TOML
-from workbench.driver import second_tab
+from workbench.driver import Page, Server, second_tab
 
 
 def _workers(server):
@@ -60,10 +60,44 @@ def test_a_killed_worker_loses_nothing_else(opened):
     page.see(".job", "was stopped before it was done")
     page.click("Start again")
     page.see("progress")
-    # The work ends with the workbench.
+    # The work lets pages go first, and ends with the workbench.
     (worker,) = _workers(bench.server)
+    assert os.getpriority(os.PRIO_PROCESS, worker) == 10
     assert bench.server.interrupt() == 130
     assert not Path(f"/proc/{worker}").exists()
+
+
+def test_two_workbenches_on_one_folder_see_the_same_work(opened):
+    first = opened()
+    page = _ready(first.page)
+    with Server(first.folder, "release.toml") as second:
+        page.go("release").click("Make the release")
+        page.see("progress")
+        other = Page(page.browser, second)
+        other.go("release").see("progress")
+        other.click("Cancel")
+        other.see(".job", "cancelled")
+    page.go("release").see(".job", "cancelled")
+    assert not (first.folder / "out").exists()
+
+
+def test_a_workbench_that_was_killed_is_found_again_as_it_was(opened):
+    bench = opened()
+    page = _ready(bench.page).go("roles")
+    page.choose("Role of LOS", "keep")
+    page.go("release").click("Make the release")
+    page.see("progress")
+    bench.server.process.kill()
+    bench.server.process.wait()
+    page = Page(page.browser, Server(bench.folder, "release.toml"))
+    try:
+        page.go("release").see(".job", "cancelled")
+        assert "LOS: keep" in page.go("history").text("#changes")
+        page.go("roles").see("#role-5 option[selected]")
+        page.go("release").click("Start again")
+        page.wait("no end", lambda: page.all("#made") or page.all("#consent"))
+    finally:
+        page.server.close()
 
 
 def test_a_role_that_is_changed_in_one_tab_is_seen_in_the_other_and_can_be_undone(opened):

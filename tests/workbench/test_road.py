@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 from sequester.workbench.steps import STEPS
@@ -23,10 +24,10 @@ def _look_at_all(page):
     found = {}
     pictures = os.environ.get("SEQUESTER_PICTURES")
     for name in STEPS:
-        for width, dark in ((1280, False), (800, True)):
+        for width, dark in product((1280, 800), (False, True)):
             page.browser.set_window_size(width, 1000)
             page.go(name, "?attribute=ZIP" if name == "hierarchies" else "").see("#main")
-            found[name, width] = page.look(dark=dark) | {"nameless": page.nameless()}
+            found[name, width, dark] = page.look(dark=dark) | {"nameless": page.nameless()}
             if pictures:
                 picture = Path(pictures) / f"{name}-{width}-{'dark' if dark else 'light'}.png"
                 page.go(name, "?attribute=ZIP" if name == "hierarchies" else "").picture(picture)
@@ -63,7 +64,7 @@ def test_from_a_file_to_a_verified_release(opened, tmp_path_factory):
 
     page.click("Next: Risk today")
     page.click("Look for risks")
-    page.see("#inspection", "Items that fit the fewest persons")
+    page.see("#inspection", "Smallest combinations of items")
 
     page.click("Next: Promise")
     page.choose("Method", "halt")
@@ -102,7 +103,7 @@ def test_from_a_file_to_a_verified_release(opened, tmp_path_factory):
     shutil.copytree(bench.folder / "out/release", sent)
     with (sent / "events.csv").open("a") as file:
         file.write("one row more\n")
-    page.field("Choose a folder").send_keys(str(sent))
+    page.drop(sent, ".drop")
     page.see("#verdict", "events.csv")
     assert "fails verification" in page.text("#verdict")
     assert "halt, k = 2" in page.go("history").text("#runs")

@@ -1,4 +1,4 @@
-"""The command that would repeat a job in a terminal."""
+"""The commands that would repeat a job in a terminal."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 _OPTIONS = {
     "init": ("out", "query", "table", "persons", "format", "delimiter", "encoding", "force"),
-    "inspect": (),
+    "inspect": ("out",),
     "hierarchy show": (),
+    "hierarchy lint": (),
     "hierarchy build": ("out",),
     "advise": ("recipient", "known", "keep", "release"),
     "compare": ("methods", "set", "out", "seed", "write_releases"),
@@ -25,6 +26,7 @@ _COMMANDS = {
     "draft": ("init", ("data",)),
     "inspect": ("inspect", ("config",)),
     "hierarchy": ("hierarchy show", ("config", "attribute")),
+    "lint": ("hierarchy lint", ("config",)),
     "build": ("hierarchy build", ("config", "attribute")),
     "advise": ("advise", ("config",)),
     "compare": ("compare", ("config",)),
@@ -32,6 +34,8 @@ _COMMANDS = {
     "verify": ("verify", ("release",)),
 }
 """Task to its command and what comes first."""
+_ALWAYS: Mapping[str, dict[str, Any]] = {"draft": {"force": True}, "inspect": {"out": "inspect.html"}}
+"""Task to options that its command has in any case."""
 
 
 def argv(task: str, arguments: Mapping[str, Any]) -> list[str]:
@@ -47,7 +51,7 @@ def argv(task: str, arguments: Mapping[str, Any]) -> list[str]:
     if task not in _COMMANDS:
         return []
     command, places = _COMMANDS[task]
-    given = dict(arguments) | ({"force": True} if task == "draft" else {})
+    given = dict(arguments) | _ALWAYS.get(task, {})
     words = ["sequester", *command.split(), *(_path(str(given[name])) for name in places)]
     for name in _OPTIONS[command]:
         option, value = f"--{name.replace('_', '-')}", given.get(name)
@@ -60,9 +64,17 @@ def argv(task: str, arguments: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def command(job: Job) -> str:
-    """Return the command that repeats a job, as it is typed in the folder of the project."""
-    return shlex.join(argv(job.task, job.arguments))
+def commands(job: Job) -> list[str]:
+    """Return the commands that repeat a job, as they are typed in the folder of the project."""
+    found = [argv(job.task, job.arguments)]
+    if job.task == "hierarchy":
+        found.append(argv("lint", job.arguments))
+    if job.task == "look" and job.arguments.get("column"):
+        # Recipients count in Python.
+        asked = "sq.open({release!r}).expected_count({{{column!r}: {value!r}}}, persons={persons!r})"
+        counted = asked.format(**job.arguments)
+        found.append(["python", "-c", f"import sequester as sq; print({counted})"])
+    return [shlex.join(words) for words in found if words]
 
 
 def _path(name: str) -> str:

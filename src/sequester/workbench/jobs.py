@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sequester.release.staging import lock_folder
 from sequester.report.text import seconds
 from sequester.workflow.output_file import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 JOB, PROGRESS, ANSWER, CANCELLED = "job.json", "progress.json", "answer.json", "cancelled"
 """The files of a job: what is asked, how far it is, what came of it, and that it was cancelled."""
 _KNOWN = 0.02
 """Below this share of the work, a guess at the time left would be noise."""
+_STARTING = 5.0
+"""Seconds within which the process of another workbench's job has begun."""
+_NICE = 10
+"""How much a job gives way to everything else, from 0 to 19."""
 _PATIENCE = 5.0
 """Seconds after which a job that was cancelled is killed."""
 
@@ -88,36 +94,38 @@ class Jobs:
         for running in self.all(task):
             if running.is_running:
                 self.cancel(running.id)
-        number = 1 + max((int(path.name) for path in self._folders()), default=0)
-        folder = self.folder / f"{number:04d}"
-        folder.mkdir(mode=0o700, parents=True)
+        folder = self._new_folder()
         asked = {"task": task, "arguments": dict(arguments), "started": time.time()}
         write_file(json.dumps(asked).encode(), folder / JOB)
         # What a library prints may hold raw values, and is kept nowhere. The end of stdin is the end of us.
-        self._running[folder.name] = subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "sequester.workbench.worker", str(folder)],
             cwd=self._cwd,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            creationflags=getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0),
         )
+        self._running[folder.name] = process
+        _let_pages_go_first(process.pid)
         return self.get(folder.name)
 
     def cancel(self, number: str) -> None:
-        """Ask a job to clean up and end; it is killed where that takes long."""
-        process = self._running.get(number)
-        if process is not None and process.poll() is None and number not in self._cancelled:
-            (self.folder / number / CANCELLED).touch()
+        """Ask a job to clean up and end; one of ours is killed where that takes long."""
+        if not self.get(number).is_running or number in self._cancelled:
+            return
+        (self.folder / number / CANCELLED).touch()
+        if number in self._running:
             self._cancelled[number] = time.monotonic()
-            process.terminate()
+            self._running[number].terminate()
 
     def get(self, number: str) -> Job:
         """Return a job as it is now."""
         if number in self._finished:
             return self._finished[number]
         job = self._read(self.folder / number)
-        if not job.is_running:
+        if (job.folder / ANSWER).exists() and not job.is_running:
             self._finished[number] = job
         return job
 
@@ -143,6 +151,18 @@ class Jobs:
                 process.wait()
             _release(process)
 
+    def _new_folder(self) -> Path:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        number = 1 + max((int(path.name) for path in self._folders()), default=0)
+        while True:
+            folder = self.folder / f"{number:04d}"
+            try:
+                folder.mkdir(mode=0o700)
+            except FileExistsError:  # another workbench was faster
+                number += 1
+            else:
+                return folder
+
     def _folders(self) -> list[Path]:
         return [path for path in self.folder.glob("[0-9]*") if (path / JOB).is_file()]
 
@@ -155,7 +175,7 @@ class Jobs:
             "arguments": asked["arguments"],
             "started": asked["started"],
         }
-        if self._is_alive(folder.name):
+        if self._is_alive(folder, asked["started"]):
             now = read_json(folder / PROGRESS)
             return Job(
                 **known,
@@ -169,16 +189,36 @@ class Jobs:
             return Job(**known, **answer)
         return Job(**known, state="cancelled" if (folder / CANCELLED).exists() else "stopped")
 
-    def _is_alive(self, number: str) -> bool:
+    def _is_alive(self, folder: Path, started: float) -> bool:
+        number = folder.name
         process = self._running.get(number)
         if process is None:
-            return False
+            return not (folder / ANSWER).exists() and (
+                _is_locked(folder) or 0 <= time.time() - started < _STARTING
+            )
         if process.poll() is not None:
             _release(self._running.pop(number))
             return False
         if time.monotonic() - self._cancelled.get(number, time.monotonic()) > _PATIENCE:
             process.kill()
         return True
+
+
+def _is_locked(folder: Path) -> bool:
+    """Return whether a process of another workbench is at work in a folder."""
+    try:
+        with lock_folder(folder, wait=False):
+            return False
+    except BlockingIOError:
+        return True
+
+
+def _let_pages_go_first(number: int) -> None:
+    """Lower the priority of a process, so that pages are answered while it works."""
+    with suppress(OSError, AttributeError):
+        os.setpriority(os.PRIO_PROCESS, number, _NICE)
+        # Desktops share the processor among sessions, and each job is one.
+        Path(f"/proc/{number}/autogroup").write_text(str(_NICE), encoding="ascii")
 
 
 def _release(process: subprocess.Popen[bytes]) -> None:

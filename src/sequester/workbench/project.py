@@ -36,7 +36,8 @@ class Project:
     def __init__(self, config: Path) -> None:
         self.config = config.absolute()
         self.folder = self.config.parent
-        self.notes = self.folder / NOTES
+        # Two configurations in one folder have notes of their own.
+        self.notes = self.folder / NOTES / self.config.stem
         self.jobs = Jobs(self.notes / "jobs", cwd=self.folder)
 
     @property
@@ -100,7 +101,7 @@ class Project:
 
     def _write(self, path: Path, text: str) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.notes.chmod(0o700)
+        self.notes.parent.chmod(0o700)
         write_file(text.encode(), path)
 
     @property

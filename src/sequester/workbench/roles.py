@@ -19,7 +19,7 @@ ROLES = {
     "quasi": ("Quasi-identifier", "others may know it of a person; released, coarser where needed"),
     "sensitive": ("Sensitive", "nobody may learn it about a person; released as it is"),
     "both": ("Both", "a quasi-identifier, some values of which are sensitive"),
-    "keep": ("Keep", "released as it is, and no promise covers it: you vouch for it"),
+    "keep": ("Keep", "released as it is, and no promise covers it: you are responsible for it"),
     "drop": ("Drop", "never released"),
 }
 """Role to its name and what it means."""

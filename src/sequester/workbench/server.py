@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import secrets
-import shutil
 import socket
 import tempfile
 import webbrowser
@@ -31,7 +30,7 @@ from sequester.errors import InputError, where_raised
 from sequester.report.page import environment
 from sequester.workbench.access import HOST, Access
 from sequester.workbench.bench import Workbench
-from sequester.workbench.commands import command
+from sequester.workbench.commands import commands
 from sequester.workbench.steps import STEPS
 
 if TYPE_CHECKING:
@@ -59,6 +58,9 @@ def serve(
         If `source` cannot be used, or the port is taken.
     """
     bench = Workbench(source)
+    # The first look at a page need not wait for its template.
+    for step in STEPS.values():
+        _environment().get_template(step.template)
     try:
         with socket.socket() as listening:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -182,11 +184,14 @@ async def _upload(bench: Workbench, request: Request) -> Response:
         msg = f"{name} exists already in the folder of the project; choose it there, or give it another name"
         raise InputError(msg)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".partial") as aside:
-        async for chunk in request.stream():
-            aside.write(chunk)
-        aside.flush()
-        shutil.copyfile(aside.name, path)
+    aside = tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".partial", delete=False)  # noqa: SIM115
+    try:
+        with aside:
+            async for chunk in request.stream():
+                aside.write(chunk)
+        Path(aside.name).replace(path)
+    finally:
+        Path(aside.name).unlink(missing_ok=True)
     return JSONResponse({"path": bench.name(path)})
 
 
@@ -223,7 +228,7 @@ def _context(bench: Workbench, request: Request) -> dict[str, Any]:
         "project": project,
         "version": project.version(),
         "gaps": gaps,
-        "command": command,
+        "commands": commands,
         **STEPS[name].context(bench, dict(request.query_params), gaps),
     }
 

@@ -13,6 +13,7 @@ import polars as pl
 from markupsafe import escape
 from pydantic import ValidationError
 
+from sequester.data.roles import RESERVED
 from sequester.engine import part
 from sequester.errors import HierarchyError, InputError
 from sequester.workflow.config import Config
@@ -162,7 +163,7 @@ def hierarchy(folder: Path, progress: Progress, warn: Warn, *, config: str, attr
     del folder, warn
     linted = lint_hierarchies(config, progress=part(progress, 0.0, 0.5))
     findings = [finding for each in linted if each.attribute == attribute for finding in each.findings]
-    doubted = {label for finding in findings if finding.severity != "info" for label in finding.labels}
+    marks = {label: each.kind.replace("-", " ") for each in findings for label in each.labels}
     found: dict[str, Any] = {
         "findings": [{"severity": each.severity, "text": str(each)} for each in findings],
         "tree": None,
@@ -171,11 +172,11 @@ def hierarchy(folder: Path, progress: Progress, warn: Warn, *, config: str, attr
         counted = show_hierarchy(config, attribute, progress=part(progress, 0.5, 1.0))
     except HierarchyError:  # the findings say why
         return found
-    found["tree"] = _nested(counted, 0, doubted, [NODES])
+    found["tree"] = _nested(counted, 0, marks, [NODES])
     return found
 
 
-def _nested(counted: HierarchyCounts, node: int, doubted: set[str], left: list[int]) -> dict[str, Any]:
+def _nested(counted: HierarchyCounts, node: int, marks: Mapping[str, str], left: list[int]) -> dict[str, Any]:
     """Return a node with what is below it, as far as there is room."""
     tree = counted.tree
     left[0] -= 1
@@ -186,8 +187,8 @@ def _nested(counted: HierarchyCounts, node: int, doubted: set[str], left: list[i
         "events": int(counted.events[node]),
         "persons": int(counted.persons[node]),
         "leaves": int(tree.leaves[node]),
-        "is_doubted": tree.labels[node] in doubted,
-        "below": [_nested(counted, child, doubted, left) for child in shown],
+        "problem": marks.get(tree.labels[node], ""),
+        "below": [_nested(counted, child, marks, left) for child in shown],
         "hidden": len(below) - len(shown),
     }
 
@@ -411,7 +412,11 @@ def look(
     return {
         "promise": claimed_model(opened.certificate).in_words(),
         "head": _head(opened.frame),
-        "columns": list(dict.fromkeys(name for each in opened.tables.values() for name in each.columns)),
+        "columns": list(
+            dict.fromkeys(
+                name for each in opened.tables.values() for name in each.columns if name not in RESERVED
+            )
+        ),
         "expected": expected,
     }
 

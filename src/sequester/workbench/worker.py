@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _thread
 import json
-import os
 import signal
 import sys
 import time
@@ -15,7 +14,8 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from sequester.errors import InputError, InternalError, UnattainableError, where_raised
-from sequester.workbench.jobs import ANSWER, JOB, PROGRESS, read_json
+from sequester.release.staging import lock_folder
+from sequester.workbench.jobs import ANSWER, CANCELLED, JOB, PROGRESS, read_json
 from sequester.workflow.output_file import write_file
 
 if TYPE_CHECKING:
@@ -28,17 +28,17 @@ _EVERY = 0.2
 def main(folder: Path) -> None:
     """Run the job of a folder."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    if hasattr(os, "nice"):
-        os.nice(5)  # the page is to answer first
     Thread(target=_end_with_parent, daemon=True).start()
     collected: list[str] = []
-    try:
-        answer = _run(folder, collected)
-    except KeyboardInterrupt:
-        answer = {"state": "cancelled"}
-    except BaseException as error:  # noqa: BLE001  (polars panics are no Exception)
-        answer = _diagnose(error)
-    write_file(json.dumps({**answer, "warnings": collected}, default=str).encode(), folder / ANSWER)
+    # Other workbenches see by the lock that it is at work.
+    with lock_folder(folder):
+        try:
+            answer = _run(folder, collected)
+        except KeyboardInterrupt:
+            answer = {"state": "cancelled"}
+        except BaseException as error:  # noqa: BLE001  (polars panics are no Exception)
+            answer = _diagnose(error)
+        write_file(json.dumps({**answer, "warnings": collected}, default=str).encode(), folder / ANSWER)
 
 
 def _run(folder: Path, collected: list[str]) -> dict[str, Any]:
@@ -59,6 +59,8 @@ def _progress(folder: Path) -> Progress:
         nonlocal noted
         if time.monotonic() - noted >= _EVERY:
             noted = time.monotonic()
+            if (folder / CANCELLED).exists():
+                raise KeyboardInterrupt
             write_file(json.dumps({"fraction": fraction, "phase": phase}).encode(), folder / PROGRESS)
 
     return report

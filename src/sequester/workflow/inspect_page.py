@@ -127,7 +127,7 @@ def _sections(inspection: Inspection) -> Iterator[Section]:
     ]
     if worst:
         yield Section(
-            title="Items that fit the fewest persons",
+            title="Smallest combinations of items that fit the fewest persons",
             header=("items", "kind", "persons"),
             rows=tuple(
                 (inspect_text.knowledge(pattern, each.kind), each.kind, f"{pattern.persons:,}")

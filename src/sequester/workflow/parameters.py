@@ -45,6 +45,7 @@ class Parameter:
         return self.default is MISSING
 
 
+@cache
 def parameters_of(method: type[Method]) -> tuple[Parameter, ...]:
     """List the parameters of a method in the order of its fields.
 

@@ -31,7 +31,7 @@ def _context(bench: Workbench, query: Mapping[str, str], gaps: list[str]) -> dic
 def _verify(bench: Workbench, *, release: str, compare: bool = False) -> None:
     folder = bench.inside(release.strip())
     if not folder.is_dir():
-        msg = f"{release or 'nothing'} is no folder; choose the folder release/ that was handed out"
+        msg = f"{release or 'nothing'} is not a folder; choose the folder release/ that was handed out"
         raise InputError(msg)
     if not (folder / "certificate.json").exists() and (folder / "release").is_dir():
         folder /= "release"

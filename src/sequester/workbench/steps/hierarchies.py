@@ -107,7 +107,7 @@ def _number(text: str) -> int | float:
     try:
         return float(text)
     except ValueError:
-        msg = f"{quoted(text)} is no number"
+        msg = f"{quoted(text)} is not a number"
         raise InputError(msg) from None
 
 
@@ -123,7 +123,7 @@ def _groups(text: str) -> dict[str, Any]:
     for line in filter(str.strip, text.splitlines()):
         group, colon, leaves = line.partition(":")
         if not colon:
-            msg = f"{quoted(line)} is no group: write its name, a colon, and its values"
+            msg = f"{quoted(line)} is not a group: write its name, a colon, and its values"
             raise InputError(msg)
         groups[group.strip()] = [each.strip() for each in leaves.split(",") if each.strip()]
     return groups

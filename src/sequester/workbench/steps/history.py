@@ -28,16 +28,21 @@ def _undo(bench: Workbench) -> None:
     if not bench.project.changes():
         msg = "there is nothing to undo"
         raise InputError(msg)
-    if any(job.is_running for job in bench.project.jobs.all()):
-        msg = "something is at work with this configuration; cancel it first"
-        raise InputError(msg)
+    _refuse_while_at_work(bench)
     bench.project.undo()
+
+
+def _refuse_while_at_work(bench: Workbench) -> None:
+    if any(job.is_running for job in bench.project.jobs.all()):
+        msg = "a job is running with this configuration; cancel it first"
+        raise InputError(msg)
 
 
 def _open(bench: Workbench, *, path: str) -> dict[str, Any]:
     if path not in bench.projects():
-        msg = f"{path} is no project in the folders that the workbench was given"
+        msg = f"{path} is not a project in the folders that the workbench was given"
         raise InputError(msg)
+    _refuse_while_at_work(bench)
     bench.open(bench.inside(path))
     return {"go": "/data"}
 

@@ -88,8 +88,13 @@ def _meaning(project: Project, method: Mapping[str, Any]) -> dict[str, Any]:
     for_these = ""
     if persons and isinstance(k, int):
         for_these = f"Your data has {persons:,} persons: {k:,} of them are {k / persons:.1%}."
+        if "p" in method:
+            for_these = (
+                f"For your data: an adversary who knows {method['p']} values matches at least {k:,} of your "
+                f"{persons:,} persons, or none."
+            )
         if k > persons:
-            for_these += " So many cannot be promised."
+            for_these = f"Not feasible: your data has only {persons:,} persons."
     return {"promise": model.in_words(), "for_these": for_these, "wrong": []}
 
 
