@@ -146,7 +146,7 @@ CASES = [
     Case(
         "SPMF called text",
         2,
-        ("clicks.txt: .txt is read as csv, and this looks like SPMF; set format to spmf or csv",),
+        ("clicks.txt: .txt is read as csv, but this looks like SPMF; set format to spmf or csv",),
         {"clicks.txt": "1 -1 2 3 -1 -2\n1 -1 -2\n", **toml(("clicks.csv", "clicks.txt"))},
     ),
     Case(
@@ -196,7 +196,7 @@ CASES = [
         ("out/release exists already; --force",),
         {"out/release/events.csv": "person,order,page\n"},
     ),
-    Case("a file in the way", 2, ("cannot write out/release: out is no folder",), {"out": "a file"}),
+    Case("a file in the way", 2, ("cannot write out/release: out is not a folder",), {"out": "a file"}),
     Case(
         "internal inside release",
         2,

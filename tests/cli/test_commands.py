@@ -136,7 +136,7 @@ def test_datasets_are_made_where_there_is_a_place(run, tmp_path):
     (tmp_path / "file").write_text("")
     ran = run("datasets", "make", "clicks", "--out", "file/c.csv")
     assert ran.code == 2
-    assert ran.errors == ["cannot write file/c.csv: file is no folder"]
+    assert ran.errors == ["cannot write file/c.csv: file is not a folder"]
 
 
 def test_lint_counts_and_names(run, tmp_path):

@@ -67,7 +67,7 @@ def test_show(run, config):
         (("build", "release.toml", "ill"), "missing option '--out'"),
         (
             ("build", "release.toml", "ill", "--out", "visits.csv/x"),
-            "cannot write visits.csv/x: visits.csv is no folder",
+            "cannot write visits.csv/x: visits.csv is not a folder",
         ),
         (("build", "nowhere.toml", "ill", "--out", "x.csv"), "cannot read nowhere.toml"),
     ],

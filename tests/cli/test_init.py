@@ -39,7 +39,7 @@ def test_what_is_sensitive_is_left_open_and_said_so(run, data):
     assert ran.code == 0
     assert ran.out.splitlines()[:2] == [
         "v.toml: person who; order n; 2 quasi-identifiers",
-        "sensitive: yours to say, in v.toml. It could be Disease.",
+        "sensitive: you decide, in v.toml. It could be Disease.",
     ]
     text = (data / "v.toml").read_text()
     assert "sensitive" not in tomllib.loads(text)["data"]
@@ -126,7 +126,7 @@ def test_bad_input_by_hand(run, tmp_path, listing, name, content, line):
         (("--format", "klingon"), "format must be one of"),
         (("--delimiter", "::"), "delimiter must be one character"),
         (("--out", "clicks.csv"), "clicks.csv exists already; --force replaces it"),
-        (("--out", "clicks.csv/x.toml"), "cannot write clicks.csv/x.toml: clicks.csv is no folder"),
+        (("--out", "clicks.csv/x.toml"), "cannot write clicks.csv/x.toml: clicks.csv is not a folder"),
     ],
 )
 def test_wrong_use(run, data, listing, options, line):

@@ -74,7 +74,7 @@ def test_a_release_that_shows_the_pattern_is_named(place, run):
     (folder / "third.toml").write_text(text.replace("min_support = 3", "min_support = 2"))
     ran = run("verify", "out/release", "--original", "third.toml")
     assert ran.code == 1
-    assert "claim: says min_support = 3, and the configuration 2" in ran.errors[0]
+    assert "claim: says min_support = 3, but the configuration says 2" in ran.errors[0]
 
 
 def test_tables_with_thresholds_of_their_own(place, run):

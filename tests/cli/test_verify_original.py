@@ -76,20 +76,24 @@ def test_an_honest_release_is_as_asked_for(folder, run):
 @pytest.mark.parametrize(
     ("old", "new", "lines"),
     [
-        ("k = 3", "k = 5", ["claim: says k = 3, and the configuration 5", "method: says k = 3, and"]),
-        ("p = 2", "p = 3", ["claim: says p = 2, and the configuration 3"]),
+        ("k = 3", "k = 5", ["claim: says k = 3, but the configuration says 5", "method: says k = 3, but"]),
+        ("p = 2", "p = 3", ["claim: says p = 2, but the configuration says 3"]),
         (
             '["04"]',
             '["04", "100"]',
-            ["claim: protect: ill is without '100', and the configuration asks for it"],
+            ["claim: protect: ill is without '100', but the configuration asks for it"],
         ),
-        ('"634-639"', '"636-639"', ["claim: protect: ill has '635', and the configuration does not"]),
+        ('"634-639"', '"636-639"', ["claim: protect: ill has '635', but the configuration does not"]),
         (
             'keep = ["ward"]',
             'drop = ["ward"]',
-            ["column 'ward' is keep, and the configuration releases no such"],
+            ["column 'ward' is keep, but the configuration releases no such"],
         ),
-        ('name = "halt"', 'name = "glogen"', ["names the method 'halt', and the configuration 'glogen'"]),
+        (
+            'name = "halt"',
+            'name = "glogen"',
+            ["names the method 'halt', but the configuration says 'glogen'"],
+        ),
         ('[data.quasi.sex]\nhierarchy = { kind = "flat" }\n', "", ["column 'sex' is quasi"]),
         (
             'short = ["1", "2"], long = ["30"]',
@@ -129,4 +133,4 @@ def test_a_quasi_identifier_that_was_moved_to_the_kept_columns_is_named(folder, 
     (release / "certificate.json").write_text(json.dumps(document))
     ran = verified(run)
     assert ran.code == 1
-    assert any("column 'sex' is keep, and the configuration says quasi" in line for line in ran.errors)
+    assert any("column 'sex' is keep, but the configuration says quasi" in line for line in ran.errors)

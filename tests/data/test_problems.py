@@ -376,7 +376,7 @@ def test_a_few_odd_cells_among_numbers_are_named(odd):
     orders = [*map(str, range(20)), odd, "", odd]
     frame = pl.DataFrame({"u": ["a"] * 23, "n": orders, "s": ["x"] * 23, "m": orders[::-1]})
     table = EventTable(frame, Schema(person="u", order="n", symbol="s", drop=["m"], invalid="drop"))
-    rule = f"{odd!r} is no number, so all are ordered as text, 10 before 9"
+    rule = f"{odd!r} is not a number, so all are ordered as text, 10 before 9"
     assert Problem(f"column 'n': {rule}", "n", 2, (21, 23), "warning") in table.problems
     frame = frame.with_columns(n=pl.lit(1))
     table = EventTable(frame, Schema(person="u", order="n", symbol="s", tie="m"))

@@ -100,7 +100,7 @@ def test_versions(tmp_path, version, is_read):
     if is_read:
         assert Meds(tmp_path).events().height == 3
     else:
-        with pytest.raises(InputError, match=rf"meds_version is '{version}', and 0\.3 and 0\.4 are read"):
+        with pytest.raises(InputError, match=rf"meds_version is '{version}'; 0\.3 and 0\.4 can be read"):
             Meds(tmp_path)
 
 

@@ -93,7 +93,7 @@ def test_a_forbidden_pattern_may_stay_where_it_was():
         ({"min_support": 1.5}, "min_support must be a whole number of persons or a share below 1, got 1.5"),
         ({"min_support": True}, "min_support must be a whole number of persons or a share below 1, got True"),
         ({"thresholds": {("a",): 0}}, "the min_support of a must be at least 1, got 0"),
-        ({"thresholds": {("b", "c"): 2}}, "min_support of b → c is given, and the pattern is not sensitive"),
+        ({"thresholds": {("b", "c"): 2}}, "min_support of b → c is given, but the pattern is not sensitive"),
         ({"forbidden": "all"}, "forbidden must be a list of patterns or \"unseen\", got 'all'"),
     ],
 )

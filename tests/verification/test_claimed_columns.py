@@ -274,5 +274,5 @@ class TestStream:
         self.edit(folder, change)
         assert "its method is not that of" in verify(folder / "out").lines[0]
         lines = verify_release(folder / "out", original=folder / "c.toml").lines
-        assert any("claim: says l = 2, and the configuration 3" in line for line in lines)
-        assert any("method: says l = 2, and the configuration 3" in line for line in lines)
+        assert any("claim: says l = 2, but the configuration says 3" in line for line in lines)
+        assert any("method: says l = 2, but the configuration says 3" in line for line in lines)

@@ -86,10 +86,10 @@ def test_persons_are_compared_with_themselves(folder, original):
 def test_other_promises_are_told(folder, original):
     other = dataclasses.replace(MODEL, min_support=3)
     for model, line in (
-        (other, "certificate.json: claim: says min_support = 2, and the configuration 3"),
+        (other, "certificate.json: claim: says min_support = 2, but the configuration says 3"),
         (
             SequenceKAnonymity(k=2),
-            "certificate.json: claims PatternHiding, and the configuration SequenceKAnonymity",
+            "certificate.json: claims PatternHiding, but the configuration says SequenceKAnonymity",
         ),
     ):
         assert line in verify(folder, original=original, model=model).lines

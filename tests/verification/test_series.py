@@ -162,7 +162,7 @@ def test_a_release_of_no_series_is_refused(series, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SequesterWarning)
         sq.write(METHOD.apply(table(0), seed="quite another seed here"), tmp_path / "alone")
-    with pytest.raises(InputError, match="is no part of a series"):
+    with pytest.raises(InputError, match="is not part of a series"):
         sq.verify(part(series, 1), earlier=[tmp_path / "alone"])
     with pytest.raises(InputError, match="the release is not of a series"):
         Series.read(tmp_path / "alone")

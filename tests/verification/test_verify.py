@@ -147,7 +147,7 @@ def test_what_is_no_folder_is_refused(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         verify(tmp_path / "nowhere")
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="is no folder"):
+    with pytest.raises(InputError, match="is not a folder"):
         verify(tmp_path / "file")
 
 

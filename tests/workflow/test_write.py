@@ -354,7 +354,7 @@ class TestCheckTarget:
 
     def test_refuses_a_file_in_the_way(self, tmp_path):
         (tmp_path / "file").write_text("")
-        with pytest.raises(InputError, match="is no folder"):
+        with pytest.raises(InputError, match="is not a folder"):
             check_target(tmp_path / "file" / "out")
 
     def test_refuses_a_folder_that_cannot_be_written(self, tmp_path, monkeypatch):

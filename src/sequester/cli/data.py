@@ -170,7 +170,7 @@ def _summary(proposed: "Proposed") -> Iterator[str]:
         parts.append(f"{len(draft.drop)} dropped")
     yield f"{out}: {'; '.join(parts)}"
     if draft.symbol is None and not draft.sensitive and (draft.place is None or draft.candidates):
-        yield f"sensitive: yours to say, in {out}.{_could_be(proposed)}"
+        yield f"sensitive: you decide, in {out}.{_could_be(proposed)}"
     yield f"next: read {out}, where each guess has its reason, and run sequester inspect {out}"
 
 

@@ -212,7 +212,9 @@ def warn_of_text_order(values: pl.Series) -> list[Problem]:
     if odd is None:
         return []
     column, first = values.name, values[int(odd.argmax())]
-    what = f"column {quoted(column)}: {quoted(first)} is no number, so all are ordered as text, 10 before 9"
+    what = (
+        f"column {quoted(column)}: {quoted(first)} is not a number, so all are ordered as text, 10 before 9"
+    )
     return [Problem.at(what, column, odd, severity="warning")]
 
 

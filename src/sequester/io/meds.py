@@ -170,7 +170,7 @@ class Meds:
             raise InputError(msg) from None
         version = about.get("meds_version") if isinstance(about, dict) else None
         if version is not None and ".".join(str(version).split(".")[:2]) not in VERSIONS:
-            msg = f"{path}: meds_version is {quoted(str(version))}, and {' and '.join(VERSIONS)} are read"
+            msg = f"{path}: meds_version is {quoted(str(version))}; {' and '.join(VERSIONS)} can be read"
             raise InputError(msg)
 
 

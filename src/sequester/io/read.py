@@ -107,7 +107,7 @@ def read_frame(
     if kind == "xes":
         return check_cells(read_xes(contents, str(path), encoding=encoding, warn=warn), str(path))
     if format is None and _is_spmf_text(path, contents):
-        msg = f"{path}: .txt is read as csv, and this looks like SPMF; set format to spmf or csv"
+        msg = f"{path}: .txt is read as csv, but this looks like SPMF; set format to spmf or csv"
         raise InputError(msg)
     if delimiter is None and path.name.lower().removesuffix(".gz").endswith(".tsv"):
         delimiter = "\t"

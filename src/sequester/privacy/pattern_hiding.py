@@ -77,7 +77,7 @@ class PatternHiding:
             name = f"the min_support of {' → '.join(pattern)}"
             thresholds[pattern] = as_threshold(name, value)
             if pattern not in sensitive:
-                msg = f"{name} is given, and the pattern is not sensitive"
+                msg = f"{name} is given, but the pattern is not sensitive"
                 raise ParameterError(msg)
         object.__setattr__(self, "thresholds", thresholds)
         if isinstance(self.forbidden, str):

@@ -209,7 +209,7 @@ _CAREFULLY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getat
 def read_certificate(folder: Path) -> tuple[Certificate, str]:
     """Return the certificate of a release folder, and its own hash."""
     if not folder.is_dir():
-        msg = f"{folder} is no folder" if os.path.lexists(folder) else f"{folder} does not exist"
+        msg = f"{folder} is not a folder" if os.path.lexists(folder) else f"{folder} does not exist"
         raise InputError(msg)
     path = folder / CERTIFICATE
     if not os.path.lexists(path):

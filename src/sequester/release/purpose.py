@@ -25,7 +25,7 @@ RECIPIENT = Question(
     "recipient",
     "Who receives the data?",
     {
-        "public": "anybody, also people who will try hard",
+        "public": "anybody, including people who will try hard to identify somebody",
         "partner": "a few organizations that have signed an agreement",
         "colleague": "people of the same organization, under its rules",
         "service": "an app or a service to which a person gives their own log",
@@ -46,7 +46,7 @@ KEEP = Question(
     "What must stay true?",
     {
         "records": "what a record shows is true of its person",
-        "complete": "nothing is missing; coarser, or moved, will do",
+        "complete": "nothing is missing; values may be coarser, or moved",
         "patterns": "which orders of events are frequent",
         "counts": "how many have which value",
         "times": "when something happened",

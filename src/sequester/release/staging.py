@@ -326,7 +326,7 @@ def check_target(
         while not os.path.lexists(place) and place != place.parent:
             place = place.parent
         if not place.is_dir():
-            msg = f"cannot write {folder}: {place} is no folder"
+            msg = f"cannot write {folder}: {place} is not a folder"
             raise InputError(msg)
         if not os.access(place, os.W_OK | os.X_OK):
             msg = f"cannot write {folder}: {place} is not writable"

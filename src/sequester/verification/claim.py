@@ -78,11 +78,12 @@ def claimed_model(certificate: Certificate, known: PrivacyModel | None = None) -
             )
             raise InputError(msg)
         if type(known) is not kind:
-            msg = f"{CERTIFICATE}: claims {certificate.model}, and the configuration {type(known).__name__}"
+            asked = type(known).__name__
+            msg = f"{CERTIFICATE}: claims {certificate.model}, but the configuration says {asked}"
             raise InputError(msg)
         other = plain_table(known.claim())
         if other != claim:
-            msg = f"{CERTIFICATE}: claims {safe_repr(claim)}, and the configuration {safe_repr(other)}"
+            msg = f"{CERTIFICATE}: claims {safe_repr(claim)}, but the configuration says {safe_repr(other)}"
             raise InputError(msg)
         claim |= {name: getattr(known, name) for name in hidden}
     problems = [f"{safe_repr(name)} is not known to this version" for name in claim if name not in declared]

@@ -68,7 +68,7 @@ def compare_claim(
         if asked == certificate.model:
             findings += _compare_tables("claim", certificate.claim, plain_table(model.claim()))
         else:
-            findings.append(f"claims {certificate.model}, and the configuration {asked}")
+            findings.append(f"claims {certificate.model}, but the configuration says {asked}")
     elif protected is not None and "protect" in certificate.claim:
         published = {"protect": certificate.claim["protect"]}
         findings += _compare_tables("claim", published, plain_table({"protect": protected}))
@@ -76,7 +76,8 @@ def compare_claim(
         name, parameters = method
         if name != certificate.method:
             findings.append(
-                f"names the method {safe_repr(certificate.method)}, and the configuration {safe_repr(name)}"
+                f"names the method {safe_repr(certificate.method)}, "
+                f"but the configuration says {safe_repr(name)}"
             )
         else:
             findings += _compare_tables("method", certificate.parameters, plain_table(parameters))
@@ -98,26 +99,26 @@ def _compare_tables(what: str, published: Mapping[str, object], asked: Mapping[s
             and sorted(map(repr, here)) != sorted(map(repr, there))
         ):
             findings += [
-                f"{what}: {name} is without {safe_repr(value)}, and the configuration asks for it"
+                f"{what}: {name} is without {safe_repr(value)}, but the configuration asks for it"
                 for value in there
                 if value not in here
             ]
             findings += [
-                f"{what}: {name} has {safe_repr(value)}, and the configuration does not"
+                f"{what}: {name} has {safe_repr(value)}, but the configuration does not"
                 for value in here
                 if value not in there
             ]
         elif name not in published:
-            findings.append(f"{what}: has no {name}, and the configuration asks for {safe_repr(there)}")
+            findings.append(f"{what}: has no {name}, but the configuration asks for {safe_repr(there)}")
         elif name not in asked:
             findings.append(
-                f"{what}: has {safe_repr(name)} = {safe_repr(here)}, and the configuration does not"
+                f"{what}: has {safe_repr(name)} = {safe_repr(here)}, but the configuration does not"
             )
         elif not isinstance(here, list) and (
             here != there or isinstance(here, bool) != isinstance(there, bool)
         ):
             findings.append(
-                f"{what}: says {name} = {safe_repr(here)}, and the configuration {safe_repr(there)}"
+                f"{what}: says {name} = {safe_repr(here)}, but the configuration says {safe_repr(there)}"
             )
     return findings
 
@@ -154,11 +155,11 @@ def _compare_roles(certificate: Certificate, asked: Mapping[str, str]) -> list[s
     for column, role in published:
         if column not in asked:
             findings.append(
-                f"column {safe_repr(column)} is {role}, and the configuration releases no such column"
+                f"column {safe_repr(column)} is {role}, but the configuration releases no such column"
             )
         elif role != asked[column]:
             findings.append(
-                f"column {safe_repr(column)} is {role}, and the configuration says {asked[column]}"
+                f"column {safe_repr(column)} is {role}, but the configuration says {asked[column]}"
             )
     return findings
 

@@ -75,7 +75,7 @@ def check_numbers(parts: Sequence[Part]) -> None:
     """
     strange = [part.name for part in parts if part.certificate.series is None]
     if strange:
-        msg = f"{strange[0]} is no part of a series: its certificate says nothing of one"
+        msg = f"{strange[0]} is not part of a series: its certificate names none"
         raise InputError(msg)
     numbers = [0 if part.certificate.series is None else part.certificate.series.part for part in parts]
     expected = list(range(1, max(numbers) + 1))

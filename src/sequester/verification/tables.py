@@ -200,7 +200,7 @@ def read_text_csv(path: Path, separator: str = ",") -> pl.DataFrame:
         raise _unreadable(path, error) from None
     names = ["" if name is None else name for name in rows.row(0)]
     if len(set(names)) < len(names):
-        msg = f"{path.name} has two columns of one name"
+        msg = f"{path.name} has two columns with the same name"
         raise InputError(msg)
     return rows.slice(1).rename(dict(zip(rows.columns, names, strict=True)))
 

@@ -384,7 +384,7 @@ def _cautions(first: Recommendation, answers: Mapping[str, str]) -> list[str]:
     told = {} if service is None else service.cautions
     notes = [told[answer] for answer in answers.values() if answer in told]
     if PATTERNS in first.parameters:
-        notes.append("which patterns are secret is yours to say")
+        notes.append("you decide which patterns are secret")
     if answers[KEEP.name] == "yardstick":
         notes.append("a yardstick is there to be compared with; hand out what a better method makes")
     if answers[RECIPIENT.name] == "public":

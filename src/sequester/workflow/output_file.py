@@ -69,7 +69,7 @@ def write_file(content: bytes, out: Path) -> None:
             Path(aside).unlink(missing_ok=True)
             raise
     except OSError as error:
-        reason = f"{out.parent} is no folder" if isinstance(error, FileExistsError) else error.strerror
+        reason = f"{out.parent} is not a folder" if isinstance(error, FileExistsError) else error.strerror
         msg = f"cannot write {out}: {reason}"
         raise InputError(msg) from None
 

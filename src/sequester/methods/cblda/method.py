@@ -45,7 +45,7 @@ class KCMethod(Method):
     """Events are paired so that the least is lost, and not at random."""
 
     k: int = field(metadata={"least": 2})
-    """Persons of every class; at least 2."""
+    """Fewest persons of a class; at least 2."""
     c: float | str
     """Largest share of a class at risk, above 0, at most 1; or a fraction such as "1/3"."""
     reading: Literal["any", "each"] = "any"

@@ -44,11 +44,11 @@ class KCPMethod(Method):
     """Values may be suppressed, and not only generalized."""
 
     k: int
-    """Persons whom whatever somebody may know fits; at least 2."""
+    """Fewest persons that anything an adversary knows may match; at least 2."""
     c: float | str
-    """Largest share of them with one protected value, above 0, at most 1; or a fraction such as "1/3"."""
+    """Largest share of them with one protected value; above 0, at most 1, or a fraction such as "1/3"."""
     p: int
-    """Items that somebody may know; at least 1. Work grows steeply with it; 3 is realistic."""
+    """Values of a person that an adversary may know; at least 1. Time grows steeply; 3 is realistic."""
     levels: Literal["same", "mixed"] = "mixed"
     """At which level values are known: each at its own ("mixed"), or those of one column at one ("same")."""
     infeasible: Literal["refuse", "drop"] = "refuse"

@@ -70,7 +70,7 @@ class PrefixMethod(Method):
     """A sequence that is cut moves to its closest path instead of being dropped."""
 
     k: int = field(metadata={"least": 2})
-    """Persons among whom the owner of any part of a released sequence is hidden; at least 2."""
+    """Fewest persons who share any part of a released sequence; at least 2."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", at_least("k", self.k, 2))

@@ -226,7 +226,7 @@ def _sensitive(draft: Draft) -> Iterator[str]:
         yield ""
     if draft.sensitive:
         return
-    yield comment("What must nobody learn about a person? That is yours to say: nothing is decided here.")
+    yield comment("What must nobody learn about a person? You decide this: nothing is decided here.")
     yield comment(
         "Take the # off one of these, or write another, and list the values that matter. Then delete its"
     )
