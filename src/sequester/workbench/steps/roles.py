@@ -127,8 +127,7 @@ def _protect(bench: Workbench, *, key: str, which: str, values: list[str] | str 
 
 STEP = Step(
     title="Roles",
-    lead="Say what every column is. The guesses are guesses: read them all, because a wrong role can give "
-    "people away.",
+    lead="Say what every column is. Check every guess: a wrong role can give people away.",
     template="roles.html",
     context=_context,
     actions={
