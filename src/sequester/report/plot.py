@@ -43,6 +43,14 @@ def as_svg(chart: Any, *, title: str, standalone: bool = False) -> Markup:
     return Markup(opening + svg[head.end() :])  # noqa: S704
 
 
+_EDGE = 0.25
+"""Share of the width at either side where names are not centred."""
+_SIDES: tuple[tuple[Literal["left", "center", "right"], int], ...] = (
+    ("left", -8),
+    ("center", 0),
+    ("right", 8),
+)
+"""Where a name begins, and how far it is moved from its mark."""
 _WIDTH, _HEIGHT = 520, 330
 # Apart in lightness and in shape, on light and dark ground alike.
 _COLORS = (*SERIES, "#7c5fb0", "#3d8f63", "#b8476d", "#8a8437", "#3f9aa6", "#96705a")
@@ -145,9 +153,13 @@ def draw_frontier(marks: Sequence[Mark], axes: FrontierAxes, *, standalone: bool
         ),
         base.transform_filter(alt.datum.recommended).mark_point(size=320, color=INK, strokeWidth=2),
         base.transform_filter(alt.datum.optimum).mark_point(size=200, color=INK, strokeDash=[2, 2]),
-        base.transform_filter(alt.datum.named)
-        .mark_text(color=INK, dy=-13, fontSize=11)
-        .encode(text="text:N"),
+        # A name that is centred at the edge would be cut off.
+        *(
+            base.transform_filter(alt.datum.named & (alt.datum.align == align))
+            .mark_text(color=INK, align=align, dx=dx, dy=-13, fontSize=11)
+            .encode(text="text:N")
+            for align, dx in _SIDES
+        ),
     ]
     legend = alt.Chart(
         alt.InlineData(values=[{"place": i, "name": shown(name, 30)} for i, name in enumerate(names)])
@@ -199,6 +211,7 @@ def _rows(marks: Sequence[Mark], names: Sequence[str], right: float) -> list[dic
                 "link": f"{_PLACE}{each.link}",
                 "named": first[spots[i]] == i and (each.on_frontier or each.recommended or each.optimum),
                 "text": f"{text} (recommended)" if each.recommended else text,
+                "align": "left" if spots[i][0] < _EDGE else "right" if spots[i][0] > 1 - _EDGE else "center",
             }
         )
     return rows
