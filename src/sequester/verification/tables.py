@@ -129,26 +129,33 @@ def _read_checked(
         if not ours:
             largest = max(path.stat().st_size for path in paths)
             _try_parquet(paths, _FIXED_MEMORY + _MEMORY_PER_PACKED_BYTE * largest)
-        return [_read_part(path, roles, f"{table}/{path.name}") for path in paths]
+        read = [_read_part(path, roles) for path in paths]
+        return [(frame, [f"{table}/{line}" for line in findings]) for frame, findings in read]
     except InputError as error:
         raise InputError(*(f"{table}/{line}" for line in error.lines)) from None
 
 
-def _read_part(path: Path, roles: Mapping[str, str], name: str) -> tuple[pl.DataFrame | None, list[str]]:
+def _read_part(path: Path, roles: Mapping[str, str]) -> tuple[pl.DataFrame | None, list[str]]:
     frame, findings = _read_rows(path, roles, _check_packed_size)
     if frame is None:
-        return None, [f"{path.parent.name}/{line}" for line in findings]
-    findings = [f"{path.parent.name}/{line}" for line in check_parquet(path, frame)]
-    findings = findings or (check_histories(frame, name) if ORDER in roles else [])
+        return None, findings
+    findings = check_parquet(path, frame) or (check_histories(frame, path.name) if ORDER in roles else [])
     if findings:
         return None, findings
-    coded = {
-        column.name: column.cast(pl.Categorical)
-        if column.dtype == pl.String and column.name != PERSON
-        else column
-        for column in frame.iter_columns()
-    }
-    return pl.DataFrame(coded), []
+    return code_labels(frame), []
+
+
+def code_labels(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a table with categories of four bytes in the place of text; persons stay text."""
+    # Series by series: in an expression, a column of the name * would mean others as well.
+    return pl.DataFrame(
+        {
+            column.name: column.cast(pl.Categorical)
+            if column.dtype == pl.String and column.name != PERSON
+            else column
+            for column in frame.iter_columns()
+        }
+    )
 
 
 def _check_packed_size(parquet: Path, n_rows: int) -> list[str]:

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from sequester._repr import Card
 from sequester._version import __version__
 from sequester.data.sequences import Sequences
@@ -28,7 +26,7 @@ from sequester.release.folder import (
     read_certificate,
     read_certificate_file,
 )
-from sequester.release.release import EVENTS, PERSON, PERSONS
+from sequester.release.release import EVENTS, PERSONS
 from sequester.verification.claim import (
     claimed_model,
     compare_verdict,
@@ -47,6 +45,7 @@ from sequester.verification.original import (
 )
 from sequester.verification.series import Part, check_numbers, judge_joined, judge_parts, release_folder
 from sequester.verification.stream_page import PAGE, stream_page
+from sequester.verification.tables import code_labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -311,9 +310,10 @@ def verify(
         progress(1.0, "checked")
         return answer(joined or check_names(contents.tables, certificate), together)
     names = check_names(contents.tables, certificate)
-    rebuilt = rebuild_table(coded_tables(contents.tables), certificate, contents.hierarchies)
+    coded = {name: code_labels(frame) for name, frame in contents.tables.items()}
+    rebuilt = rebuild_table(coded, certificate, contents.hierarchies)
     # From here on there is no need of the text of all rows.
-    del contents
+    del contents, coded
     verdict, disagreement = _check_claim(rebuilt, certificate, claimed, original, beside, engine)
     progress(1.0, "checked")
     return answer(verdict.witnesses if not verdict else [*disagreement, *names], verdict)
@@ -372,20 +372,6 @@ def _check_claim(
         # A promise about quasi-identifiers is about the release alone; one about symbols may compare.
         verdict = claimed.check(compared, original=original, engine=engine)
     return verdict, disagreement
-
-
-def coded_tables(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-    """Return the tables with categories of four bytes in the place of text; persons stay text."""
-    # Series by series: in an expression, a column of the name * would mean others as well.
-    return {
-        name: pl.DataFrame(
-            [
-                column.cast(pl.Categorical) if column.dtype == pl.String and column.name != PERSON else column
-                for column in frame.iter_columns()
-            ]
-        )
-        for name, frame in tables.items()
-    }
 
 
 def _judge_later(
