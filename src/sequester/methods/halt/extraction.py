@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.engine import LocalEngine, silent
+from sequester.engine import LocalEngine, part, silent
 from sequester.methods.halt import _kernels
 from sequester.methods.halt import _search_kernels as search
 from sequester.methods.halt.open_sequences import OpenSequences
@@ -103,7 +103,7 @@ class _Step(NamedTuple):
 def _find_channels(tasks: list[tuple[_Levels, range]], step: _Step) -> list[tuple[Codes, int]]:
     """Return what is found in the items of each signature that a range names, and the cells looked at."""
     return [
-        step.tables[levels].find(step.known, step.thresholds, step.length, part) for levels, part in tasks
+        step.tables[levels].find(step.known, step.thresholds, step.length, items) for levels, items in tasks
     ]
 
 
@@ -185,9 +185,11 @@ class Extraction:
             Where there is more to do than there is work allowed.
         """
         layers = self._layers(node)
-        for done, signatures in enumerate(layers):
-            progress(done / len(layers), PHASE)
-            yield [each for found in self._mine(signatures) for each in found]
+        ends = np.cumsum([0, *map(len, layers)]) / max(sum(map(len, layers)), 1)
+        for signatures, start, stop in zip(layers, ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+            progress(start, PHASE)
+            mined = self._mine(signatures, part(progress, start, stop))
+            yield [each for found in mined for each in found]
 
     def __iter__(self) -> Iterator[tuple[Signature, tuple[Channels, ...]]]:
         """Mine everything, signature by signature, coarse first; channels are not kept."""
@@ -219,14 +221,14 @@ class Extraction:
             signature[q] = level
         return tuple(signature)
 
-    def _mine(self, signatures: list[_Levels]) -> list[tuple[Channels, ...]]:
+    def _mine(self, signatures: list[_Levels], progress: Progress = silent) -> list[tuple[Channels, ...]]:
         """Mine signatures of one distance from the root, length by length; return what each has."""
         found: dict[_Levels, list[Channels]] = {levels: [] for levels in signatures}
         tables: dict[_Levels, SignatureRows] = {}
         for length in range(1, self.thresholds.p + 1):
             those = [levels for levels in signatures if len(levels) <= length]
             tables |= self._show([each for each in those if length <= 2 or each not in tables], length)
-            tasks = [(levels, part) for levels in those for part in tables[levels].parts(length)]
+            tasks = [(levels, items) for levels in those for items in tables[levels].parts(length)]
             shown = {levels: tables[levels] for levels, _ in tasks}
             n_shown = sum(len(each.rows.records) for each in shown.values())
             is_much = self._looks.get(length, 0.0) * n_shown >= WORTH_SENDING
@@ -235,6 +237,8 @@ class Extraction:
                 _find_channels,
                 [tasks[shard.start : shard.stop] for shard in engine.split(len(tasks))],
                 shared=_Step(shown, self._open.arrays, self.thresholds, length),
+                progress=part(progress, (length - 1) / self.thresholds.p, length / self.thresholds.p),
+                phase=PHASE,
             )
             by_signature: dict[_Levels, list[Codes]] = {}
             n_looked = 0
