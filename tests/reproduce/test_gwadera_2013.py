@@ -144,7 +144,7 @@ def test_claims_agree_where_permutation_wins():
     found = PAPER.claims(results(better=True))
     assert len(found) == 8
     assert all(claim.verdict == "agrees" for claim in found)
-    assert "10 side effects beside 20 of SBSH, +50% fewer" in found[0].measured
+    assert "10 side effects beside 20 of SBSH, 50% fewer" in found[0].measured
 
 
 def test_claims_say_why_where_it_does_not():

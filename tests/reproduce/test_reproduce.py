@@ -233,7 +233,7 @@ def test_few_whole_numbers_are_marked_once_each():
         ({"a": False, "b": False}, "disagrees"),
         ({"a": "cannot be told", "b": "cannot be told"}, "cannot be told"),
         ({"a": True, "b": None}, "agrees"),
-        ({"a": None, "b": None}, None),
+        ({"a": None, "b": None}, "cannot be told"),
     ],
 )
 def test_setups_side_by_side_make_one_verdict(found, verdict):
@@ -247,11 +247,30 @@ def test_setups_side_by_side_make_one_verdict(found, verdict):
         unless="not known",
     )
     claims = judge([statement], {}, {"trend": check})
-    assert [claim.verdict for claim in claims] == [verdict] * (verdict is not None)
-    for claim in claims:
-        shown = ["ours: a was run", "theirs: b was run"][: 2 - (found["b"] is None)]
-        assert claim.measured == "; ".join(shown)
-        assert claim.why == ("" if verdict == "agrees" else "not known")
+    (claim,) = claims
+    assert claim.verdict == verdict
+    shown = [
+        f"{setup}: {part} was run"
+        for setup, part in (("ours", "a"), ("theirs", "b"))
+        if found[part] is not None
+    ]
+    assert claim.measured == ("; ".join(shown) or "not run")
+    assert bool(claim.why) == (verdict != "agrees")
+
+
+def test_a_page_can_be_written_of_what_is_finished(tmp_path, paper):
+    stopped = Counting([1, 2, 3], fails=3)
+    paper(stopped.plan)
+    with pytest.raises(InputError, match="has no finished cell of this design; run it without --finished"):
+        reproduce("euclid-300", out=tmp_path / "out", finished=True)
+    with pytest.raises(KeyboardInterrupt):
+        reproduce("euclid-300", out=tmp_path / "out")
+    found = reproduce("euclid-300", out=tmp_path / "out", finished=True)
+    assert (found.n_cells, found.n_done, stopped.runs) == (3, 2, [1, 2])
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert "on the whole grid (2 of 3 cells)" in text
+    assert "- `sequester reproduce euclid-300 --finished`\n" in text
+    assert "- 1 cells of this design are not run yet: `sequester reproduce euclid-300` runs them.\n" in text
 
 
 def test_a_part_of_the_grid_states_its_design_and_the_command_for_all_of_it(tmp_path, paper):

@@ -26,6 +26,10 @@ def reproduce(
     sampled: Annotated[
         bool, typer.Option("--sampled", help="Run a sample of the grid, by the design that the page states.")
     ] = False,
+    finished: Annotated[
+        bool,
+        typer.Option("--finished", help="Run nothing; write the results of the cells that are finished."),
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Where results go; out/reproduce/PAPER by default."),
@@ -49,7 +53,15 @@ def reproduce(
     folder = out or Path("out") / "reproduce" / paper
     try:
         with terminal.engine(engine) as workers, terminal.progress() as progress:
-            found = run(paper, out=folder, data=data, design=design, engine=workers, progress=progress)
+            found = run(
+                paper,
+                out=folder,
+                data=data,
+                design=design,
+                finished=finished,
+                engine=workers,
+                progress=progress,
+            )
     except KeyboardInterrupt:
         if (folder / "cells").exists():
             terminal.say(f"the results so far are kept in {folder}; the same command goes on from there")

@@ -301,7 +301,8 @@ def _fewer(tables: Tables, kind: str, method: str = "PH") -> tuple[str, bool, bo
     ours, theirs = (sum(each) for each in zip(*_pairs(pairs, "side_effects"), strict=True))
     fewer = 1 - ours / theirs if theirs else 0.0
     measured = (
-        f"{ours:,.0f} side effects beside {theirs:,.0f} of SBSH, {fewer:+.0%} fewer, over "
+        f"{ours:,.0f} side effects beside {theirs:,.0f} of SBSH, {abs(fewer):.0%} "
+        f"{'fewer' if fewer >= 0 else 'more'}, over "
         f"{pairs.height} settings ({_kinds(pairs)})"
     )
     return measured, fewer >= _FEWER / 2, fewer < _FEWER
@@ -313,8 +314,10 @@ def _few_ghosts(tables: Tables, kind: str) -> tuple[str, bool]:
     return f"at most {most:.1%} of the frequent patterns are ghosts", most < _MOST_GHOSTS
 
 
-def _no_itemset_lost(tables: Tables, data: str, method: str) -> tuple[str, bool, str]:
+def _no_itemset_lost(tables: Tables, data: str, method: str) -> tuple[str, bool, str] | None:
     beside = _beside(tables, data, method).filter(forbidden=0)
+    if beside.is_empty():
+        return None
     pairs = list(_pairs(beside, "lost_itemset_share"))
     ours, theirs = (max((pair[at] for pair in pairs), default=0.0) for at in (0, 1))
     deletions, effects = (int(beside[name].sum()) for name in ("deletions", "side_effects"))
@@ -332,8 +335,10 @@ def _better(tables: Tables, column: str, least: float, kind: str) -> tuple[str, 
     return measured, low >= 1 and high >= least, low < least
 
 
-def _with_forbidden(tables: Tables) -> tuple[str, bool, str]:
+def _with_forbidden(tables: Tables) -> tuple[str, bool, str] | None:
     pairs = _beside(tables, LONG)
+    if pairs.is_empty():
+        return None
     means = pairs.group_by("forbidden").agg(pl.col("side_effects").mean()).sort("forbidden")
     by_share: dict[int, float] = dict(means.iter_rows())
     theirs = fmean(other for _, other in _pairs(pairs, "side_effects"))

@@ -176,6 +176,9 @@ def grid(
     ]
 
 
+_NO_DATA = "this run has no data for it"
+
+
 def judge(
     statements: Sequence[Statement],
     tables: Tables,
@@ -201,13 +204,16 @@ def judge(
             if (checked := checks[one.check](part, **one.given, **more)) is not None
         }
         if not found:
+            claims.append(
+                Claim(says=one.says, measured=f"{prefix}not run", verdict="cannot be told", why=_NO_DATA)
+            )
             continue
         verdict = _combine([checked[1] for checked in found.values()])
         why = one.though if verdict == "agrees" else one.unless
         remarks = [checked[2] for checked in found.values() if len(checked) > 2]
         if remarks:
             listed = "; ".join(dict.fromkeys(str(remark) for remark in remarks if remark))
-            why = why.replace("{}", listed) if listed else ""
+            why = why.replace("{}", listed) if listed or verdict != "agrees" else ""
         measured = "; ".join(
             f"{name}: {checked[0]}" if name else checked[0] for name, checked in found.items()
         )

@@ -70,7 +70,9 @@ class Reproduction:
     tables: Sequence[str]
     """The tables, by name."""
     n_cells: int
-    """Cells of the grid."""
+    """Cells of the design."""
+    n_done: int
+    """Cells that are finished: all, unless no more were to be run."""
     n_kept: int
     """Cells that an earlier run had finished."""
     seconds: Mapping[str, float]
@@ -95,13 +97,19 @@ class Reproduction:
         )
         return (
             f"{self.n_agreed} of {len(self.claims)} statements agree with what we measure{rest}, on "
-            f"{_PARTS[self.design]} ({self.n_cells:,} cells), with sequester {__version__}."
+            f"{_PARTS[self.design]} ({self._cells}), with sequester {__version__}."
         )
+
+    @property
+    def _cells(self) -> str:
+        part_of = "" if self.n_done == self.n_cells else f"{self.n_done:,} of "
+        return f"{part_of}{self.n_cells:,} cells"
 
     @property
     def command(self) -> str:
         """The command that makes the page."""
         options = (" --data DIR" if self.has_data else "") + _OPTIONS[self.design]
+        options += " --finished" * (self.n_done < self.n_cells)
         return f"sequester reproduce {self.paper.name}{options}"
 
     @property
@@ -109,10 +117,13 @@ class Reproduction:
         """How it was run: the command, the design, machines and times, the data, and the paper's notes."""
         yield f"`{self.command}`"
         if about := self.paper.designs.get(self.design):
-            whole = self.command.replace(_OPTIONS[self.design], "")
+            whole = self.command.removesuffix(" --finished").replace(_OPTIONS[self.design], "")
             yield f"{_PARTS[self.design].capitalize()}: {about}" + f" `{whole}` runs all of it." * (
                 self.design != "whole"
             )
+        if self.n_done < self.n_cells:
+            rest = self.command.removesuffix(" --finished")
+            yield f"{self.n_cells - self.n_done:,} cells of this design are not run yet: `{rest}` runs them."
         for machine, seconds in self.seconds.items():
             yield f"{seconds / 60:,.1f} minutes of processor time on {machine}."
         yield from (*self.sources, *self.paper.notes)
@@ -141,6 +152,7 @@ def reproduce(
     out: str | Path,
     data: str | Path | None = None,
     design: Design = "whole",
+    finished: bool = False,
     engine: Engine | None = None,
     progress: Progress = silent,
 ) -> Reproduction:
@@ -157,6 +169,8 @@ def reproduce(
     design
         How much of the grid is run: ``"quick"`` takes less than three minutes, ``"sampled"`` the better part
         of an hour, and ``"whole"`` up to days.
+    finished
+        Run nothing: write the results of the cells that earlier runs have finished.
     engine
         Workers that run whole cells, such as those of `DaskEngine`; they read `data` at the same path.
     progress
@@ -185,7 +199,11 @@ def reproduce(
     write_file(json.dumps(about).encode(), folder / ABOUT)
     grid = Grid(folder / CELLS, json.dumps([paper.name, plan.fingerprint, experiments_digest(paper)]))
     away = None if engine is None else partial(engine.map, _run_cell, shared=asked)
-    tables = grid.run(plan.cells, part(progress, 0.0, 0.9), away=away)
+    cells = [cell for cell in plan.cells if grid.has(cell)] if finished else plan.cells
+    if not cells:
+        msg = f"{folder} has no finished cell of this design; run it without --finished"
+        raise InputError(msg)
+    tables = grid.run(cells, part(progress, 0.0, 0.9), away=away)
     claims = paper.claims(tables)
     for table, frame in tables.items():
         write_file(frame.write_csv(line_terminator="\n").encode(), folder / f"{table}.csv")
@@ -209,6 +227,7 @@ def reproduce(
         drawn=[drawing for drawing, _ in drawn],
         tables=sorted(tables),
         n_cells=len(plan.cells),
+        n_done=len(cells),
         n_kept=grid.n_kept,
         seconds=dict(grid.seconds),
     )
@@ -272,6 +291,10 @@ class Grid:
             self.seconds[record["machine"]] += record["seconds"]
             tables.setdefault(cell.table, []).extend({**cell.parameters, **row} for row in record["rows"])
         return {name: pl.DataFrame(rows, infer_schema_length=None) for name, rows in tables.items()}
+
+    def has(self, cell: Cell) -> bool:
+        """Return whether a cell is finished."""
+        return self._path(cell).exists()
 
     def _path(self, cell: Cell) -> Path:
         key = {

@@ -316,8 +316,8 @@ def _moves(
     tables: Tables, table: str, method: str, y: str, x: str, way: int
 ) -> tuple[str, bool] | tuple[str, bool, str]:
     """Compare the two ends of every curve; the remark is how many go back in between."""
-    ends = [list(each.values()) for each in curves(tables[table], method, y, x).values()]
-    holds = [way * (ys[-1] - ys[0]) > 0 for ys in ends if len(ys) > 1]
+    ends = [list(each.values()) for each in curves(tables[table], method, y, x).values() if len(each) > 1]
+    holds = [way * (ys[-1] - ys[0]) > 0 for ys in ends]
     back = sum(any(way * (after - before) < 0 for before, after in pairwise(ys)) for ys in ends)
     first, last = (fmean(ys[at] for ys in ends) for at in (0, -1))
     measured = f"on {sum(holds)} of {len(holds)} data sets; from {first:.2f} to {last:.2f} on average"
@@ -327,7 +327,7 @@ def _moves(
 
 
 def _drops(tables: Tables) -> tuple[str, bool]:
-    found = curves(tables["classes"], "CBLDA", LOSS, "C").values()
+    found = [ys for ys in curves(tables["classes"], "CBLDA", LOSS, "C").values() if len(ys) > 1]
     falls = [ys[min(ys)] - ys[C] for ys in found]
     later = [ys[C] - ys[max(ys)] for ys in found]
     measured = f"from C = 0.1 to 0.7 it falls by {min(falls):.2f} to {max(falls):.2f}, above that by at most "
@@ -360,7 +360,7 @@ def _at_most(
         return None
     within = sum(value <= most for value in values)
     measured = (
-        f"{min(values):.2f} to {max(values):.2f}, {fmean(values):.2f} on average; at most {most} in "
+        f"{min(values):.3f} to {max(values):.3f}, {fmean(values):.3f} on average; at most {most} in "
         f"{within} of {len(values)} cases"
     )
     if group in (CMS, POOLED):
@@ -369,7 +369,7 @@ def _at_most(
     return measured, 2 * within > len(values)
 
 
-def _larger(tables: Tables) -> tuple[str, bool | Verdict]:
+def _larger(tables: Tables) -> tuple[str, bool] | None:
     small, large = (
         {
             data.split("_", 2)[2]: ys[K]
@@ -379,11 +379,11 @@ def _larger(tables: Tables) -> tuple[str, bool | Verdict]:
     )
     less = [1 - loss / small[shape] for shape, loss in large.items() if shape in small]
     if not less:
-        return "no shape of both sizes", "cannot be told"
+        return None
     return f"{fmean(less):.0%} on average, over Y_Z of {', '.join(large)}", min(less) > 0
 
 
-def _grows_with(tables: Tables, part: int) -> tuple[str, bool]:
+def _grows_with(tables: Tables, part: int) -> tuple[str, bool] | None:
     """Compare all pairs of shapes that differ only in a part of their names."""
     found = curves(tables["classes"], "CBLDA", LOSS, "K")
     at_k = {tuple(data.split("_")): ys[K] for data, ys in found.items() if data.startswith("Data_")}
@@ -394,10 +394,11 @@ def _grows_with(tables: Tables, part: int) -> tuple[str, bool]:
         if own[:part] + own[part + 1 :] == other[:part] + other[part + 1 :]
         and int(own[part]) < int(other[part])
     ]
+    if not shown:
+        return None
     grows = [more > 0 for more in shown]
-    mean = fmean(shown) if shown else 0
-    measured = f"in {sum(grows)} of {len(grows)} pairs of shapes at K = 5, by {mean:.2f} on average"
-    return measured, all(grows) and bool(grows)
+    measured = f"in {sum(grows)} of {len(grows)} pairs of shapes at K = 5, by {fmean(shown):.2f} on average"
+    return measured, all(grows)
 
 
 def _flat(tables: Tables, table: str, method: str, y: str, start: float) -> tuple[str, bool]:
