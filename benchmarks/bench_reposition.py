@@ -197,16 +197,51 @@ def program(n_records, n_values=20):
     return exact <= loss
 
 
+def search(count=40, n_days=25, size=4, level=2):
+    """Measure cost and lost records of noisy small streams, beside the best for the whole stream."""
+    chance = np.random.default_rng(1)
+    figures = {"greedy": [], "improve": [], "whole stream": []}
+    for _ in range(count):
+        days = [
+            chance.choice(4, chance.integers(0, 6), p=chance.dirichlet(np.full(4, 0.3))).astype(np.int32)
+            for _ in range(n_days)
+        ]
+        for name in ("greedy", "improve"):
+            window = new_window(size, level)
+            window.search = name
+            published = [each for values in days for each in window.feed(values)] + window.flush()
+            moved = sum(window.costs.mu[each.number - home] for each in published for home in each.homes)
+            lost = sum(int(each.expired.sum()) for each in published)
+            figures[name].append((moved + lost * window.costs.beta, lost))
+        present = np.array([np.bincount(values, minlength=4) for values in days])
+        # Farther than the window is dearer than any loss.
+        mu = np.append(window.costs.mu, np.full(n_days - size, 1e4))
+        betas = np.full(4, window.costs.beta)
+        best = best_arrangement(present, level=Fraction(level), mu=mu, betas=betas)
+        lost = int(present.sum() - best.sum())
+        distance = np.maximum(np.arange(n_days)[None, :] - np.arange(n_days)[:, None], 0)
+        moved = float((best.sum(axis=2) * mu[distance]).sum())
+        figures["whole stream"].append((moved + lost * window.costs.beta, lost))
+    means = {name: np.mean(values, axis=0) for name, values in figures.items()}
+    for name, (cost, lost) in means.items():
+        note("loss", f"{count} noisy small streams, {name}: cost", float(cost))
+        note("loss", f"{count} noisy small streams, {name}: records lost", float(lost))
+    return bool((means["improve"] < means["greedy"]).all())
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("parts", nargs="*", default=["equality", "feed", "program", "durable", "constant"])
+    parser.add_argument(
+        "parts", nargs="*", default=["equality", "search", "feed", "program", "durable", "constant"]
+    )
     parser.add_argument("--records", type=int, default=100_000, help="records a day")
     parser.add_argument("--days", type=int, default=30, help="days that are timed")
     asked = parser.parse_args()
     known = {
         "equality": equality,
+        "search": search,
         "feed": lambda: feed(asked.records, asked.days),
         "program": lambda: program(min(asked.records, 2_000)),
         "durable": lambda: durable(asked.records, max(asked.days, WINDOW + 3)),

@@ -15,6 +15,7 @@ from methods.reposition.windows import LETTERS, contents, new_window, snapshot
 from oracles import l_diversity, reposition
 from sequester.errors import InternalError
 from sequester.methods.reposition import integer_program
+from sequester.methods.reposition import window as window_module
 from sequester.methods.reposition.integer_program import best_arrangement
 
 pytestmark = pytest.mark.kernel
@@ -36,6 +37,60 @@ def test_the_first_window_costs_what_trying_everything_costs(days, level, cost):
     assert reposition.information_loss(published, held, window.costs.mu, beta) == pytest.approx(best)
     assert window.loss() == pytest.approx(best)
     assert reposition.keeps_timestamp_order(published)
+
+
+@given(days_of, st.sampled_from(["2", "3/2"]), st.sampled_from(["linear", "quadratic"]))
+@settings(max_examples=30)
+def test_a_window_that_is_planned_again_costs_what_trying_everything_costs(days, level, cost):
+    assume(sum(map(len, days)) <= 7)
+    window = new_window(size=len(days), level=level, cost=cost)
+    window.search = "improve"
+    for day in days:
+        window.feed(snapshot(day))
+    beta = dict(zip(LETTERS, window.costs.betas(LETTERS), strict=True))
+    best = reposition.best_first_window(days, Fraction(level), window.costs.mu, beta)
+    is_held = window.lists.held_counts.any()
+    output = window.flush()
+    moved = sum(window.costs.mu[each.number - home] for each in output for home in each.homes)
+    lost = sum(int(each.expired.sum()) for each in output) * window.costs.beta
+    # Where nothing is suppressed, records may be farther from home than they have to.
+    assert moved + lost == pytest.approx(best) if is_held else moved + lost >= best
+    assert window.n_unplanned == 0
+
+
+@given(
+    st.lists(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 5)), max_size=4), max_size=8),
+    st.integers(2, 3),
+)
+@settings(max_examples=40)
+def test_planning_again_keeps_slots_eligible_and_persons_apart(days, size):
+    window = new_window(size=size, level=2)
+    window.search = "improve"
+    days = [list({person: (value, person) for value, person in day}.values()) for day in days]
+    published, n_records = [], 0
+    for day in days:
+        published += window.feed(snapshot([value for value, _ in day], [person for _, person in day]))
+    published += window.flush()
+    for each in published:
+        records = [days[home][row] for home, row in zip(each.homes, each.rows, strict=True)]
+        assert all(0 <= each.number - home < size for home in each.homes)
+        assert l_diversity.is_eligible([value for value, _ in records], 2)
+        assert len({person for _, person in records}) == len(records)
+        n_records += len(records) + int(each.expired.sum())
+    assert [each.number for each in published] == list(range(len(days)))
+    assert n_records == sum(map(len, days))
+
+
+def test_a_window_that_is_too_large_to_plan_stays_as_it_was(monkeypatch):
+    monkeypatch.setattr(window_module, "MOST_VARIABLES", 1)
+    lost = []
+    for search in ("greedy", "improve"):
+        window = new_window(size=2, level=2)
+        window.search = search
+        output = [each for day in ("aab", "ab", "b") for each in window.feed(snapshot(day))]
+        lost.append([each.expired.tolist() for each in [*output, *window.flush()]])
+    assert lost[0] == lost[1]
+    assert window.n_unplanned > 0
 
 
 def test_a_stream_that_ends_before_the_window_is_full_is_settled_at_its_end():

@@ -260,6 +260,8 @@ def test_a_time_column_is_no_order_and_without_either_there_are_no_snapshots():
         ({"suppression_cost": {"HIV": -1}}, "suppression_cost.HIV must be a number above 0, got -1"),
         ({"first_window": "lp"}, "first_window must be"),
         ({"randomize": "yes"}, "randomize must be true or false"),
+        ({"search": "best"}, "search must be"),
+        ({"search": "improve", "randomize": True}, 'search must be "greedy" with randomize'),
     ],
 )
 def test_parameters_are_checked(parameters, message):

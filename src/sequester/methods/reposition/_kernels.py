@@ -491,30 +491,39 @@ def trim(number: int, level_parts: tuple[int, int], lists: SlotLists) -> None:
 
 
 @njit
-def rearrange(wanted: Counts, level_parts: tuple[int, int], lists: SlotLists) -> None:
+def rearrange(wanted: Counts, first: int, level_parts: tuple[int, int], lists: SlotLists) -> bool:
     """Publish ``wanted[home, slot, value]`` records as far as persons allow, and keep every slot eligible.
 
-    Requires that all records of homes 0 to ``wanted.shape[0] - 1`` are in their own slot or suppressed.
+    Homes and slots count from ``first``; records of earlier homes stay where they are. Returns whether all
+    that is wanted is published.
     """
-    n_homes = wanted.shape[0]
+    window, n_homes, is_done = lists.heads.shape[0], wanted.shape[0], True
     for home in range(n_homes):
-        for value in range(wanted.shape[2]):
-            while lists.totals[home, value] > wanted[home, home, value]:
-                move(value, home, lists.heads[home, 0, value], END, home, END, lists)
-    for slot in range(n_homes):
-        for home in range(slot + 1):
+        for slot in range(home, n_homes):
+            here, distance = (first + slot) % window, slot - home
             for value in range(wanted.shape[2]):
-                while lists.counts[slot, slot - home, value] < wanted[home, slot, value]:
+                while lists.counts[here, distance, value] > wanted[home, slot, value]:
+                    row = lists.heads[here, distance, value]
+                    move(value, first + home, row, END, first + slot, END, lists)
+    for slot in range(n_homes):
+        here = (first + slot) % window
+        for home in range(slot + 1):
+            number = first + home
+            for value in range(wanted.shape[2]):
+                while lists.counts[here, slot - home, value] < wanted[home, slot, value]:
                     previous, row = find_free(
-                        lists.held_heads[home, value],
-                        lists.links[home],
-                        lists.people[home],
-                        lists.cells[slot],
+                        lists.held_heads[number % window, value],
+                        lists.links[number % (2 * window)],
+                        lists.people[number % (2 * window)],
+                        lists.cells[here],
                     )
                     if row == END:
+                        is_done = False
                         break
-                    move(value, home, row, previous, END, slot, lists)
-        trim(slot, level_parts, lists)
+                    move(value, number, row, previous, END, first + slot, lists)
+        # A plan that is carried out leaves nothing to take out.
+        trim(first + slot, level_parts, lists)
+    return is_done
 
 
 @njit

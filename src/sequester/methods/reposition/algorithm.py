@@ -118,6 +118,8 @@ class Placement:
     """The snapshot in which it is published; -1 for those that are not."""
     labels: tuple[str, ...]
     """What each snapshot is called."""
+    n_unplanned: int = 0
+    """Snapshots after which the window was to be planned again, and stayed as it was."""
 
     @property
     def published(self) -> Counts:
@@ -215,7 +217,7 @@ def place(
         progress(0.1 + 0.7 * (number + 1) / line.n_snapshots, "moving records between snapshots")
     for each in window.flush():
         note(each.number, each.homes, each.rows.astype(np.int64))
-    return Placement(homes, slots, line.labels)
+    return Placement(homes, slots, line.labels, window.n_unplanned)
 
 
 def _merged(line: Timeline, size: int) -> Timeline:
@@ -282,4 +284,15 @@ def _warnings(table: EventTable, placement: Placement) -> tuple[str, ...]:
     persons = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
     seen = np.bincount(persons[placement.slots >= 0], minlength=table.n_persons)
     repeated = int((seen > 1).sum())
-    return (in_several(repeated),) if repeated else ()
+    lines = [in_several(repeated)] if repeated else []
+    if placement.n_unplanned:
+        lines.append(unplanned(placement.n_unplanned))
+    return tuple(lines)
+
+
+def unplanned(n_windows: int) -> str:
+    """Return the warning about windows that could not be planned again."""
+    return (
+        f'search = "improve" left the window as "greedy" has it {n_windows:,} times: it is too large, '
+        "or persons are in the way"
+    )

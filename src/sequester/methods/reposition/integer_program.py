@@ -22,12 +22,21 @@ _PATIENCE = 600.0
 
 
 def best_arrangement(
-    present: Counts, *, level: Fraction, mu: npt.NDArray[np.float64], betas: npt.NDArray[np.float64]
-) -> Counts:
+    present: Counts,
+    *,
+    level: Fraction,
+    mu: npt.NDArray[np.float64],
+    betas: npt.NDArray[np.float64],
+    fixed: Counts | None = None,
+    most_nodes: int | None = None,
+) -> Counts | None:
     """Return how many records of each home, slot and value are published for the least loss.
 
-    ``present[home, value]`` counts the records that came. Records move to later slots only, and every slot is
-    eligible. Among arrangements of the same loss one is taken that keeps timestamps in order.
+    ``present[home, value]`` counts the records that came, ``fixed[slot, value]`` others that are in a slot in
+    any case. Records move to later slots only, and every slot is eligible. Among arrangements of the same
+    loss one is taken that keeps timestamps in order. ``betas`` are per value, or per home and value. With
+    ``most_nodes`` the search ends after so many, and returns None where it is not done; without it, after
+    some minutes, with the best that was found.
 
     Examples
     --------
@@ -41,9 +50,9 @@ def best_arrangement(
     pairs = [(home, slot) for home in range(n_homes) for slot in range(home, n_homes)]
     n_moves = len(pairs) * n_values
     # Moves first, then the size of every slot.
-    cost = np.concatenate(
-        [np.concatenate([mu[slot - home] - betas for home, slot in pairs]), np.zeros(n_homes)]
-    )
+    saved = np.broadcast_to(betas, present.shape)
+    moves_cost = [mu[slot - home] - saved[home] for home, slot in pairs]
+    cost = np.concatenate([*moves_cost, np.zeros(n_homes)])
     rows, columns, factors = [], [], []
     for number, (home, slot) in enumerate(pairs):
         for value in range(n_values):
@@ -66,15 +75,20 @@ def best_arrangement(
         factors.append(-1)
     n_rows = 2 * n_homes * n_values + n_homes
     matrix = coo_array((factors, (rows, columns)), shape=(n_rows, n_moves + n_homes)).tocsr()
-    most = np.concatenate([present.ravel(), np.zeros(n_homes * n_values + n_homes)])
-    least = np.concatenate([np.full(2 * n_homes * n_values, -np.inf), np.zeros(n_homes)])
+    there = np.zeros_like(present) if fixed is None else fixed
+    sizes = -there.sum(axis=1)
+    most = np.concatenate([present.ravel(), -level.numerator * there.ravel(), sizes])
+    least = np.concatenate([np.full(2 * n_homes * n_values, -np.inf), sizes])
+    limit = {"time_limit": _PATIENCE} if most_nodes is None else {"node_limit": most_nodes}
     found = milp(
         cost,
         constraints=LinearConstraint(matrix, least, most),
         integrality=np.ones(n_moves + n_homes),
         bounds=Bounds(0, np.inf),
-        options={"mip_rel_gap": 0.0, "time_limit": _PATIENCE},
+        options={"mip_rel_gap": 0.0, **limit},
     )
+    if most_nodes is not None and found.status != 0:
+        return None
     if found.x is None:
         # To publish nothing is always possible.
         msg = f"the integer program of the first window found nothing: {found.message}"

@@ -298,6 +298,9 @@ class Reposition(SnapshotMethod):
     """What leaving a record out costs, for all or per value; without it, more than any distance."""
     first_window: Literal["grow", "ilp"] = "grow"
     """How the first window is settled: snapshot by snapshot, or at once by an integer program."""
+    search: Literal["greedy", "improve"] = "greedy"
+    """Move records one by one, as the paper does ("greedy"); or plan the window again by an integer program,
+    if it is small, whenever records are suppressed in it ("improve")."""
     randomize: bool = False
     """Choose among moves of equal cost by chance, and add some: blurs what the method gives away."""
 
@@ -308,7 +311,11 @@ class Reposition(SnapshotMethod):
             object.__setattr__(self, "cost", tuple(cost))
         _ = self.costs
         one_of("first_window", self.first_window, ("grow", "ilp"))
+        one_of("search", self.search, ("greedy", "improve"))
         true_or_false("randomize", self.randomize)
+        if self.randomize and self.search == "improve":
+            msg = 'search must be "greedy" with randomize = true, got "improve"'
+            raise ParameterError(msg)
 
     @property
     def costs(self) -> Costs:
@@ -329,6 +336,7 @@ class Reposition(SnapshotMethod):
             seed=seed,
             randomize=self.randomize,
             first_window=self.first_window,
+            search=self.search,
         )
 
     def stream(self, *, values: Sequence[str] = (), seed: str | None = None) -> Window:

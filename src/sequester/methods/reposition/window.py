@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 Array = TypeVar("Array", "Codes", "Counts", "npt.NDArray[np.uint16]")
 _SMALLEST_SET = 64
+MOST_VARIABLES = 5_000
+"""Snapshots of the window, squared, times values, up to which it is planned again."""
+MOST_NODES = 200
+"""Nodes of the search for one plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,7 @@ class Window:
         seed: int,
         randomize: bool = False,
         first_window: str = "grow",
+        search: str = "greedy",
     ) -> None:
         self.size = size
         self.level = level
@@ -80,6 +86,7 @@ class Window:
         self.seed = seed
         self.randomize = randomize
         self.first_window = first_window
+        self.search = search
         self.labels: list[str] = []
         """What the codes of values mean; only suppression costs per value need it."""
         self.n_fed = 0
@@ -90,6 +97,8 @@ class Window:
         """Suppressed records that were relayed into the newest snapshot, those taken back included."""
         self.n_steps = 0
         """Steps of all relays, from slot to slot."""
+        self.n_unplanned = 0
+        """Times that the window was to be planned again, and was not: too large, or persons in the way."""
         self.lists = self._empty(n_values=1, capacity=1, places=_SMALLEST_SET)
 
     @property
@@ -120,6 +129,8 @@ class Window:
         relays, steps = _kernels.relay_all(number, parts, mu, self._betas(), self.randomize, self.lists)
         if self.randomize:
             _kernels.shake(number, parts, self.lists)
+        if self.search == "improve" and self.lists.held_counts.any():
+            self._plan_again()
         self.n_relays += int(relays)
         self.n_steps += int(steps)
         return done
@@ -133,12 +144,56 @@ class Window:
         present = lists.counts[:n_homes, 0] + lists.held_counts[:n_homes]
         wanted = best_arrangement(present, level=self.level, mu=np.array(self.costs.mu), betas=self._betas())
         parts = (self.level.numerator, self.level.denominator)
-        _kernels.rearrange(wanted, parts, lists)
+        _kernels.rearrange(wanted, 0, parts, lists)
+
+    def _plan_again(self, *, ends: bool = False) -> None:
+        """Arrange the records of the window anew, because some are suppressed as it is.
+
+        Records of snapshots that have left stay where they are. One that is suppressed is lost for certain
+        where the stream `ends`; otherwise half of its cost is that of going into the next snapshot. The plan
+        is about counts; where persons are in its way, or the program is too large, all stays as it was.
+        """
+        # Only the integer program needs scipy, which loads slowly.
+        from sequester.methods.reposition.integer_program import best_arrangement  # noqa: PLC0415
+
+        first, lists, betas = self.n_published, self.lists, self._betas()
+        numbers = np.arange(first, self.n_fed)
+        if len(numbers) ** 2 * self.n_values > MOST_VARIABLES:
+            self.n_unplanned += 1
+            return
+        present, fixed = lists.held_counts[numbers % self.size], lists.totals[numbers % self.size]
+        for slot, number in enumerate(numbers % self.size):
+            # Distance 0 is the slot's own home; what came before the window is fixed.
+            there = lists.counts[number, slot::-1]
+            present[: slot + 1] += there
+            fixed[slot] -= there.sum(axis=0)
+        held = np.broadcast_to(betas, present.shape)
+        if not ends:
+            following = np.append(self.costs.mu, np.inf)[self.n_fed - numbers, np.newaxis]
+            held = (held + np.minimum(following, held)) / 2
+        wanted = best_arrangement(
+            present,
+            level=self.level,
+            mu=np.array(self.costs.mu),
+            betas=held,
+            fixed=fixed,
+            most_nodes=MOST_NODES,
+        )
+        if wanted is not None:
+            before = deepcopy(lists)
+            self.lists = self._with_larger_sets(lists, int(lists.used.max()) + int(present.sum()))
+            parts = (self.level.numerator, self.level.denominator)
+            if _kernels.rearrange(wanted, first, parts, self.lists):
+                return
+            self.lists = before
+        self.n_unplanned += 1
 
     def flush(self) -> list[Published]:
         """Let all snapshots leave that are still in the window: there will be no more."""
         if self.first_window == "ilp" and 0 < self.n_fed < self.size and not self.n_published:
             self._settle_first()
+        elif self.search == "improve" and self.lists.held_counts.any():
+            self._plan_again(ends=True)
         return [self._publish() for _ in range(self.n_fed - self.n_published)]
 
     def suppressed(self) -> Counts:

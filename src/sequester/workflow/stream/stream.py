@@ -17,7 +17,7 @@ from sequester.data.schema import ROW
 from sequester.engine import silent
 from sequester.errors import InputError, WarningCollector, ignore_warning
 from sequester.hierarchies.labels import counted
-from sequester.methods.reposition.algorithm import window_seed
+from sequester.methods.reposition.algorithm import unplanned, window_seed
 from sequester.methods.reposition.limits import in_several
 from sequester.methods.reposition.method import SnapshotMethod
 from sequester.methods.reposition.window import Snapshot, label_codes
@@ -177,6 +177,8 @@ def stream(
             if finish:
                 course.finish()
             course.clean_up()
+            if course.window.n_unplanned:
+                collect(unplanned(course.window.n_unplanned))
         except OSError as error:
             place = error.filename or out
             msg = f"cannot go on at {place}: {error.strerror}; what was taken before is safe"
