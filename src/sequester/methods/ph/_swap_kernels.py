@@ -17,11 +17,21 @@ if TYPE_CHECKING:
 
 
 @inner
-def _take_cycle(moves: Matrix, size: int, parents: Codes, queue: Codes) -> int:
+def _filled(size: int, value: int) -> Counts:
+    """Return an array of one value; what numpy has for it takes longer to compile."""
+    values = np.empty(size, np.int64)
+    for i in range(size):
+        values[i] = value
+    return values
+
+
+@inner
+def _take_cycle(moves: Matrix, size: int, parents: Counts, queue: Counts) -> int:
     """Take a shortest cycle of at most `size` out of the moves; return its length, 0 where there is none."""
     n = moves.shape[0]
     for start in range(n):
-        parents[:] = -1
+        for node in range(n):
+            parents[node] = -1
         queue[0] = start
         head, tail, level, level_end = 0, 1, 0, 1
         while head < tail and level < size:
@@ -52,13 +62,12 @@ def count_swaps(before: Codes, after: Codes, offsets: Offsets, n_symbols: int) -
     Items that are equal may stand for each other, whichever way takes fewer swaps: as many cycles as possible
     are taken out of the moves, short ones first. A place of `after` with -1 holds what is missing in the row.
     """
-    swaps = np.zeros(offsets.size - 1, np.int64)
-    local_of = np.full(n_symbols, -1, np.int32)
+    swaps: Counts = _filled(offsets.size - 1, 0)
+    local_of = _filled(n_symbols, -1)
     for row in range(offsets.size - 1):
         start, stop = offsets[row], offsets[row + 1]
         # Give the moved symbols numbers of their own, and find out what is missing.
-        met = np.empty(stop - start, np.int32)
-        balance = np.zeros(stop - start, np.int64)
+        met, balance = _filled(stop - start, -1), _filled(stop - start, 0)
         n_met = 0
         for i in range(start, stop):
             if before[i] != after[i]:
@@ -71,7 +80,9 @@ def count_swaps(before: Codes, after: Codes, offsets: Offsets, n_symbols: int) -
                 if after[i] >= 0:
                     balance[local_of[after[i]]] -= 1
         # What is missing goes to its own place where it was deleted there, and to any such place otherwise.
-        filled = after[start:stop].copy()
+        filled = _filled(stop - start, -1)
+        for i in range(stop - start):
+            filled[i] = after[start + i]
         for is_own in (True, False):
             for i in range(stop - start):
                 if filled[i] < 0:
@@ -81,7 +92,7 @@ def count_swaps(before: Codes, after: Codes, offsets: Offsets, n_symbols: int) -
                             balance[symbol] -= 1
                             filled[i] = met[symbol]
                             break
-        moves = np.zeros((n_met, n_met), np.int64)
+        moves = _filled(n_met * n_met, 0).reshape(n_met, n_met)
         n_moves = 0
         for i in range(stop - start):
             if before[start + i] != filled[i]:
@@ -89,8 +100,7 @@ def count_swaps(before: Codes, after: Codes, offsets: Offsets, n_symbols: int) -
                 n_moves += 1
         for j in range(n_met):
             local_of[met[j]] = -1
-        parents = np.empty(n_met, np.int32)
-        queue = np.empty(n_met + 1, np.int32)
+        parents, queue = _filled(n_met, -1), _filled(n_met + 1, -1)
         n_cycles = 0
         size = 2
         while size <= n_met:
