@@ -100,6 +100,23 @@ def test_a_largest_level_equals_the_plain_algorithm(example, demand, level):
 
 
 @few
+@given(examples(), demands, st.integers(0, 1), st.sampled_from([(), ("a",)]))
+def test_improving_never_refuses_what_merging_keeps(example, demand, level, kept):
+    k, c, reading = demand
+    assume(example.can_keep(k, c, reading))
+    rules = {"max_level": level}
+    if example.trees[0] is DEEP:
+        rules["never_suppress"] = kept
+    table = example.table(Q0=rules)
+    try:
+        run(table, k=k, c=c, reading=reading)
+    except UnattainableError:
+        return
+    found = classes_of(table, run(table, k=k, c=c, reading=reading, improve=True))
+    assert sorted(m for members, _, _ in found for m in members) == list(range(len(example.persons)))
+
+
+@few
 @given(examples(), demands, st.integers(0, 12))
 def test_a_run_that_was_interrupted_comes_to_the_same_end(example, demand, n_kept):
     k, c, reading = demand
