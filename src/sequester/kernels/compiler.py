@@ -31,12 +31,7 @@ from numba.core.bytecode import FunctionIdentity
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
 from numba.core.targetconfig import TargetConfig
-from numba.core.types.abstract import Number
-from numba.core.types.containers import BaseTuple
-from numba.core.types.functions import BaseFunction
 from numba.core.types.misc import unliteral
-from numba.core.types.npytypes import Array
-from numba.core.types.scalars import Boolean
 
 from sequester.kernels import call_listeners, compile_times
 
@@ -58,26 +53,6 @@ def _are_equal(flags: Any, others: object) -> bool:
 # For every call in a kernel numba looks up flags by a hash of the names of all options, which never differs.
 Flags.__hash__ = lambda _: hash(Flags)
 Flags.__eq__ = _are_equal
-
-_resolve_operator = BaseFunction.get_call_type
-_SIMPLE = (Number, Boolean, Array, BaseTuple)
-
-
-def _operator_type(operator: Any, context: Any, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
-    """Return the signature of an operator for the types of its operands, and remember it."""
-    if kws or getattr(operator.typing_key, "__module__", "") != "_operator":
-        return _resolve_operator(operator, context, args, kws)
-    known = vars(operator).setdefault("known", {})
-    if args not in known:
-        signature = _resolve_operator(operator, context, args, kws)
-        if not all(isinstance(each, _SIMPLE) for each in args):
-            return signature
-        known[args] = signature
-    return known[args]
-
-
-# For every addition or index in a kernel numba tries a dozen templates, with the same outcome each time.
-BaseFunction.get_call_type = _operator_type  # type: ignore[method-assign, assignment]
 
 
 def njit(function: Callable[..., Any]) -> Any:
