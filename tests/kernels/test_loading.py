@@ -92,3 +92,25 @@ def test_names_in_compiled_code_of_two_processes_do_not_meet():
     ]
     # A process compiles some thousand functions.
     assert abs(starts[0] - starts[1]) > 100_000
+
+
+def test_a_kernel_is_compiled_anew_where_one_that_it_calls_has_changed(tmp_path):
+    head = "from sequester.kernels.compiler import inner, njit\n"
+    (tmp_path / "called.py").write_text(f"{head}@inner\ndef number():\n    return 1\n")
+    (tmp_path / "calling.py").write_text(
+        f"{head}from called import number\n@njit\ndef twice():\n    return 2 * number()\n"
+    )
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept"), "PYTHONDONTWRITEBYTECODE": "1"}
+    env.pop("NUMBA_DISABLE_JIT", None)
+
+    def run() -> str:
+        program = "from calling import twice; print(twice(), len(twice.stats.cache_hits))"
+        command = [sys.executable, "-c", program]
+        return subprocess.run(
+            command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True
+        ).stdout
+
+    assert run() == "2 0\n"
+    assert run() == "2 1\n"
+    (tmp_path / "called.py").write_text(f"{head}@inner\ndef number():\n    return 21\n")
+    assert run() == "42 0\n"

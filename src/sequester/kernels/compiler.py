@@ -30,6 +30,7 @@ from numba.core import config, event
 from numba.core.bytecode import FunctionIdentity
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
+from numba.core.dispatcher import Dispatcher
 from numba.core.targetconfig import TargetConfig
 from numba.core.types.misc import unliteral
 
@@ -62,6 +63,8 @@ def njit(function: Callable[..., Any]) -> Any:
     """
     kernel = _decorate(function, cache=True, pipeline_class=_KernelCompiler)
     if hasattr(kernel, "get_call_template"):  # not where the JIT is off
+        # numba asks only whether the file of the kernel itself has changed.
+        kernel._cache._cache_file._source_stamp = _source_stamp(function)  # noqa: SLF001  (as above)
         linked = inner(function)
         kernel.get_call_template, kernel.get_overload = linked.get_call_template, linked.get_overload
     return kernel
@@ -73,6 +76,19 @@ def inner(function: Callable[..., Any]) -> Any:
     The code that takes Python's objects apart is left out, and nothing is kept apart from the callers.
     """
     return _without_literals(_decorate(function, no_cpython_wrapper=True, pipeline_class=_InnerCompiler))
+
+
+def _source_stamp(function: Callable[..., Any]) -> list[tuple[str, float, int]]:
+    """Return the modules from which a kernel takes others, itself included: names, times and sizes."""
+    found: dict[str, str] = {}
+    waiting = [function]
+    while waiting:
+        kernel = waiting.pop()
+        if kernel.__module__ not in found:
+            found[kernel.__module__] = kernel.__code__.co_filename
+            waiting += [each.py_func for each in kernel.__globals__.values() if isinstance(each, Dispatcher)]
+    stats = {name: Path(file).stat() for name, file in sorted(found.items())}
+    return [(name, stat.st_mtime, stat.st_size) for name, stat in stats.items()]
 
 
 class _LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]  # numba has no types
