@@ -45,7 +45,13 @@ def test_from_a_file_of_patterns_to_a_release_that_does_not_show_them(place, run
     certificate = json.loads((folder / "out/release/certificate.json").read_text())
     assert certificate["claim"]["model"] == "PatternHiding"
     assert certificate["claim"]["parameters"] == {"min_support": 3}
-    assert set(certificate["method"]["parameters"]) == {"min_support", "max_length", "uncertainty", "prefer"}
+    assert set(certificate["method"]["parameters"]) == {
+        "min_support",
+        "max_length",
+        "uncertainty",
+        "prefer",
+        "search",
+    }
     assert (folder / "out/internal/pseudonyms.parquet").exists()
     kept = tomllib.loads((folder / "out/internal/release.toml").read_text())
     assert kept["method"]["patterns"] == [["a", "c"], ["a", "b", "c"]]

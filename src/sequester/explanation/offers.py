@@ -12,7 +12,8 @@ from sequester.errors import InputError, UnattainableError
 from sequester.explanation.explanation import Offer
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import counted
-from sequester.methods.relax import TimeUpError, run_trial, with_quasi, working_time
+from sequester.methods.relax import TimeUpError, run_trial, working_time
+from sequester.methods.relax_hierarchies import with_quasi
 from sequester.utility.generalization import information_loss
 
 if TYPE_CHECKING:

@@ -132,7 +132,7 @@ class KCMethod(Method):
     def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """List smaller classes, larger shares of them at risk, and coarser rules of one column."""
         # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.relax import quasi_relaxations  # noqa: PLC0415
+        from sequester.methods.relax_hierarchies import quasi_relaxations  # noqa: PLC0415
 
         return (
             RelaxationPath.of(self, "k", downwards(self.k, 2)),

@@ -22,7 +22,8 @@ from sequester.methods.halt.lattice_search import LatticeSearch, Workload
 from sequester.methods.halt.local import LocalElimination
 from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
 from sequester.methods.prices import price_nodes
-from sequester.methods.relax import first_step, largest, rule_relaxations
+from sequester.methods.relax import first_step, largest
+from sequester.methods.relax_hierarchies import rule_relaxations
 from sequester.ragged import owners_of
 
 if TYPE_CHECKING:

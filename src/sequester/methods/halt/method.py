@@ -208,7 +208,7 @@ class KCPMethod(Method):
     def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Ask for less company, a surer adversary, or one who knows less; or allow one column more."""
         # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.relax import quasi_relaxations  # noqa: PLC0415
+        from sequester.methods.relax_hierarchies import quasi_relaxations  # noqa: PLC0415
 
         return (
             RelaxationPath.of(self, "k", downwards(self.k, 2)),

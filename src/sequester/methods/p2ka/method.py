@@ -165,7 +165,7 @@ class PrefixMethod(Method):
     def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Ask for fewer persons, or for coarser symbols where there is a hierarchy."""
         # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.relax import coarser_start  # noqa: PLC0415
+        from sequester.methods.relax_hierarchies import coarser_start  # noqa: PLC0415
 
         fewer = RelaxationPath.of(self, "k", downwards(self.k, 2))
         return (fewer, *(coarser_start(original, column) for column in original.hierarchies))
