@@ -32,7 +32,7 @@ PHASE = "looking for channels"
 SIGNATURE = 30_000
 """What a signature takes besides its cells, in cells that could be looked at in the same time."""
 WORTH_SENDING = 200_000_000
-"""Cells to look at from which on a step goes to other machines: about a second of work for one core."""
+"""Cells to look at from which on a step goes to other machines: estimated, so that sending it gains."""
 
 
 class TooMuchError(Exception):
