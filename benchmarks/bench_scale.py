@@ -1,7 +1,7 @@
 """Data in parts, from 1 to 10 million persons: peak memory and time of ``protect`` and ``verify``.
 
-    python benchmarks/bench_scale.py                        all of it: about half an hour, 12 GB, 5 GB of disk
-    python benchmarks/bench_scale.py --persons 1000000      one size
+    python benchmarks/bench_scale.py                        a million persons
+    python benchmarks/bench_scale.py --persons 10000000     ten: about half an hour, 12 GB, 5 GB of disk
 
 Made data, written to disk and cut by ``convert --partition``; every command in a process of its own. Attacks
 and reasons are left out (``--quick``). Exits 1 where a bar is missed.
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ledger import note
 
-SIZES = (1_000_000, 3_000_000, 10_000_000)
+PERSONS = 1_000_000
 MOST_MEMORY = 12e9
 """Bytes at the highest, for 10 million patients with 25 million events."""
 HOSPITAL = """
@@ -101,7 +101,7 @@ def measure(data: str, persons: int) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--persons", type=int, nargs="*", default=SIZES)
+    parser.add_argument("--persons", type=int, nargs="*", default=[PERSONS])
     parser.add_argument("--data", choices=[*CASES], nargs="*", default=[*CASES])
     asked = parser.parse_args()
     # What is compiled on first use is not measured.
