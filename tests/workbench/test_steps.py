@@ -20,7 +20,8 @@ def hierarchies(opened):
 
 
 def test_builders_show_at_once_what_values_become(hierarchies):
-    page = hierarchies("AdmYr").page
+    bench = hierarchies("AdmYr")
+    page = bench.page
     for kind, settings, shown in (
         ("intervals", "2, 4", "[2008:2009]"),
         ("quantiles", "2", "2008"),
@@ -42,6 +43,7 @@ def test_builders_show_at_once_what_values_become(hierarchies):
     page.see("#tree", "early")
     # What the linter doubts is marked beside its node.
     page.see("#tree li .doubt")
+    assert "Late" in (bench.folder / "release.toml").read_text()
 
 
 def test_a_hierarchy_goes_to_a_file_and_comes_back(hierarchies):
@@ -98,3 +100,4 @@ def test_the_whole_way_by_keyboard(opened):
     enter("Next: Check")
     enter("Check")
     page.see("#verdict", "as certified")
+    assert len(list(bench.folder.rglob("release/certificate.json"))) == 1
