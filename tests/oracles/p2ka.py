@@ -89,3 +89,32 @@ def cut_share(rows, k, *, strict=True, reattach=True):
     """Share of the persons whose sequence is not released as it was."""
     released = release(rows, k, strict=strict, reattach=reattach)
     return sum(tuple(row) != after for row, after in zip(rows, released, strict=True)) / len(rows)
+
+
+def most_kept(rows, k):
+    """The most events that stay in their place, in any release that keeps the promise.
+
+    Each person gets a sequence that at least `k` rows contain, or nothing; each that is released is contained
+    in at least `k` released ones. What stays is the longest common subsequence.
+    """
+    rows = [tuple(row) for row in rows]
+    supports = Counter(part for row in rows for part in parts(row))
+    common = [part for part, count in supports.items() if count >= k]
+    choices = [
+        sorted([(lcs_length(row, part), part) for part in common] + [(0, ())], key=lambda one: (-one[0], one))
+        for row in rows
+    ]
+    room = [sum(each[0][0] for each in choices[n:]) for n in range(len(rows) + 1)]
+
+    def search(chosen, kept, best):
+        n = len(chosen)
+        if kept + room[n] <= best:
+            return best
+        if n == len(rows):
+            released = Counter(part for row in chosen for part in parts(row))
+            return kept if all(released[row] >= k for row in chosen if row) else best
+        for stays, part in choices[n]:
+            best = search([*chosen, part], kept + stays, best)
+        return best
+
+    return search([], 0, -1)

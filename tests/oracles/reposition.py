@@ -62,13 +62,21 @@ def _losses_by_arrivals(value, published, held, newest, mu, beta):
     return best
 
 
-def best_first_window(snapshots, level, mu, beta):
-    """The smallest loss over a whole window when every record may go to any slot from its home on."""
+def best_first_window(snapshots, level, mu, beta, persons=None):
+    """The smallest loss over a whole window when every record may go to any slot from its home on.
+
+    With `persons`, one per record of each snapshot, nobody has two records in a slot.
+    """
     n_slots = len(snapshots)
     values = sorted({value for values in snapshots for value in values})
     best = INFINITE
     records = [(home, value) for home, values_ in enumerate(snapshots) for value in values_]
+    owners = None if persons is None else [person for day in persons for person in day]
     for places in product(*([None, *range(home, n_slots)] for home, _ in records)):
+        if owners is not None:
+            seen = [(place, who) for place, who in zip(places, owners, strict=True) if place is not None]
+            if len({*seen}) < len(seen):
+                continue
         slots = [Counter() for _ in range(n_slots)]
         loss = 0
         for place, (home, value) in zip(places, records, strict=True):

@@ -48,6 +48,9 @@ SEEN = np.uint64(1)
 IN = np.uint64(2)
 """Somebody with a record in the slot."""
 
+ANY, HELD = -2, -1
+"""Where a record is to go: wherever one of its home and value is wanted, or nowhere."""
+
 _MARK = np.uint64(3)
 _WHO = np.uint64(0xFFFFFFFFFFFFFFFC)
 _7, _13, _17, _11 = np.uint64(7), np.uint64(13), np.uint64(17), np.uint64(11)
@@ -491,36 +494,107 @@ def trim(number: int, level_parts: tuple[int, int], lists: SlotLists) -> None:
 
 
 @njit
-def rearrange(wanted: Counts, first: int, level_parts: tuple[int, int], lists: SlotLists) -> bool:
-    """Publish ``wanted[home, slot, value]`` records as far as persons allow, and keep every slot eligible.
+def code_persons(people: Counts) -> Cells:
+    """Return what the sets of slots tell persons apart by."""
+    codes = np.empty(people.size, np.uint64)
+    for place in range(people.size):
+        codes[place] = scramble(scramble(np.uint64(people[place]))) & _WHO
+    return codes
 
-    Homes and slots count from ``first``; records of earlier homes stay where they are. Returns whether all
-    that is wanted is published.
+
+@njit
+def read_values(number: int, newest: int, lists: SlotLists) -> Codes:
+    """Return the value of each record of a home that is in the window, from its lists."""
+    window, n_values = lists.heads.shape[0], lists.heads.shape[2]
+    home = number % (2 * window)
+    values = np.empty(lists.sizes[home], np.int32)
+    for value in range(n_values):
+        for slot in range(number - 1, newest + 1):
+            if slot < number:
+                row = lists.held_heads[number % window, value]
+            else:
+                row = lists.heads[slot % window, slot - number, value]
+            while row != END:
+                values[row] = value
+                row = lists.links[home, row]
+    return values
+
+
+@inner
+def hold_others(
+    value: int, home: int, slot: int, wanted: int, first: int, targets: Counts, lists: SlotLists
+) -> None:
+    """Take out of a slot the records of a home and value that are to go elsewhere, and leave `wanted` others.
+
+    Requires ``targets`` of this home; home and slot count from `first`.
     """
-    window, n_homes, is_done = lists.heads.shape[0], wanted.shape[0], True
+    window, number = lists.heads.shape[0], first + home
+    links, head = lists.links[number % (2 * window)], lists.heads[(first + slot) % window, slot - home, value]
+    spare, row = -wanted, head
+    while row != END:
+        spare += targets[row] == ANY
+        row = links[row]
+    previous, row = END, head
+    while row != END:
+        after, is_spare = links[row], targets[row] == ANY and spare > 0
+        if is_spare or (targets[row] != ANY and targets[row] != slot):
+            move(value, number, row, previous, first + slot, END, lists)
+            spare -= is_spare
+        else:
+            previous = row
+        row = after
+
+
+@inner
+def publish_held(
+    value: int, home: int, slot: int, wanted: int, first: int, targets: Counts, lists: SlotLists
+) -> bool:
+    """Publish the suppressed records of a home and value that are to go to a slot, and others up to `wanted`.
+
+    Requires ``targets`` of this home; home and slot count from `first`. Returns whether there were enough.
+    """
+    window, number = lists.heads.shape[0], first + home
+    links, people = lists.links[number % (2 * window)], lists.people[number % (2 * window)]
+    here = (first + slot) % window
+    missing, row = wanted, lists.heads[here, slot - home, value]
+    while row != END:
+        missing -= targets[row] == ANY
+        row = links[row]
+    previous, row, tries = END, lists.held_heads[number % window, value], 0
+    while row != END:
+        after, is_moved = links[row], targets[row] == slot
+        if targets[row] == ANY and missing > 0 and tries < TRIES:
+            is_moved = not is_in(lists.cells[here], people[row])
+            tries = 0 if is_moved else tries + 1
+            missing -= is_moved
+        if is_moved:
+            move(value, number, row, previous, END, first + slot, lists)
+        else:
+            previous = row
+        row = after
+    return bool(missing <= 0)
+
+
+@njit
+def rearrange(
+    wanted: Counts, targets: Counts, first: int, level_parts: tuple[int, int], lists: SlotLists
+) -> bool:
+    """Publish records as planned, as far as persons allow, and keep every slot eligible.
+
+    ``targets[home, row]`` is the slot of a record, `HELD`, or `ANY`: of those, any ``wanted[home, slot,
+    value]`` are published. Homes and slots count from ``first``; records of earlier homes stay where they
+    are. Returns whether all that is wanted is published.
+    """
+    n_homes, n_values, is_done = wanted.shape[0], wanted.shape[2], True
     for home in range(n_homes):
         for slot in range(home, n_homes):
-            here, distance = (first + slot) % window, slot - home
-            for value in range(wanted.shape[2]):
-                while lists.counts[here, distance, value] > wanted[home, slot, value]:
-                    row = lists.heads[here, distance, value]
-                    move(value, first + home, row, END, first + slot, END, lists)
+            for value in range(n_values):
+                hold_others(value, home, slot, wanted[home, slot, value], first, targets[home], lists)
     for slot in range(n_homes):
-        here = (first + slot) % window
         for home in range(slot + 1):
-            number = first + home
-            for value in range(wanted.shape[2]):
-                while lists.counts[here, slot - home, value] < wanted[home, slot, value]:
-                    previous, row = find_free(
-                        lists.held_heads[number % window, value],
-                        lists.links[number % (2 * window)],
-                        lists.people[number % (2 * window)],
-                        lists.cells[here],
-                    )
-                    if row == END:
-                        is_done = False
-                        break
-                    move(value, number, row, previous, END, first + slot, lists)
+            for value in range(n_values):
+                count = wanted[home, slot, value]
+                is_done &= publish_held(value, home, slot, count, first, targets[home], lists)
         # A plan that is carried out leaves nothing to take out.
         trim(first + slot, level_parts, lists)
     return is_done

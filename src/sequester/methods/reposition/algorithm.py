@@ -293,6 +293,6 @@ def _warnings(table: EventTable, placement: Placement) -> tuple[str, ...]:
 def unplanned(n_windows: int) -> str:
     """Return the warning about windows that could not be planned again."""
     return (
-        f'search = "improve" left the window as "greedy" has it {n_windows:,} times: it is too large, '
-        "or persons are in the way"
+        f'search = "improve" left the window as "greedy" has it {n_windows:,} times: it is too large for the '
+        "integer program"
     )

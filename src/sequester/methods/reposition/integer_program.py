@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp  # type: ignore[import-untyped]
@@ -15,10 +16,24 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from sequester._typing import Counts
+    from sequester._typing import Counts, Mask
 
 _PATIENCE = 600.0
 """Seconds after which the best arrangement that was found is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Records that are planned one by one, because their persons have several in the window."""
+
+    homes: Counts
+    """The home of each record."""
+    values: Counts
+    """The value of each record."""
+    persons: Counts
+    """The number of its person, from 0."""
+    taken: Mask
+    """Person and slot to whether a record of theirs is there in any case."""
 
 
 def best_arrangement(
@@ -28,15 +43,17 @@ def best_arrangement(
     mu: npt.NDArray[np.float64],
     betas: npt.NDArray[np.float64],
     fixed: Counts | None = None,
+    named: Named | None = None,
     most_nodes: int | None = None,
 ) -> Counts | None:
     """Return how many records of each home, slot and value are published for the least loss.
 
     ``present[home, value]`` counts the records that came, ``fixed[slot, value]`` others that are in a slot in
     any case. Records move to later slots only, and every slot is eligible. Among arrangements of the same
-    loss one is taken that keeps timestamps in order. ``betas`` are per value, or per home and value. With
-    ``most_nodes`` the search ends after so many, and returns None where it is not done; without it, after
-    some minutes, with the best that was found.
+    loss one is taken that keeps timestamps in order. ``betas`` are per value, or per home and value. `named`
+    records are not counted in ``present``; of each of their persons at most one is in a slot, and behind the
+    homes, the answer has each of them. With ``most_nodes`` the search ends after so many, and returns None
+    where it is not done; without it, after some minutes, with the best that was found.
 
     Examples
     --------
@@ -47,38 +64,38 @@ def best_arrangement(
     [[1, 0, 1], [1, 0, 1], [1, 1, 0]]
     """
     n_homes, n_values = present.shape
-    pairs = [(home, slot) for home in range(n_homes) for slot in range(home, n_homes)]
-    n_moves = len(pairs) * n_values
-    # Moves first, then the size of every slot.
+    moves = _moves(n_homes, n_values, named)
+    n_moves, n_cells = len(moves.homes), n_homes * n_values
     saved = np.broadcast_to(betas, present.shape)
-    moves_cost = [mu[slot - home] - saved[home] for home, slot in pairs]
-    cost = np.concatenate([*moves_cost, np.zeros(n_homes)])
-    rows, columns, factors = [], [], []
-    for number, (home, slot) in enumerate(pairs):
-        for value in range(n_values):
-            move = number * n_values + value
-            # Not more than came; the share of the slot; the size of the slot.
-            rows += [
-                home * n_values + value,
-                (n_homes + slot) * n_values + value,
-                2 * n_homes * n_values + slot,
-            ]
-            columns += [move, move, move]
-            factors += [1, level.numerator, 1]
-    for slot in range(n_homes):
-        for value in range(n_values):
-            rows.append((n_homes + slot) * n_values + value)
-            columns.append(n_moves + slot)
-            factors.append(-level.denominator)
-        rows.append(2 * n_homes * n_values + slot)
-        columns.append(n_moves + slot)
-        factors.append(-1)
-    n_rows = 2 * n_homes * n_values + n_homes
-    matrix = coo_array((factors, (rows, columns)), shape=(n_rows, n_moves + n_homes)).tocsr()
+    # Moves first, then the size of every slot.
+    cost = np.concatenate(
+        [mu[moves.slots - moves.homes] - saved[moves.homes, moves.values], np.zeros(n_homes)]
+    )
+    every, slots = np.arange(n_moves), np.arange(n_homes)
+    n_persons = len(named.taken) if named else 0
+    is_named = moves.records >= 0
+    persons = named.persons[moves.records[is_named]] if named else moves.records[:0]
+    # Not more than came, or the record once; the share of the slot; its size; each person once in a slot.
+    source = np.where(is_named, 2 * n_cells + n_homes + moves.records, moves.homes * n_values + moves.values)
+    n_records = len(named.homes) if named else 0
+    once = 2 * n_cells + n_homes + n_records + persons * n_homes + moves.slots[is_named]
+    entries = (
+        (source, every, 1),
+        (n_cells + moves.slots * n_values + moves.values, every, level.numerator),
+        (n_cells + np.arange(n_cells), np.repeat(n_moves + slots, n_values), -level.denominator),
+        (2 * n_cells + moves.slots, every, 1),
+        (2 * n_cells + slots, n_moves + slots, -1),
+        (once, every[is_named], 1),
+    )
+    rows, columns = (np.concatenate([each[axis] for each in entries]) for axis in (0, 1))
+    factors = np.concatenate([np.full(len(each[0]), each[2]) for each in entries])
     there = np.zeros_like(present) if fixed is None else fixed
     sizes = -there.sum(axis=1)
-    most = np.concatenate([present.ravel(), -level.numerator * there.ravel(), sizes])
-    least = np.concatenate([np.full(2 * n_homes * n_values, -np.inf), sizes])
+    ones = np.ones(n_records + n_persons * n_homes)
+    most = np.concatenate([present.ravel(), -level.numerator * there.ravel(), sizes, ones])
+    least = np.full(len(most), -np.inf)
+    least[2 * n_cells : 2 * n_cells + n_homes] = sizes
+    matrix = coo_array((factors, (rows, columns)), shape=(len(most), n_moves + n_homes)).tocsr()
     limit = {"time_limit": _PATIENCE} if most_nodes is None else {"node_limit": most_nodes}
     found = milp(
         cost,
@@ -93,11 +110,35 @@ def best_arrangement(
         # To publish nothing is always possible.
         msg = f"the integer program of the first window found nothing: {found.message}"
         raise InternalError(msg)
-    moves = np.round(found.x[:n_moves]).astype(np.int64)
-    arranged = np.zeros((n_homes, n_homes, n_values), np.int64)
-    for number, (home, slot) in enumerate(pairs):
-        arranged[home, slot] = moves[number * n_values : (number + 1) * n_values]
-    return _in_order(arranged)
+    taken = np.round(found.x[:n_moves]).astype(np.int64)
+    arranged = np.zeros((n_homes + n_records, n_homes, n_values), np.int64)
+    group = np.where(is_named, n_homes + moves.records, moves.homes)
+    arranged[group, moves.slots, moves.values] = taken
+    arranged[:n_homes] = _in_order(arranged[:n_homes])
+    return arranged
+
+
+class _Moves(NamedTuple):
+    """The variables of the program: records that come with a home, and are published in a slot."""
+
+    homes: Counts
+    slots: Counts
+    values: Counts
+    records: Counts
+    """The number of a named record; -1 for others, which are counted."""
+
+
+def _moves(n_homes: int, n_values: int, named: Named | None) -> _Moves:
+    pairs = np.array([(home, slot) for home in range(n_homes) for slot in range(home, n_homes)], np.int64)
+    homes, slots = np.repeat(pairs.reshape(-1, 2), n_values, axis=0).T
+    values = np.tile(np.arange(n_values), len(pairs))
+    moves = _Moves(homes, slots, values, np.full(len(homes), -1, np.int64))
+    if named is None:
+        return moves
+    may = ~named.taken[named.persons] & (np.arange(n_homes) >= named.homes[:, np.newaxis])
+    records, places = np.nonzero(may)
+    own = _Moves(named.homes[records], places, named.values[records], records)
+    return _Moves(*(np.concatenate(each) for each in zip(moves, own, strict=True)))
 
 
 def _in_order(arranged: Counts) -> Counts:

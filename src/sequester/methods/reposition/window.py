@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
-from sequester.errors import ParameterError
+from sequester.errors import InternalError, ParameterError
 from sequester.methods.reposition import _kernels
 from sequester.methods.reposition._kernels import END, SlotLists
 
@@ -20,11 +19,13 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts
     from sequester.methods.reposition.costs import Costs
+    from sequester.methods.reposition.integer_program import Named
 
 Array = TypeVar("Array", "Codes", "Counts", "npt.NDArray[np.uint16]")
 _SMALLEST_SET = 64
 MOST_VARIABLES = 5_000
-"""Snapshots of the window, squared, times values, up to which it is planned again."""
+"""Snapshots of the window, squared, times values, up to which it is planned again; with them, records of
+persons who have several, times snapshots."""
 MOST_NODES = 200
 """Nodes of the search for one plan."""
 
@@ -98,7 +99,7 @@ class Window:
         self.n_steps = 0
         """Steps of all relays, from slot to slot."""
         self.n_unplanned = 0
-        """Times that the window was to be planned again, and was not: too large, or persons in the way."""
+        """Times that the window was to be planned again, and was not, because the program was too large."""
         self.lists = self._empty(n_values=1, capacity=1, places=_SMALLEST_SET)
 
     @property
@@ -136,31 +137,18 @@ class Window:
         return done
 
     def _settle_first(self) -> None:
-        # Only the integer program needs scipy, which loads slowly.
-        from sequester.methods.reposition.integer_program import best_arrangement  # noqa: PLC0415
-
-        n_homes = self.n_fed
-        lists = self.lists
-        present = lists.counts[:n_homes, 0] + lists.held_counts[:n_homes]
-        wanted = best_arrangement(present, level=self.level, mu=np.array(self.costs.mu), betas=self._betas())
-        parts = (self.level.numerator, self.level.denominator)
-        _kernels.rearrange(wanted, 0, parts, lists)
+        """Arrange all that came until the window was full."""
+        present = self.lists.counts[: self.n_fed, 0] + self.lists.held_counts[: self.n_fed]
+        self._plan(present, np.zeros_like(present), self._betas(), most_nodes=None)
 
     def _plan_again(self, *, ends: bool = False) -> None:
         """Arrange the records of the window anew, because some are suppressed as it is.
 
         Records of snapshots that have left stay where they are. One that is suppressed is lost for certain
-        where the stream `ends`; otherwise half of its cost is that of going into the next snapshot. The plan
-        is about counts; where persons are in its way, or the program is too large, all stays as it was.
+        where the stream `ends`; otherwise half of its cost is that of going into the next snapshot.
         """
-        # Only the integer program needs scipy, which loads slowly.
-        from sequester.methods.reposition.integer_program import best_arrangement  # noqa: PLC0415
-
-        first, lists, betas = self.n_published, self.lists, self._betas()
-        numbers = np.arange(first, self.n_fed)
-        if len(numbers) ** 2 * self.n_values > MOST_VARIABLES:
-            self.n_unplanned += 1
-            return
+        lists, betas = self.lists, self._betas()
+        numbers = np.arange(self.n_published, self.n_fed)
         present, fixed = lists.held_counts[numbers % self.size], lists.totals[numbers % self.size]
         for slot, number in enumerate(numbers % self.size):
             # Distance 0 is the slot's own home; what came before the window is fixed.
@@ -171,22 +159,81 @@ class Window:
         if not ends:
             following = np.append(self.costs.mu, np.inf)[self.n_fed - numbers, np.newaxis]
             held = (held + np.minimum(following, held)) / 2
-        wanted = best_arrangement(
-            present,
-            level=self.level,
-            mu=np.array(self.costs.mu),
-            betas=held,
-            fixed=fixed,
-            most_nodes=MOST_NODES,
+        if len(numbers) ** 2 * self.n_values > MOST_VARIABLES or not self._plan(
+            present, fixed, held, most_nodes=MOST_NODES
+        ):
+            self.n_unplanned += 1
+
+    def _plan(
+        self, present: Counts, fixed: Counts, betas: npt.NDArray[np.float64], *, most_nodes: int | None
+    ) -> bool:
+        """Arrange the records of the window by the integer program; return whether it has found a plan.
+
+        A plan is about counts, and about single records of persons who have several. Where these are too many
+        and there must be a plan (no `most_nodes`), it is about counts alone, and carried out as far as
+        persons allow. Without a plan, all stays as it was.
+        """
+        # Only the integer program needs scipy, which loads slowly.
+        from sequester.methods.reposition.integer_program import best_arrangement  # noqa: PLC0415
+
+        first, n_homes = self.n_published, len(present)
+        rows, named = self._named()
+        is_whole = (n_homes**2 * self.n_values + len(rows) * n_homes) <= MOST_VARIABLES
+        if not is_whole:
+            if most_nodes is not None:
+                return False
+            rows, named = rows[:0], None
+        targets = np.full((n_homes, self.lists.links.shape[1]), _kernels.ANY, np.int64)
+        if named is not None:
+            np.subtract.at(present, (named.homes, named.values), 1)
+        mu = np.array(self.costs.mu)
+        found = best_arrangement(
+            present, level=self.level, mu=mu, betas=betas, fixed=fixed, named=named, most_nodes=most_nodes
         )
-        if wanted is not None:
-            before = deepcopy(lists)
-            self.lists = self._with_larger_sets(lists, int(lists.used.max()) + int(present.sum()))
-            parts = (self.level.numerator, self.level.denominator)
-            if _kernels.rearrange(wanted, first, parts, self.lists):
-                return
-            self.lists = before
-        self.n_unplanned += 1
+        if found is None:
+            return False
+        if named is not None:
+            places = found[n_homes:].sum(axis=2)
+            targets[named.homes, rows] = np.where(places.any(axis=1), places.argmax(axis=1), _kernels.HELD)
+        room = int(self.lists.used.max()) + int(present.sum()) + len(rows)
+        self.lists = self._with_larger_sets(self.lists, room)
+        parts = (self.level.numerator, self.level.denominator)
+        is_done = _kernels.rearrange(found[:n_homes], targets, first, parts, self.lists)
+        if is_whole and not is_done:
+            msg = f"the plan of the window from snapshot {first} on could not be carried out"
+            raise InternalError(msg)
+        return True
+
+    def _named(self) -> tuple[Counts, Named | None]:
+        """Return the rows of records whose persons have others in the window, and what is to know of them."""
+        from sequester.methods.reposition.integer_program import Named  # noqa: PLC0415  (as above)
+
+        first, size, lists = self.n_published, self.size, self.lists
+        # Of snapshots that have left, those records count that are in the window still.
+        before = range(max(first - size + 1, 0), first)
+        rows_of = {
+            home: np.flatnonzero(lists.slots[home % (2 * size), : lists.sizes[home % (2 * size)]])
+            for home in before
+        }
+        rows_of |= {home: np.arange(lists.sizes[home % (2 * size)]) for home in range(first, self.n_fed)}
+        rows = np.concatenate([*rows_of.values()])
+        homes = np.repeat([*rows_of], [len(each) for each in rows_of.values()])
+        codes = _kernels.code_persons(lists.people[homes % (2 * size), rows])
+        _, persons, counts = np.unique(codes, return_inverse=True, return_counts=True)
+        is_shared = counts[persons] > 1
+        if not (is_shared & (homes >= first)).any():
+            return rows[:0], None
+        rows, homes = rows[is_shared], homes[is_shared]
+        _, persons = np.unique(persons[is_shared], return_inverse=True)
+        slots = lists.slots[homes % (2 * size), rows].astype(np.int64) - 1
+        is_ours = homes >= first
+        taken = np.zeros((int(persons.max()) + 1, self.n_fed - first), np.bool_)
+        taken[persons[~is_ours], (slots[~is_ours] - first) % size] = True
+        homes, rows = homes[is_ours], rows[is_ours]
+        values = np.empty(len(rows), np.int64)
+        for home in np.unique(homes):
+            values[homes == home] = _kernels.read_values(home, self.n_fed - 1, lists)[rows[homes == home]]
+        return rows, Named(homes - first, values, persons[is_ours], taken)
 
     def flush(self) -> list[Published]:
         """Let all snapshots leave that are still in the window: there will be no more."""
