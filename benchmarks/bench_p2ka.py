@@ -1,7 +1,7 @@
 """BF-P2kA: equality with its slow twin, then time beside its goals and beside rapidfuzz, then peak memory.
 
     python benchmarks/bench_p2ka.py                     all parts
-    python benchmarks/bench_p2ka.py closest growth      some of them: compile, twin, closest, growth, msnbc
+    python benchmarks/bench_p2ka.py closest growth      some: optimum, compile, twin, closest, growth, msnbc
     python benchmarks/bench_p2ka.py truthful            what truthful reconstruction keeps on public data
 
 Compilation is timed apart, in a cache folder of its own. Exits 1 where answers differ or a bar is missed.
@@ -31,11 +31,12 @@ from sequester.data.text import Codebook
 from sequester.datasets import clicks
 from sequester.datasets.public import load
 from sequester.engine import LocalEngine
-from sequester.errors import SequesterWarning
+from sequester.errors import SequesterWarning, UnattainableError
 from sequester.io import read_frame
 from sequester.methods import BFP2kA
 from sequester.methods.p2ka.algorithm import PrefixTree, Reconstructor
 from sequester.report import page
+from sequester.testing import symbol_table
 from sequester.verification.verify import verify
 from sequester.workflow.write import write
 
@@ -293,11 +294,44 @@ def truthful(data: Path) -> bool:
     return kept
 
 
+def optimum(n_cases: int = 200) -> bool:
+    """Compare losses on small tables with the least of any release that keeps the promise."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    from oracles import p2ka as oracle
+
+    draw = np.random.default_rng(4)
+    losses: dict[str, list[float]] = {"closest": [], "truthful": [], "optimum": []}
+    while len(losses["optimum"]) < n_cases:
+        rows = ["".join(draw.choice([*"abc"], draw.integers(1, 5))) for _ in range(draw.integers(4, 7))]
+        k = int(draw.integers(2, 4))
+        best = oracle.most_kept(rows, k)
+        if not best:
+            continue
+        total = sum(map(len, rows))
+        found = {"optimum": 1 - best / total}
+        for how in ("closest", "truthful"):
+            try:
+                release = BFP2kA(k=k, reconstruction=how).apply(symbol_table(rows))
+                found[how] = release.utility["information_loss"].value
+            except UnattainableError:
+                found[how] = 1.0
+        for name, loss in found.items():
+            losses[name].append(loss)
+    for name, each in losses.items():
+        note("loss", f"{n_cases} small tables, {name}", float(np.mean(each)))
+    worst = np.minimum(losses["closest"], losses["truthful"]) - losses["optimum"]
+    return note(
+        "equality", f"{n_cases} small tables: nothing loses less than the optimum", bool(worst.min() > -1e-9)
+    )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("parts", nargs="*", default=["compile", "twin", "closest", "growth", "msnbc"])
+    parser.add_argument(
+        "parts", nargs="*", default=["optimum", "compile", "twin", "closest", "growth", "msnbc"]
+    )
     parser.add_argument(
         "--data",
         type=Path,
@@ -311,6 +345,7 @@ def main() -> int:
         return 0 if first_call() else 1
     reconstructor(trips(200)).run(2)
     known = {
+        "optimum": optimum,
         "compile": compile_time,
         "twin": twin,
         "closest": closest,

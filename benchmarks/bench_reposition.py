@@ -1,6 +1,7 @@
 """Reposition: equality with exhaustive search, then time, memory and growth; the durable stream; the program.
 
-Run: python benchmarks/bench_reposition.py [equality feed program durable constant] [--records N] [--days N]
+Run: python benchmarks/bench_reposition.py [PART ...] [--records N] [--days N]; parts are equality, search,
+planning, feed, program, durable, constant.
 Bars are held against the wall; the time of the process itself stands beside it, because other work may run on
 the machine. Exits 1 where an answer differs or a bar is missed.
 """
@@ -30,6 +31,8 @@ from sequester.workflow.stream.stream import stream
 VALUES, WINDOW, LEVEL = 100, 7, 10
 FEED_RATE, DURABLE_RATE, RESTART_SECONDS = 5_000_000, 300_000, 2.0
 HUGE = 100_000_000
+SLOWEST_PLAN = 5.0
+"""Seconds that planning again may add to a snapshot."""
 MOST_GROWTH = 1.05
 """Peak memory after so many records, relative to that after the first window."""
 
@@ -199,34 +202,66 @@ def program(n_records, n_values=20):
 
 def search(count=40, n_days=25, size=4, level=2):
     """Measure cost and lost records of noisy small streams, beside the best for the whole stream."""
-    chance = np.random.default_rng(1)
-    figures = {"greedy": [], "improve": [], "whole stream": []}
-    for _ in range(count):
-        days = [
-            chance.choice(4, chance.integers(0, 6), p=chance.dirichlet(np.full(4, 0.3))).astype(np.int32)
-            for _ in range(n_days)
-        ]
-        for name in ("greedy", "improve"):
-            window = new_window(size, level)
-            window.search = name
-            published = [each for values in days for each in window.feed(values)] + window.flush()
-            moved = sum(window.costs.mu[each.number - home] for each in published for home in each.homes)
-            lost = sum(int(each.expired.sum()) for each in published)
-            figures[name].append((moved + lost * window.costs.beta, lost))
-        present = np.array([np.bincount(values, minlength=4) for values in days])
-        # Farther than the window is dearer than any loss.
-        mu = np.append(window.costs.mu, np.full(n_days - size, 1e4))
-        betas = np.full(4, window.costs.beta)
-        best = best_arrangement(present, level=Fraction(level), mu=mu, betas=betas)
-        lost = int(present.sum() - best.sum())
-        distance = np.maximum(np.arange(n_days)[None, :] - np.arange(n_days)[:, None], 0)
-        moved = float((best.sum(axis=2) * mu[distance]).sum())
-        figures["whole stream"].append((moved + lost * window.costs.beta, lost))
-    means = {name: np.mean(values, axis=0) for name, values in figures.items()}
-    for name, (cost, lost) in means.items():
-        note("loss", f"{count} noisy small streams, {name}: cost", float(cost))
-        note("loss", f"{count} noisy small streams, {name}: records lost", float(lost))
-    return bool((means["improve"] < means["greedy"]).all())
+    means = {}
+    for n_persons, which in ((None, "noisy small streams"), (6, "noisy small streams of 6 persons")):
+        figures = {"greedy": [], "improve": [], "optimum": []}
+        chance = np.random.default_rng(1)
+        for _ in range(count):
+            days = [
+                chance.choice(4, chance.integers(0, 6), p=chance.dirichlet(np.full(4, 0.3))).astype(np.int32)
+                for _ in range(n_days)
+            ]
+            who = [n_persons and chance.integers(0, n_persons, len(values)) for values in days]
+            for name in ("greedy", "improve"):
+                window = new_window(size, level)
+                window.search = name
+                published = [
+                    each
+                    for values, persons in zip(days, who, strict=True)
+                    for each in window.feed(Snapshot(values, persons))
+                ] + window.flush()
+                moved = sum(window.costs.mu[each.number - home] for each in published for home in each.homes)
+                lost = sum(int(each.expired.sum()) for each in published)
+                figures[name].append((moved + lost * window.costs.beta, lost / sum(map(len, days))))
+            if not n_persons:
+                figures["optimum"].append(whole_stream(days, window.costs, level))
+        for name, values in figures.items():
+            if values:
+                means[which, name] = cost, lost = np.mean(values, axis=0)
+                note("loss", f"{count} {which}, cost, {name}", float(cost))
+                note("loss", f"{count} {which}, share of records lost, {name}", float(lost))
+    return all(
+        (mean < means[which, "greedy"]).all() for (which, name), mean in means.items() if name == "improve"
+    )
+
+
+def whole_stream(days, costs, level):
+    """Return the cost and the share of lost records if all is known from the beginning."""
+    n_days, size = len(days), len(costs.mu)
+    present = np.array([np.bincount(values, minlength=4) for values in days])
+    # Farther than the window is dearer than any loss.
+    mu = np.append(costs.mu, np.full(n_days - size, 1e4))
+    best = best_arrangement(present, level=Fraction(level), mu=mu, betas=np.full(4, costs.beta))
+    lost = int(present.sum() - best.sum())
+    distance = np.maximum(np.arange(n_days)[None, :] - np.arange(n_days)[:, None], 0)
+    moved = float((best.sum(axis=2) * mu[distance]).sum())
+    return moved + lost * costs.beta, lost / present.sum()
+
+
+def planning(n_days=12, n_values=80, size=7):
+    """Measure the slowest snapshot where each is planned again, at the largest program that there may be."""
+    chance = np.random.default_rng(3)
+    window = new_window(size)
+    window.search = "improve"
+    slowest = 0.0
+    for _ in range(n_days):
+        each = day(chance, 50, n_values)
+        start = time.process_time()
+        window.feed(each)
+        slowest = max(slowest, time.process_time() - start)
+    what = f"one snapshot, planned again: {size} snapshots, {n_values} values"
+    print(f"not planned: {window.n_unplanned} of {n_days}")
+    return note("seconds", what, slowest, bar=SLOWEST_PLAN)
 
 
 def main():
@@ -234,7 +269,9 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "parts", nargs="*", default=["equality", "search", "feed", "program", "durable", "constant"]
+        "parts",
+        nargs="*",
+        default=["equality", "search", "planning", "feed", "program", "durable", "constant"],
     )
     parser.add_argument("--records", type=int, default=100_000, help="records a day")
     parser.add_argument("--days", type=int, default=30, help="days that are timed")
@@ -242,6 +279,7 @@ def main():
     known = {
         "equality": equality,
         "search": search,
+        "planning": planning,
         "feed": lambda: feed(asked.records, asked.days),
         "program": lambda: program(min(asked.records, 2_000)),
         "durable": lambda: durable(asked.records, max(asked.days, WINDOW + 3)),
