@@ -73,7 +73,11 @@ def postgresql() -> Iterator[server_programs.Server]:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile each kernel in one worker only; the others wait, and then find it on disk."""
     # Not a fixture, which the examples in docstrings would not use.
-    if "PYTEST_XDIST_WORKER" not in os.environ or os.name != "posix" or session.config.cache is None:
+    if (
+        "PYTEST_XDIST_WORKER" not in os.environ
+        or os.name != "posix"
+        or getattr(session.config, "cache", None) is None
+    ):
         return
     import fcntl
 
