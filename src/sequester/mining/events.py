@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,21 +14,20 @@ from sequester.engine import silent
 from sequester.errors import ParameterError, SchemaError
 from sequester.mining.frequent import (
     MAX_PATTERNS,
-    check_combination,
-    check_numbers,
-    kept_supporters,
-    run_search,
+    PatternCounts,
+    Supporters,
+    checked_limits,
+    find_patterns,
 )
-from sequester.mining.search import EventSearch, PatternLimits
+from sequester.mining.search import EventSearch
 from sequester.ragged import gather_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from sequester._typing import Codes, Counts, Mask, Offsets
+    from sequester._typing import Codes, Counts, Offsets
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
-    from sequester.mining.frequent import Supporters
 
 Pattern = tuple[tuple[str, ...], ...]
 """Events in order, each the labels of its items in label order."""
@@ -120,8 +117,8 @@ class Itemsets:
         return items, places, offsets, weights, row_of_person
 
 
-@dataclass(frozen=True, eq=False)
-class EventPatterns(Mapping[Pattern, int]):
+@dataclass(frozen=True, eq=False, repr=False)
+class EventPatterns(PatternCounts[Pattern]):
     """Patterns of itemset events and how many persons contain each."""
 
     patterns: tuple[Pattern, ...]
@@ -131,28 +128,10 @@ class EventPatterns(Mapping[Pattern, int]):
     holders: Supporters | None = None
     """Who contains each pattern, where that was asked for."""
 
-    @cached_property
-    def _numbers(self) -> dict[Pattern, int]:
-        return {pattern: number for number, pattern in enumerate(self.patterns)}
-
-    def supporters(self, pattern: Pattern) -> Mask:
-        """Mark each person who contains `pattern`, which is one of these."""
-        if self.holders is None:
-            msg = "supporters were not kept: mine with supporters=True"
-            raise ParameterError(msg)
-        return self.holders.of(self._numbers[pattern])
-
-    def __getitem__(self, pattern: Pattern) -> int:
-        return int(self.supports[self._numbers[pattern]])
-
-    def __iter__(self) -> Iterator[Pattern]:
-        return iter(self.patterns)
-
-    def __len__(self) -> int:
-        return len(self.patterns)
-
-    def __repr__(self) -> str:
-        return f"EventPatterns({len(self)} patterns)"
+    @property
+    def labels(self) -> tuple[Pattern, ...]:
+        """The events of each pattern."""
+        return self.patterns
 
 
 def frequent_events(
@@ -186,35 +165,21 @@ def frequent_events(
     ----------
     Agrawal, Srikant (1995), Mining sequential patterns.
     """
-    check_numbers(
-        min_support=min_support,
-        top=top,
-        min_length=min_length,
-        max_length=max_length,
-        max_span=max_span,
-        max_patterns=max_patterns,
+    limits = checked_limits(
+        min_support, top, min_length, max_length, closed, supporters, max_patterns, max_gap, max_span
     )
-    check_combination(min_support, top, max_gap, max_span, closed=closed)
     if closed and top is not None:
         msg = "top and closed cannot be combined for itemset events: leave one of them out"
         raise ParameterError(msg)
     rows = data if isinstance(data, Itemsets) else Itemsets.of(data)
     items, places, offsets, weights, row_of_person = rows.folded()
-    lowest = min_support or 1
-    found = run_search(
-        EventSearch.of(
-            items, places, offsets, weights, len(rows.codebook), lowest, max_gap=max_gap, max_span=max_span
-        ),
-        PatternLimits(min_length=min_length, max_length=max_length, closed=closed),
-        min_support=lowest,
-        top=top,
-        max_patterns=max_patterns,
-        keep_rows=supporters,
-        engine=engine,
-        progress=progress,
+    search = EventSearch.of(
+        items, places, offsets, weights, len(rows.codebook), limits.min_support, max_gap, max_span
     )
+    found = find_patterns(search, limits, top, engine=engine, progress=progress)
     labels = rows.codebook.labels
     patterns = tuple(
         tuple(tuple(labels[code] for code in event) for event in pattern) for pattern in found.patterns()
     )
-    return EventPatterns(patterns, found.supports, kept_supporters(found, row_of_person, supporters))
+    holders = Supporters(found.rows, found.row_offsets, row_of_person) if supporters else None
+    return EventPatterns(patterns, found.supports, holders)

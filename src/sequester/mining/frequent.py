@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from sequester import kernels
+from sequester._validation import at_least
 from sequester.engine import silent
 from sequester.errors import ParameterError
-from sequester.mining.search import EventSearch, PatternLimits, PatternSearch, most_frequent
+from sequester.mining.search import EventSearch, PatternLimits, PatternSearch, most_frequent, run_search
 from sequester.mining.support import sequences_of, supports_of_codes
-from sequester.ragged import offsets_of, owners_of
+from sequester.ragged import offsets_of, owners_of, places_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from sequester.engine import Engine, Progress
     from sequester.mining.search import MiningResult
 
+Pattern = TypeVar("Pattern", bound=tuple[object, ...])
+"""Labels in order, or itemsets of labels in order."""
 MAX_PATTERNS = 1_000_000
 """As many patterns as anybody would look at; more are refused."""
 
@@ -93,39 +96,24 @@ def frequent(
     ----------
     Pei, Han, Mortazavi-Asl, Pinto, Chen, Dayal, Hsu (2001), PrefixSpan. Wang, Han (2004), BIDE.
     """
-    check_numbers(
-        min_support=min_support,
-        top=top,
-        min_length=min_length,
-        max_length=max_length,
-        max_span=max_span,
-        max_patterns=max_patterns,
+    limits = checked_limits(
+        min_support, top, min_length, max_length, closed, supporters, max_patterns, max_gap, max_span
     )
-    check_combination(min_support, top, max_gap, max_span, closed=closed)
     sequences = sequences_of(data)
     column = sequences.symbol
     book, rows = sequences.codebooks[column], sequences.distinct(column)
     _check_owners(rows, top=top, max_gap=max_gap, max_span=max_span, closed=closed)
-    lowest = min_support or 1
+    lowest = limits.min_support
     search: PatternSearch | EventSearch
     if max_gap is None and max_span is None:
         search = PatternSearch.of(rows.items, rows.offsets, rows.weights, len(book), lowest)
     else:
-        places = (np.arange(len(rows.items)) - np.repeat(rows.offsets[:-1], rows.lengths)).astype(np.int32)
+        places = places_of(rows.offsets).astype(np.int32)
         search = EventSearch.of(
             rows.items, places, rows.offsets, rows.weights, len(book), lowest, max_gap, max_span
         )
-    found = run_search(
-        search,
-        PatternLimits(min_length=min_length, max_length=max_length, closed=closed),
-        min_support=lowest,
-        top=top,
-        max_patterns=max_patterns,
-        keep_rows=supporters,
-        engine=engine,
-        progress=progress,
-    )
-    return _patterns(found, rows, book, lowest, supporters, engine)
+    found = find_patterns(search, limits, top, engine=engine, progress=progress)
+    return _patterns(found, rows, book, limits, engine)
 
 
 def frequent_itemsets(
@@ -152,51 +140,38 @@ def frequent_itemsets(
     >>> dict(frequent_itemsets(Sequences.from_rows(["abab", "ba", "ca"]), min_support=2))
     {('a',): 3, ('a', 'b'): 2, ('b',): 2}
     """
-    check_numbers(
-        min_support=min_support,
-        top=top,
-        min_length=min_length,
-        max_length=max_length,
-        max_patterns=max_patterns,
-    )
-    check_combination(min_support, top, None, None, closed=closed)
+    limits = checked_limits(min_support, top, min_length, max_length, closed, supporters, max_patterns)
     sequences = sequences_of(data)
     column = sequences.symbol
     book, rows = sequences.codebooks[column], sequences.distinct(column)
     _check_owners(rows, top=top, closed=closed)
     # Among ascending rows without repeats, subsequences and subsets are the same.
     items, offsets = kernels.rows.sort_symbols(rows.items, rows.offsets, len(book))
-    lowest = min_support or 1
-    found = run_search(
-        PatternSearch.of(items, offsets, rows.weights, len(book), lowest),
-        PatternLimits(min_length=min_length, max_length=max_length, closed=closed),
-        min_support=lowest,
-        top=top,
-        max_patterns=max_patterns,
-        keep_rows=supporters,
-        engine=engine,
-        progress=progress,
-    )
-    return _patterns(found, replace(rows, items=items, offsets=offsets), book, lowest, supporters, engine)
+    search = PatternSearch.of(items, offsets, rows.weights, len(book), limits.min_support)
+    found = find_patterns(search, limits, top, engine=engine, progress=progress)
+    return _patterns(found, replace(rows, items=items, offsets=offsets), book, limits, engine)
 
 
-def check_numbers(**numbers: int | None) -> None:
-    """Refuse what is below one by name."""
-    for name, value in numbers.items():
-        if value is not None and value < 1:
-            msg = f"{name} must be at least 1, got {value}"
-            raise ParameterError(msg)
-
-
-def check_combination(
-    min_support: int | None, top: int | None, max_gap: int | None, max_span: int | None, *, closed: bool
-) -> None:
-    """Refuse parameters that do not go together."""
+def checked_limits(
+    min_support: int | None,
+    top: int | None,
+    min_length: int,
+    max_length: int | None,
+    closed: bool,
+    supporters: bool,
+    max_patterns: int,
+    max_gap: int | None = None,
+    max_span: int | None = None,
+) -> PatternLimits:
+    """Return what is looked for; refuse numbers that are too low, and what does not go together."""
+    given = {"min_support": min_support, "top": top, "min_length": min_length, "max_length": max_length}
+    for name, value in (given | {"max_span": max_span, "max_patterns": max_patterns}).items():
+        if value is not None:
+            at_least(name, value, 1)
+    if max_gap is not None:
+        at_least("max_gap", max_gap, 0)
     if min_support is None and top is None:
         msg = "min_support or top must be given"
-        raise ParameterError(msg)
-    if max_gap is not None and max_gap < 0:
-        msg = f"max_gap must be at least 0, got {max_gap}"
         raise ParameterError(msg)
     if closed and max_gap is not None:
         # Without an item in the middle a pattern may have fewer supporters, because a gap grew.
@@ -205,45 +180,38 @@ def check_combination(
     if closed and top is not None and max_span is not None:
         msg = "top, closed and max_span cannot be combined: leave one of them out"
         raise ParameterError(msg)
+    return PatternLimits(
+        min_support=min_support or 1,
+        min_length=min_length,
+        max_length=max_length,
+        closed=closed,
+        max_patterns=max_patterns,
+        keep_rows=supporters,
+    )
 
 
-def run_search(
+def find_patterns(
     search: PatternSearch | EventSearch,
     limits: PatternLimits,
-    *,
-    min_support: int,
     top: int | None,
-    max_patterns: int,
-    keep_rows: bool,
+    *,
     engine: Engine | None,
     progress: Progress,
 ) -> MiningResult:
     """Run a search, by support or by number; too many patterns are refused."""
-    if top is not None and top <= max_patterns:
-        return most_frequent(
-            search,
-            limits,
-            n_patterns=top,
-            lowest=min_support,
-            keep_rows=keep_rows,
-            engine=engine,
-            progress=progress,
-        )
-    found = search.run(
-        limits,
-        min_support=min_support,
-        max_patterns=max_patterns,
-        keep_rows=keep_rows,
-        engine=engine,
-        progress=progress,
-    )
+    if top is not None and top <= limits.max_patterns:
+        return most_frequent(search, limits, top, engine=engine, progress=progress)
+    found = run_search(search, limits, engine=engine, progress=progress)
     if not found.is_complete:
-        msg = (
-            f"more than {max_patterns} patterns have at least {min_support} supporters: raise min_support, "
-            "lower max_length, or raise max_patterns"
-        )
-        raise ParameterError(msg)
+        raise _too_many(limits.max_patterns, limits.min_support)
     return found
+
+
+def _too_many(max_patterns: int, min_support: int) -> ParameterError:
+    return ParameterError(
+        f"more than {max_patterns} patterns have at least {min_support} supporters: raise min_support, "
+        "lower max_length, or raise max_patterns"
+    )
 
 
 def _check_owners(rows: Distinct, **asked: object) -> None:
@@ -258,24 +226,17 @@ def _patterns(
     found: MiningResult,
     rows: Distinct,
     book: Codebook,
-    min_support: int,
-    supporters: bool,
+    limits: PatternLimits,
     engine: Engine | None,
 ) -> Patterns:
     supports = found.supports
     if rows.owners is not None:
         # A person counts once; whoever has enough persons has at least as many sequences.
         supports = supports_of_codes(found.codes, found.offsets, book, rows, book, engine=engine)
-        is_enough = np.flatnonzero(supports >= min_support)
+        is_enough = np.flatnonzero(supports >= limits.min_support)
         found, supports = found.only(is_enough), supports[is_enough]
-    return Patterns(
-        found.codes, found.offsets, supports, book, kept_supporters(found, rows.row_of_person, supporters)
-    )
-
-
-def kept_supporters(found: MiningResult, row_of_person: Codes, supporters: bool) -> Supporters | None:
-    """Return the supporters, where they were asked for."""
-    return Supporters(found.rows, found.row_offsets, row_of_person) if supporters else None
+    holders = Supporters(found.rows, found.row_offsets, rows.row_of_person) if limits.keep_rows else None
+    return Patterns(found.codes, found.offsets, supports, book, holders)
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,8 +258,45 @@ class Supporters:
         return marked
 
 
-@dataclass(frozen=True, eq=False)
-class Patterns(Mapping[tuple[str, ...], int]):
+class PatternCounts(Mapping[Pattern, int]):
+    """Patterns and how many persons contain each, in lexicographic order of their codes."""
+
+    supports: Counts
+    """Persons who contain each pattern."""
+    holders: Supporters | None
+    """Who contains each pattern, where that was asked for."""
+
+    @property
+    def labels(self) -> tuple[Pattern, ...]:
+        """The labels of each pattern."""
+        raise NotImplementedError
+
+    @cached_property
+    def _numbers(self) -> dict[Pattern, int]:
+        return {labels: number for number, labels in enumerate(self.labels)}
+
+    def supporters(self, pattern: Pattern) -> Mask:
+        """Mark each person (or each sequence, where persons have several) who contains one of these."""
+        if self.holders is None:
+            msg = "supporters were not kept: mine with supporters=True"
+            raise ParameterError(msg)
+        return self.holders.of(self._numbers[pattern])
+
+    def __getitem__(self, pattern: Pattern) -> int:
+        return int(self.supports[self._numbers[pattern]])
+
+    def __iter__(self) -> Iterator[Pattern]:
+        return iter(self.labels)
+
+    def __len__(self) -> int:
+        return len(self.supports)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} patterns)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Patterns(PatternCounts[tuple[str, ...]]):
     """Patterns and how many persons contain each; a mapping from labels to supports, in label order.
 
     Examples
@@ -330,29 +328,6 @@ class Patterns(Mapping[tuple[str, ...], int]):
         """The labels of each pattern."""
         labels = self.codebook.decode(self.codes)
         return tuple(tuple(labels[a:b]) for a, b in pairwise(self.offsets.tolist()))
-
-    @cached_property
-    def _numbers(self) -> dict[tuple[str, ...], int]:
-        return {labels: number for number, labels in enumerate(self.labels)}
-
-    def supporters(self, pattern: tuple[str, ...]) -> Mask:
-        """Mark each person (or each sequence, where persons have several) who contains one of these."""
-        if self.holders is None:
-            msg = "supporters were not kept: mine with supporters=True"
-            raise ParameterError(msg)
-        return self.holders.of(self._numbers[pattern])
-
-    def __getitem__(self, pattern: tuple[str, ...]) -> int:
-        return int(self.supports[self._numbers[pattern]])
-
-    def __iter__(self) -> Iterator[tuple[str, ...]]:
-        return iter(self.labels)
-
-    def __len__(self) -> int:
-        return len(self.supports)
-
-    def __repr__(self) -> str:
-        return f"Patterns({len(self)} patterns)"
 
 
 MOST_CANDIDATES = 100_000
@@ -387,11 +362,7 @@ def mine_by_length(
         found.append(np.concatenate([level, padding], axis=1))
         supports.append(counts[is_frequent])
         if sum(map(len, found)) > max_patterns:
-            msg = (
-                f"more than {max_patterns} patterns have at least {min_support} supporters: raise "
-                "min_support, lower max_length, or raise max_patterns"
-            )
-            raise ParameterError(msg)
+            raise _too_many(max_patterns, min_support)
         candidates = _extended(level)
         if candidates is None:
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -114,12 +114,18 @@ class MiningResult:
 class PatternLimits:
     """Which patterns are looked for."""
 
+    min_support: int
+    """Persons behind the rows that contain a pattern, at least."""
     min_length: int = 1
     """Items, at least."""
     max_length: int | None = None
     """Items, at most."""
     closed: bool = False
     """Only patterns that no longer one contains whose supporters are as many."""
+    max_patterns: int = EVERYTHING
+    """A search that finds more gives up, and says so."""
+    keep_rows: bool = False
+    """List the rows that contain each pattern, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,31 +163,8 @@ class PatternSearch:
         index = index_rows(items, offsets, weights, symbols, symbol_offsets, len(kept))
         return cls(kept, items, offsets, weights, symbol_weights[is_kept], index)
 
-    def run(
-        self,
-        limits: PatternLimits,
-        *,
-        min_support: int,
-        max_patterns: int = EVERYTHING,
-        keep_rows: bool = False,
-        engine: Engine | None = None,
-        progress: Progress = silent,
-    ) -> MiningResult:
-        """Find all frequent patterns; where they are more than `max_patterns`, some."""
-        asked = _Asked(limits, min_support, max_patterns, np.zeros(1, np.int64), keep_rows)
-        return _run_shards(self, asked, engine or LocalEngine(), progress)
-
-    def first(
-        self, limits: PatternLimits, *, min_support: int, n_patterns: int, keep_rows: bool = False
-    ) -> MiningResult:
-        """Find the frequent patterns that come first in lexicographic order."""
-        everything = range(len(self.kept))
-        asked = _Asked(limits, min_support, n_patterns, np.zeros(1, np.int64), keep_rows)
-        return self.mine(everything, asked)
-
-    def mine(self, shard: range, asked: _Asked) -> MiningResult:
-        """Find the frequent patterns that begin with some symbols, and add to the number of those found."""
-        limits, min_support, max_patterns, n_found, keep_rows = asked
+    def mine(self, shard: range, limits: PatternLimits, n_found: Counts) -> MiningResult:
+        """Find the frequent patterns that begin with some symbols, and add their number to ``n_found[0]``."""
         longest = max(int(np.diff(self.offsets).max(initial=1)), limits.min_length)
         longest = longest if limits.max_length is None else min(limits.max_length, longest)
         closing = None
@@ -192,7 +175,9 @@ class PatternSearch:
             shard.start,
             shard.stop,
             self.index,
-            _kernels.Limits(min_support, limits.min_length, longest, max_patterns, keep_rows),
+            _kernels.Limits(
+                limits.min_support, limits.min_length, longest, limits.max_patterns, limits.keep_rows
+            ),
             closing,
             n_found,
             *_empty_buffers(),
@@ -227,35 +212,40 @@ def index_rows(
     return index
 
 
-class _Asked(NamedTuple):
-    """What is looked for."""
-
-    limits: PatternLimits
-    min_support: int
-    max_patterns: int
-    n_found: Counts
-    """Patterns that were found so far in this process; above `max_patterns` a search gives up."""
-    keep_rows: bool
-
-
-def _mine(shard: range, shared: tuple[PatternSearch | EventSearch, _Asked]) -> MiningResult:
+def _mine(shard: range, shared: tuple[PatternSearch | EventSearch, PatternLimits, Counts]) -> MiningResult:
     """Return the patterns that begin with some symbols."""
-    search, asked = shared
-    return search.mine(shard, asked)
+    search, limits, n_found = shared
+    return search.mine(shard, limits, n_found)
 
 
-def _run_shards(
-    search: PatternSearch | EventSearch, asked: _Asked, engine: Engine, progress: Progress
+def run_search(
+    search: PatternSearch | EventSearch,
+    limits: PatternLimits,
+    *,
+    engine: Engine | None = None,
+    progress: Progress = silent,
 ) -> MiningResult:
-    """Mine the patterns of each first symbol in shards, and return them in order."""
-    symbol_weights, max_patterns = search.symbol_weights, asked.max_patterns
-    shards = engine.split(len(symbol_weights))
+    """Find all frequent patterns, in shards of first symbols; where they are more than allowed, some.
+
+    Of itemset events, closed patterns are chosen among all that are at most one item longer than asked for,
+    and all of those count.
+    """
+    engine, weights = engine or LocalEngine(), search.symbol_weights
+    is_chosen = limits.closed and isinstance(search, EventSearch)
+    longest = limits.max_length or EVERYTHING
+    asked = replace(limits, max_length=longest + 1) if is_chosen and limits.max_length else limits
+    shards = engine.split(len(weights))
     # The heaviest first, so that no thread is left with a long one at the end.
-    heaviest = sorted(shards, key=lambda each: -int(symbol_weights[each.start : each.stop].sum()))
-    parts = engine.map(_mine, heaviest, shared=(search, asked), progress=progress, phase="mining patterns")
+    heaviest = sorted(shards, key=lambda each: -int(weights[each.start : each.stop].sum()))
+    shared = search, asked, np.zeros(1, np.int64)
+    parts = engine.map(_mine, heaviest, shared=shared, progress=progress, phase="mining patterns")
     part_of = dict(zip(heaviest, parts, strict=True))
     found = MiningResult.joined([part_of[shard] for shard in shards])
-    return found if len(found.supports) <= max_patterns else replace(found, is_complete=False)
+    if len(found.supports) > limits.max_patterns:
+        found = replace(found, is_complete=False)
+    if not is_chosen:
+        return found
+    return found.only(np.flatnonzero(_mark_closed(found) & (np.diff(found.offsets) <= longest)))
 
 
 def _joined_offsets(parts: Sequence[Offsets]) -> Offsets:
@@ -265,38 +255,36 @@ def _joined_offsets(parts: Sequence[Offsets]) -> Offsets:
 def most_frequent(
     search: PatternSearch | EventSearch,
     limits: PatternLimits,
-    *,
     n_patterns: int,
-    lowest: int,
-    keep_rows: bool,
+    *,
     engine: Engine | None = None,
     progress: Progress = silent,
 ) -> MiningResult:
-    """Find the `n_patterns` with most supporters, `lowest` or more; first in label order among equals.
+    """Find the `n_patterns` with most supporters within the limits; first in label order among equals.
 
     The support of the last of them is found by halving: a search that stops as soon as it has enough tells on
     which side of a number it lies, so no search lists more than `n_patterns`.
     """
-    most = int(search.symbol_weights.max(initial=0))
+    lowest, most = limits.min_support, int(search.symbol_weights.max(initial=0))
     n_steps = max(most - lowest, 0).bit_length() + 3
     n_done = 0
 
     def is_too_high(support: int) -> bool:
         nonlocal n_done
-        found = search.run(limits, min_support=support, max_patterns=n_patterns - 1, engine=engine)
+        asked = replace(limits, min_support=support, max_patterns=n_patterns - 1, keep_rows=False)
+        found = run_search(search, asked, engine=engine)
         n_done += 1
         progress(n_done / n_steps, "mining patterns")
         return found.is_complete
 
-    candidates = range(lowest, most + 1)
     # The first support that too few patterns reach; the one before is that of the last pattern wanted.
-    above = lowest + bisect_left(candidates, True, key=is_too_high)
-    better = search.run(limits, min_support=above, keep_rows=keep_rows, engine=engine)
+    above = lowest + bisect_left(range(lowest, most + 1), True, key=is_too_high)
+    better = run_search(search, replace(limits, min_support=above, max_patterns=EVERYTHING), engine=engine)
     if above == lowest:
         return better
-    last = above - 1
-    first = search.first(limits, min_support=last, n_patterns=n_patterns, keep_rows=keep_rows)
-    is_last = first.supports == last
+    asked = replace(limits, min_support=above - 1, max_patterns=n_patterns)
+    first = search.mine(range(len(search.kept)), asked, np.zeros(1, np.int64))
+    is_last = first.supports == above - 1
     is_last &= np.cumsum(is_last) <= n_patterns - len(better.supports)
     return _in_order(MiningResult.joined([better, first.only(np.flatnonzero(is_last))]))
 
@@ -357,43 +345,8 @@ class EventSearch:
             EVERYTHING if max_span is None else max_span,
         )
 
-    def run(
-        self,
-        limits: PatternLimits,
-        *,
-        min_support: int,
-        max_patterns: int = EVERYTHING,
-        keep_rows: bool = False,
-        engine: Engine | None = None,
-        progress: Progress = silent,
-    ) -> MiningResult:
-        """Find all frequent patterns; where they are more than `max_patterns`, some.
-
-        Closed patterns are chosen among all, one item longer than asked for, and all of those count.
-        """
-        longer = limits.max_length
-        if limits.closed and longer is not None:
-            longer += 1
-        searched = replace(limits, max_length=longer)
-        asked = _Asked(searched, min_support, max_patterns, np.zeros(1, np.int64), keep_rows)
-        found = _run_shards(self, asked, engine or LocalEngine(), progress)
-        if not limits.closed:
-            return found
-        sizes = np.diff(found.offsets)
-        is_wanted = _mark_closed(found) & (sizes <= (limits.max_length or EVERYTHING))
-        return found.only(np.flatnonzero(is_wanted))
-
-    def first(
-        self, limits: PatternLimits, *, min_support: int, n_patterns: int, keep_rows: bool = False
-    ) -> MiningResult:
-        """Find the frequent patterns that come first in lexicographic order."""
-        everything = range(len(self.kept))
-        asked = _Asked(limits, min_support, n_patterns, np.zeros(1, np.int64), keep_rows)
-        return self.mine(everything, asked)
-
-    def mine(self, shard: range, asked: _Asked) -> MiningResult:
-        """Find the frequent patterns that begin with some symbols, and add to the number of those found."""
-        limits, min_support, max_patterns, n_found, keep_rows = asked
+    def mine(self, shard: range, limits: PatternLimits, n_found: Counts) -> MiningResult:
+        """Find the frequent patterns that begin with some symbols, and add their number to ``n_found[0]``."""
         n_symbols, n_places = len(self.kept), int(self.places.max(initial=0)) + 1
         n_kinds, longest = 2 * n_symbols, int(np.diff(self.offsets).max(initial=0))
         found = _event_kernels.mine_events(
@@ -410,7 +363,11 @@ class EventSearch:
                 min(self.max_gap, self.max_span) < n_places,
             ),
             _kernels.Limits(
-                min_support, limits.min_length, limits.max_length or EVERYTHING, max_patterns, keep_rows
+                limits.min_support,
+                limits.min_length,
+                limits.max_length or EVERYTHING,
+                limits.max_patterns,
+                limits.keep_rows,
             ),
             n_found,
             _event_kernels.Extensions(
