@@ -38,7 +38,7 @@ from sequester.methods.mutual_information.algorithm import LeakagePlan
 from sequester.methods.mutual_information.method import BottomUp, TopDown
 from sequester.methods.mutual_information.problem import count_index_tuples
 from sequester.privacy import MutualInformationPrivacy
-from sequester.privacy.leakage import count_tuples
+from sequester.privacy.mutual_information import count_tuples
 from sequester.reproduce.bonomi_2016 import ALGORITHMS, NUMBER, sanitize
 from sequester.reproduce.bonomi_2016_patterns import LENGTH, data_sets, draw_patterns
 

@@ -31,7 +31,7 @@ import polars as pl
 
 from bench_halt import QUASI
 from ledger import note
-from sequester.attacks.side_by_side import ENDING
+from sequester.attacks.linkage import ENDING
 from sequester.data.persons import Persons
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable

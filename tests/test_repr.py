@@ -16,7 +16,7 @@ from sequester.data.table import EventTable
 from sequester.explanation import Explanation, Reason, Relaxation
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.privacy.model import Verdict
-from sequester.verification.verify import Verification
+from sequester.verification.claim import Verification
 
 
 class Tags(HTMLParser):

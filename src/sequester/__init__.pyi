@@ -38,7 +38,7 @@ from sequester.methods import TopDown as TopDown
 from sequester.privacy.kc import KCPrivacy as KCPrivacy
 from sequester.privacy.kcp import KCPPrivacy as KCPPrivacy
 from sequester.privacy.l_diversity import LDiversity as LDiversity
-from sequester.privacy.l_eligibility import LEligibility as LEligibility
+from sequester.privacy.l_diversity import LEligibility as LEligibility
 from sequester.privacy.model import Verdict as Verdict
 from sequester.privacy.mutual_information import MutualInformationPrivacy as MutualInformationPrivacy
 from sequester.privacy.pattern_hiding import PatternHiding as PatternHiding

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from postgresql import PASSWORD
-from sequester.datasets.clinical import make_omop
+from sequester.datasets.hospital import make_omop
 from sequester.errors import InputError
 from sequester.io import read_frame
 from sequester.io.database import Database, locate, scrub

@@ -8,12 +8,10 @@ import json
 import polars as pl
 import pytest
 
-from sequester.datasets.clinical import make_fhir
-from sequester.datasets.hospital import make, make_persons
+from sequester.datasets.hospital import make, make_fhir, make_persons
 from sequester.errors import InputError
 from sequester.io import read_frame
-from sequester.io.clinical import recognize
-from sequester.io.fhir import Fhir
+from sequester.io.clinical import Fhir, recognize
 
 RESOURCES = [
     {

@@ -8,11 +8,9 @@ import json
 import polars as pl
 import pytest
 
-from sequester.datasets.clinical import make_meds
-from sequester.datasets.hospital import make, make_persons
+from sequester.datasets.hospital import make, make_meds, make_persons
 from sequester.errors import InputError
-from sequester.io.clinical import open_clinical, recognize
-from sequester.io.meds import Meds
+from sequester.io.clinical import Meds, open_clinical, recognize
 
 DAY = dt.datetime(2020, 1, 1)  # noqa: DTZ001 - MEDS has no time zones
 LATER = dt.datetime(2020, 1, 2, 8, 30)  # noqa: DTZ001

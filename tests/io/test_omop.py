@@ -5,8 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from sequester.datasets.clinical import make_omop
-from sequester.datasets.hospital import make, make_persons
+from sequester.datasets.hospital import make, make_omop, make_persons
 from sequester.errors import InputError
 from sequester.io.clinical import open_clinical, recognize
 from sequester.io.omop import Omop

@@ -14,8 +14,7 @@ from methods.halt.series_tables import as_past
 from methods.halt.series_tables import run as run_part
 from oracles import purpose as oracles
 from sequester.data.persons import Persons
-from sequester.data.purpose import Purpose
-from sequester.data.schema import Quasi, Schema
+from sequester.data.schema import Purpose, Quasi, Schema
 from sequester.data.table import EventTable
 from sequester.errors import InputError, ParameterError, SchemaError
 from sequester.hierarchies import Hierarchy

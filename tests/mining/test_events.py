@@ -16,7 +16,7 @@ from sequester.engine import LocalEngine
 from sequester.errors import ParameterError, SchemaError
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.mining import frequent
-from sequester.mining.events import EventPatterns, Itemsets, frequent_events
+from sequester.mining.frequent import EventPatterns, Itemsets, frequent_events
 
 events = st.text("abc", min_size=1, max_size=3)
 rows_of_events = st.lists(st.lists(events, max_size=3), max_size=5)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from oracles import pattern_hiding as oracles
 from sequester.data.sequences import Sequences
-from sequester.mining.pairs import find_new_pairs, list_pairs, mark_new_pairs
+from sequester.mining.support import find_new_pairs, list_pairs, mark_new_pairs
 
 pytestmark = pytest.mark.kernel
 

@@ -18,7 +18,7 @@ from sequester.methods.mutual_information._kernels import generalize_alike
 from sequester.methods.mutual_information.method import BottomUp, TopDown
 from sequester.methods.mutual_information.problem import costs_by_depth
 from sequester.privacy import MutualInformationPrivacy
-from sequester.privacy.leakage import measure_leakage
+from sequester.privacy.mutual_information import measure_leakage
 
 FOOD_TREE = taxonomy(FOOD)
 

@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 from oracles import mutual_information as oracles
 from sequester.data.sequences import Sequences
 from sequester.errors import InputError, ParameterError
-from sequester.privacy.leakage import count_tuples, measure_leakage, tuple_counts
-from sequester.privacy.mutual_information import Leak, MutualInformationPrivacy
+from sequester.privacy.mutual_information import (
+    Leak,
+    MutualInformationPrivacy,
+    count_tuples,
+    measure_leakage,
+    tuple_counts,
+)
 from sequester.testing import symbol_table
 
 rows = st.text("abc", max_size=9)

@@ -28,8 +28,7 @@ from sequester.utility import (
     suppression,
     transitions,
 )
-from sequester.utility.window_queries import RecordView
-from sequester.utility.window_queries import draw_queries as draw_window_queries
+from sequester.utility.queries import RecordView, draw_window_queries
 from utility.cases import TREES, sequences, table
 
 

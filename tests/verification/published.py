@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from sequester.data.table import EventTable
     from sequester.methods.method import Method
-    from sequester.verification.verify import Verification
+    from sequester.verification.claim import Verification
 
 LETTERS = sq.Hierarchy.from_tree({"early": ["a", "b"], "late": ["c", "d"]})
 ROWS = ["abab", "abab", "abb", "ab", "abba", "abab", "aab", "bab", "ccdc", "ccd", "cddc", "dcdc", "dcd"]

@@ -9,7 +9,7 @@ import logging
 import pytest
 
 from release.samples import Pages, release_of
-from sequester.release.about import About
+from sequester.release.release import About
 from sequester.verification.verify import verify
 from sequester.workflow.write import write
 from verification.doctoring import rehash

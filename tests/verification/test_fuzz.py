@@ -29,7 +29,7 @@ from verification.forgeries import FORGERIES, HIDDEN, HIERARCHIES, NAME, NotHere
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sequester.verification.verify import Verification
+    from sequester.verification.claim import Verification
     from verification.honest import House
 
 UNNOTICED = {name: (each.who, each.why) for name, each in FORGERIES.items() if each.who != "recipient"}

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from meds import CodeMetadataSchema, DataSchema, DatasetMetadataSchema
 
-from sequester.datasets.clinical import make_meds
+from sequester.datasets.hospital import make_meds
 from sequester.errors import InputError
-from sequester.io.meds import Meds
+from sequester.io.clinical import Meds
 from sequester.verification.contents import open as open_release
 from sequester.verification.verify import verify
 from sequester.workflow.protect import protect

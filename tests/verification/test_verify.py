@@ -21,7 +21,8 @@ from sequester.data.table import EventTable
 from sequester.errors import InputError
 from sequester.methods import BFP2kA
 from sequester.privacy import SequenceKAnonymity, Verdict
-from sequester.verification.verify import Verification, verify
+from sequester.verification.claim import Verification
+from sequester.verification.verify import verify
 from sequester.workflow.write import write
 from verification.doctoring import edit_certificate, recount, rehash, replace_table
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.engine import Progress
-    from sequester.privacy.confidence import Confidence
+    from sequester.privacy.model import Confidence
 
     Chances = npt.NDArray[np.float64]
     Record = tuple[tuple[str, ...], ...]

@@ -16,7 +16,7 @@ from sequester.attacks.risk import Risk, exact, exact_mean, largest_of, mean_of
 from sequester.datasets.draws import generator
 from sequester.errors import ParameterError
 from sequester.hierarchies.labels import ROOT
-from sequester.privacy.leakage import measure_leakage, tuple_counts
+from sequester.privacy.mutual_information import measure_leakage, tuple_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.hierarchies.hierarchy import Hierarchy
-    from sequester.privacy.leakage import Leakage, Measure
-    from sequester.privacy.mutual_information import MutualInformationPrivacy
+    from sequester.privacy.mutual_information import Leakage, Measure, MutualInformationPrivacy
 
     Chances = npt.NDArray[np.float64]
 

@@ -16,8 +16,7 @@ from sequester.attacks.risk import NOTHING, Proportion, Risk, exact, exact_mean,
 from sequester.datasets.draws import generator
 from sequester.errors import ParameterError
 from sequester.mining.frequent import frequent
-from sequester.mining.pairs import mark_new_pairs
-from sequester.mining.support import supporters, supports
+from sequester.mining.support import mark_new_pairs, supporters, supports
 from sequester.privacy.pattern_hiding import UNSEEN
 
 if TYPE_CHECKING:

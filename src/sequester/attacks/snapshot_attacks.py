@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from sequester.attacks.context import Case
     from sequester.attacks.risk import Proportion
     from sequester.data.table import EventTable
-    from sequester.privacy.l_diversity import LDiversity
-    from sequester.privacy.l_eligibility import LEligibility
+    from sequester.privacy.l_diversity import LDiversity, LEligibility
 
     Amounts = npt.NDArray[np.float64]
     Key = tuple[int, tuple[str, ...]]

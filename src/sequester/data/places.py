@@ -13,7 +13,7 @@ import numpy as np
 from sequester._validation import one_of, positive, within
 from sequester.errors import ParameterError
 from sequester.hierarchies.hierarchy import Hierarchy
-from sequester.hierarchies.structured import load_h3
+from sequester.hierarchies.kinds import load_h3
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 
 from sequester._repr import Card
-from sequester.data.cells import settle_cells, without_markers
 from sequester.data.intake import prepare
 from sequester.data.persons import (
     LEFT_OUT,
@@ -24,7 +23,7 @@ from sequester.data.persons import (
     split_constant,
 )
 from sequester.data.problems import Problem
-from sequester.data.roles import with_protected_nodes
+from sequester.data.roles import settle_cells, with_protected_nodes, without_markers
 from sequester.data.schema import ALL, ROW, Schema
 from sequester.data.sequences import Sequences, events_of, take_owners
 from sequester.data.text import as_polars, as_text, distinct_labels

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from sequester.hierarchies.arrays import HIGHEST
 from sequester.hierarchies.labels import LONGEST, MISSING, ROOT, counted, listed, quoted
 from sequester.hierarchies.lint import SHOWN_ROWS, Finding, shown_rows
 
@@ -15,6 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from sequester.hierarchies.lint import Severity
+
+HIGHEST = 255
+"""Levels that a tree may have above its leaves; more is a chain by mistake."""
+MOST_LEAVES = (1 << 63) - 1
+"""Leaves that can be counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,54 +1,344 @@
-"""Folders of clinical data: recognize the model they follow, and read their events and persons."""
+"""Read folders of clinical data (FHIR bulk data, MEDS, OMOP) as a table of events and one of persons."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+import json
+from collections import Counter
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from sequester.errors import InputError
-from sequester.io.contents import check_path
+from sequester.hierarchies.hierarchy import Hierarchy
+from sequester.hierarchies.labels import counted, listed, quoted
+from sequester.io.contents import check_cells, check_path, read_contents
 from sequester.io.database import Database
-from sequester.io.fhir import Fhir, resource_files
-from sequester.io.meds import Meds, is_meds
 from sequester.io.omop import Omop, is_omop
+from sequester.io.parquet import check_parquet
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    import polars as pl
-
     from sequester.hierarchies.builder import HierarchyBuilder
+
+EVENTS = {
+    "Encounter": (("type", "class"), ("period",)),
+    "Condition": (("code",), ("onsetDateTime", "onsetPeriod", "recordedDate")),
+    "Procedure": (
+        ("code",),
+        ("performedDateTime", "performedPeriod", "occurrenceDateTime", "occurrencePeriod"),
+    ),
+    "MedicationRequest": (
+        ("medicationCodeableConcept", "medicationReference", "medication"),
+        ("authoredOn",),
+    ),
+}
+"""Resources that become events, with their fields of what happened and when; the first one counts."""
+_ENDINGS = (".ndjson", ".ndjson.gz")
+_EVENT_COLUMNS = ("person_id", "date", "moment", "table", "concept")
+_PERSON_COLUMNS = ("person_id", "year_of_birth", "gender")
+
+
+class Fhir:
+    """The resources of a folder, read once; only the fields of the two tables are kept.
+
+    Parameters
+    ----------
+    folder
+        Files with one resource per line, ``.ndjson`` or ``.ndjson.gz``, under any name.
+    """
+
+    concept = "concept"
+    """The column of events that says what happened."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        events: list[tuple[str | None, ...]] = []
+        persons: list[tuple[str | None, ...]] = []
+        others: Counter[str] = Counter()
+        for path in resource_files(folder):
+            for resource in _resources(path):
+                kind = resource.get("resourceType")
+                if kind == "Patient":
+                    birth = _text(resource.get("birthDate"))
+                    year = None if birth is None else birth[:4]
+                    persons.append((_text(resource.get("id")), year, _text(resource.get("gender"))))
+                elif kind in EVENTS:
+                    events.append(_event(resource, kind))
+                else:
+                    others[kind if isinstance(kind, str) else ""] += 1
+        for rows, what in ((persons, "Patient"), (events, ", ".join(EVENTS))):
+            if not rows:
+                msg = f"{folder}: is no FHIR folder, it has no resource of {what}"
+                raise InputError(msg)
+        self._events = pl.DataFrame(events, dict.fromkeys(_EVENT_COLUMNS, pl.String), orient="row")
+        self._persons = pl.DataFrame(persons, dict.fromkeys(_PERSON_COLUMNS, pl.String), orient="row")
+        self.notes = tuple(
+            f"{folder}: {counted(n, 'resource', 'resources')} of {quoted(kind)} not read"
+            for kind, n in sorted(others.items())
+        )
+        """Resources of other kinds, counted."""
+
+    def events(self) -> pl.DataFrame:
+        """Return one row per resource that is an event, by person and date."""
+        rows = self._events.sort("person_id", "date", "moment", nulls_last=True, maintain_order=True)
+        return check_cells(rows.drop("moment"), str(self.folder))
+
+    def persons(self) -> pl.DataFrame:
+        """Return one row per patient: birth year and sex."""
+        return check_cells(self._persons, str(self.folder))
+
+    def has_hierarchy(self) -> bool:
+        """Return False: the resources have no vocabulary."""
+        return False
+
+    def hierarchy(self) -> HierarchyBuilder:
+        """Refuse: the resources have no vocabulary."""
+        msg = f'{self.folder}: has no vocabulary; use hierarchy = {{ kind = "flat" }}'
+        raise InputError(msg)
+
+
+def _resources(path: Path) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(read_contents(path).split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            resource = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            reason = getattr(error, "msg", None) or type(error).__name__
+            msg = f"{path}: line {number:,} is no JSON ({reason})"
+            raise InputError(msg) from None
+        if not isinstance(resource, dict):
+            msg = f"{path}: line {number:,} is no resource: a JSON object is expected"
+            raise InputError(msg)
+        yield resource
+
+
+def _event(resource: dict[str, Any], kind: str) -> tuple[str | None, ...]:
+    """Return person, date, moment, kind and name of a resource; what it does not have is missing."""
+    what, when = EVENTS[kind]
+    subject = resource.get("subject")
+    reference = _text(subject.get("reference")) if isinstance(subject, dict) else None
+    # References are Patient/7, urn:uuid:7 or a whole address.
+    person = None if reference is None else reference.removeprefix("urn:uuid:").rsplit("/", 1)[-1]
+    times = (resource.get(name) for name in when)
+    starts = (_text(time.get("start") if isinstance(time, dict) else time) for time in times)
+    moment = next((start for start in starts if start), None)
+    name = next((found for each in what if (found := _name(resource.get(each)))), None)
+    return person, None if moment is None else moment[:10], moment, kind, name
+
+
+def _name(coded: object) -> str | None:
+    """Return what people read of a coded value: its text, or the first name or code in it."""
+    if isinstance(coded, list):
+        return next((found for each in coded if (found := _name(each))), None)
+    if not isinstance(coded, dict):
+        return None
+    own = (_text(coded.get(field)) for field in ("text", "display", "code"))
+    return next((found for found in own if found), None) or _name(coded.get("coding") or coded.get("concept"))
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def resource_files(folder: Path) -> list[Path]:
+    """Return the files of resources in a folder, by name."""
+    return sorted(
+        path for path in folder.iterdir() if path.name.lower().endswith(_ENDINGS) and path.is_file()
+    )
+
+
+SUBJECT, WHEN, CODE, NUMBER, TEXT = "subject_id", "time", "code", "numeric_value", "text_value"
+BIRTH = "MEDS_BIRTH"
+"""The code of a person's birth."""
+BIRTH_YEAR = "year_of_birth"
+"""The attribute of persons that the time of their birth becomes."""
+BETWEEN = "//"
+"""Between the parts of a code: ``GENDER//F`` is the attribute GENDER with the value F."""
+VERSIONS = ("0.3", "0.4")
+"""Versions of the standard that are read; their columns are the same."""
+_KINDS = {
+    SUBJECT: (pl.Int64, "int64"),
+    WHEN: (pl.Datetime, "timestamps"),
+    CODE: (pl.String, "text"),
+    NUMBER: (pl.Float32, "float32"),
+    TEXT: (pl.String, "text"),
+}
+_REQUIRED = (SUBJECT, WHEN, CODE)
+_PRESENT = "yes"
+"""The value of an attribute whose code has none."""
+
+
+class Meds:
+    """The events of a folder; those without a time are attributes of persons.
+
+    Parameters
+    ----------
+    folder
+        Events in ``data/**/*.parquet``, and what codes mean in ``metadata/codes.parquet``.
+    """
+
+    concept = CODE
+    """The column of events that says what happened."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._files = data_files(folder)
+        self._check_version()
+        if not self._files:
+            msg = f"{folder}: is no MEDS folder, it has no Parquet file under data"
+            raise InputError(msg)
+
+    @cached_property
+    def _read(self) -> tuple[pl.DataFrame, tuple[str, ...]]:
+        """The rows of all files, and what is said about columns that are not read."""
+        check_parquet(self._files)
+        others: dict[str, None] = {}
+        parts = []
+        for path in self._files:
+            source = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+            schema = source.collect_schema()
+            _check_columns(path, schema)
+            others |= dict.fromkeys(name for name in schema if name not in _KINDS)
+            parts.append(
+                source.select(
+                    (pl.col(name) if name in schema else pl.lit(None, kind)).alias(name)
+                    for name, (kind, _) in _KINDS.items()
+                ).collect()
+            )
+        rows = pl.concat(parts, how="vertical_relaxed")
+        if not others:
+            return rows, ()
+        n_others = counted(len(others), "column", "columns")
+        return rows, (f"{self.folder}: {n_others} beyond those of MEDS not read: {listed([*others])}",)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Columns that are not read."""
+        return self._read[1]
+
+    def events(self) -> pl.DataFrame:
+        """Return one row per event that has a time, births aside, by person and time."""
+        rows = self._read[0].filter(pl.col(WHEN).is_not_null() & pl.col(CODE).ne_missing(BIRTH))
+        if not rows.height:
+            msg = f"{self.folder}: no event has a time"
+            raise InputError(msg)
+        unused = [name for name in (NUMBER, TEXT) if not rows[name].count()]
+        return check_cells(rows.drop(unused).sort(SUBJECT, WHEN, maintain_order=True), str(self.folder))
+
+    def persons(self) -> pl.DataFrame:
+        """Return one row per person: the events without a time, and the year of birth.
+
+        A person with several values of one attribute has several rows.
+        """
+        rows, _ = self._read
+        value = pl.coalesce(pl.col(NUMBER).cast(pl.String), TEXT, pl.lit(_PRESENT))
+        code = pl.col(CODE).str.splitn(BETWEEN, 2).struct
+        static = rows.filter(pl.col(WHEN).is_null()).select(
+            SUBJECT,
+            name=code[0],
+            value=pl.coalesce(code[1], value),
+        )
+        birth = rows.filter((pl.col(CODE) == BIRTH) & pl.col(WHEN).is_not_null()).select(
+            SUBJECT,
+            name=pl.lit(BIRTH_YEAR),
+            value=pl.col(WHEN).dt.year().cast(pl.String),
+        )
+        told = pl.concat([static, birth]).drop_nulls("name").unique(maintain_order=True)
+        persons = rows.select(pl.col(SUBJECT).unique(maintain_order=True).drop_nulls())
+        if not told.height:
+            return persons
+        place = pl.int_range(pl.len()).over(SUBJECT, "name")
+        wide = told.with_columns(place=place).pivot("name", index=[SUBJECT, "place"], values="value")
+        # What is said once is the same in every row of a person.
+        first = wide.select(pl.exclude("place").first().over(SUBJECT))
+        names = [name for name in wide.columns if name not in (SUBJECT, "place")]
+        wide = wide.with_columns(wide[name].fill_null(first[name]) for name in names).drop("place")
+        joined = persons.join(wide, on=SUBJECT, how="left", maintain_order="left_right")
+        return check_cells(joined, str(self.folder))
+
+    def has_hierarchy(self) -> bool:
+        """Return whether the codes say which one lies under which."""
+        return bool(self._parents())
+
+    def hierarchy(self) -> HierarchyBuilder:
+        """Return what builds the hierarchy of codes, out of ``parent_codes``."""
+        parents = self._parents()
+        if not parents:
+            nothing = "metadata/codes.parquet has no parent_codes"
+            msg = f'{self.folder}: {nothing}; use hierarchy = {{ kind = "flat" }}'
+            raise InputError(msg)
+        return Hierarchy.graph(parents, f"{self.folder.name}/metadata/codes.parquet")
+
+    def _parents(self) -> dict[str, list[str]]:
+        path = self.folder / "metadata" / "codes.parquet"
+        if not path.is_file():
+            return {}
+        check_parquet([path])
+        source = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+        schema = source.collect_schema()
+        if "parent_codes" not in schema:
+            return {}
+        if schema.get(CODE) != pl.String or schema["parent_codes"] != pl.List(pl.String):
+            msg = f"{path}: code must be text and parent_codes lists of text"
+            raise InputError(msg)
+        rows = source.select(CODE, "parent_codes").explode("parent_codes").drop_nulls().collect()
+        parents: dict[str, list[str]] = {}
+        for code, parent in rows.iter_rows():
+            parents.setdefault(code, []).append(parent)
+        return parents
+
+    def _check_version(self) -> None:
+        path = self.folder / "metadata" / "dataset.json"
+        if not path.is_file():  # what it says is optional
+            return
+        try:
+            about = json.loads(read_contents(path))
+        except (ValueError, RecursionError):
+            msg = f"{path}: is no JSON"
+            raise InputError(msg) from None
+        version = about.get("meds_version") if isinstance(about, dict) else None
+        if version is not None and ".".join(str(version).split(".")[:2]) not in VERSIONS:
+            msg = f"{path}: meds_version is {quoted(str(version))}; {' and '.join(VERSIONS)} can be read"
+            raise InputError(msg)
+
+
+def _check_columns(path: Path, schema: pl.Schema) -> None:
+    """Refuse a file of events that does not have the columns of the versions that are read."""
+    absent = [name for name in _REQUIRED if name not in schema]
+    lines = [
+        f"{path}: has no column {quoted(name)}, as MEDS {' and '.join(VERSIONS)} have"
+        + ("; patient_id is of an earlier version" if name == SUBJECT and "patient_id" in schema else "")
+        for name in absent
+    ]
+    lines += [
+        f"{path}: column {quoted(name)} must be {text}, it is {schema[name]}"
+        for name, (kind, text) in _KINDS.items()
+        if name in schema and schema[name] != kind
+    ]
+    if lines:
+        raise InputError(*lines)
+
+
+def data_files(folder: Path) -> list[Path]:
+    """Return the files of events of a MEDS folder, by name."""
+    return sorted(path for path in (folder / "data").rglob("*.parquet") if path.is_file())
+
+
+def is_meds(folder: Path) -> bool:
+    """Return whether a folder has events and metadata where MEDS has them."""
+    return (folder / "metadata").is_dir() and bool(data_files(folder))
+
 
 CLINICAL = ("omop", "fhir", "meds")
 """Formats that are folders with events, persons and a vocabulary."""
 
 
-class ClinicalFolder(Protocol):
-    """Two tables out of a folder, and the hierarchy of what happened."""
-
-    concept: str
-    """The column of events that says what happened."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was not read, one line each."""
-        ...
-
-    def events(self) -> pl.DataFrame:
-        """Return one row per event."""
-        ...
-
-    def persons(self) -> pl.DataFrame:
-        """Return one row per person."""
-        ...
-
-    def has_hierarchy(self) -> bool:
-        """Return whether the vocabulary says which concept lies under which."""
-        ...
-
-    def hierarchy(self) -> HierarchyBuilder:
-        """Return what builds the hierarchy of the concepts; refuse a vocabulary that has none."""
-        ...
+ClinicalFolder = Omop | Fhir | Meds
+"""Two tables out of a folder, and the hierarchy of what happened."""
 
 
 def recognize(path: Path) -> str | None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sequester.engine import Progress
     from sequester.privacy.model import PrivacyModel
     from sequester.release.outcome import Outcome
-    from sequester.utility.suppression import Losses
+    from sequester.utility.edits import Losses
 
 N_QUERIES = 1_000
 """Queries that are asked of most tables."""

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from sequester.release.randomness import Randomness
     from sequester.release.release import Release
     from sequester.release.series import Series
+    from sequester.utility.edits import Losses
     from sequester.utility.score import Score
-    from sequester.utility.suppression import Losses
 
 
 class Method(ABC):

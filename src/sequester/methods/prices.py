@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Codes, Mask
-    from sequester.data.purpose import Purpose
+    from sequester.data.schema import Purpose
     from sequester.data.table import EventTable
     from sequester.hierarchies.hierarchy import Hierarchy
 

@@ -1,7 +1,13 @@
 """The questions about patterns: who contains them, in how many ways, and which are frequent."""
 
-from sequester.mining.events import EventPatterns, Itemsets, frequent_events
-from sequester.mining.frequent import Patterns, frequent, frequent_itemsets
+from sequester.mining.frequent import (
+    EventPatterns,
+    Itemsets,
+    Patterns,
+    frequent,
+    frequent_events,
+    frequent_itemsets,
+)
 from sequester.mining.support import (
     count_embeddings,
     embeddings,

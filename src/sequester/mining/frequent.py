@@ -12,23 +12,24 @@ import numpy as np
 
 from sequester import kernels
 from sequester._validation import at_least
+from sequester.data.ordering import order_keys, repeats
+from sequester.data.text import Codebook
 from sequester.engine import silent
-from sequester.errors import ParameterError
+from sequester.errors import ParameterError, SchemaError
 from sequester.mining.search import EventSearch, PatternLimits, PatternSearch, most_frequent, run_search
 from sequester.mining.support import sequences_of, supports_of_codes
-from sequester.ragged import offsets_of, owners_of, places_of
+from sequester.ragged import gather_rows, offsets_of, owners_of, places_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.sequences import Distinct, Sequences
     from sequester.data.table import EventTable
-    from sequester.data.text import Codebook
     from sequester.engine import Engine, Progress
     from sequester.mining.search import MiningResult
 
-Pattern = TypeVar("Pattern", bound=tuple[object, ...])
+Labels = TypeVar("Labels", bound=tuple[object, ...])
 """Labels in order, or itemsets of labels in order."""
 MAX_PATTERNS = 1_000_000
 """As many patterns as anybody would look at; more are refused."""
@@ -258,7 +259,7 @@ class Supporters:
         return marked
 
 
-class PatternCounts(Mapping[Pattern, int]):
+class PatternCounts(Mapping[Labels, int]):
     """Patterns and how many persons contain each, in lexicographic order of their codes."""
 
     supports: Counts
@@ -267,25 +268,25 @@ class PatternCounts(Mapping[Pattern, int]):
     """Who contains each pattern, where that was asked for."""
 
     @property
-    def labels(self) -> tuple[Pattern, ...]:
+    def labels(self) -> tuple[Labels, ...]:
         """The labels of each pattern."""
         raise NotImplementedError
 
     @cached_property
-    def _numbers(self) -> dict[Pattern, int]:
+    def _numbers(self) -> dict[Labels, int]:
         return {labels: number for number, labels in enumerate(self.labels)}
 
-    def supporters(self, pattern: Pattern) -> Mask:
+    def supporters(self, pattern: Labels) -> Mask:
         """Mark each person (or each sequence, where persons have several) who contains one of these."""
         if self.holders is None:
             msg = "supporters were not kept: mine with supporters=True"
             raise ParameterError(msg)
         return self.holders.of(self._numbers[pattern])
 
-    def __getitem__(self, pattern: Pattern) -> int:
+    def __getitem__(self, pattern: Labels) -> int:
         return int(self.supports[self._numbers[pattern]])
 
-    def __iter__(self) -> Iterator[Pattern]:
+    def __iter__(self) -> Iterator[Labels]:
         return iter(self.labels)
 
     def __len__(self) -> int:
@@ -401,3 +402,159 @@ def as_sets(rows: Distinct, n_symbols: int) -> Distinct:
     offsets = offsets_of(np.bincount(owners, minlength=rows.n_rows))
     sets: Distinct = replace(rows, items=items.astype(np.int32), offsets=offsets)
     return sets
+
+
+EventPattern = tuple[tuple[str, ...], ...]
+"""Events in order, each the labels of its items in label order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Itemsets:
+    """Sequences of events that hold one item or several, none of them twice.
+
+    Examples
+    --------
+    >>> Itemsets.from_rows([["ab", "c"], ["c", "ba"]]).places.tolist()
+    [0, 0, 1, 0, 1, 1]
+    """
+
+    items: Codes
+    """The codes of all items, ascending within an event."""
+    places: Codes
+    """The number of each item's event within its person, from 0."""
+    person_offsets: Offsets
+    """Person ``i`` has the items ``person_offsets[i]`` to ``person_offsets[i + 1]``."""
+    codebook: Codebook
+    """What the codes mean."""
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Iterable[Iterable[str]]]) -> Itemsets:
+        """Make one sequence per row, an event being a string or a collection of labels."""
+        events = [[set(event) for event in row] for row in rows]
+        book = Codebook.of(label for row in events for event in row for label in event)
+        codes = [[sorted(book.codes[label] for label in event) for event in row] for row in events]
+        offsets = np.cumsum([0, *(sum(map(len, row)) for row in codes)]).astype(np.int64)
+        return cls(
+            np.array([code for row in codes for event in row for code in event], np.int32),
+            np.array([i for row in codes for i, event in enumerate(row) for _ in event], np.int32),
+            offsets,
+            book,
+        )
+
+    @classmethod
+    def of(cls, table: EventTable) -> Itemsets:
+        """Join the events of a person with equal order or time.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> from sequester.data.schema import Schema
+        >>> from sequester.data.table import EventTable
+        >>> frame = pl.DataFrame({"who": ["x"] * 3, "day": [1, 1, 2], "code": ["b", "a", "b"]})
+        >>> found = Itemsets.of(EventTable(frame, Schema(person="who", order="day", symbol="code")))
+        >>> found.items.tolist(), found.places.tolist()
+        ([0, 1, 1], [0, 0, 1])
+        """
+        if table.symbol is None:
+            msg = "itemset events need one symbol per row, and this table has quasi-identifiers instead"
+            raise SchemaError(msg)
+        if table.sequences.owners is not None:
+            msg = "itemset events need one sequence per person, and here persons have several"
+            raise SchemaError(msg)
+        when = table.times if table.schema.order is None else table.frame[table.schema.order]
+        offsets = table.person_offsets
+        is_later = np.ones(table.n_events, np.bool_)
+        if when is not None:
+            is_later = ~repeats(offsets, order_keys(when))
+        codes = table.sequences.columns[table.symbol]
+        sizes = np.diff(offsets)
+        person = np.repeat(np.arange(len(sizes)), sizes)
+        event = np.cumsum(is_later) - 1
+        first = np.concatenate([event, [0]])[np.minimum(offsets[:-1], len(event))]
+        places = event - first[person]
+        order = np.lexsort((codes, event))
+        codes, places, person = codes[order], places[order], person[order]
+        is_new = np.ones(len(codes), np.bool_)
+        is_new[1:] = (codes[1:] != codes[:-1]) | (event[order][1:] != event[order][:-1])
+        bounds = np.searchsorted(person[is_new], np.arange(len(sizes) + 1))
+        book = table.sequences.codebooks[table.symbol]
+        return cls(codes[is_new], places[is_new].astype(np.int32), bounds.astype(np.int64), book)
+
+    def folded(self) -> tuple[Codes, Codes, Offsets, Counts, Codes]:
+        """Fold equal sequences: items, places, offsets, weights of the distinct ones, and whose is which."""
+        opens = np.diff(self.places, prepend=-1) != 0
+        opens[self.person_offsets[:-1][np.diff(self.person_offsets) > 0]] = True
+        keys = 2 * self.items.astype(np.int64) + opens
+        row_of_person, first_rows = kernels.rows.fold_rows(keys, self.person_offsets)
+        items, offsets = gather_rows(self.items, self.person_offsets, first_rows)
+        places, _ = gather_rows(self.places, self.person_offsets, first_rows)
+        weights = np.bincount(row_of_person, minlength=len(first_rows)).astype(np.int64)
+        return items, places, offsets, weights, row_of_person
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EventPatterns(PatternCounts[EventPattern]):
+    """Patterns of itemset events and how many persons contain each."""
+
+    patterns: tuple[EventPattern, ...]
+    """The events of each pattern."""
+    supports: Counts
+    """Persons who contain each pattern."""
+    holders: Supporters | None = None
+    """Who contains each pattern, where that was asked for."""
+
+    @property
+    def labels(self) -> tuple[EventPattern, ...]:
+        """The events of each pattern."""
+        return self.patterns
+
+
+def frequent_events(
+    data: EventTable | Itemsets,
+    *,
+    min_support: int | None = None,
+    top: int | None = None,
+    min_length: int = 1,
+    max_length: int | None = None,
+    max_gap: int | None = None,
+    max_span: int | None = None,
+    closed: bool = False,
+    supporters: bool = False,
+    max_patterns: int = MAX_PATTERNS,
+    engine: Engine | None = None,
+    progress: Progress = silent,
+) -> EventPatterns:
+    """Find every pattern of itemset events that at least `min_support` persons contain.
+
+    A person contains a pattern if events of theirs, in order, hold the items of the pattern's events. Lengths
+    count items. The rows of a table with equal order or time are one event. The parameters are those of
+    `frequent`; `top` and `closed` do not go together.
+
+    Examples
+    --------
+    >>> rows = Itemsets.from_rows([["ab", "c"], ["abd", "c"], ["a", "b", "c"]])
+    >>> dict(frequent_events(rows, min_support=2, closed=True))
+    {(('a',), ('c',)): 3, (('a', 'b'), ('c',)): 2, (('b',), ('c',)): 3}
+
+    References
+    ----------
+    Agrawal, Srikant (1995), Mining sequential patterns.
+    """
+    limits = checked_limits(
+        min_support, top, min_length, max_length, closed, supporters, max_patterns, max_gap, max_span
+    )
+    if closed and top is not None:
+        msg = "top and closed cannot be combined for itemset events: leave one of them out"
+        raise ParameterError(msg)
+    rows = data if isinstance(data, Itemsets) else Itemsets.of(data)
+    items, places, offsets, weights, row_of_person = rows.folded()
+    search = EventSearch.of(
+        items, places, offsets, weights, len(rows.codebook), limits.min_support, max_gap, max_span
+    )
+    found = find_patterns(search, limits, top, engine=engine, progress=progress)
+    labels = rows.codebook.labels
+    patterns = tuple(
+        tuple(tuple(labels[code] for code in event) for event in pattern) for pattern in found.patterns()
+    )
+    holders = Supporters(found.rows, found.row_offsets, row_of_person) if supporters else None
+    return EventPatterns(patterns, found.supports, holders)

@@ -1,11 +1,9 @@
 """The promises: what is true of a release, written apart from how it is reached."""
 
-from sequester.privacy.confidence import Channel
 from sequester.privacy.kc import EquivalenceClass, KCPrivacy
 from sequester.privacy.kcp import KCPPrivacy
-from sequester.privacy.l_diversity import LDiversity
-from sequester.privacy.l_eligibility import LEligibility
-from sequester.privacy.model import PrivacyModel, RecordModel, Verdict
+from sequester.privacy.l_diversity import LDiversity, LEligibility
+from sequester.privacy.model import Channel, PrivacyModel, RecordModel, Verdict
 from sequester.privacy.mutual_information import MutualInformationPrivacy
 from sequester.privacy.pattern_hiding import PatternHiding
 from sequester.privacy.sequence_k import SequenceKAnonymity

@@ -20,7 +20,7 @@ from sequester import kernels
 from sequester.errors import InputError
 from sequester.kernels.shares import exceeds_share
 from sequester.privacy import _sequence_kernels as kernel
-from sequester.privacy.confidence import Channel
+from sequester.privacy.model import Channel
 from sequester.privacy.sequence_table import NO_LIMIT, SequenceTable
 from sequester.privacy.views import read_cells, views_of
 from sequester.ragged import gather_rows, keep_values, owners_of

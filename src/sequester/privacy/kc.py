@@ -10,8 +10,7 @@ import numpy as np
 from sequester import kernels
 from sequester._validation import exact_fraction, one_of
 from sequester.kernels.shares import exceeds_share
-from sequester.privacy.confidence import Confidence, with_quasi_identifiers
-from sequester.privacy.model import Verdict, in_percent, linkage_bound
+from sequester.privacy.model import Confidence, Verdict, in_percent, linkage_bound, with_quasi_identifiers
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts

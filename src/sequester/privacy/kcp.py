@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from sequester._validation import at_least, exact_fraction, one_of, true_or_false
 from sequester.engine import LocalEngine
-from sequester.privacy.confidence import Confidence, with_quasi_identifiers
 from sequester.privacy.g_sequences import Bounds, GSequences
-from sequester.privacy.model import Verdict, in_percent, linkage_bound
+from sequester.privacy.model import Confidence, Verdict, in_percent, linkage_bound, with_quasi_identifiers
 from sequester.privacy.views import other_attributes, with_known
 
 if TYPE_CHECKING:

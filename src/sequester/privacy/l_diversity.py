@@ -1,8 +1,8 @@
-"""l-diversity: in no published group is a sensitive value more frequent than one in l."""
+"""l-diversity and l-eligibility: in no group, or snapshot, is a sensitive value more frequent than 1 in l."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
@@ -12,16 +12,14 @@ from sequester.privacy.model import RECORD_QUASI, Verdict
 from sequester.privacy.snapshots import (
     COUNT,
     GROUP,
-    L_MEANING,
     N_WITNESSES,
     TIME,
     VALUE,
+    RecordPromise,
     check_counts,
     exact_level,
     one_in,
-    plain_level,
     records_of,
-    sole_attribute,
 )
 
 if TYPE_CHECKING:
@@ -32,6 +30,65 @@ if TYPE_CHECKING:
     from sequester.engine import Engine
     from sequester.privacy.model import Layout
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LEligibility(RecordPromise):
+    """In every published snapshot no sensitive value has more than 1/`l` of the records.
+
+    A snapshot without records is eligible. That a snapshot has at most one record of each person is what the
+    method sees to; records carry no person, so nobody can check it in a release.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"time": ["1", "1", "1", "2"], "ill": ["flu", "cold", "flu", "flu"]})
+    >>> verdict = LEligibility(l=2).check_tables({"events": frame})
+    >>> verdict.holds, verdict.achieved, verdict.violations
+    (False, {'l': 1.0}, 2)
+    >>> print(verdict.witnesses[0])
+    1: ill = flu in 2 of 3 records
+
+    References
+    ----------
+    Wang, Xu, Wong, Fu (2010), Definition 1.
+    """
+
+    layouts: ClassVar[tuple[Layout, ...]] = ({"events": f"{TIME}{RECORD_QUASI} sensitive"},)
+    has_groups: ClassVar[bool] = False
+    """Records are published in groups."""
+
+    def check(
+        self,
+        released: EventTable | Sequences,
+        *,
+        original: EventTable | Sequences | None = None,
+        engine: Engine | None = None,
+    ) -> Verdict:
+        """Count the values of every snapshot of a table; the original is not looked at."""
+        del original, engine
+        records, attribute = records_of(released, model="LEligibility", sensitive=self.sensitive)
+        return self.count_values(records, [TIME], attribute)
+
+    def check_tables(self, tables: Mapping[str, pl.DataFrame]) -> Verdict:
+        """Count the values of every snapshot of the released records."""
+        if len(tables) != 1:
+            msg = f"LEligibility is about one table of records, there are {len(tables)}"
+            raise InputError(msg)
+        (frame,) = tables.values()
+        attribute = self.sensitive or frame.columns[-1]
+        missing = [column for column in (TIME, attribute) if column not in frame.columns]
+        if missing:
+            msg = f"LEligibility needs a column {missing[0]!r}, and the released table has none"
+            raise InputError(msg)
+        return self.count_values(frame, [TIME], attribute)
+
+    def in_words(self) -> str:
+        """Return the promise in a sentence."""
+        return (
+            f"In every published snapshot, no value of {self.sensitive or 'the sensitive attribute'} "
+            f"belongs to more than {one_in(self.l)} of the records."
+        )
+
+
 RECORDS = "records"
 """The table of records, by file name without ending."""
 VALUES = "values"
@@ -39,7 +96,7 @@ VALUES = "values"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LDiversity:
+class LDiversity(RecordPromise):
     """In every published group no sensitive value has more than 1/`l` of the records.
 
     A group is what the column ``group`` says, within one snapshot. Its values stand in a table of their own,
@@ -66,32 +123,8 @@ class LDiversity:
         {RECORDS: f"{TIME}{RECORD_QUASI} {GROUP}", VALUES: f"{GROUP} sensitive {COUNT}"},
         {RECORDS: f"{TIME}{RECORD_QUASI} sensitive {GROUP}"},
     )
-    needs_hierarchies: ClassVar[bool] = False
-    level_meanings: ClassVar[Mapping[str, str]] = {"l": L_MEANING}
-    attacks: ClassVar[str] = "snapshots"
     has_groups: ClassVar[bool] = True
     """Records are published in groups."""
-
-    l: int | float | str  # noqa: E741  (the paper's letter)
-    """How many times larger a group is than any sensitive value in it is frequent, at least."""
-    sensitive: str = ""
-    """The sensitive attribute; empty: the only one of the table that is checked."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "l", plain_level(exact_level(self.l)))
-
-    @property
-    def needs_original(self) -> bool:
-        """The released files alone show whether the promise is kept."""
-        return False
-
-    def about(self, table: EventTable) -> LDiversity:
-        """Return the promise with the name of the table's sensitive attribute."""
-        return replace(self, sensitive=self.sensitive or sole_attribute(table, "LDiversity"))
-
-    def about_attribute(self, sensitive: str) -> LDiversity:
-        """Return the promise about this sensitive attribute."""
-        return replace(self, sensitive=sensitive)
 
     def check(
         self,
@@ -110,7 +143,7 @@ class LDiversity:
             if group is None
             else group.select(pl.struct(pl.all()).rank("dense")).to_series()
         )
-        return self._check_records(records.with_columns(ranks.alias(GROUP)), attribute)
+        return self.count_values(records.with_columns(ranks.alias(GROUP)), [TIME, GROUP], attribute)
 
     def check_tables(self, tables: Mapping[str, pl.DataFrame]) -> Verdict:
         """Count the values of every group of the released tables."""
@@ -120,7 +153,7 @@ class LDiversity:
             attribute = self.sensitive or records.columns[-2]
             _need(tables, RECORDS, (attribute,))
             broken = _broken(_unlike(records, attribute))
-            return self._check_records(records, attribute) if broken is None else broken
+            return self.count_values(records, [TIME, GROUP], attribute) if broken is None else broken
         attribute = self.sensitive or tables[VALUES].columns[1]
         _need(tables, VALUES, (GROUP, attribute, COUNT))
         values = tables[VALUES]
@@ -131,16 +164,6 @@ class LDiversity:
         plain = pl.DataFrame({GROUP: values[GROUP], VALUE: values[attribute], COUNT: values[COUNT]})
         counts = plain.join(times, on=GROUP, how="left", maintain_order="left")
         return check_counts(counts, [TIME, GROUP], level=exact_level(self.l), attribute=attribute)
-
-    def _check_records(self, records: pl.DataFrame, attribute: str) -> Verdict:
-        plain = pl.DataFrame({TIME: records[TIME], GROUP: records[GROUP], VALUE: records[attribute]})
-        by = [TIME, GROUP, VALUE]
-        counts = plain.group_by(by, maintain_order=True).agg(pl.len().cast(pl.Int64).alias(COUNT))
-        return check_counts(counts, [TIME, GROUP], level=exact_level(self.l), attribute=attribute)
-
-    def claim(self) -> dict[str, object]:
-        """Return the parameters a recipient needs to check the promise."""
-        return {"l": self.l, "sensitive": self.sensitive}
 
     def in_words(self) -> str:
         """Return the promise in a sentence."""

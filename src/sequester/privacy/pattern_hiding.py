@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sequester._validation import at_least
 from sequester.errors import InputError, ParameterError
-from sequester.mining.pairs import find_new_pairs
-from sequester.mining.support import sequences_of, supporters, supports
+from sequester.mining.support import find_new_pairs, sequences_of, supporters, supports
 from sequester.privacy.model import ONE_SYMBOL, Verdict, in_percent
 
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import polars as pl
 
@@ -15,7 +15,7 @@ from sequester.hierarchies.labels import MISSING
 from sequester.privacy.model import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sequester.data.sequences import Sequences
 
@@ -180,6 +180,48 @@ def records_of(released: EventTable | Sequences, *, model: str, sensitive: str) 
     quasi = {name: as_text(frame[name]).fill_null(MISSING) for name in schema.quasi}
     values = as_text(frame[schema.sensitive[attribute].columns[0]]).fill_null(MISSING)
     return pl.DataFrame({TIME: time, **quasi, attribute: values}), attribute
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordPromise:
+    """No sensitive value belongs to more than 1/`l` of the records of a snapshot, or of a group in one."""
+
+    needs_hierarchies: ClassVar[bool] = False
+    level_meanings: ClassVar[Mapping[str, str]] = {"l": L_MEANING}
+    attacks: ClassVar[str] = "snapshots"
+
+    l: int | float | str  # noqa: E741  (the paper's letter)
+    """How many times more frequent a snapshot or group is than any sensitive value in it, at least."""
+    sensitive: str = ""
+    """The sensitive attribute; empty: the only one of the table that is checked."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "l", plain_level(exact_level(self.l)))
+
+    @property
+    def needs_original(self) -> bool:
+        """The released files alone show whether the promise is kept."""
+        return False
+
+    def about(self, table: EventTable) -> Self:
+        """Return the promise with the name of the table's sensitive attribute."""
+        return self.about_attribute(self.sensitive or sole_attribute(table, type(self).__name__))
+
+    def about_attribute(self, sensitive: str) -> Self:
+        """Return the promise about this sensitive attribute."""
+        return replace(self, sensitive=sensitive)
+
+    def claim(self) -> dict[str, object]:
+        """Return the parameters a recipient needs to check the promise."""
+        return {"l": self.l, "sensitive": self.sensitive}
+
+    def count_values(self, records: pl.DataFrame, keys: Sequence[str], attribute: str) -> Verdict:
+        """Count the values of each place, which the columns `keys` name, and check them."""
+        # Series by series: the attribute may have any name.
+        plain = pl.DataFrame({**{key: records[key] for key in keys}, VALUE: records[attribute]})
+        by = [*keys, VALUE]
+        counts = plain.group_by(by, maintain_order=True).agg(pl.len().cast(pl.Int64).alias(COUNT))
+        return check_counts(counts, keys, level=exact_level(self.l), attribute=attribute)
 
 
 def sole_attribute(table: EventTable, model: str) -> str:

@@ -27,8 +27,8 @@ from sequester.release.release import (
     released_table,
 )
 from sequester.release.series import Series, event_keys, join_hierarchies, join_tables
+from sequester.utility.edits import Losses, count_losses
 from sequester.utility.score import Scores
-from sequester.utility.suppression import Losses, count_losses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,10 +15,9 @@ from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.privacy import MODELS
 from sequester.privacy.model import RecordModel
 from sequester.privacy.snapshots import COUNT, GROUP, TIME
-from sequester.release.about import NAMES, About
 from sequester.release.fields import plain_table, plain_value, read_document, safe_repr
 from sequester.release.files import unsafe_path_reason
-from sequester.release.release import EVENTS, ORDER, PERSON, PERSONS, SeriesLink, released_table
+from sequester.release.release import EVENTS, NAMES, ORDER, PERSON, PERSONS, About, SeriesLink, released_table
 from sequester.utility.score import Score
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from sequester.release.release import ORDER
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sequester.release.about import About
+    from sequester.release.release import About
 
 CROISSANT = "croissant.json"
 """The file's name in the release folder."""
@@ -85,7 +85,7 @@ def croissant_json(
 
     Examples
     --------
-    >>> from sequester.release.about import About
+    >>> from sequester.release.release import About
     >>> files = {"events.csv": "sha256:00", "events.parquet": "sha256:11", "report.html": "sha256:22"}
     >>> columns = {"events": {"person": "technical", "page": "symbol"}}
     >>> document = json.loads(croissant_json(About(title="Clicks"), columns, files, model="KCPPrivacy"))

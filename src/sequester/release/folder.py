@@ -21,11 +21,11 @@ from sequester.release.files import (
     REGIONS,
     cut_by_person,
     hierarchy_files,
+    meds_files,
     part_file,
     unsupported_reason,
     write_log,
 )
-from sequester.release.meds import meds_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,8 +12,7 @@ import polars as pl
 from sequester._repr import shown
 from sequester.hierarchies.labels import ROOT
 from sequester.privacy.snapshots import GROUP, TIME
-from sequester.release.files import unsupported_reason
-from sequester.release.meds import MEDS_FILES
+from sequester.release.files import MEDS_FILES, unsupported_reason
 from sequester.release.plot import Figure, Released, change_figures
 from sequester.release.release import ORDER, PERSON
 

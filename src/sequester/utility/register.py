@@ -6,20 +6,21 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sequester.engine import silent
-from sequester.utility.distributions import kl_values, length_distance
-from sequester.utility.edits import edit_distance, edit_work, expected_edits, invented_items
-from sequester.utility.equivalence_classes import (
+from sequester.utility.distributions import kl_values, length_distance, transitions
+from sequester.utility.edits import edit_distance, edit_work, expected_edits, invented_items, suppression
+from sequester.utility.generalization import (
     classification_metric,
     discernibility,
+    iloss,
+    loss_metric,
     loss_per_privacy_gain,
+    ncp,
+    precision,
 )
-from sequester.utility.generalization import iloss, loss_metric, ncp, precision
 from sequester.utility.patterns import as_long_as_few, itemset_supports, pattern_similarity, side_effects
 from sequester.utility.queries import QueryError, draw_queries
 from sequester.utility.score import Measure, ReleasePair
-from sequester.utility.suppression import suppression
 from sequester.utility.times import clock_of, gap_distance, return_distance, time_to_event_distance
-from sequester.utility.transitions import transitions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

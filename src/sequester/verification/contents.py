@@ -16,7 +16,7 @@ from sequester.privacy.snapshots import COUNT, GROUP, TIME
 from sequester.release.certificate import REGION_ROLES, with_role
 from sequester.release.croissant import CROISSANT, croissant_json
 from sequester.release.fields import read_document, safe_repr, safe_text
-from sequester.release.files import HIERARCHIES, REGIONS, LogFormat, hierarchy_files, part_file
+from sequester.release.files import HIERARCHIES, MEDS_FILES, REGIONS, LogFormat, hierarchy_files, part_file
 from sequester.release.folder import (
     HIERARCHY_COLUMNS,
     HIERARCHY_SEPARATOR,
@@ -24,13 +24,13 @@ from sequester.release.folder import (
     hierarchy_csv,
     read_certificate,
 )
-from sequester.release.meds import MEDS_FILES
 from sequester.release.open import Opened
 from sequester.release.release import EVENTS, PERSON, PERSONS
 from sequester.verification.claim import claimed_columns, hierarchy_columns
-from sequester.verification.logs import check_event_logs, check_meds
 from sequester.verification.tables import (
+    check_event_logs,
     check_histories,
+    check_meds,
     check_persons,
     read_parts,
     read_table,

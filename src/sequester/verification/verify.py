@@ -1,33 +1,26 @@
-"""Verify a release folder, or a folder of snapshots, by its files alone."""
+"""Verify a release folder by its files alone."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sequester._repr import Card
-from sequester._version import __version__
 from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
 from sequester.engine import silent
 from sequester.errors import InputError, SchemaError
 from sequester.hierarchies.labels import counted
-from sequester.io.parquet import try_decode
-from sequester.privacy.model import RecordModel, spelled
+from sequester.privacy.model import RecordModel
 from sequester.release.certificate import CERTIFICATE, rebuild_table
-from sequester.release.fields import safe_text
 from sequester.release.folder import (
     PSEUDONYMS,
     check_files,
-    hash_file,
-    list_files,
     read_certificate,
-    read_certificate_file,
 )
 from sequester.release.release import EVENTS, PERSONS
 from sequester.verification.claim import (
+    Verification,
     claimed_model,
     compare_verdict,
     hidden_parameters,
@@ -44,129 +37,17 @@ from sequester.verification.original import (
     with_owners,
 )
 from sequester.verification.series import Part, check_numbers, judge_joined, judge_parts, release_folder
-from sequester.verification.stream_page import PAGE, stream_page
+from sequester.verification.streams import is_stream_folder, verify_stream
 from sequester.verification.tables import code_labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sequester.data.schema import Schema
     from sequester.engine import Engine, Progress
     from sequester.privacy import PrivacyModel, Verdict
     from sequester.release.certificate import Certificate
     from sequester.release.series import Series
     from sequester.verification.contents import Contents
-
-
-_NEEDS_ORIGINAL = (
-    "Not checked without --original: whether roles of columns, protected values and parameters are those "
-    "that were asked for, whether released values are of the original, and whether persons are distinct."
-)
-
-
-def _needs_parts(part: int) -> str:
-    """Return what a later part of a series alone does not show."""
-    return (
-        f"Not checked without --with: this is part {part} of a series, and its promise is about all parts "
-        "together; whether it continues them, fits them and keeps the promise with them."
-    )
-
-
-_NEVER_CHECKED = (
-    "Not checked by any means: the words of report.html and of limits, the information loss, and whose a "
-    "value is."
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Verification:
-    """Whether the files of a release keep its promise, and what speaks against it.
-
-    Examples
-    --------
-    >>> found = Verification(
-    ...     holds=False,
-    ...     model="SequenceKAnonymity",
-    ...     achieved={"k": 1},
-    ...     violations=1,
-    ...     witnesses=(("news", "sports"),),
-    ...     release="out/release",
-    ... )
-    >>> bool(found)
-    False
-    >>> found.lines
-    ('news → sports',)
-    """
-
-    holds: bool
-    """The files are as certified, and keep the promise."""
-    model: str
-    """The promise, by the name of its class."""
-    achieved: Mapping[str, float]
-    """Parameter to the best value that holds; empty where the files were not fit to be counted."""
-    violations: int
-    """How many speak against the release, witnesses included."""
-    witnesses: tuple[object, ...]
-    """What speaks against it: a line that names a file, or labels that break the promise, shortest first."""
-    release: str
-    """The folder, as it was given."""
-    certificate_sha256: str = field(default="", repr=False)
-    """The certificate's own hash, to compare with the one that came by another way."""
-
-    compared: bool = field(default=False, repr=False)
-    """The original was at hand."""
-    parts: tuple[int, int] | None = field(default=None, repr=False)
-    """Of a series, the number of the part, and how many parts were checked together; None without series."""
-
-    def __bool__(self) -> bool:
-        return self.holds
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """The witnesses as one line each, without characters that could disturb a terminal."""
-        return tuple(_line(witness) for witness in self.witnesses)
-
-    @property
-    def not_checked(self) -> tuple[str, ...]:
-        """What this check could not see, in a line each."""
-        missing = self.parts is not None and self.parts[1] < self.parts[0]
-        return (
-            *([_needs_parts(self.parts[0])] if self.parts is not None and missing else []),
-            *(() if self.compared else (_NEEDS_ORIGINAL,)),
-            _NEVER_CHECKED,
-        )
-
-    def _repr_html_(self) -> str:
-        """Return the result for a notebook."""
-        more = self.violations - len(self.witnesses)
-        return Card(
-            title=f"{self.model} {'holds' if self.holds else 'does not hold'}, checked from the files",
-            good=self.holds,
-            facts=(
-                ("release", self.release),
-                *((name, f"{value:.4g}") for name, value in self.achieved.items()),
-                ("certificate", self.certificate_sha256),
-            ),
-            remarks=(*self.lines, *((f"and {more:,} more",) if more > 0 else ())),
-        ).html()
-
-    def to_json(self) -> dict[str, object]:
-        """Return the document that ``verify --json`` prints."""
-        return {
-            "holds": self.holds,
-            "model": self.model,
-            "achieved": dict(self.achieved),
-            "violations": self.violations,
-            "witnesses": list(self.lines),
-            "release": self.release,
-            "certificate_sha256": self.certificate_sha256,
-            "not_checked": list(self.not_checked),
-        }
-
-
-def _line(witness: object) -> str:
-    text = spelled(witness)
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def verify(
@@ -398,122 +279,3 @@ def find_pseudonyms(folder: Path, named: str | os.PathLike[str] | None = None) -
         return Path(named)
     usual = folder.resolve().parent / "internal" / PSEUDONYMS
     return usual if usual.is_file() else None
-
-
-ENDING = ".certificate.json"
-"""How the certificate of a snapshot ends; before it stands what its files are called."""
-_MEMORY = 16 * 2**30
-
-
-def is_stream_folder(folder: Path) -> bool:
-    """Return whether a folder has certificates of snapshots."""
-    return folder.is_dir() and any(path.name.endswith(ENDING) for path in folder.iterdir())
-
-
-def read_certificates(folder: Path) -> dict[str, tuple[Certificate, str]]:
-    """Return the certificate of each snapshot, by what its files begin with, and its own hash."""
-    names = [name for name in list_files(folder) if name.endswith(ENDING)]
-    return {name.removesuffix(ENDING): read_certificate_file(folder / name) for name in names}
-
-
-def verify_stream(
-    path: str | os.PathLike[str],
-    *,
-    model: PrivacyModel | None = None,
-    method: tuple[str, Mapping[str, object]] | None = None,
-    schema: Schema | None = None,
-    progress: Progress,
-) -> Verification:
-    """Check every published snapshot of a folder, as `verify` checks a release.
-
-    Each certificate is compared with the `model`, the `method` and the roles that were asked for, as far as
-    they are given.
-
-    ``achieved`` is the smallest of what the snapshots achieve. All snapshots make the same claim.
-    """
-    folder = Path(path)
-    names = list_files(folder)
-    read = read_certificates(folder)
-    certificates = {stem: certificate for stem, (certificate, _) in read.items()}
-    models = sorted({each.model for each in certificates.values()})
-    listed = {name for each in certificates.values() for name in each.files}
-    findings: list[object] = [
-        f"{safe_text(name)}: is not listed in a certificate"
-        + (" (a stream is writing, or was stopped: let it go on first)" if name.startswith(".") else "")
-        for name in names
-        if name not in {*listed, PAGE} and not name.endswith(ENDING)
-    ]
-    missing = sorted(listed - set(names))
-    if missing:
-        raise InputError(*(f"the release is incomplete: {safe_text(name)} is missing" for name in missing))
-    parquet = [folder / name for name in sorted(listed) if name.endswith(".parquet")]
-    with try_decode(parquet, "Parquet", most_memory=_MEMORY) as answers:
-        unreadable = [each.name for each, answer in zip(parquet, answers(), strict=True) if answer]
-    if unreadable:
-        raise InputError(*(f"{safe_text(name)} is not readable as Parquet" for name in unreadable))
-    achieved: dict[str, float] = {}
-    violations = len(findings)
-    for place, (stem, certificate) in enumerate(certificates.items()):
-        progress(place / len(certificates), f"checking {safe_text(stem)}")
-        differences = compare_claim(certificate, model=model, schema=schema, method=method)
-        found, verdict = (differences, None) if differences else _check(folder, stem, certificate)
-        findings += [f"{safe_text(stem)}: {each}" for each in found]
-        violations += verdict.violations if verdict is not None and not verdict else len(found)
-        for name, value in verdict.achieved.items() if verdict is not None else ():
-            achieved[name] = min(value, achieved.get(name, value))
-    if not findings:
-        findings += _differences(certificates)
-        if PAGE in names and not findings:
-            findings += _check_page(folder / PAGE, read)
-        violations = len(findings)
-    progress(1.0, "checked")
-    return Verification(
-        holds=not findings,
-        model=", ".join(models),
-        achieved=achieved,
-        violations=violations,
-        witnesses=tuple(findings),
-        release=os.fspath(path),
-        compared=schema is not None,
-    )
-
-
-def _check_page(path: Path, read: Mapping[str, tuple[Certificate, str]]) -> list[str]:
-    """Compare the page with the one that the certificates make; another version words it otherwise."""
-    if any(certificate.version != __version__ for certificate, _ in read.values()):
-        return []
-    if path.stat().st_size == len(page := stream_page(read)) and path.read_bytes() == page:
-        return []
-    return [f"{PAGE}: is not the page of these certificates: let the stream go on, which writes it again"]
-
-
-def _differences(certificates: Mapping[str, Certificate]) -> list[str]:
-    """Return the snapshots that do not claim what the first one does: a promise is about all of them."""
-    first, *others = certificates.items()
-    return [
-        f"{safe_text(stem)}: its {what} is not that of {safe_text(first[0])}"
-        for stem, certificate in others
-        for what, of in (
-            ("method", lambda each: (each.method, dict(each.parameters))),
-            ("claim", lambda each: (each.model, dict(each.claim), each.columns)),
-        )
-        if of(certificate) != of(first[1])
-    ]
-
-
-def _check(folder: Path, stem: str, certificate: Certificate) -> tuple[Sequence[object], Verdict | None]:
-    foreign = [name for name in certificate.files if not name.startswith(f"{stem}.")]
-    if foreign:
-        return [f"its certificate lists {safe_text(foreign[0])}, which is not its own"], None
-    changed = [name for name, stated in certificate.files.items() if hash_file(folder / name) != stated]
-    if changed:
-        reason = "is not the certified file: its hash differs"
-        return [f"{safe_text(name)} {reason}" for name in changed], None
-    model = claimed_model(certificate)
-    if not isinstance(model, RecordModel):
-        return [f"its certificate claims {certificate.model}, which is not about records"], None
-    contents, findings = read_contents(folder, certificate, stem=stem, ours=True)
-    if contents is None:
-        return findings, None
-    verdict = model.check_tables(contents.tables)
-    return verdict.witnesses or compare_verdict(verdict, certificate), verdict

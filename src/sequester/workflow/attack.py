@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from sequester.attacks import attack_tables
 from sequester.attacks.attack import KNOWN, model_attacks
 from sequester.attacks.context import TARGETS, Case, Stream
+from sequester.attacks.linkage import beside_one, lay_side_by_side
 from sequester.attacks.risk import Risks
-from sequester.attacks.side_by_side import beside_one, lay_side_by_side
 from sequester.data.table import EventTable
 from sequester.datasets import SEED
 from sequester.engine import LocalEngine, part, silent

@@ -25,9 +25,8 @@ from sequester.io.contents import check_cells, check_path, refuse_address
 from sequester.io.database import Database, is_url, local_files, locate, scrub, source_errors
 from sequester.io.parquet import count_rows, parquet_files, read_parquet_folder
 from sequester.io.read import format_of
-from sequester.release.about import NAMES, About
 from sequester.release.files import MOST_PARTS, LogFormat, OtherFormat
-from sequester.release.release import PERSON
+from sequester.release.release import NAMES, PERSON, About
 from sequester.workflow.method_settings import build_method, name_key, parameter_files
 from sequester.workflow.settings import (
     DataSettings,

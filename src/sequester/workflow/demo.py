@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sequester.engine import Progress
     from sequester.errors import Warn
     from sequester.release.release import Release
-    from sequester.verification.verify import Verification
+    from sequester.verification.claim import Verification
     from sequester.workflow.protect import Protected
 
 PERSONS = 5_000

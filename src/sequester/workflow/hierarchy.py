@@ -17,7 +17,7 @@ from sequester.data.table import EventTable
 from sequester.data.text import encode
 from sequester.engine import silent
 from sequester.errors import HierarchyError, InputError, ignore_warning
-from sequester.hierarchies.files import rows_as_text
+from sequester.hierarchies.builder import rows_as_text
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import (
     MISSING,

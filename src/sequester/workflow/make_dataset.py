@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sequester.datasets import DATASETS, SEED, make
-from sequester.datasets.clinical import FORMS
+from sequester.datasets.hospital import FORMS
 from sequester.engine import silent
 from sequester.errors import InputError
 from sequester.workflow.output_file import refuse_existing, write_file, write_folder

@@ -10,7 +10,8 @@ from sequester.errors import InputError, ignore_warning
 from sequester.privacy import RecordModel
 from sequester.release.folder import PSEUDONYMS
 from sequester.verification.series import release_folder
-from sequester.verification.verify import find_pseudonyms, is_stream_folder, verify, verify_stream
+from sequester.verification.streams import is_stream_folder, verify_stream
+from sequester.verification.verify import find_pseudonyms, verify
 from sequester.workflow.config import Config
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from sequester.engine import Engine, Progress
     from sequester.errors import Warn
     from sequester.methods.method import Method
-    from sequester.verification.verify import Verification
+    from sequester.verification.claim import Verification
 
 
 def verify_release(

@@ -33,7 +33,7 @@ from sequester.release.folder import (
 from sequester.release.release import ORDER, PERSON
 from sequester.release.staging import Target, staging, sync_file, sync_folder
 from sequester.report.findings import NO_FINDINGS, Findings
-from sequester.verification.verify import Verification, verify
+from sequester.verification.verify import verify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from sequester.explanation.explanation import Explanation
     from sequester.release.release import Release
     from sequester.report.findings import Stopwatch
+    from sequester.verification.claim import Verification
 
 
 class Pages(Protocol):

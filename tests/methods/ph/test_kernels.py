@@ -44,7 +44,7 @@ from sequester.methods.ph._trie_kernels import (
 )
 from sequester.methods.ph.algorithm import HidingRules, choose_rows, sanitize
 from sequester.methods.ph.problem import HidingProblem, as_table, make_trie, track_patterns, widen
-from sequester.mining.pairs import list_pairs
+from sequester.mining.support import list_pairs
 
 pytestmark = pytest.mark.kernel
 

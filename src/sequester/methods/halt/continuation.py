@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from sequester.methods.halt.arrivals import Arrivals
     from sequester.methods.halt.extraction import Channels
     from sequester.methods.halt.signature_rows import Thresholds
-    from sequester.privacy.confidence import Channel
     from sequester.privacy.kcp import KCPPrivacy
+    from sequester.privacy.model import Channel
     from sequester.release.series import Series
 
 PHASE = "holding back what gives away"

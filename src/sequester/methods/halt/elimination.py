@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sequester.methods.halt.histories import WeightedRows
     from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers, Signature
     from sequester.methods.halt.signature_rows import Thresholds
-    from sequester.privacy.confidence import Channel
+    from sequester.privacy.model import Channel
 
     Amounts = npt.NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from sequester.methods.halt import _kernels
 from sequester.methods.halt import _search_kernels as search
 from sequester.methods.halt.open_sequences import OpenSequences
 from sequester.methods.halt.signature_rows import SignatureRows, SignatureView, show_histories
-from sequester.privacy.confidence import Channel
+from sequester.privacy.model import Channel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sequester.methods.halt.histories import Target
     from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers, Signature
     from sequester.methods.halt.signature_rows import Thresholds
-    from sequester.privacy.confidence import Channel
+    from sequester.privacy.model import Channel
 
 KEPT = 0.8
 """A node is given up when this share of the cost of its suppressed cells is too much."""

@@ -13,7 +13,7 @@ from sequester.methods.halt import _match_kernels
 from sequester.methods.halt._return_kernels import give_back_all
 from sequester.methods.halt.elimination import Obstacle
 from sequester.methods.halt.extraction import TooMuchError
-from sequester.privacy.confidence import Channel
+from sequester.privacy.model import Channel
 from sequester.ragged import owners_of
 
 if TYPE_CHECKING:

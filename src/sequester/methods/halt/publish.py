@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sequester.methods.halt.elimination import Elimination
     from sequester.methods.halt.method import KCPMethod
     from sequester.methods.halt.quasi_identifiers import QuasiIdentifier
-    from sequester.privacy.confidence import Channel
+    from sequester.privacy.model import Channel
 
 KINDS = ("generalized", "suppressed", "dropped")
 """A coarser value is released; a star is; nothing of the person is."""

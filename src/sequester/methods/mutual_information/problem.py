@@ -21,7 +21,7 @@ from sequester.methods.mutual_information._kernels import (
     list_tuples,
     tally_tuples,
 )
-from sequester.privacy.leakage import count_tuples
+from sequester.privacy.mutual_information import count_tuples
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from sequester.engine import Progress
     from sequester.methods.mutual_information.algorithm import LeakagePlan
     from sequester.methods.mutual_information.method import MutualInformationMethod
-    from sequester.privacy.leakage import Leakage
-    from sequester.privacy.mutual_information import MutualInformationPrivacy
+    from sequester.privacy.mutual_information import Leakage, MutualInformationPrivacy
 
     Numbers = npt.NDArray[np.float64]
 

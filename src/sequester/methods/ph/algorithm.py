@@ -14,7 +14,7 @@ from sequester.methods.ph._choice_kernels import BASE, BOUNDED, DELETE_ONLY, MAX
 from sequester.methods.ph.orders import LONGEST, order_tables
 from sequester.methods.ph.problem import as_table, widen
 from sequester.methods.ph.refinement import refine
-from sequester.mining.pairs import list_pairs
+from sequester.mining.support import list_pairs
 from sequester.ragged import gather_rows, offsets_of, owners_of, places_of
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from sequester.hierarchies.labels import MISSING, counted
 from sequester.privacy.l_diversity import VALUES
 from sequester.privacy.snapshots import COUNT, GROUP, TIME
 from sequester.release.outcome import Plot, Reason, count_affected
+from sequester.utility.queries import RecordView, draw_window_queries, exact_values, query_errors
 from sequester.utility.score import Score
-from sequester.utility.window_queries import RecordView, draw_queries, exact_values, query_errors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,7 +82,7 @@ def measure_queries(
     count = max(min(_PER_LENGTH, _MOST_WORK // max(table.n_events, 1) // len(LENGTHS)), 5)
     means = []
     for length in LENGTHS:
-        queries = draw_queries(original, trees, weights=weights, length=length, count=count, seed=0)
+        queries = draw_window_queries(original, trees, weights=weights, length=length, count=count, seed=0)
         means.append(float(query_errors(released, original, queries, trees).mean()))
     plot = Plot(
         title="Mean error of window queries, by the number of snapshots they span",

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from sequester.engine import Engine, Progress
     from sequester.methods.reposition.costs import Costs
     from sequester.methods.reposition.window import Window
-    from sequester.privacy.l_diversity import LDiversity
-    from sequester.privacy.l_eligibility import LEligibility
+    from sequester.privacy.l_diversity import LDiversity, LEligibility
     from sequester.release.outcome import Outcome, Reason
     from sequester.release.randomness import Randomness
     from sequester.release.release import Release
@@ -100,8 +99,7 @@ class SnapshotMethod(Method):
     def model(self) -> LEligibility | LDiversity:
         """Return the promise: l-diversity of groups, or l-eligibility of snapshots where there are none."""
         # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.privacy.l_diversity import LDiversity  # noqa: PLC0415
-        from sequester.privacy.l_eligibility import LEligibility  # noqa: PLC0415
+        from sequester.privacy.l_diversity import LDiversity, LEligibility  # noqa: PLC0415
 
         return LEligibility(l=self.l) if self.then == "none" else LDiversity(l=self.l)
 

@@ -15,8 +15,8 @@ from sequester.attacks.snapshots import guess_original, guess_records
 from sequester.engine import LocalEngine, part
 from sequester.errors import InputError, UnattainableError, WarningCollector
 from sequester.privacy.model import RecordModel
-from sequester.release.about import About
 from sequester.release.fields import plain_table
+from sequester.release.release import About
 from sequester.report.findings import Findings
 from sequester.report.page import internal_page
 from sequester.utility.score import Score

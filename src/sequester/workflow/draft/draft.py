@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from sequester.data.cells import without_markers
-from sequester.data.roles import RESERVED, refuse_patterns
+from sequester.data.roles import RESERVED, refuse_patterns, without_markers
 from sequester.data.schema import ALL, ROW
 from sequester.errors import InputError
 from sequester.hierarchies.labels import quoted

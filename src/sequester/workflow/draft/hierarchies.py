@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from sequester.hierarchies.kinds import two_digits
 from sequester.hierarchies.labels import listed
 from sequester.hierarchies.lint import lint
-from sequester.hierarchies.numbers import two_digits
 from sequester.workflow.draft.names import LIFE, names_area, names_code, names_coded, names_one_of
 from sequester.workflow.settings import Dates, Flat, Intervals, Mask, Quantiles
 

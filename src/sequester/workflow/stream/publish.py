@@ -22,8 +22,7 @@ from sequester.release.folder import ROWS_PER_GROUP, hierarchy_csv, rebuild_colu
 from sequester.release.release import Release
 from sequester.report.page import Number, Section, section_page
 from sequester.report.text import share
-from sequester.verification.stream_page import in_time_order
-from sequester.verification.verify import read_certificates
+from sequester.verification.streams import in_time_order, read_certificates
 from sequester.workflow.output_file import write_file
 
 if TYPE_CHECKING:
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
     from sequester.data.schema import Schema
     from sequester.methods.reposition.method import SnapshotMethod
     from sequester.methods.reposition.window import Published
-    from sequester.release.about import About
     from sequester.release.randomness import Randomness
+    from sequester.release.release import About
     from sequester.workflow.stream.state import State
 
     Keys = npt.NDArray[np.uint64]

@@ -24,9 +24,8 @@ from sequester.methods.reposition.window import Snapshot, label_codes
 from sequester.release.fields import plain_table
 from sequester.release.randomness import Randomness, seed_warnings
 from sequester.release.staging import sync_file, sync_folder
-from sequester.verification.stream_page import PAGE as PUBLIC_PAGE
-from sequester.verification.stream_page import stream_page
-from sequester.verification.verify import read_certificates
+from sequester.verification.streams import PAGE as PUBLIC_PAGE
+from sequester.verification.streams import read_certificates, stream_page
 from sequester.workflow.config import Config
 from sequester.workflow.stream.inbox import PERSON, Inbox, ordered
 from sequester.workflow.stream.publish import (
