@@ -91,6 +91,22 @@ class Card:
         return f'<strong style="color:{color}">{sign}</strong> '
 
 
+class Shown:
+    """A value that shows itself as a card, in a terminal and in a notebook."""
+
+    __slots__ = ()
+
+    def _card(self) -> Card:
+        """Return what is shown."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return str(self._card())
+
+    def _repr_html_(self) -> str:
+        return self._card().html()
+
+
 def _on_one_line(text: str) -> str:
     return text.translate(_INVISIBLE)
 

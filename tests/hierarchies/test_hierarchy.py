@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 
 from oracles import hierarchy as oracle
 from sequester.errors import HierarchyError, ParameterError
-from sequester.hierarchies import MISSING, Hierarchy
+from sequester.hierarchies import MISSING
 from sequester.hierarchies.hierarchy import Hierarchy, number_nodes
 
 ILL = {"acute": {"infection": ["flu", "cold"], "fracture": {}}, "asthma": []}

@@ -55,9 +55,9 @@ class Trial(NamedTuple):
     evidence: Evidence
     """What the place shows."""
     candidates: CandidateSets
-    """Whom the pieces fit there."""
+    """Who matches there."""
     in_original: CandidateSets
-    """Whom they fit in the original."""
+    """Who matches in the original."""
 
 
 class Trials(NamedTuple):

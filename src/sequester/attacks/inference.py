@@ -37,7 +37,7 @@ CLOSE = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inference(Adversary):
-    """Somebody knows a few items of a person, and reads off what those have in common whom they fit.
+    """Somebody knows a few items of a person, and reads off what those who match have in common.
 
     ``confidence`` is the largest share of candidates with one protected value, ``at_risk`` with any: how sure
     one can become of somebody. Both try the rarest items, too, beside those drawn at random. ``guess`` is the
@@ -216,7 +216,7 @@ PresenceMeasure = Literal["absence", "membership"]
 class Presence(Adversary):
     """Somebody knows a few items of a person, and looks whether anybody fits at all.
 
-    ``absence`` is the share of targets who are in the original and whom nobody of the release fits: the
+    ``absence`` is the share of targets who are in the original and match nobody of the release: the
     adversary learns that what was rare about them has been taken out. ``membership`` is how much more often
     somebody fits a person of the original than a stranger: the advantage of concluding from a fit that the
     target is in the data. Strangers are persons who were held out; where there are none, persons who do not

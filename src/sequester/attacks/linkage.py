@@ -1,4 +1,4 @@
-"""Linkage: how few persons of a release fit background knowledge (prosecutor, journalist, marketer)."""
+"""Linkage: how few persons of a release match background knowledge (prosecutor, journalist, marketer)."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ class Linkage(Adversary):
         return self._risk(context, found, shares, baseline=chance, rarest=rarest)
 
     def _chance(self, n_persons: int) -> float:
-        """Return the risk of somebody to whom everybody is a candidate."""
+        """Return the risk where everybody is a candidate."""
         if self.measure == "unique":
             return float(n_persons == 1)
         if self.measure == "below_k":
@@ -236,8 +236,8 @@ class Finder(Adversary):
     Of those who fit in the original, the release may show only some, and the target need not be among them:
     of ``F`` persons who fit in the original and ``f`` in the release, the target is picked with a chance of
     one over the larger number. The risk is the mean over targets, the share of persons who are expected to be
-    found; it is 0 for a target whom nobody in the release fits. Unlike the marketer's, who takes for granted
-    that the target is there, it does not rise where a method leaves persons out.
+    found; it is 0 for a target who matches nobody in the release. Unlike that of the marketer, who takes for
+    granted that the target is there, it does not rise where a method leaves persons out.
 
     Examples
     --------

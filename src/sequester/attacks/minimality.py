@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 MOST_PERSONS = 60
 """Persons of the small world that is thought through, or four times k where that is more."""
-CROWDS = 4
-"""How many crowds of k persons a small world has room for."""
+CLASSES = 4
+"""How many equivalence classes of k persons a small world has room for."""
 LARGEST_WORLD = 400
 """Where k needs a larger world than this, nobody thinks it through."""
 MOST_COLUMNS = 12
@@ -105,7 +105,7 @@ class PossibleWorlds:
 def minimality_risk(worlds: PossibleWorlds, *, kind: str, measure: MinimalityMeasure = "minimality") -> Risk:
     """Return what somebody who knows all quasi-identifiers and the method believes of protected values.
 
-    The release tells which sensitive values are among those who look the same. Of all ways to deal these out
+    The release tells which sensitive values are among those who look the same. Of all ways to permute these
     among them, only those remain from which the method makes this release: a method that generalizes no more
     than it must would have done something else with the others. ``minimality`` is the mean belief in a
     protected value of those who have it, ``surest_minimality`` the largest belief in any protected value. The
@@ -173,7 +173,7 @@ def attack_minimality(model: Confidence, case: Case) -> list[Risk]:
             "--thorough runs it"
         )
         return []
-    most = max(MOST_PERSONS, CROWDS * model.k)
+    most = max(MOST_PERSONS, CLASSES * model.k)
     if case.original.n_persons > most > LARGEST_WORLD:
         return []
     table, kind = case.original.histories, "everybody"

@@ -118,9 +118,9 @@ class PatternPositions:
 
     def by_chance(self) -> tuple[Counts, Counts]:
         """Count the control's tuples that look as a pattern is released: those that are it, and all."""
-        before = self.original.columns[self.original.symbol]
-        after, permuted = (each.columns[each.symbol] for each in (self.released, self.control))
-        book = self.original.codebooks[self.original.symbol]
+        before = self.original.codes
+        after, permuted = (each.codes for each in (self.released, self.control))
+        book = self.original.codebook
         offsets, window, has = self.original.person_offsets, self.model.window, self.has
         right, alike = np.zeros(has.shape, np.int64), np.zeros(has.shape, np.int64)
         count = kernels.window_counts.count_spelled
@@ -151,15 +151,15 @@ class PatternPositions:
         return largest
 
     def possible(self, data: Sequences, *, spelled: bool) -> Counts:
-        """For each person and pattern they have: the index tuples of `data` that may have been it."""
-        book, before_book = data.codebooks[data.symbol], self.original.codebooks[self.original.symbol]
+        """Count, for each person and pattern they have, the index tuples of `data` that may have been it."""
+        book, before_book = data.codebook, self.original.codebook
         counts = np.zeros(self.has.shape, np.int64)
         for row, pattern in enumerate(self.measured.patterns):
             if not self.has[row].any():
                 continue
             counts[row] = count_possible(
-                self.original.columns[self.original.symbol],
-                data.columns[data.symbol],
+                self.original.codes,
+                data.codes,
                 data.person_offsets,
                 before_book.encode(pattern),
                 np.array([self._may_be(label, book.labels) for label in pattern], np.bool_),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sequester._typing import Counts, Mask
     from sequester.attacks.context import Case
     from sequester.data.sequences import Sequences
-    from sequester.data.table import EventTable
+    from sequester.data.table import EventTable, SequenceData
     from sequester.privacy.pattern_hiding import PatternHiding
 
     Chances = npt.NDArray[np.float64]
@@ -68,9 +68,7 @@ class Secrets:
     _mined: dict[str, Counts | None] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(
-        cls, model: PatternHiding, released: EventTable | Sequences, original: EventTable, *, seed: str
-    ) -> Secrets:
+    def of(cls, model: PatternHiding, released: SequenceData, original: EventTable, *, seed: str) -> Secrets:
         """Collect what the attacks need."""
         promise = model.about(original)
         patterns = tuple(sorted(promise.sensitive))
@@ -152,7 +150,7 @@ def suspicion_risk(
     raw, _ = _count_suspects(
         secrets, measure, "original", range(secrets.threshold, secrets.original.n_persons + 1)
     )
-    n_symbols = len(secrets.released.codebooks[secrets.released.symbol])
+    n_symbols = len(secrets.released.codebook)
     n_all = sum(float(n_symbols) ** length for length in _lengths(secrets.patterns))
     named = len(secrets.patterns) if measure == "suspects" else n_suspects
     return Risk.of(

@@ -268,19 +268,9 @@ class Risk:
 
     def to_json(self) -> dict[str, Any]:
         """Return the part of the document that ``attack --json`` prints."""
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "known": self.known,
-            "raw": self.raw.to_json(),
-            "release": {"value": self.value, "interval": list(self.interval)},
-            "control": self.control.to_json(),
-            "control_of": self.control_of,
-            "baseline": self.baseline,
-            "bound": self.bound,
-            "targets": self.targets,
-            "main": self.main,
-        }
+        own = json_fields(self)
+        release = {"value": own.pop("value"), "interval": own.pop("interval")}
+        return {"name": self.name, **own, "release": release}
 
     def _repr_html_(self) -> str:
         return _repr([self]).html()

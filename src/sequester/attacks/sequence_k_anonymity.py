@@ -66,18 +66,16 @@ class Destinations:
             rng = generator("attack destinations", seed)
             persons = np.sort(rng.choice(persons, min(targets, MOST_TARGETS), replace=False))
         lengths = np.diff(released.person_offsets)
-        after, before = released.distinct(released.symbol), original.distinct(original.symbol)
+        after, before = released.distinct(), original.distinct()
         is_out = lengths[persons] > 0
         n_released = int((lengths > 0).sum())
-        codes, offsets = gather_rows(
-            original.columns[original.symbol], original.person_offsets, persons.astype(np.int64)
-        )
+        codes, offsets = gather_rows(original.codes, original.person_offsets, persons.astype(np.int64))
         fitting = supports_of_codes(
             codes,
             offsets,
-            original.codebooks[original.symbol],
+            original.codebook,
             after,
-            released.codebooks[released.symbol],
+            released.codebook,
             engine=engine,
         )
         return cls(
@@ -132,7 +130,7 @@ def _estimate(chances: Chances, measure: DestinationMeasure, *, is_everybody: bo
 
 
 def attack_destinations(model: SequenceKAnonymity, case: Case) -> list[Risk]:
-    """Run the attack by whole sequences, where it is known what became of whom."""
+    """Run the attack by whole sequences, where it is known what became of each person."""
     del model
     if case.original.owners is not None:
         return []

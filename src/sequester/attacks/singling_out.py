@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 TOLERATED = 0.05
 """Kept columns that single out a larger share of the persons need the steward's consent."""
 MOST_OF_IT = 0.9
-"""Columns do most of it when they single out this share of those whom all of them do."""
+"""Columns do most of it when they single out this share of the persons that all of them single out."""
 _LEADING = 3
 _COMBINED = 10
 _SHOWN = 4
@@ -41,8 +41,8 @@ class SinglingOut:
 
     A person is singled out by columns if nobody else has the same values in them, event by event and in
     order. Protected values are blanked out: an adversary may know that there is one, and wants to find out
-    which. The number of events is no value of a column. A person whom it singles out already is singled out
-    by columns only if their values still do so with repeated events told once.
+    which. The number of events is no value of a column. A person who is singled out by it already
+    is singled out by columns only if their values still do so with repeated events told once.
 
     Records are compared by hashes of 64 bits. Of a million persons, one is missed with a chance below one in
     ten million; nobody is counted who is not alone.
@@ -76,9 +76,9 @@ class SinglingOut:
     by_sensitive: int = 0
     """Singled out by unprotected sensitive values alone."""
     by_column: tuple[tuple[str, int], ...] = ()
-    """Each kept column with those of `by_kept` whom it singles out alone, most first."""
+    """Each kept column, and how many of `by_kept` it singles out alone, most first."""
     leading: tuple[tuple[str, int], ...] = ()
-    """The kept columns that do most of it, with those of `by_kept` whom they single out together so far."""
+    """The kept columns that do most of it, and how many of `by_kept` they single out together so far."""
 
     @classmethod
     def of(
@@ -292,7 +292,7 @@ class _Known:
         return _sequence(self.rows[is_new], _places(offsets), offsets)
 
     def count_by_one_event(self) -> int:
-        """Count the persons of whom one event is like no event of anybody else."""
+        """Count the persons with an event that is like no event of anybody else."""
         if not self.columns:
             return 0
         owners = np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), np.diff(self.offsets))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from sequester._repr import json_fields
 from sequester.hierarchies.labels import counted
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class ReadSummary:
     crossed: int = 0
     """By how much visits are more than points, where lines between points touch regions, too."""
     persons_left_out: int = 0
-    """Persons of whom no row was taken."""
+    """Persons without any row that was taken."""
     events: int
     """What the method gets."""
 
@@ -127,22 +128,14 @@ class ReadSummary:
             why = [f"{rule} ({count:,})" for rule, count in self.reasons.items()]
             why += [f"in no region ({self.outside:,})"] if self.outside else []
             share = f"{self.left_out:,} of them ({self.left_out / self.rows:.1%}) left out"
-            whom = f", with all rows of {counted(self.persons_left_out, 'person', 'persons')}"
+            persons = f", with all rows of {counted(self.persons_left_out, 'person', 'persons')}"
             read = counted(self.rows, "row was", "rows were")
-            yield f"{read} read, {share}{whom if self.persons_left_out else ''}: {', '.join(why)}"
+            yield f"{read} read, {share}{persons if self.persons_left_out else ''}: {', '.join(why)}"
         if self.folded or self.crossed:
             points = counted(self.rows - self.left_out, "point", "points")
             yield f"{points} became {counted(self.events, 'visit', 'visits')} of regions"
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts as a JSON document."""
-        return {
-            "rows": self.rows,
-            "dropped": self.dropped,
-            "reasons": dict(self.reasons),
-            "outside_regions": self.outside,
-            "folded": self.folded,
-            "crossed": self.crossed,
-            "persons_left_out": self.persons_left_out,
-            "events": self.events,
-        }
+        counts = json_fields(self)
+        return counts | {"outside_regions": counts.pop("outside")}

@@ -181,6 +181,16 @@ class Sequences:
             raise SchemaError(msg)
         return next(iter(self.columns))
 
+    @property
+    def codes(self) -> Codes:
+        """The codes of the only attribute."""
+        return self.columns[self.symbol]
+
+    @property
+    def codebook(self) -> Codebook:
+        """What the codes of the only attribute mean."""
+        return self.codebooks[self.symbol]
+
     def take(self, persons: Counts) -> Sequences:
         """Return the sequences of some persons; codes stay the same.
 

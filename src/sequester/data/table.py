@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from sequester._repr import Card
+from sequester._repr import Card, Shown
 from sequester.data.intake import prepare
 from sequester.data.persons import (
     LEFT_OUT,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
-class EventTable:
+class EventTable(Shown):
     """The events of persons, one row each, and what every column means.
 
     Rows are sorted by person in order of first appearance, then by order or time, then by the tie column,
@@ -434,11 +434,25 @@ class EventTable:
             object.__setattr__(other, each.name, changed.get(each.name, getattr(self, each.name)))
         return other
 
-    def __repr__(self) -> str:
-        return str(_card(self))
+    def _card(self) -> Card:
+        """Return the roles of columns, how many labels each has, what to know, and the first events."""
+        first = self.frame.head(_SHOWN_ROWS)
+        persons, events = (
+            counted(self.n_owners, "person", "persons"),
+            counted(self.n_events, "event", "events"),
+        )
+        trips = "" if self.owners is None else f", {counted(self.n_persons, 'trip', 'trips')}"
+        return Card(
+            title=f"EventTable: {persons}{trips}, {events}",
+            facts=tuple(_facts(self)),
+            remarks=(*(f"{problem.severity}: {problem}" for problem in self.problems), *self.reading.lines()),
+            header=tuple(first.columns),
+            rows=tuple(tuple("" if cell is None else str(cell) for cell in row) for row in first.iter_rows()),
+        )
 
-    def _repr_html_(self) -> str:
-        return _card(self).html()
+
+SequenceData = EventTable | Sequences
+"""A table, or the codes of one: whatever has sequences."""
 
 
 def _with_persons(
@@ -497,23 +511,6 @@ def _with_persons(
 
 
 _SHOWN_ROWS = 5
-
-
-def _card(table: EventTable) -> Card:
-    """Show the roles of columns, how many labels each has, what to know, and the first events."""
-    first = table.frame.head(_SHOWN_ROWS)
-    persons, events = (
-        counted(table.n_owners, "person", "persons"),
-        counted(table.n_events, "event", "events"),
-    )
-    trips = "" if table.owners is None else f", {counted(table.n_persons, 'trip', 'trips')}"
-    return Card(
-        title=f"EventTable: {persons}{trips}, {events}",
-        facts=tuple(_facts(table)),
-        remarks=(*(f"{problem.severity}: {problem}" for problem in table.problems), *table.reading.lines()),
-        header=tuple(first.columns),
-        rows=tuple(tuple("" if cell is None else str(cell) for cell in row) for row in first.iter_rows()),
-    )
 
 
 def _facts(table: EventTable) -> Iterator[tuple[str, str]]:

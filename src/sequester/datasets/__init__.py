@@ -6,8 +6,8 @@ import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sequester.datasets.papers import PAPERS
-from sequester.errors import InputError, ParameterError
+from sequester.datasets.papers import PAPERS, PrintedTable
+from sequester.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,7 +22,7 @@ SEED = "sequester"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
-    """A generator or a printed table, and what a person who chooses one wants to know."""
+    """A generator, and what a person who chooses one wants to know."""
 
     name: str
     """As in ``sequester datasets make NAME``."""
@@ -35,18 +35,8 @@ class Dataset:
     trees: tuple[str, ...] = ()
     """Columns that come with a hierarchy."""
 
-    @property
-    def is_printed(self) -> bool:
-        """Whether it is a paper's table, which neither a number of persons nor a seed changes."""
-        return self.name in PAPERS
-
     def make(self, *, persons: int | None = None, seed: str = SEED) -> pl.DataFrame:
         """Make the table."""
-        if self.is_printed:
-            if persons not in (None, self.persons):
-                msg = f"persons must be {self.persons} for the printed table {self.name}, got {persons}"
-                raise ParameterError(msg)
-            return PAPERS[self.name].frame()
         # The generators load polars, which a list of their names does not need.
         module = importlib.import_module(f"sequester.datasets.{self.name}")
         made: pl.DataFrame = module.make(persons=self.persons if persons is None else persons, seed=seed)
@@ -54,8 +44,6 @@ class Dataset:
 
     def hierarchies(self) -> dict[str, Hierarchy]:
         """Return the trees that come with it, by column."""
-        if self.is_printed:
-            return PAPERS[self.name].hierarchies()
         if not self.trees:
             return {}
         module = importlib.import_module(f"sequester.datasets.{self.name}")
@@ -63,7 +51,7 @@ class Dataset:
         return trees
 
 
-DATASETS = {
+DATASETS: dict[str, Dataset | PrintedTable] = {
     each.name: each
     for each in (
         Dataset(
@@ -104,18 +92,8 @@ DATASETS = {
             persons=1,
             trees=("activity",),
         ),
-        *(
-            Dataset(
-                name=paper.name,
-                about=paper.about,
-                columns=paper.columns,
-                persons=paper.persons,
-                trees=tuple(paper.trees),
-            )
-            for paper in PAPERS.values()
-        ),
     )
-}
+} | PAPERS
 """Name to generator or printed table."""
 
 

@@ -105,7 +105,7 @@ def make(*, persons: int = 1, seed: str = SEED, days: int = 180, regularity: flo
 
     A day begins with getting up, at about seven on workdays and half past eight at weekends, and ends with
     going to sleep; between them the routine is filled with what the day of the week brings. Some hold what
-    nobody's business is: every Tuesday `therapy`, and often the `pharmacy` after it.
+    is private: every Tuesday `therapy`, and often the `pharmacy` after it.
 
     Parameters
     ----------

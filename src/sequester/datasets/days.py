@@ -86,8 +86,8 @@ def make(
     diagnosis = (chance.random(len(day))[:, None] >= np.cumsum(shares, axis=1)[day, :-1]).sum(axis=1)
     sex = chance.integers(0, 2, persons)
     age = np.clip(chance.gamma(4, 11, persons), 0, 99).astype(np.int64)
-    crowd = 1 / np.arange(1, _DISTRICTS + 1)
-    district = chance.choice(_DISTRICTS, persons, p=crowd / crowd.sum())
+    weights = 1 / np.arange(1, _DISTRICTS + 1)
+    district = chance.choice(_DISTRICTS, persons, p=weights / weights.sum())
     return pl.DataFrame(
         {
             "patient": repeat_keys("p", np.ones(persons, np.int64)).gather(patient),

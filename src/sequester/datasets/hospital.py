@@ -1,4 +1,4 @@
-"""Hospital visits with what a neighbour may know about them, and a disease that is nobody's business."""
+"""Hospital visits with what a neighbour may know about them, and a disease that they must not learn."""
 
 from __future__ import annotations
 
@@ -115,8 +115,8 @@ def _zips(chance: np.random.Generator, lengths: Counts) -> pl.Series:
     """Draw a home for each person, often in a few crowded areas; one in ten moves once."""
     offsets = offsets_of(lengths)
     areas = 10_000 + np.sort(chance.choice(90_000, _AREAS, replace=False))
-    crowd = 1 / np.arange(1, _AREAS + 1)
-    homes = chance.choice(areas, (len(lengths), 2), p=crowd / crowd.sum())
+    weights = 1 / np.arange(1, _AREAS + 1)
+    homes = chance.choice(areas, (len(lengths), 2), p=weights / weights.sum())
     visit = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
     moved_after = np.where(chance.random(len(lengths)) < 0.1, chance.integers(1, 1 + lengths), lengths)
     has_moved = visit >= np.repeat(moved_after, lengths)

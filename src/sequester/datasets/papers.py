@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sequester.errors import InputError
+from sequester.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -48,6 +48,14 @@ class PrintedTable:
     def persons(self) -> int:
         """How many persons the table has."""
         return len({row[0] for row in self.rows})
+
+    def make(self, *, persons: int | None = None, seed: str = "") -> pl.DataFrame:
+        """Return the table, which neither a number of persons nor a seed changes."""
+        del seed
+        if persons not in (None, self.persons):
+            msg = f"persons must be {self.persons} for the printed table {self.name}, got {persons}"
+            raise ParameterError(msg)
+        return self.frame()
 
     def frame(self) -> pl.DataFrame:
         """Return the table."""

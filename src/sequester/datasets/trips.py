@@ -62,7 +62,7 @@ def make(
     """Make points: ``user``, ``trip`` (numbered over the days), ``lat``, ``lon``, ``at``, in order per user.
 
     Everybody drives to work in the morning and back in the afternoon, some by way of a shop. Homes are spread
-    around neighbourhoods, works crowd in three districts, shops stand where avenues cross. A trip follows its
+    around neighbourhoods, works are in three districts, shops stand where avenues cross. A trip follows its
     street to an avenue, one avenue and then another across the city, and a street to its end, at 17 to 55
     km/h as the traffic of the hour allows.
 

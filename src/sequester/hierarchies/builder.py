@@ -179,7 +179,7 @@ class Kind(ABC):
 
     @abstractmethod
     def outline(self, values: Mapping[str, int], source: Origin) -> Outline:
-        """Return who lies under whom, and what is wrong.
+        """Return which label lies under which, and what is wrong.
 
         `values` leads from each value, none of them a reserved label, to how often it occurs.
         """

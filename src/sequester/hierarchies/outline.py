@@ -1,4 +1,4 @@
-"""Outlines: who lies under whom, by paths, edges or nested tables, and whether that is a tree."""
+"""Outlines: which label lies under which, by paths, edges or nested tables, and whether that is a tree."""
 
 from __future__ import annotations
 

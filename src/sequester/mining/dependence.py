@@ -191,7 +191,7 @@ def _days(labels: Sequence[str]) -> Numbers | None:
 
 
 NEARLY_ALL = 0.99
-"""Share of persons for whom a column is the same in several events that makes it one of persons."""
+"""Where a column is constant for this share of the persons with several events, it is one of persons."""
 FEWEST = 20
 """Persons with several events below which a share says nothing."""
 _MOST_BY_NAME, _MOST_BACKWARDS = 0.8, 0.5

@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sequester._typing import Codes, Counts, Mask, Offsets
-    from sequester.data.sequences import Distinct, Sequences
-    from sequester.data.table import EventTable
+    from sequester.data.sequences import Distinct
+    from sequester.data.table import EventTable, SequenceData
     from sequester.engine import Engine, Progress
     from sequester.mining.search import MiningResult
 
 Labels = TypeVar("Labels", bound=tuple[object, ...])
 """Labels in order, or itemsets of labels in order."""
 MAX_PATTERNS = 1_000_000
-"""As many patterns as anybody would look at; more are refused."""
+"""Patterns that are listed, at most; more are refused."""
 
 
 def frequent(
-    data: EventTable | Sequences,
+    data: SequenceData,
     *,
     min_support: int | None = None,
     top: int | None = None,
@@ -101,8 +101,7 @@ def frequent(
         min_support, top, min_length, max_length, closed, supporters, max_patterns, max_gap, max_span
     )
     sequences = sequences_of(data)
-    column = sequences.symbol
-    book, rows = sequences.codebooks[column], sequences.distinct(column)
+    book, rows = sequences.codebook, sequences.distinct()
     _check_owners(rows, top=top, max_gap=max_gap, max_span=max_span, closed=closed)
     lowest = limits.min_support
     search: PatternSearch | EventSearch
@@ -118,7 +117,7 @@ def frequent(
 
 
 def frequent_itemsets(
-    data: EventTable | Sequences,
+    data: SequenceData,
     *,
     min_support: int | None = None,
     top: int | None = None,
@@ -143,8 +142,7 @@ def frequent_itemsets(
     """
     limits = checked_limits(min_support, top, min_length, max_length, closed, supporters, max_patterns)
     sequences = sequences_of(data)
-    column = sequences.symbol
-    book, rows = sequences.codebooks[column], sequences.distinct(column)
+    book, rows = sequences.codebook, sequences.distinct()
     _check_owners(rows, top=top, closed=closed)
     # Among ascending rows without repeats, subsequences and subsets are the same.
     items, offsets = kernels.rows.sort_symbols(rows.items, rows.offsets, len(book))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.sequences import Distinct
-    from sequester.data.table import EventTable
+    from sequester.data.table import SequenceData
     from sequester.data.text import Codebook
     from sequester.engine import Engine, Progress
 
@@ -25,12 +25,12 @@ MOST_EMBEDDINGS = 2**62 - 1
 """Where counts of embeddings stop."""
 
 
-def sequences_of(data: EventTable | Sequences) -> Sequences:
+def sequences_of(data: SequenceData) -> Sequences:
     """Return the sequences of a table; sequences are returned as they are."""
     return data if isinstance(data, Sequences) else data.sequences
 
 
-def supporters(pattern: Sequence[str], data: EventTable | Sequences) -> Mask:
+def supporters(pattern: Sequence[str], data: SequenceData) -> Mask:
     """Mark each person whose events contain `pattern` in order, gaps allowed.
 
     Everybody contains the empty pattern; nobody contains a label that does not occur.
@@ -41,14 +41,13 @@ def supporters(pattern: Sequence[str], data: EventTable | Sequences) -> Mask:
     [True, False, True]
     """
     sequences = sequences_of(data)
-    column = sequences.symbol
-    book = sequences.codebooks[column]
+    book = sequences.codebook
     if not len(pattern):
         return np.ones(sequences.n_persons, np.bool_)
     if not all(label in book.codes for label in pattern):
         return np.zeros(sequences.n_persons, np.bool_)
     marked: Mask = kernels.containment.mark_supporters(
-        sequences.columns[column], sequences.person_offsets, book.encode(pattern)
+        sequences.codes, sequences.person_offsets, book.encode(pattern)
     )
     return marked
 
@@ -68,7 +67,7 @@ def mark_patterns(items: Codes, offsets: Offsets, patterns: Codes, pattern_offse
     return marks
 
 
-def support(pattern: Sequence[str], data: EventTable | Sequences) -> int:
+def support(pattern: Sequence[str], data: SequenceData) -> int:
     """Count the persons whose events contain `pattern` in order, gaps allowed.
 
     Examples
@@ -81,7 +80,7 @@ def support(pattern: Sequence[str], data: EventTable | Sequences) -> int:
 
 
 def supports(
-    patterns: Iterable[Sequence[str]], data: EventTable | Sequences, *, engine: Engine | None = None
+    patterns: Iterable[Sequence[str]], data: SequenceData, *, engine: Engine | None = None
 ) -> Counts:
     """Count the supporters of many patterns, in the order given; sorted ones share most work.
 
@@ -92,15 +91,8 @@ def supports(
     """
     asked = Sequences.from_rows(patterns)
     sequences = sequences_of(data)
-    column = sequences.symbol
-    return supports_of_codes(
-        asked.columns[asked.symbol],
-        asked.person_offsets,
-        asked.codebooks[asked.symbol],
-        sequences.distinct(column),
-        sequences.codebooks[column],
-        engine=engine,
-    )
+    rows, book = sequences.distinct(), sequences.codebook
+    return supports_of_codes(asked.codes, asked.person_offsets, asked.codebook, rows, book, engine=engine)
 
 
 def supports_of_codes(
@@ -158,7 +150,7 @@ def _count_owners(shard: range, shared: _Shared) -> Counts:
     return counts
 
 
-def embeddings(pattern: Sequence[str], data: EventTable | Sequences) -> Counts:
+def embeddings(pattern: Sequence[str], data: SequenceData) -> Counts:
     """Count, for each person, the ways in which their events contain `pattern`, gaps allowed.
 
     Everybody contains the empty pattern in one way. Counts above ``MOST_EMBEDDINGS`` stop there;
@@ -170,12 +162,11 @@ def embeddings(pattern: Sequence[str], data: EventTable | Sequences) -> Counts:
     [3, 0, 2]
     """
     sequences = sequences_of(data)
-    column = sequences.symbol
-    book = sequences.codebooks[column]
+    book = sequences.codebook
     if not all(label in book.codes for label in pattern):
         return np.zeros(sequences.n_persons, np.int64)
     counts: Counts = kernels.containment.count_embeddings(
-        sequences.columns[column], sequences.person_offsets, book.encode(pattern)
+        sequences.codes, sequences.person_offsets, book.encode(pattern)
     )
     return counts
 
@@ -341,7 +332,7 @@ def _in_common_codes(
     released: Sequences, original: Sequences
 ) -> tuple[tuple[str, ...], Counts, tuple[Codes, Offsets]]:
     """Return labels, the pairs of the original, and the rows of the release, all in the same codes."""
-    book, own = original.codebooks[original.symbol], released.codebooks[released.symbol]
+    book, own = original.codebook, released.codebook
     labels = (*book.labels, *(label for label in own.labels if label not in book.codes))
     code_of = {label: code for code, label in enumerate(labels)}
     translated = np.array([code_of[label] for label in own.labels], np.int32)

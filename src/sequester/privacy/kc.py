@@ -14,8 +14,7 @@ from sequester.privacy.model import Confidence, Verdict, in_percent, linkage_bou
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts
-    from sequester.data.sequences import Sequences
-    from sequester.data.table import EventTable
+    from sequester.data.table import EventTable, SequenceData
     from sequester.engine import Engine
     from sequester.privacy.model import AdversaryLike
 
@@ -123,11 +122,7 @@ class KCPrivacy(Confidence):
         return None
 
     def check(
-        self,
-        released: EventTable | Sequences,
-        *,
-        original: EventTable | Sequences | None = None,
-        engine: Engine | None = None,
+        self, released: SequenceData, *, original: SequenceData | None = None, engine: Engine | None = None
     ) -> Verdict:
         """Count the persons of every class, and those at risk; the original is not looked at.
 
@@ -159,11 +154,11 @@ class KCPrivacy(Confidence):
         )
 
     def claim(self) -> dict[str, object]:
-        """The parameters a recipient needs to check the promise."""
+        """Return the parameters a recipient needs to check the promise."""
         return self.claim_with(reading=self.reading)
 
     def in_words(self) -> str:
-        """The promise in a sentence for people."""
+        """Return the promise in a sentence for people."""
         words = (
             "An adversary who knows anything about a person's quasi-identifiers, even all of them in all "
             f"events, matches at least {self.k:,} persons in the release who are alike in all of them, or "

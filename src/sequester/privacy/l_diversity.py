@@ -25,8 +25,7 @@ from sequester.privacy.snapshots import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sequester.data.sequences import Sequences
-    from sequester.data.table import EventTable
+    from sequester.data.table import SequenceData
     from sequester.engine import Engine
     from sequester.privacy.model import Layout
 
@@ -57,11 +56,7 @@ class LEligibility(RecordPromise):
     """Records are published in groups."""
 
     def check(
-        self,
-        released: EventTable | Sequences,
-        *,
-        original: EventTable | Sequences | None = None,
-        engine: Engine | None = None,
+        self, released: SequenceData, *, original: SequenceData | None = None, engine: Engine | None = None
     ) -> Verdict:
         """Count the values of every snapshot of a table; the original is not looked at."""
         del original, engine
@@ -127,11 +122,7 @@ class LDiversity(RecordPromise):
     """Records are published in groups."""
 
     def check(
-        self,
-        released: EventTable | Sequences,
-        *,
-        original: EventTable | Sequences | None = None,
-        engine: Engine | None = None,
+        self, released: SequenceData, *, original: SequenceData | None = None, engine: Engine | None = None
     ) -> Verdict:
         """Count the values of records that share a snapshot and all quasi-identifiers."""
         del original, engine

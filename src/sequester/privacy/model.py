@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from sequester.data.sequences import Sequences
+    from sequester.data.table import SequenceData
     from sequester.engine import Engine
 
 
@@ -123,15 +123,11 @@ class PrivacyModel(Protocol):
         ...
 
     def about(self, table: EventTable) -> PrivacyModel:
-        """The promise with what it takes from the table that is protected, such as protected values."""
+        """Return the promise with what it takes from the table, such as protected values."""
         ...
 
     def check(
-        self,
-        released: EventTable | Sequences,
-        *,
-        original: EventTable | Sequences | None = None,
-        engine: Engine | None = None,
+        self, released: SequenceData, *, original: SequenceData | None = None, engine: Engine | None = None
     ) -> Verdict:
         """Return whether the promise is kept, counted on the released data.
 
@@ -152,11 +148,11 @@ class PrivacyModel(Protocol):
         ...
 
     def claim(self) -> dict[str, object]:
-        """The parameters that a recipient may see and needs for a check of their own."""
+        """Return the parameters that a recipient may see and needs for a check of their own."""
         ...
 
     def in_words(self) -> str:
-        """The promise in a sentence for people."""
+        """Return the promise in a sentence for people."""
         ...
 
 
@@ -222,7 +218,7 @@ class RecordModel(PrivacyModel, Protocol):
     """A promise about records without persons, in one table or in several."""
 
     def about_attribute(self, sensitive: str) -> RecordModel:
-        """The promise with the name of the sensitive attribute, where there is no table to take it from."""
+        """Return the promise about this sensitive attribute, where there is no table to take it from."""
         ...
 
     def check_tables(self, tables: Mapping[str, pl.DataFrame]) -> Verdict:
@@ -232,7 +228,7 @@ class RecordModel(PrivacyModel, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confidence:
-    """Whatever is known fits at least `k` persons, and a share of at most `c` of them is at risk.
+    """Whatever is known matches at least `k` persons, and a share of at most `c` of them is at risk.
 
     What somebody may know is up to the model; this holds the parameters that a certificate carries, checked,
     and what is taken from the table that the model is about.
@@ -247,7 +243,7 @@ class Confidence:
     attacks: ClassVar[str] = "minimality"
 
     k: int
-    """Persons whom whatever is known fits."""
+    """Persons who match whatever is known."""
     c: float | str
     """Largest share of them at risk; a number, or a fraction such as ``"1/3"``."""
     protect: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -274,7 +270,7 @@ class Confidence:
         return False
 
     def about(self, table: EventTable) -> Self:
-        """The promise with what it takes from a table: protected values, columns, and persons' attributes."""
+        """Return the promise with the protected values, columns and persons' attributes of a table."""
         table = table.histories
         protect = self.protect or {name: tuple(labels) for name, labels in table.protected_nodes.items()}
         named = {
@@ -286,7 +282,7 @@ class Confidence:
         return replace(self, protect=protect, columns={**named, **self.columns}, persons=persons)
 
     def claim_with(self, **parameters: object) -> dict[str, object]:
-        """The parameters a recipient needs to check the promise, those of the model among them."""
+        """Return the parameters a recipient needs to check the promise, those of the model among them."""
         claim = {"k": self.k, "c": self.c, **parameters, "protect": dict(self.protect)}
         claim |= {"columns": dict(self.columns)} if self.columns else {}
         return claim | ({"persons": list(self.persons)} if self.persons else {})
@@ -319,7 +315,7 @@ class Channel:
     events: tuple[tuple[tuple[str, str], ...], ...]
     """The items of each event, in order: quasi-identifier and label; no event where nothing is known."""
     persons: int
-    """Persons whom they fit."""
+    """Persons who match them."""
     value: tuple[str, str] | None = None
     """Attribute and protected value that too many of them have; None where they are too few."""
     with_value: int = 0
@@ -340,7 +336,7 @@ class Channel:
         return f"{known}: {name} = {label} for {self.with_value:,} of {persons}"
 
 
-def with_quasi_identifiers(released: EventTable | Sequences, model: str) -> EventTable:
+def with_quasi_identifiers(released: SequenceData, model: str) -> EventTable:
     """Return the histories of a table with a schema and quasi-identifiers; refuse any other."""
     if not isinstance(released, EventTable):
         msg = f"{model} is about quasi-identifiers with hierarchies: it needs a table with a schema"

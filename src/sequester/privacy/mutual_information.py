@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts
     from sequester.data.sequences import Sequences
+    from sequester.data.table import SequenceData
 
     Bits = npt.NDArray[np.float64]
     from sequester.data.table import EventTable
@@ -361,10 +362,10 @@ class MutualInformationPrivacy:
         return True
 
     def about(self, table: EventTable) -> MutualInformationPrivacy:  # noqa: ARG002
-        """The promise takes nothing from a table."""
+        """Return the promise, which takes nothing from a table."""
         return self
 
-    def leakage(self, released: EventTable | Sequences, original: EventTable | Sequences) -> Leakage:
+    def leakage(self, released: SequenceData, original: SequenceData) -> Leakage:
         """Count what the release tells of every pattern and person, by both measures."""
         return measure_leakage(
             sequences_of(released), sequences_of(original), tuple(self.sensitive), window=self.window
@@ -380,11 +381,7 @@ class MutualInformationPrivacy:
         return lengths, leakage, entropy, (self.max_leakage or 0.0) * entropy
 
     def check(
-        self,
-        released: EventTable | Sequences,
-        *,
-        original: EventTable | Sequences | None = None,
-        engine: Engine | None = None,
+        self, released: SequenceData, *, original: SequenceData | None = None, engine: Engine | None = None
     ) -> Verdict:
         """Count index tuples in release and original, person by person.
 
@@ -439,7 +436,7 @@ class MutualInformationPrivacy:
         return {name: min(told, asked) if holds else told}
 
     def claim(self) -> dict[str, object]:
-        """The parameters that may be published; the patterns are not among them."""
+        """Return the parameters that may be published; the patterns are not among them."""
         bound = (
             {"max_leakage": self.max_leakage}
             if self.max_leakage_bits is None
@@ -448,7 +445,7 @@ class MutualInformationPrivacy:
         return {"window": self.window, **bound, "worst_case": self.worst_case, "measure": self.measure}
 
     def in_words(self) -> str:
-        """The promise in a sentence for people."""
+        """Return the promise in a sentence for people."""
         if self.max_leakage_bits is None:
             amount = f"{self.max_leakage:.0%} of what the unchanged symbols would tell"
         else:
@@ -515,14 +512,14 @@ def _number(name: str, value: object, *, most: float) -> float:
     return number
 
 
-def _names(original: EventTable | Sequences) -> Sequence[str]:
+def _names(original: SequenceData) -> Sequence[str]:
     persons = getattr(original, "persons", None)
     if persons is not None:
         return list(persons)
     return [f"person {number}" for number in range(1, sequences_of(original).n_persons + 1)]
 
 
-def _misfit(released: EventTable | Sequences, original: EventTable | Sequences) -> str | None:
+def _misfit(released: SequenceData, original: SequenceData) -> str | None:
     """Describe who has another number of events in the release; only equal places can be compared."""
     after, before = sequences_of(released), sequences_of(original)
     if after.n_persons != before.n_persons:

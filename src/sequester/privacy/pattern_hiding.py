@@ -15,8 +15,7 @@ from sequester.privacy.model import ONE_SYMBOL, Verdict, in_percent
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sequester.data.sequences import Sequences
-    from sequester.data.table import EventTable
+    from sequester.data.table import SequenceData
     from sequester.engine import Engine
     from sequester.privacy.model import Layout
 
@@ -34,7 +33,7 @@ class PatternHiding:
     """Every sensitive pattern has fewer than `min_support` supporters.
 
     A supporter is a person whose events contain the pattern in order, gaps allowed. Checked with the original
-    beside it, a forbidden pattern is also nowhere where it was not before: whoever has it had it.
+    beside it, a forbidden pattern is also nowhere where it was not before: who has it had it before.
 
     Examples
     --------
@@ -91,8 +90,8 @@ class PatternHiding:
         """The patterns would give away what they hide, so only those who know them can check."""
         return True
 
-    def about(self, table: EventTable | Sequences) -> PatternHiding:
-        """The promise in persons, where it was given as a share of those in the table."""
+    def about(self, table: SequenceData) -> PatternHiding:
+        """Return the promise in persons, where it was given as a share of those in the table."""
         return replace(
             self,
             min_support=persons(self.min_support, table.n_persons),
@@ -102,15 +101,11 @@ class PatternHiding:
         )
 
     def threshold(self, pattern: Pattern) -> int | float:
-        """The number of supporters that `pattern` must stay below."""
+        """Return the number of supporters that `pattern` must stay below."""
         return self.thresholds.get(pattern, self.min_support)
 
     def check(
-        self,
-        released: EventTable | Sequences,
-        *,
-        original: EventTable | Sequences | None = None,
-        engine: Engine | None = None,
+        self, released: SequenceData, *, original: SequenceData | None = None, engine: Engine | None = None
     ) -> Verdict:
         """Count the supporters of every sensitive pattern, and find forbidden ones that are new.
 
@@ -149,11 +144,11 @@ class PatternHiding:
         )
 
     def claim(self) -> dict[str, object]:
-        """The threshold; the patterns themselves must not be published."""
+        """Return the threshold; the patterns themselves must not be published."""
         return {"min_support": self.min_support}
 
     def in_words(self) -> str:
-        """The promise in a sentence for people."""
+        """Return the promise in a sentence for people."""
         few = (
             f"{in_percent(self.min_support)} of the persons, rounded up to whole persons"
             if isinstance(self.min_support, float)
@@ -206,8 +201,8 @@ def persons(threshold: int | float, n_persons: int) -> int:
 
 def _new_patterns(
     forbidden: frozenset[Pattern] | str,
-    released: EventTable | Sequences,
-    original: EventTable | Sequences,
+    released: SequenceData,
+    original: SequenceData,
 ) -> set[Pattern]:
     """Find the forbidden patterns that somebody has in the release and had not before."""
     if isinstance(forbidden, str):

@@ -15,8 +15,7 @@ from sequester.privacy.model import K_MEANING, ONE_SYMBOL, Verdict, linkage_boun
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sequester.data.sequences import Sequences
-    from sequester.data.table import EventTable
+    from sequester.data.table import EventTable, SequenceData
     from sequester.engine import Engine
     from sequester.privacy.model import AdversaryLike, Layout
 
@@ -64,7 +63,7 @@ class SequenceKAnonymity:
     attacks: ClassVar[str] = "whole sequences"
 
     k: int
-    """Persons among whom every piece of knowledge leaves its owner hidden."""
+    """Persons who match whatever is known of anybody, at least."""
     strict: bool = True
     """Count supporters among the released records, and not only among the original ones."""
     trips: bool = False
@@ -79,7 +78,7 @@ class SequenceKAnonymity:
         return not self.strict
 
     def about(self, table: EventTable) -> SequenceKAnonymity:
-        """The promise takes from a table whether its sequences are trips."""
+        """Return the promise, which takes from a table whether its sequences are trips."""
         return replace(self, trips=table.owners is not None)
 
     def bound(self, adversary: AdversaryLike) -> float | None:
@@ -92,11 +91,7 @@ class SequenceKAnonymity:
         return None
 
     def check(
-        self,
-        released: EventTable | Sequences,
-        *,
-        original: EventTable | Sequences | None = None,
-        engine: Engine | None = None,
+        self, released: SequenceData, *, original: SequenceData | None = None, engine: Engine | None = None
     ) -> Verdict:
         """Count the supporters of every distinct released record.
 
@@ -108,12 +103,11 @@ class SequenceKAnonymity:
             msg = "SequenceKAnonymity with strict = false compares with the original, and none was given"
             raise InputError(msg)
         sequences = sequences_of(released)
-        column = sequences.symbol
-        book, records = sequences.codebooks[column], sequences.distinct(column)
+        book, records = sequences.codebook, sequences.distinct()
         sides = [(records, book)] if self.strict else []
         if original is not None:
             source = sequences_of(original)
-            sides.append((source.distinct(source.symbol), source.codebooks[source.symbol]))
+            sides.append((source.distinct(), source.codebook))
         smallest = np.min(
             [supports_of_codes(records.items, records.offsets, book, *side, engine=engine) for side in sides],
             axis=0,
@@ -135,11 +129,11 @@ class SequenceKAnonymity:
         )
 
     def claim(self) -> dict[str, object]:
-        """The parameters a recipient needs to check the promise."""
+        """Return the parameters a recipient needs to check the promise."""
         return {"k": self.k, "strict": self.strict, **({"trips": True} if self.trips else {})}
 
     def in_words(self) -> str:
-        """The promise in a sentence for people."""
+        """Return the promise in a sentence for people."""
         record = "trip" if self.trips else "sequence"
         words = f"Every part of a released {record}, in order and with any gaps, "
         original = f"occurred in the original {record}s of at least {self.k:,} persons"

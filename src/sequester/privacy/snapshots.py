@@ -17,7 +17,7 @@ from sequester.privacy.model import Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sequester.data.sequences import Sequences
+    from sequester.data.table import SequenceData
 
 TIME = "time"
 """The column of snapshots in a release."""
@@ -159,7 +159,7 @@ def _place(keys: Sequence[str]) -> str:
     return keys[0] if len(keys) == 1 else f"group {keys[1]} of {keys[0]}"
 
 
-def records_of(released: EventTable | Sequences, *, model: str, sensitive: str) -> tuple[pl.DataFrame, str]:
+def records_of(released: SequenceData, *, model: str, sensitive: str) -> tuple[pl.DataFrame, str]:
     """Return the records of a table with the column ``time``, and the sensitive attribute's name.
 
     In a table that is no release, a snapshot is what has the same order, or the same day.

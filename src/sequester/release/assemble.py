@@ -192,7 +192,7 @@ class SeriesStep:
 
 
 def _count_new(pseudonyms: pl.DataFrame, past: Series) -> int:
-    """Count the persons of whom no earlier part released anything."""
+    """Count the persons who are in no earlier part."""
     return pseudonyms.join(past.pseudonyms, on="pseudonym", how="anti").height
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from sequester._repr import Card
+from sequester._repr import Card, Shown
 from sequester.data.roles import nearest_name
 from sequester.errors import ParameterError
 from sequester.hierarchies.labels import ROOT, as_number
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Opened:
+class Opened(Shown):
     """A release that came from somebody else; its files are those that the certificate lists.
 
     Examples
@@ -137,11 +137,19 @@ class Opened:
         """The attributes of persons, one row each; None where the release has none."""
         return self.tables.get(PERSONS)
 
-    def __repr__(self) -> str:
-        return str(_repr(self))
-
-    def _repr_html_(self) -> str:
-        return _repr(self).html()
+    def _card(self) -> Card:
+        """Return a card with the promise, the counts, the limits and the first rows."""
+        certificate = self.certificate
+        first = self.frame.head(_SHOWN_ROWS)
+        state = "holds" if certificate.holds else "does not hold"
+        return Card(
+            title=f"Opened release: {certificate.model} {state}",
+            good=certificate.holds,
+            facts=tuple(_facts(self)),
+            remarks=tuple(f"limit: {line}" for line in certificate.limits),
+            header=tuple(first.columns),
+            rows=tuple(tuple(str(cell) for cell in row) for row in first.iter_rows()),
+        )
 
 
 _RANGE = re.compile(r"\[([^:]+):([^:]+)([\])])")
@@ -379,21 +387,6 @@ def counts_by_value(cells: pl.Series) -> pl.DataFrame:
 
 
 _SHOWN_ROWS = 5
-
-
-def _repr(opened: Opened) -> Card:
-    """Return a card with the promise, the counts, the limits and the first rows."""
-    certificate = opened.certificate
-    first = opened.frame.head(_SHOWN_ROWS)
-    state = "holds" if certificate.holds else "does not hold"
-    return Card(
-        title=f"Opened release: {certificate.model} {state}",
-        good=certificate.holds,
-        facts=tuple(_facts(opened)),
-        remarks=tuple(f"limit: {line}" for line in certificate.limits),
-        header=tuple(first.columns),
-        rows=tuple(tuple(str(cell) for cell in row) for row in first.iter_rows()),
-    )
 
 
 def _facts(opened: Opened) -> Iterator[tuple[str, str]]:

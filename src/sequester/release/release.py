@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sequester._repr import Card
+from sequester._repr import Card, Shown
 from sequester.attacks.risk import percent
 from sequester.data.persons import Persons
 from sequester.data.table import EventTable
@@ -115,7 +115,7 @@ def released_table(
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Release:
+class Release(Shown):
     """A release in memory, verified by its model, ready to be written.
 
     Examples
@@ -311,32 +311,25 @@ class Release:
         # In whole numbers, so that a share that is just allowed is not taken for more.
         return (left_out * n_events + (rows - left_out) * self.n_lost_events) / (rows * n_events)
 
-    def __repr__(self) -> str:
-        return str(_repr(self))
-
-    def _repr_html_(self) -> str:
-        return _repr(self).html()
+    def _card(self) -> Card:
+        """Return a card with the promise, its verdict, what is left of the data, and the first rows."""
+        first = self.frame.head(_SHOWN_ROWS)
+        state = "holds" if self.verdict else "does not hold"
+        return Card(
+            good=bool(self.verdict),
+            title=f"Release by {self.method}: {type(self.model).__name__} {state}",
+            facts=tuple(_facts(self)),
+            remarks=(
+                *(f"warning: {line}" for line in self.warnings),
+                *(f"limit: {line}" for line in self.limits),
+            ),
+            header=tuple(first.columns),
+            rows=tuple(tuple(str(cell) for cell in row) for row in first.iter_rows()),
+        )
 
 
 _SHOWN_ROWS = 5
 _SHOWN_SCORES = 9
-
-
-def _repr(release: Release) -> Card:
-    """Return a card with the promise, its verdict, what is left of the data, and the first released rows."""
-    first = release.frame.head(_SHOWN_ROWS)
-    state = "holds" if release.verdict else "does not hold"
-    return Card(
-        good=bool(release.verdict),
-        title=f"Release by {release.method}: {type(release.model).__name__} {state}",
-        facts=tuple(_facts(release)),
-        remarks=(
-            *(f"warning: {line}" for line in release.warnings),
-            *(f"limit: {line}" for line in release.limits),
-        ),
-        header=tuple(first.columns),
-        rows=tuple(tuple(str(cell) for cell in row) for row in first.iter_rows()),
-    )
 
 
 def _facts(release: Release) -> Iterator[tuple[str, str]]:

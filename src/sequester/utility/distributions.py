@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes
     from sequester.data.sequences import Sequences
-    from sequester.data.table import EventTable
+    from sequester.data.table import EventTable, SequenceData
 
     Amounts = npt.NDArray[np.float64]
     Numbers = npt.NDArray[np.float64]
@@ -93,7 +93,7 @@ class AttributePair:
         return np.asarray(each[tree.leaf_nodes], np.float64)
 
 
-def attributes_of(released: EventTable | Sequences, original: EventTable) -> list[AttributePair]:
+def attributes_of(released: SequenceData, original: EventTable) -> list[AttributePair]:
     """List the symbol, or the quasi-identifiers that have a weight."""
     after = sequences_of(released)
     weights = attribute_weights(original)
@@ -136,7 +136,7 @@ def _plain_tree(book: Codebook) -> Hierarchy:
     )
 
 
-def kl_values(released: EventTable | Sequences, *, original: EventTable) -> Score:
+def kl_values(released: SequenceData, *, original: EventTable) -> Score:
     """Return the Kullback-Leibler divergence, in bits, of the values in the release from the original.
 
     Events are counted per value, one is added to each count, and counts are divided by their sum. A released
@@ -181,7 +181,7 @@ def _divergence(attribute: AttributePair) -> float:
     return max(float((p * np.log2(p / q)).sum()), 0.0)
 
 
-def length_distance(released: EventTable | Sequences, *, original: EventTable | Sequences) -> Score:
+def length_distance(released: SequenceData, *, original: SequenceData) -> Score:
     """Return by how many events the numbers of events per person lie apart from the original, on average.
 
     Who has which number does not matter. A person who is not released has 0 events.
@@ -208,7 +208,7 @@ def length_distance(released: EventTable | Sequences, *, original: EventTable | 
     )
 
 
-def symbol_levels(released: EventTable | Sequences, *, original: EventTable) -> dict[str, Score]:
+def symbol_levels(released: SequenceData, *, original: EventTable) -> dict[str, Score]:
     """Return the share of events at each level: 0 as it was, one more for each step up, the root last.
 
     Examples
@@ -229,7 +229,7 @@ def symbol_levels(released: EventTable | Sequences, *, original: EventTable) -> 
         raise ParameterError(msg)
     tree = original.hierarchies[column]
     from_depths = tree.depth[tree.nodes(before.codebooks[column].labels)][before.columns[column]]
-    to_depths = tree.depth[tree.nodes(after.codebooks[after.symbol].labels)][after.columns[after.symbol]]
+    to_depths = tree.depth[tree.nodes(after.codebook.labels)][after.codes]
     steps = np.where(to_depths == 0, tree.height, from_depths - to_depths)
     counts = np.bincount(steps, minlength=tree.height + 1)
     total = max(after.n_events, 1)
@@ -247,7 +247,7 @@ def symbol_levels(released: EventTable | Sequences, *, original: EventTable) -> 
     }
 
 
-def rank_correlation(released: EventTable | Sequences, *, original: EventTable) -> Score:
+def rank_correlation(released: SequenceData, *, original: EventTable) -> Score:
     """Return the rank correlation (Spearman) of how often each symbol occurs, before and after.
 
     A recipient counts a released node in equal parts for the leaves that it stands for. Where either side
@@ -307,7 +307,7 @@ MOST_LOOKS = 200_000_000
 
 
 def transitions(
-    released: EventTable | Sequences, *, original: EventTable, most_looks: int = MOST_LOOKS
+    released: SequenceData, *, original: EventTable, most_looks: int = MOST_LOOKS
 ) -> dict[str, Score]:
     """Return ``transition_distance`` and ``next_event_accuracy`` of what follows what in the release.
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Counts
     from sequester.data.sequences import Distinct
-    from sequester.data.table import EventTable
+    from sequester.data.table import EventTable, SequenceData
 
     Amounts = npt.NDArray[np.float64]
     from sequester._typing import Codes, Mask, Offsets
@@ -59,7 +59,7 @@ class SequencePairs:
         return int(self.weights.sum())
 
 
-def pair_sequences(released: EventTable | Sequences, original: EventTable | Sequences) -> SequencePairs:
+def pair_sequences(released: SequenceData, original: SequenceData) -> SequencePairs:
     """Pair each person's sequences; both sides have the same persons in the same order.
 
     Examples
@@ -71,9 +71,9 @@ def pair_sequences(released: EventTable | Sequences, original: EventTable | Sequ
     """
     after_side, before_side = sequences_of(released), sequences_of(original)
     require_same_persons(after_side, before_side)
-    after, before = after_side.distinct(after_side.symbol), before_side.distinct(before_side.symbol)
-    after_book = after_side.codebooks[after_side.symbol]
-    before_book = before_side.codebooks[before_side.symbol]
+    after, before = after_side.distinct(), before_side.distinct()
+    after_book = after_side.codebook
+    before_book = before_side.codebook
     both = Codebook.of((*after_book.labels, *before_book.labels))
     keys, weights = np.unique(
         before.row_of_person.astype(np.int64) * after.n_rows + after.row_of_person, return_counts=True
@@ -100,7 +100,7 @@ EDIT_FORMULA = (
 EDIT_REFERENCE = "Levenshtein (1966); Pensa, Monreale, Pinelli, Pedreschi (2008), Definition 4"
 
 
-def edit_distance(released: EventTable | Sequences, *, original: EventTable | Sequences) -> Score:
+def edit_distance(released: SequenceData, *, original: SequenceData) -> Score:
     """Return the fewest insertions, deletions and substitutions per person's sequence, on average.
 
     Persons stand in the same order on both sides. A person who is not released counts with all of their
@@ -173,7 +173,7 @@ def _write_rows(rows: Distinct, n_symbols: int) -> Sequence[Sequence[object]]:
     return [text[a:b] for a, b in bounds]
 
 
-def expected_edits(released: EventTable | Sequences, *, original: EventTable) -> Score:
+def expected_edits(released: SequenceData, *, original: EventTable) -> Score:
     """Return the least cost of insertions, deletions and substitutions of events per person, on average.
 
     An insertion or a deletion costs 1. A substitution costs, averaged over attributes by their weights, the
@@ -227,13 +227,13 @@ def expected_edits(released: EventTable | Sequences, *, original: EventTable) ->
     )
 
 
-def edit_work(released: EventTable | Sequences, original: EventTable) -> int:
+def edit_work(released: SequenceData, original: EventTable) -> int:
     """Count the pairs of events that the measure looks at."""
     lengths = [np.diff(sequences_of(side).person_offsets) for side in (released, original)]
     return int(lengths[0] @ lengths[1]) * max(len(attributes_of(released, original)), 1)
 
 
-def invented_items(released: EventTable | Sequences, *, original: EventTable | Sequences) -> Score:
+def invented_items(released: SequenceData, *, original: SequenceData) -> Score:
     """Count the persons whose released sequence has an item that they never had.
 
     Persons stand in the same order on both sides. An item that a person had, but earlier, later or less
@@ -266,7 +266,7 @@ SEHATKAR_2014 = "Sehatkar (2014), section 2.2, suppression"
 
 
 def suppression(
-    released: EventTable | Sequences, *, original: EventTable, n_lost_events: int | None = None
+    released: SequenceData, *, original: EventTable, n_lost_events: int | None = None
 ) -> dict[str, Score]:
     """Return ``suppressed_events`` and ``suppressed_persons``: the shares that a recipient does not see.
 
@@ -345,7 +345,7 @@ def count_losses(released: Sequences, original: EventTable, *, permuted: bool = 
         return Losses(lost=max(original.n_events - _n_shown(released, original), 0))
     require_same_persons(released, original.sequences)
     source = original.sequences
-    book = Codebook.of((*released.codebooks[released.symbol].labels, *source.codebooks[source.symbol].labels))
+    book = Codebook.of((*released.codebook.labels, *source.codebook.labels))
     before, after = _Side.of(source, book), _Side.of(released, book)
     is_shown = np.array([label != ROOT for label in book.labels], np.bool_)[after.items]
     stays = _stay_in_place(before, after, is_shown, book, original.hierarchies.get(original.symbol))

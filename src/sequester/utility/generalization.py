@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester.data.sequences import Sequences
-    from sequester.data.table import EventTable
+    from sequester.data.table import EventTable, SequenceData
     from sequester.hierarchies.hierarchy import Hierarchy
 
     Amounts = npt.NDArray[np.float64]
@@ -33,9 +33,7 @@ def weights_of(original: EventTable) -> dict[str, float]:
     return {name: each.weight for name, each in original.schema.quasi.items()}
 
 
-def total_cost(
-    released: EventTable | Sequences, original: EventTable, cost: Callable[[Hierarchy], Amounts]
-) -> float:
+def total_cost(released: SequenceData, original: EventTable, cost: Callable[[Hierarchy], Amounts]) -> float:
     """Add up the costs of all cells by the weights of their attributes; who has them does not matter.
 
     `cost` leads from a tree to what each of its nodes costs. A cell of an event that is not released costs
@@ -71,9 +69,7 @@ def count_nothing(original: EventTable) -> dict[str, int]:
     }
 
 
-def mean_cost(
-    released: EventTable | Sequences, original: EventTable, cost: Callable[[Hierarchy], Amounts]
-) -> float:
+def mean_cost(released: SequenceData, original: EventTable, cost: Callable[[Hierarchy], Amounts]) -> float:
     """Average the costs of all cells by the weights of their attributes; nothing costs nothing."""
     weights, nothing = weights_of(original), count_nothing(original)
     scale = sum(weights.values()) * original.n_events
@@ -107,7 +103,7 @@ def weights_text(weights: Mapping[str, float]) -> str:
     return f", weighed by {', '.join(f'{name} {weight:g}' for name, weight in weights.items())}"
 
 
-def information_loss(released: EventTable | Sequences, *, original: EventTable) -> Score:
+def information_loss(released: SequenceData, *, original: EventTable) -> Score:
     """Return what the cells of quasi-identifiers lost on average: 0 is nothing, 1 is everything.
 
     A released label loses the share of the tree's leaves that it stands for; a leaf loses nothing, ``*``
@@ -146,7 +142,7 @@ def information_loss(released: EventTable | Sequences, *, original: EventTable) 
     )
 
 
-def ncp(released: EventTable | Sequences, *, original: EventTable) -> Score:
+def ncp(released: SequenceData, *, original: EventTable) -> Score:
     """Return the normalized certainty penalty: the shares of the domains that released values cover, summed.
 
     A leaf has nothing below it, and no penalty. Divided by the events and the weights it is the information
@@ -180,7 +176,7 @@ def ncp(released: EventTable | Sequences, *, original: EventTable) -> Score:
     )
 
 
-def loss_metric(released: EventTable | Sequences, *, original: EventTable) -> Score:
+def loss_metric(released: SequenceData, *, original: EventTable) -> Score:
     """Return the share of the other values that a released one may be as well, on average over all cells.
 
     A cell of an event that is not released may be any value. An attribute of one value has nothing to lose.
@@ -215,7 +211,7 @@ def _losses(tree: Hierarchy) -> npt.NDArray[np.float64]:
     return (tree.leaves - 1) / max(int(tree.leaves[0]) - 1, 1)
 
 
-def iloss(released: EventTable | Sequences, *, original: EventTable) -> Score:
+def iloss(released: SequenceData, *, original: EventTable) -> Score:
     """Return the loss per event: for each value, its further leaves over all leaves, weighed and summed.
 
     Examples
@@ -251,7 +247,7 @@ def _uncertainty(tree: Hierarchy) -> npt.NDArray[np.float64]:
     return (tree.leaves - 1) / int(tree.leaves[0])
 
 
-def precision(released: EventTable | Sequences, *, original: EventTable) -> Score:
+def precision(released: SequenceData, *, original: EventTable) -> Score:
     """Return one less the mean over all cells of how far up its hierarchy the released value stands.
 
     Levels are counted from the root, so that in a tree of unequal branches a leaf is at level 0 wherever it
@@ -283,7 +279,7 @@ def precision(released: EventTable | Sequences, *, original: EventTable) -> Scor
     )
 
 
-def class_sizes(data: EventTable | Sequences, names: Sequence[str]) -> Counts:
+def class_sizes(data: SequenceData, names: Sequence[str]) -> Counts:
     """Count the persons of each class of equal histories; a person without events is in none.
 
     Examples
@@ -324,7 +320,7 @@ def _columns(sequences: Sequences, names: Sequence[str]) -> list[Codes]:
     return [sequences.columns[name if name in sequences.columns else sequences.symbol] for name in names]
 
 
-def discernibility(released: EventTable | Sequences, *, original: EventTable) -> Score:
+def discernibility(released: SequenceData, *, original: EventTable) -> Score:
     """Return how many persons are released alike, on average; one who is not released is alike to all.
 
     Two persons are alike if their released histories are equal in every quasi-identifier that has a weight,
@@ -361,7 +357,7 @@ def discernibility(released: EventTable | Sequences, *, original: EventTable) ->
     )
 
 
-def classification_metric(released: EventTable | Sequences, *, original: EventTable) -> Score:
+def classification_metric(released: SequenceData, *, original: EventTable) -> Score:
     """Return the share of events that are absent, or whose sensitive value is not that of most alike events.
 
     Events are alike if they are equal in every quasi-identifier that has a weight. Several sensitive columns
@@ -415,9 +411,7 @@ def _majority(classes: np.ndarray, values: np.ndarray) -> int:
     return int(most.sum())
 
 
-def loss_per_privacy_gain(
-    released: EventTable | Sequences, *, original: EventTable, information_loss: float
-) -> Score:
+def loss_per_privacy_gain(released: SequenceData, *, original: EventTable, information_loss: float) -> Score:
     """Return the information loss over one more than the privacy gained.
 
     Privacy is the size of the smallest class of persons whose histories are alike; a release that leaves it

@@ -19,20 +19,18 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts, Offsets
     from sequester.data.sequences import Sequences
-    from sequester.data.table import EventTable
+    from sequester.data.table import SequenceData
     from sequester.mining.frequent import Patterns
 
 
 PENSA_2008 = "Pensa, Monreale, Pinelli, Pedreschi (2008), section 5"
 
 
-def _mine(
-    data: EventTable | Sequences, *, min_support: int, max_length: int | None, max_patterns: int
-) -> Patterns:
+def _mine(data: SequenceData, *, min_support: int, max_length: int | None, max_patterns: int) -> Patterns:
     """Return the frequent patterns; few short ones without the miner, which takes seconds to compile."""
     _check(min_support=min_support, max_length=max_length, max_patterns=max_patterns)
     sequences = sequences_of(data)
-    book, rows = sequences.codebooks[sequences.symbol], sequences.distinct(sequences.symbol)
+    book, rows = sequences.codebook, sequences.distinct()
     found = mine_by_length(rows, book, min_support, max_length, max_patterns, are_sets=False)
     if found is not None:
         return found
@@ -58,9 +56,9 @@ def as_long_as_few(
 
 
 def pattern_similarity(
-    released: EventTable | Sequences,
+    released: SequenceData,
     *,
-    original: EventTable | Sequences,
+    original: SequenceData,
     min_support: int,
     max_length: int | None = None,
     max_patterns: int = MAX_PATTERNS,
@@ -101,9 +99,8 @@ def pattern_similarity(
     once = "" if before.owners is None else ", each once however many trips they have,"
     kind = f"patterns {size} that at least {min_support} persons{once} contain"
     if len(mined):
-        column = before.symbol
         counts = supports_of_codes(
-            mined.codes, mined.offsets, mined.codebook, before.distinct(column), before.codebooks[column]
+            mined.codes, mined.offsets, mined.codebook, before.distinct(), before.codebook
         )
         # Both frequencies over one denominator; without an original record every f is 0.
         left, right = mined.supports * max(_n_records(before), 1), counts * _n_records(after)
@@ -171,11 +168,11 @@ class TopPatterns:
         at_least("most", self.most, 1)
         at_least("window", self.window, 1)
 
-    def top(self, data: EventTable | Sequences) -> list[tuple[tuple[str, str], int]]:
+    def top(self, data: SequenceData) -> list[tuple[tuple[str, str], int]]:
         """List the most frequent pairs with their counts; among equals the first in label order."""
         sequences = sequences_of(data)
-        codes = sequences.columns[sequences.symbol].astype(np.int64)
-        book = sequences.codebooks[sequences.symbol]
+        codes = sequences.codes.astype(np.int64)
+        book = sequences.codebook
         lengths = np.diff(sequences.person_offsets)
         ends = np.repeat(sequences.person_offsets[1:], lengths)
         places = np.arange(len(codes))
@@ -191,7 +188,7 @@ class TopPatterns:
             for key, count in zip(keys[best].tolist(), counts[best], strict=True)
         ]
 
-    def score(self, released: EventTable | Sequences, *, original: EventTable | Sequences) -> Score:
+    def score(self, released: SequenceData, *, original: SequenceData) -> Score:
         """Mine both sides and compare; nothing to mine is nothing lost."""
         before = [pattern for pattern, _ in self.top(original)]
         after = {pattern for pattern, _ in self.top(released)}
@@ -211,9 +208,9 @@ GWADERA_2013 = "Gwadera, Gkoulalas-Divanis, Loukides (2013), Background 4/4"
 
 
 def side_effects(
-    released: EventTable | Sequences,
+    released: SequenceData,
     *,
-    original: EventTable | Sequences,
+    original: SequenceData,
     sensitive: frozenset[Pattern],
     min_support: int,
     max_length: int | None = None,
@@ -264,7 +261,7 @@ def side_effects(
 
 
 def innocent_patterns(
-    data: EventTable | Sequences,
+    data: SequenceData,
     sensitive: frozenset[Pattern],
     min_support: int,
     max_length: int | None = None,
@@ -303,9 +300,9 @@ _KL = (
 
 
 def itemset_supports(
-    released: EventTable | Sequences,
+    released: SequenceData,
     *,
-    original: EventTable | Sequences,
+    original: SequenceData,
     min_support: int,
     max_length: int | None = None,
     max_patterns: int = MAX_PATTERNS,
@@ -330,11 +327,11 @@ def itemset_supports(
     """
     _check(min_support=min_support, max_length=max_length, max_patterns=max_patterns)
     source = sequences_of(original)
-    book = source.codebooks[source.symbol]
+    book = source.codebook
     single = np.arange(len(book), dtype=np.int32), np.arange(len(book) + 1, dtype=np.int64)
     # Both sides by one count: a person with several trips counts once.
     before, after = (_count(side, *single, book) for side in (original, released))
-    sets = as_sets(source.distinct(source.symbol), len(book))
+    sets = as_sets(source.distinct(), len(book))
     found = mine_by_length(sets, book, min_support, max_length, max_patterns, are_sets=True)
     if found is None:
         found = frequent_itemsets(
@@ -358,10 +355,10 @@ def itemset_supports(
     }
 
 
-def _count(data: EventTable | Sequences, codes: Codes, offsets: Offsets, book: Codebook) -> Counts:
+def _count(data: SequenceData, codes: Codes, offsets: Offsets, book: Codebook) -> Counts:
     """Count the persons of `data` who have each itemset, written in the codes of `book`."""
     sequences = sequences_of(data)
-    own, rows = sequences.codebooks[sequences.symbol], sequences.distinct(sequences.symbol)
+    own, rows = sequences.codebook, sequences.distinct()
     # In the codes of `book`, so that rows and itemsets are sorted alike; any other label is behind them.
     both = Codebook((*book.labels, *(label for label in own.labels if label not in book.codes)))
     coded = replace(rows, items=both.encode(own.labels)[rows.items])

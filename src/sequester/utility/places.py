@@ -18,17 +18,14 @@ from sequester.utility.score import Score
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets
     from sequester.data.places import Regions
-    from sequester.data.sequences import Sequences
-    from sequester.data.table import EventTable
+    from sequester.data.table import SequenceData
 
 
 HOTSPOTS = 10
 """How many of the most visited regions are compared."""
 
 
-def mobility(
-    released: EventTable | Sequences, *, original: EventTable | Sequences, hotspots: int = HOTSPOTS
-) -> dict[str, Score]:
+def mobility(released: SequenceData, *, original: SequenceData, hotspots: int = HOTSPOTS) -> dict[str, Score]:
     """Compare sequences of regions as wholes; whose they are does not matter.
 
     Examples
@@ -39,10 +36,10 @@ def mobility(
     {'od_error': 0.333, 'visit_error': 0.0, 'trip_length_error': 1.0, 'hotspot_overlap': 1.0}
     """
     sides = [sequences_of(data) for data in (released, original)]
-    books = [side.codebooks[side.symbol] for side in sides]
+    books = [side.codebook for side in sides]
     both = Codebook.of(label for book in books for label in book.labels)
     after, before = (
-        (both.encode(book.labels)[side.columns[side.symbol]], side.person_offsets)
+        (both.encode(book.labels)[side.codes], side.person_offsets)
         for side, book in zip(sides, books, strict=True)
     )
     visits_after, visits_before = (np.bincount(codes, minlength=len(both)) for codes, _ in (after, before))
@@ -133,9 +130,9 @@ _MEANS = {
 
 
 def displacement(
-    released: EventTable | Sequences,
+    released: SequenceData,
     *,
-    original: EventTable | Sequences,
+    original: SequenceData,
     regions: Regions,
     side: Side = "original",
 ) -> Score:
@@ -167,7 +164,7 @@ def displacement(
     if pairs.n_symbols > MOST_SYMBOLS:
         msg = f"displacement needs at most {MOST_SYMBOLS:,} symbols, there are {pairs.n_symbols:,}"
         raise ParameterError(msg)
-    books = [each.codebooks[each.symbol].labels for each in map(sequences_of, (released, original))]
+    books = [each.codebook.labels for each in map(sequences_of, (released, original))]
     metres = regions.metres(Codebook.of(label for book in books for label in book).labels)
     before = gather_rows(pairs.before.items, pairs.before.offsets, pairs.before_rows)
     after = gather_rows(pairs.after.items, pairs.after.offsets, pairs.after_rows)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts, Offsets
     from sequester.data.sequences import Sequences
+    from sequester.data.table import SequenceData
     from sequester.engine import Engine, Progress
     from sequester.hierarchies.hierarchy import Hierarchy
 
@@ -112,7 +113,7 @@ class QueryError:
 
     def expected(
         self,
-        released: EventTable | Sequences,
+        released: SequenceData,
         *,
         original: EventTable,
         engine: Engine | None = None,
@@ -136,7 +137,7 @@ class QueryError:
 
     def scores(
         self,
-        released: EventTable | Sequences,
+        released: SequenceData,
         *,
         original: EventTable,
         engine: Engine | None = None,
@@ -174,7 +175,7 @@ class QueryError:
             ),
         }
 
-    def score(self, released: EventTable | Sequences, *, original: EventTable) -> Score:
+    def score(self, released: SequenceData, *, original: EventTable) -> Score:
         """Return the average relative error."""
         return self.scores(released, original=original)["query_error"]
 

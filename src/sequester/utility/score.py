@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from sequester._repr import Card, number
+from sequester._repr import Card, Shown, number
 from sequester.errors import ParameterError
 from sequester.mining.support import sequences_of
 
 if TYPE_CHECKING:
     from sequester.data.sequences import Sequences
-    from sequester.data.table import EventTable
+    from sequester.data.table import EventTable, SequenceData
     from sequester.privacy.model import PrivacyModel
 
 
@@ -39,7 +39,7 @@ class Score:
 _SHOWN_SCORES = 12
 
 
-class Scores(dict[str, Score]):
+class Scores(Shown, dict[str, Score]):
     """Scores by name; they print as a short table, information loss first.
 
     Examples
@@ -51,13 +51,8 @@ class Scores(dict[str, Score]):
       f1                0.75  higher is better, 0 to 1
     """
 
-    def __repr__(self) -> str:
-        return str(self._card())
-
-    def _repr_html_(self) -> str:
-        return self._card().html()
-
     def _card(self) -> Card:
+        """Return the scores as a short table."""
         names = sorted(self, key=lambda name: name != "information_loss")
         values = {name: number(self[name].value) for name in names}
         width = max(map(len, values.values()), default=0)
@@ -86,7 +81,7 @@ class Units(NamedTuple):
     """persons or trips"""
 
 
-def units_of(data: EventTable | Sequences) -> Units:
+def units_of(data: SequenceData) -> Units:
     """Return what has a sequence of its own: persons or trips.
 
     Examples

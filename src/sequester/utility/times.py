@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts, Offsets
     from sequester.data.sequences import Sequences
-    from sequester.data.table import EventTable
+    from sequester.data.table import EventTable, SequenceData
     from sequester.hierarchies.hierarchy import Hierarchy
 
     Amounts = npt.NDArray[np.float64]
@@ -111,7 +111,7 @@ def _number(label: str) -> float:
         return np.nan
 
 
-def gap_distance(released: EventTable | Sequences, *, original: EventTable) -> Score:
+def gap_distance(released: SequenceData, *, original: EventTable) -> Score:
     """Return by how much the times between a person's events lie apart from the original, on average.
 
     Times are read from the quasi-identifier that tells them: the time or order itself, or days since the
@@ -151,7 +151,7 @@ def gap_distance(released: EventTable | Sequences, *, original: EventTable) -> S
     )
 
 
-def return_distance(released: EventTable | Sequences, *, original: EventTable | Sequences) -> Score:
+def return_distance(released: SequenceData, *, original: SequenceData) -> Score:
     """Return by how many steps the gaps between an item and its next occurrence lie apart, on average.
 
     A release of symbols tells no times, so gaps are counted in events. Where one side has no returns at all
@@ -179,8 +179,8 @@ def _returns(sequences: Sequences) -> npt.NDArray[np.float64]:
     """List after how many steps each item comes again."""
     offsets = sequences.person_offsets
     persons = np.repeat(np.arange(sequences.n_persons, dtype=np.int64), np.diff(offsets))
-    book = len(sequences.codebooks[sequences.symbol])
-    keys = persons * max(book, 1) + sequences.columns[sequences.symbol]
+    book = len(sequences.codebook)
+    keys = persons * max(book, 1) + sequences.codes
     order = np.argsort(keys, kind="stable")
     same = keys[order][1:] == keys[order][:-1]
     return np.asarray(np.diff(order)[same], np.float64)
@@ -193,7 +193,7 @@ N_TIMES = 200
 
 
 def time_to_event_distance(
-    released: EventTable | Sequences, *, original: EventTable, most_items: int = MOST_ITEMS
+    released: SequenceData, *, original: EventTable, most_items: int = MOST_ITEMS
 ) -> Score:
     """Return the largest difference between the survival curves of both sides, averaged over outcomes.
 

@@ -311,7 +311,7 @@ def check_pseudonyms(
     if known[PSEUDONYM].n_unique() < known.height:
         return [f"{path.name}: a pseudonym stands for two persons"]
     findings = []
-    # One person counted as several would make any crowd look large enough. Trips have a name each.
+    # One person counted as several would make any candidate set look large enough. Trips have a name each.
     named, trips = known[PERSON].value_counts(name="names"), original.persons.value_counts(name="trips")
     both = named.join(trips.rename({trips.columns[0]: PERSON}), on=PERSON)
     repeated = both.filter(pl.col("names") > pl.col("trips")).height
@@ -364,5 +364,5 @@ def align_to_original(known: pl.DataFrame, released: EventTable, original: Event
     rows = np.full(original.n_persons, released.n_persons, np.int64)
     rows[names["place"].to_numpy()] = np.arange(released.n_persons)
     offsets = np.append(sequences.person_offsets, sequences.person_offsets[-1:])
-    items, offsets = gather_rows(sequences.columns[sequences.symbol], offsets, rows)
+    items, offsets = gather_rows(sequences.codes, offsets, rows)
     return Sequences(offsets, {sequences.symbol: items}, sequences.codebooks)

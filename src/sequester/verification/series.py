@@ -117,7 +117,7 @@ def check_chain(parts: Sequence[Part]) -> list[str]:
 
 
 def _promise(certificate: Certificate) -> dict[str, object]:
-    """What all parts of a series have in common."""
+    """Return what all parts of a series have in common."""
     own = {name: value for name, value in certificate.claim.items() if name != "protect"}
     return {"method": certificate.method, "claim": (certificate.model, own), "columns": certificate.columns}
 
