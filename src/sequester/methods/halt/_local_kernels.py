@@ -35,7 +35,7 @@ ENTRY, CELL, ABOVE, N_CHOICE_FIELDS = range(4)
 """Fields of a choice: its entry, its last cell, and the place of the choice without it (-1: none)."""
 ITEM_BITS = 32
 NEVER = -1
-"""The margin of a row that has to be looked at."""
+"""When a row was last looked at that has to be looked at."""
 
 
 class Shown(NamedTuple):
@@ -59,13 +59,11 @@ class Shown(NamedTuple):
     """A hash table, at most half filled: where the entry of a key is, 0 for nowhere."""
     entries: Counts
     """The fields of each entry, side by side for the cache."""
-    lost: Counts
-    """Item to the persons in whose rows a cell with it was suppressed, added up."""
-    seen: Counts
-    """Cell to what its item had lost when the row was last looked at."""
-    margins: Counts
-    """Row to how many persons any of its g-sequences without a star, or any at all, could lose then without
-    becoming rare; `NEVER` where one is."""
+    fallen: Counts
+    """Item to when a g-sequence became rare of whose items it is the rarest."""
+    looked_at: Counts
+    """Row to when none of its g-sequences without a star, or none at all, was last found to be rare; `NEVER`
+    where one is."""
     choices: Counts
     """The choices of cells that were listed last, shorter ones first."""
     spent: Amounts
@@ -168,6 +166,20 @@ def list_choices(shown: Shown, row: int, cell: int) -> int:
 
 
 @inner
+def _note_fallen(shown: Shown, entry: int) -> None:
+    """Note that an entry became rare with its rarest item, which few rows have beside those that show it."""
+    rarest, fewest = np.int64(0), np.int64(1) << ITEM_BITS
+    while entry > 0:
+        key = shown.entries[entry, KEY]
+        item = key & ((np.int64(1) << ITEM_BITS) - 1)
+        n_persons = shown.entries[shown.slots[find_slot(shown.slots, shown.entries, item)], COUNT]
+        if n_persons < fewest:
+            rarest, fewest = item, n_persons
+        entry = key >> (ITEM_BITS + 1)
+    shown.fallen[rarest] = shown.state[CLOCK]
+
+
+@inner
 def tally(shown: Shown, row: int, change: int) -> None:
     """Add a row's persons, times `change`, to everything that the row shows, once each."""
     n_choices, choices, entries = list_choices(shown, row, np.int64(-1)), shown.choices, shown.entries
@@ -178,6 +190,8 @@ def tally(shown: Shown, row: int, change: int) -> None:
         if choices[i, CELL] >= first_new and entries[entry, STAMP] != clock:
             entries[entry, STAMP] = clock
             entries[entry, COUNT] += amount
+            if 0 < entries[entry, COUNT] < shown.k <= entries[entry, COUNT] - amount:
+                _note_fallen(shown, entry)
 
 
 @inner
@@ -259,16 +273,15 @@ def is_free(shown: Shown, place: int) -> bool:
 
 @inner
 def is_safe(shown: Shown, row: int, with_stars: bool) -> bool:
-    """Return whether nothing in a row can have become rare since it was last looked at.
-
-    A g-sequence loses no more persons than its items together.
-    """
-    most = np.int64(0)
+    """Return whether nothing in a row can have become rare since it was last looked at."""
+    since = shown.looked_at[row, np.int64(with_stars)]
+    if since == NEVER:
+        return False
     for place in range(shown.offsets[row], shown.offsets[row + 1]):
         item = shown.cells[place]
-        if item >= 0:
-            most = max(most, shown.lost[item] - shown.seen[place])
-    return bool(most * shown.length <= shown.margins[row, np.int64(with_stars)])
+        if item >= 0 and shown.fallen[item] > since:
+            return False
+    return True
 
 
 @inner
@@ -279,16 +292,14 @@ def _collect(shown: Shown, row: int, with_stars: bool, rare: Counts, lonely: Cou
     listed as lonely where it has a star.
     """
     n_rare, width, state, choices = 0, rare.shape[1] - 1, shown.state, shown.choices
-    fewest, fewest_free = np.int64(1) << ITEM_BITS, np.int64(1) << ITEM_BITS
+    is_rare = False
     for i in range(list_choices(shown, row, np.int64(-1))):
         entry = choices[i, ENTRY]
         if choices[i, CELL] < shown.first_new[row]:
             continue
-        n_persons = shown.entries[entry, COUNT]
-        if n_persons < shown.k:
-            n_persons = count_persons(shown, entry)
-        if n_persons >= max(fewest, fewest_free):
+        if shown.entries[entry, COUNT] >= shown.k or count_persons(shown, entry) >= shown.k:
             continue
+        is_rare = True
         has_star, has_free, at = False, False, np.int64(i)
         for j in range(width):
             rare[n_rare, j] = -1
@@ -300,12 +311,7 @@ def _collect(shown: Shown, row: int, with_stars: bool, rare: Counts, lonely: Cou
                 has_free |= is_free(shown, place)
                 at = choices[at, ABOVE]
         rare[n_rare, width] = entry
-        fewest = min(fewest, n_persons)
-        if not has_star:
-            fewest_free = max(min(fewest_free, n_persons), np.int64(shown.k))
-        if n_persons >= shown.k:
-            pass
-        elif has_free and (with_stars or not has_star):
+        if has_free and (with_stars or not has_star):
             n_rare += 1
             if n_rare == rare.shape[0]:
                 break
@@ -314,10 +320,8 @@ def _collect(shown: Shown, row: int, with_stars: bool, rare: Counts, lonely: Cou
         elif not has_free and state[LONELY] < lonely.size:
             lonely[state[LONELY]] = entry
             state[LONELY] += 1
-    shown.margins[row, 0] = NEVER if n_rare > 0 else fewest_free - shown.k
-    shown.margins[row, 1] = NEVER if n_rare > 0 or fewest < shown.k else fewest - shown.k
-    for place in range(shown.offsets[row], shown.offsets[row + 1]):
-        shown.seen[place] = shown.lost[shown.cells[place]] if shown.cells[place] >= 0 else 0
+    shown.looked_at[row, 0] = NEVER if n_rare > 0 else state[CLOCK]
+    shown.looked_at[row, 1] = NEVER if is_rare else state[CLOCK]
     return n_rare
 
 
@@ -362,14 +366,21 @@ def _cover(shown: Shown, row: int, rare: Counts, n_rare: int, power: float, pick
 @inner
 def suppress_picks(shown: Shown, row: int, picks: Counts, first_pick: int) -> None:
     """Suppress the cells of a row that were picked last, and count the row anew."""
-    tally(shown, row, np.int64(-1))
-    for i in range(first_pick, shown.state[PICKS]):
-        item = shown.cells[picks[i, 0]]
-        shown.cells[picks[i, 0]] = shown.star_of[item]
-        shown.lost[item] += shown.weights[row]
-        shown.spent[0] += shown.prices[item] * shown.weights[row]
-    shown.margins[row, 0], shown.margins[row, 1] = NEVER, NEVER
+    n_picks = shown.state[PICKS] - first_pick
+    items = np.empty(n_picks, np.int32)
+    for i in range(n_picks):
+        place = picks[first_pick + i, 0]
+        items[i] = shown.cells[place]
+        shown.cells[place] = shown.star_of[items[i]]
+        shown.spent[0] += shown.prices[items[i]] * shown.weights[row]
     tally(shown, row, np.int64(1))
+    # What it shows no more is taken away last: only that can become rare.
+    for i in range(n_picks):
+        shown.cells[picks[first_pick + i, 0]] = items[i]
+    tally(shown, row, np.int64(-1))
+    for i in range(n_picks):
+        shown.cells[picks[first_pick + i, 0]] = shown.star_of[items[i]]
+    shown.looked_at[row, 0], shown.looked_at[row, 1] = NEVER, NEVER
 
 
 @njit

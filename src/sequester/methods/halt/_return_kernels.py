@@ -85,9 +85,7 @@ def _give_back(shown: Shown, row: int, place: int, item: int) -> bool:
     is_fine = _is_enough(shown, row, place, item, False) and _is_enough(shown, row, place, star, True)
     shown.cells[place] = item
     if is_fine:
-        shown.margins[row, 0], shown.margins[row, 1] = NEVER, NEVER
-        if star >= 0:
-            shown.lost[star] += shown.weights[row]
+        shown.looked_at[row, 0], shown.looked_at[row, 1] = NEVER, NEVER
     else:
         _exchange(shown, row, place, item, np.int64(-1))
         _exchange(shown, row, place, star, np.int64(1))

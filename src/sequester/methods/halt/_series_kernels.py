@@ -13,8 +13,8 @@ import numpy as np
 from sequester.kernels.compiler import inner, njit
 from sequester.methods.halt._local_kernels import (
     CELL,
+    CLOCK,
     ENTRY,
-    ITEM_BITS,
     NEVER,
     Shown,
     count_persons,
@@ -68,11 +68,8 @@ def _cut(shown: Shown, row: int, place: int) -> None:
     """Show nothing of a row from the event of a cell on, and count the row anew."""
     tally(shown, row, np.int64(-1))
     for at in range(place - place % shown.n_columns, shown.offsets[row + 1]):
-        item = shown.cells[at]
-        if item >= 0:
-            shown.lost[item] += shown.weights[row]
-            shown.cells[at] = -1
-    shown.margins[row, 0], shown.margins[row, 1] = NEVER, NEVER
+        shown.cells[at] = -1
+    shown.looked_at[row, 0], shown.looked_at[row, 1] = NEVER, NEVER
     tally(shown, row, np.int64(1))
 
 
@@ -93,23 +90,19 @@ def cut_rare(shown: Shown, n_rows: int, places: Counts, causes: Counts) -> int:
         if is_safe(shown, row, True):
             continue
         stop = shown.offsets[row + 1]
-        earliest, cause, fewest = stop, np.int64(0), np.int64(1) << ITEM_BITS
+        earliest, cause = stop, np.int64(0)
         for i in range(list_choices(shown, row, np.int64(-1))):
             entry, place = shown.choices[i, ENTRY], shown.choices[i, CELL]
             if place < shown.first_new[row]:
                 continue
-            n_persons = count_persons(shown, entry)
-            fewest = min(fewest, n_persons)
-            if n_persons < shown.k and place < earliest:
+            if count_persons(shown, entry) < shown.k and place < earliest:
                 earliest, cause = place, entry
         if earliest < stop:
             places[row], causes[row] = earliest, cause
             _cut(shown, row, earliest)
             n_cut += 1
         else:
-            shown.margins[row, 0] = shown.margins[row, 1] = fewest - shown.k
-        for at in range(shown.offsets[row], stop):
-            shown.seen[at] = shown.lost[shown.cells[at]] if shown.cells[at] >= 0 else 0
+            shown.looked_at[row, 0] = shown.looked_at[row, 1] = shown.state[CLOCK]
     return n_cut
 
 

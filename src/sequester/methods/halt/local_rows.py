@@ -252,7 +252,6 @@ class LocalRows:
             np.zeros(n_slots, np.int64),
             np.zeros((n_entries, kernel.N_FIELDS), np.int64),
             np.zeros(self.quasi.n_items, np.int64),
-            np.zeros(len(self.cells), np.int64),
             np.full((len(self.weights), 2), kernel.NEVER),
             np.empty((1 << 12, kernel.N_CHOICE_FIELDS), np.int64),
             np.array([self.cost]),
