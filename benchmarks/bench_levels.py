@@ -130,7 +130,7 @@ def measure(name: str, table: EventTable, p: int) -> bool:
     kept, losses, seconds, releases = True, {}, {}, {}
     for levels in ("same", "mixed"):
         start = time.process_time()
-        release = HALT(k=K, c=C, p=p, levels=levels).apply(table)
+        release = HALT(k=K, c=C, p=p, levels=levels, suppression="global").apply(table)
         seconds[levels] = time.process_time() - start
         losses[levels] = release.utility["information_loss"].value
         releases[levels] = release

@@ -75,6 +75,7 @@ name = "halt"
 k = 5
 c = 0.7
 p = 2
+suppression = "global"
 [release]
 path = "{path}"
 {more}
@@ -118,7 +119,7 @@ def million(persons: int, n_new: int) -> bool:
     chosen = last.sample(n_new, seed=1).with_columns(is_new=pl.lit(value=True))
     marked = frame.join(chosen, on=["PID", "VID"], how="left", maintain_order="left")
     is_new = marked["is_new"].fill_null(value=False)
-    method = HALT(k=5, c=0.5, p=2)
+    method = HALT(k=5, c=0.5, p=2, suppression="global")
     with tempfile.TemporaryDirectory() as name:
         first, _ = apply(method, visits(frame.filter(~is_new)), series=True, evaluate=False)
         write(first, Path(name) / "first")
@@ -182,7 +183,7 @@ def medicare_table(frame: pl.DataFrame, people: pl.DataFrame) -> EventTable:
 def medicare(data: Path) -> bool:
     """Release three years as a series, and beside it as fresh releases of the same events."""
     frame, people = claims(data)
-    method, holds = HALT(k=5, c=0.7, p=2), True
+    method, holds = HALT(k=5, c=0.7, p=2, suppression="global"), True
     lines = [
         "| part | new events | of persons | released | held back | suppressed | loss | fresh loss | time |",
         "|---|---|---|---|---|---|---|---|---|",

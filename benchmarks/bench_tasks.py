@@ -42,7 +42,7 @@ ROOT = Path(__file__).parents[1]
 TARGET = "outcome"
 SPLITS = 5
 METHODS: dict[str, Method] = {
-    "halt, k = 20": HALT(k=20, c=1, p=3),
+    "halt, k = 20": HALT(k=20, c=1, p=3, suppression="global"),
     "halt, k = 20, local": HALT(k=20, c=1, p=3, suppression="local"),
     "cblda, k = 20": CBLDA(k=20, c=1),
 }

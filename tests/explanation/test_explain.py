@@ -155,7 +155,7 @@ def test_never_suppress_is_tried():
 
 
 def test_confidence_and_base_rate_have_reasons_of_their_own():
-    method, table = method_of("halt"), CASES["halt"][1]
+    method, table = method_of("halt", suppression="global"), CASES["halt"][1]
     told = {each.constraint for each in method.reasons(made(method, table), table)}
     assert {"support below k", "confidence above c"} <= told
     table = history_table(["a", "b", "b", "b", "a", "b", "b", "b"])

@@ -71,7 +71,7 @@ def test_a_weight_multiplies_what_a_purpose_says():
 @pytest.mark.filterwarnings("ignore::sequester.errors.SequesterWarning")
 def test_the_promise_is_the_same(rows, k):
     table = table_of(rows)
-    for method in (HALT(k=k, c=1, p=2), HALT(k=k, c=1, p=2, suppression="local"), CBLDA(k=k, c=1)):
+    for method in (HALT(k=k, c=1, p=2), HALT(k=k, c=1, p=2, suppression="global"), CBLDA(k=k, c=1)):
         if table.n_persons >= k:
             release = method.apply(table, seed=SEED)
             assert release.model.check(release.table).holds

@@ -294,11 +294,16 @@ def test_levels_that_are_too_much_to_count_are_passed_over_and_that_is_said(monk
     assert set(release.frame["stay"]) == {"short", "long"}
 
 
-def test_many_combinations_of_columns_are_cut_unless_the_search_is_thorough(monkeypatch):
+# The draft of nothing, the signature of the coarser level and its draft, but not the next signature; or the
+# cells of the coarser level, but not those of the next.
+@pytest.mark.parametrize(
+    ("suppression", "most"),
+    [("global", 2 * elimination.DRAFT + 1.5 * extraction.SIGNATURE), ("local", 15)],
+)
+def test_many_combinations_of_columns_are_cut_unless_the_search_is_thorough(suppression, most, monkeypatch):
     case = stays(*["1", "2", "30", "31"] * 3)
-    # The draft of nothing, the signature of the coarser level and its draft, but not the next signature.
-    monkeypatch.setattr(lattice_search, "MOST_CELLS", 2 * elimination.DRAFT + 1.5 * extraction.SIGNATURE)
-    method = HALT(k=2, c=1, p=1)
+    monkeypatch.setattr(lattice_search, "MOST_CELLS", most)
+    method = HALT(k=2, c=1, p=1, suppression=suppression)
     with pytest.warns(SequesterWarning, match="finer levels were not tried"):
         cut = method.apply(case.table())
     assert set(cut.frame["stay"]) == {"short", "long"}
@@ -319,7 +324,7 @@ def wide(n_columns, n_persons=60):
 
 @pytest.mark.parametrize(
     "method",
-    [HALT(k=3, c=1, p=2), HALT(k=3, c=1, p=2, suppression="local"), GloGen(k=3, c=1, p=2)],
+    [HALT(k=3, c=1, p=2, suppression="global"), HALT(k=3, c=1, p=2), GloGen(k=3, c=1, p=2)],
     ids=["global", "local", "glogen"],
 )
 def test_the_work_on_many_columns_is_bounded_and_the_promise_is_kept(method, monkeypatch):

@@ -71,7 +71,7 @@ def read(release, protect):
 
 def methods(k, p, levels="mixed"):
     given = {"k": k, "c": 0.6, "p": p, "levels": levels, "sensitive_known": True}
-    return HALT(**given), HALT(**given, suppression="local"), HALT(**given, search="full"), GloGen(**given)
+    return HALT(**given), HALT(**given, suppression="global"), HALT(**given, search="full"), GloGen(**given)
 
 
 events = st.tuples(

@@ -224,6 +224,16 @@ def test_events_that_come_too_late_are_left_out_with_a_warning():
     assert any("1 event lies before what was released" in line and "row 1" in line for line in later.warnings)
 
 
+def test_a_series_that_began_with_values_suppressed_everywhere_is_continued_by_default():
+    people = (("x", "a"), ("y", "a"), ("z", "b"), ("w", "c"))
+    former, release = first(*people, suppression="global")
+    later = part(HALT(k=former.k, c=former.c, p=former.p), release, ("x", "b"), ("y", "b"), ("z", "c"))
+    assert release.parameters["suppression"] == "global"
+    assert later.parameters["suppression"] == "local"
+    assert later.verdict
+    assert {"x", "y"} <= set(shown(later))
+
+
 def test_other_parameters_roles_and_hierarchies_are_refused():
     method, release = first(("x", "a"), ("y", "a"))
     past, table = as_past(release), table_of(rows(("n", "a"), ("m", "a")), TREES)

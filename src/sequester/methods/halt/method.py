@@ -29,7 +29,8 @@ class KCPMethod(Method):
 
     `transform` is the algorithm of the thesis: `algorithm.solve` folds equal histories, `lattice_search` goes
     down the lattice of levels, `extraction` finds the minimal channels of each node (Algorithm 4.1),
-    `elimination` breaks them by suppression (Algorithm 4.2), and `publish` writes down what is released.
+    `elimination` breaks them by suppression (Algorithm 4.2), or `local` does so cell by cell, and `publish`
+    writes down what is released.
     """
 
     promise: ClassVar[str] = (
@@ -243,18 +244,19 @@ class HALT(KCPMethod):
     >>> schema = Schema(person="who", order="n", quasi={"stay": tree}, sensitive={"ill": ["HIV"]})
     >>> release = HALT(k=2, c=0.5, p=1).apply(EventTable(frame, schema))
     >>> sorted(release.frame["stay"])
-    ['*', '*', '*', '1', '1', '2', '2']
+    ['*', '*', '*', '2', '2', '31', '31']
     >>> release.verdict
-    Verdict(holds=True, achieved={'k': 2, 'c': 0.3333333333333333}, witnesses=())
+    Verdict(holds=True, achieved={'k': 2, 'c': 0.5}, witnesses=())
 
-    The one stay of 30 days is suppressed; a star must not single a person out, so 31 goes, too.
+    The one stay of 30 days is suppressed; a star must not single a person out, so two stays of 1 day go, too.
 
     >>> release.changes.select("from", "to", "persons", "because").unique().sort("from").rows()
-    [('30', '*', 1, 'stay = 30: 1 person'), ('31', '*', 2, 'stay = *: 1 person')]
+    [('1', '*', 2, 'stay = *: 1 person'), ('30', '*', 1, 'stay = 30: 1 person')]
 
     References
     ----------
-    Sehatkar (2014), chapter 4: Algorithms 4.1 and 4.2. The check and repair of what is released are ours.
+    Sehatkar (2014), chapter 4: Algorithms 4.1 and 4.2, which are ``suppression="global"``. The suppression of
+    single cells, and the check and repair of what is released, are ours.
     """
 
     name: ClassVar[str] = "halt"
@@ -278,8 +280,8 @@ class HALT(KCPMethod):
         },
     )
 
-    suppression: Literal["local", "global"] = "global"
-    """What is suppressed: single cells ("local"), or a value wherever it stands ("global")."""
+    suppression: Literal["local", "global"] = "local"
+    """What is suppressed: single cells ("local"), or a value wherever it stands ("global", the thesis)."""
     stars: Literal["counted", "ignored"] = "counted"
     """Is a suppressed cell something that can be known ("counted"), or nothing."""
     search: Literal["greedy", "full"] = "greedy"

@@ -84,7 +84,8 @@ POSSIBLE = (
 )
 SINGLE_CELLS = (
     "Single cells are suppressed, and others still show their values: what somebody who knows the method can "
-    "reason from why a cell is suppressed is not covered."
+    "reason from why a cell is suppressed is not covered. Who also knows the quasi-identifiers of everybody "
+    "may become certain of a protected value."
 )
 DROPPED = (
     "Some persons were left out because too many had the same protected value: that somebody who should be "
