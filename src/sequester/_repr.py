@@ -131,6 +131,16 @@ def json_fields(value: Any) -> dict[str, Any]:
     return {each.name: _as_json(getattr(value, each.name)) for each in fields(value)}
 
 
+class Document:
+    """A dataclass whose fields are a part of a JSON document."""
+
+    __slots__ = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as a JSON document has them."""
+        return json_fields(self)
+
+
 def _as_json(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_as_json(each) for each in value]

@@ -29,7 +29,7 @@ def test_owners_are_counted_once(given_rows, pattern):
     owned, owned_offsets = _flat([[i for i, (o, _) in enumerate(given_rows) if o == who] for who in range(3)])
     patterns, pattern_offsets = _flat([pattern])
     marks = kernels.rows.mark_symbols(items, offsets)
-    found = kernels.rows.count_supporters(
+    found = kernels.rows.count_supporting_owners(
         patterns, pattern_offsets, 0, 1, items, offsets, marks, owned, owned_offsets
     )
     assert found.tolist() == [oracle.person_support(pattern, given_rows)]

@@ -1,4 +1,4 @@
-"""Candidate sets: the persons of a table whom background knowledge fits."""
+"""Candidate sets: the persons of a table who match background knowledge."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Evidence:
     """
 
     histories: Histories
-    """The events and protected values of owners, each of whom stands for persons who look alike."""
+    """The events and protected values of owners; an owner stands for persons who look alike."""
     is_blank: Mask
     """Columns that show nothing but stars, and so nothing at all."""
     has_stars: bool
@@ -260,7 +260,7 @@ def without_known(windows: ValueRanges, firsts: Codes, lasts: Codes) -> ValueRan
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateSets:
-    """For each piece, the persons whom it fits."""
+    """For each piece of knowledge, the persons who match it."""
 
     sizes: Counts
     """How many they are."""
@@ -272,7 +272,7 @@ class CandidateSets:
     """Those of them with a value in one range of the piece, at most."""
 
     def share(self, counts: Counts) -> Shares:
-        """Return the share of each crowd; 0 where nobody fits."""
+        """Return the share of each candidate set; 0 where nobody matches."""
         share: Shares = counts / np.maximum(self.sizes, 1)
         return share
 
@@ -286,7 +286,7 @@ def find_candidates(
     shown: bool = False,
     engine: Engine | None = None,
 ) -> CandidateSets:
-    """Count whom each piece fits.
+    """Count who matches each piece of knowledge.
 
     A cell fits an item if it is the item, lies above it or lies below it; ``*`` fits everything of its
     column. With `shown`, ``*`` fits nothing. Columns that show nothing but stars are passed over: they say
@@ -332,7 +332,7 @@ class _Shared(NamedTuple):
 
 
 def _count(shard: range, shared: _Shared) -> tuple[Counts, Counts]:
-    """Count whom the queries of a shard fit; and, for those who ask them, who has values of their own."""
+    """Count who matches the queries of a shard; and, for those who ask them, who has values of their own."""
     queries, targets, n_owners = shared.queries, shared.targets, len(shared.histories.weights)
     here = slice(targets.starts[shard.start], targets.starts[shard.stop])
     buffers = kernels.Buffers(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from sequester._repr import json_fields
+from sequester._repr import Document
 from sequester._validation import at_least
 from sequester.attacks.exposure_rows import ItemKind, Items, SearchRows
 from sequester.attacks.exposure_search import CandidateSearch
@@ -32,7 +32,7 @@ class Pattern:
     items: tuple[str, ...]
     """Labels, in order where order counts."""
     persons: int
-    """Persons whom they fit."""
+    """Persons who match them."""
     value: str = ""
     """A protected value that some of them have."""
     confidence: float = 0.0
@@ -45,29 +45,25 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Confidence:
-    """How sure somebody can become of a protected value of a person who has it."""
+class Confidence(Document):
+    """How confident an adversary can become of a protected value of a person who has it."""
 
     targets: int
-    """Targets with a protected value, of whom the shares are."""
+    """Targets with a protected value; the shares are shares of them."""
     base_rate: float
     """The largest share of all persons with one protected value: the confidence without any knowledge."""
     largest: float
     """The largest confidence in a value of a target's own."""
     above_half: Proportion
-    """Of the persons with a protected value, those for whom it rises above one half."""
+    """Of the persons with a protected value, those whose confidence rises above one half."""
     above_80: Proportion
-    """Of the persons with a protected value, those for whom it rises above 80 %."""
+    """Of the persons with a protected value, those whose confidence rises above 80 %."""
     worst: tuple[Pattern, ...]
     """Some of the items, exactly so many, that tell more than fewer do; the largest confidence first."""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the part of the document that ``inspect --json`` prints."""
-        return json_fields(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exposure:
+class Exposure(Document):
     """What somebody who knows at most `known` items of one kind finds; the worst case over which items."""
 
     known: int
@@ -75,11 +71,11 @@ class Exposure:
     kind: ItemKind
     """Of which events."""
     unique: Proportion
-    """Persons of whom some such items fit nobody else."""
+    """Persons with such items that nobody else matches."""
     below_5: Proportion
-    """Persons of whom some such items fit fewer than 5 persons, themselves included."""
+    """Persons with such items that fewer than 5 persons match, themselves included."""
     below_10: Proportion
-    """Persons of whom some such items fit fewer than 10 persons, themselves included."""
+    """Persons with such items that fewer than 10 persons match, themselves included."""
     confidence: Confidence | None
     """None where nobody has a protected value."""
     worst: tuple[Pattern, ...]
@@ -89,13 +85,9 @@ class Exposure:
     cut: int
     """Targets with so many items that only the rarest were combined, and who may be in smaller sets yet."""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the part of the document that ``inspect --json`` prints."""
-        return json_fields(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttributeExposure:
+class AttributeExposure(Document):
     """How many persons are singled out by items of one attribute alone; the worst case over which items."""
 
     attribute: str
@@ -103,21 +95,17 @@ class AttributeExposure:
     known: int
     """How many items of different events are known at most, in their order."""
     unique: Proportion
-    """Persons of whom some such items fit nobody else."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the part of the document that ``inspect --json`` prints."""
-        return json_fields(self)
+    """Persons with such items that nobody else matches."""
 
 
 BOUNDS = (2, 5, 10)
-"""A crowd of fewer persons than these is small."""
+"""A candidate set of fewer persons than these is small."""
 SURE = (0.5, 0.8)
 """A confidence above these is high."""
 EXACT = 100_000
 """Up to so many persons, everybody is a target."""
 TARGETS = 10_000
-"""Of more persons, so many are drawn as targets; their crowds are counted among everybody."""
+"""Of more persons, so many are drawn as targets; their candidate sets are counted among everybody."""
 SHOWN = 5
 """Patterns that are shown of each kind."""
 
@@ -373,7 +361,7 @@ def sequence_risk(
     engine: Engine | None = None,
     progress: Progress = silent,
 ) -> float:
-    """Return the mean over persons of one over the fewest whom any `known` of their items fit.
+    """Return the mean over persons of one over the fewest persons who match any `known` of their items.
 
     Everything that could be known of everybody is looked at. Somebody with fewer items is known completely.
 
@@ -395,7 +383,7 @@ def sequence_risk(
     at_least("known", known, 1)
     engine = engine or LocalEngine()
     units = SearchRows.of(Items.of(table), kind)
-    # With every number as a bound, a target is done with only when no smaller crowd is possible.
+    # With every number as a bound, a target is done with only when no smaller candidate set is possible.
     bounds = range(1, table.n_persons + 2)
     search = CandidateSearch(units, np.arange(table.n_persons), known=known, bounds=bounds)
     for size in range(1, known + 1):

@@ -13,6 +13,7 @@ from sequester.attacks.risk import CONFIDENCE, Proportion, larger_of, largest_of
 from sequester.data.schema import Protect
 from sequester.errors import ParameterError
 from sequester.hierarchies.labels import ROOT
+from sequester.ragged import owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +38,7 @@ CLOSE = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inference(Adversary):
-    """Somebody knows a few items of a person, and reads off what those who match have in common.
+    """An adversary knows a few items of a person, and reads off what those who match have in common.
 
     ``confidence`` is the largest share of candidates with one protected value, ``at_risk`` with any: how sure
     one can become of somebody. Both try the rarest items, too, beside those drawn at random. ``guess`` is the
@@ -160,7 +161,7 @@ def _close(
 def _base_rates(windows: ValueRanges, evidence: Evidence) -> Shares:
     """Return for each target the largest share of all persons with a value in one of its ranges."""
     histories, weights = evidence.histories, evidence.person_weights
-    owners = np.repeat(np.arange(len(histories.weights)), np.diff(histories.value_offsets))
+    owners = owners_of(histories.value_offsets)
     ranges, inverse = np.unique(np.stack([windows.lows, windows.highs], axis=1), axis=0, return_inverse=True)
     rates = np.array(
         [
@@ -170,8 +171,7 @@ def _base_rates(windows: ValueRanges, evidence: Evidence) -> Shares:
         np.float64,
     ) / max(evidence.n_persons, 1)
     found = np.zeros(len(windows.offsets) - 1)
-    knowledge = np.repeat(np.arange(len(found)), np.diff(windows.offsets))
-    np.maximum.at(found, knowledge, rates[inverse.ravel()])
+    np.maximum.at(found, owners_of(windows.offsets), rates[inverse.ravel()])
     return found
 
 
@@ -214,7 +214,7 @@ PresenceMeasure = Literal["absence", "membership"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presence(Adversary):
-    """Somebody knows a few items of a person, and looks whether anybody fits at all.
+    """An adversary knows a few items of a person, and looks whether anybody matches at all.
 
     ``absence`` is the share of targets who are in the original and match nobody of the release: the
     adversary learns that what was rare about them has been taken out. ``membership`` is how much more often

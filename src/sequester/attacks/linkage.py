@@ -36,7 +36,7 @@ LinkageMeasure = Literal["candidates", "unique", "below_k", "prosecutor", "journ
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adversary(ABC):
-    """What somebody knows, how they look, and what of their success is counted."""
+    """What an adversary knows, how they look, and what of their success is counted."""
 
     goal: ClassVar[str]
     """What the adversary is after: linkage, inference or presence."""
@@ -149,9 +149,9 @@ def bound_of(model: object, adversary: Adversary) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linkage(Adversary):
-    """Somebody knows a few items of a person, and looks for them in the release.
+    """An adversary knows a few items of a person, and looks for them in the release.
 
-    Persons who fit are candidates. ``candidates`` is one over the median number of candidates, ``unique`` the
+    Who matches is a candidate. ``candidates`` is one over the median number of candidates, ``unique`` the
     share of targets with one candidate, ``below_k`` with fewer than `k` but at least one. The prosecutor
     knows that the target is in the release and takes any candidate: ``prosecutor`` is their largest chance,
     one over the fewest candidates. The journalist does not know that, so that persons who fit in the original
@@ -231,7 +231,7 @@ def _chances(sizes: Counts) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finder(Adversary):
-    """Somebody knows a few items of each person, picks one who fits in the release, and is right or wrong.
+    """An adversary knows a few items of each person, picks one who matches in the release, right or wrong.
 
     Of those who fit in the original, the release may show only some, and the target need not be among them:
     of ``F`` persons who fit in the original and ``f`` in the release, the target is picked with a chance of

@@ -14,6 +14,7 @@ from sequester.attacks.domain import value_names, values_of
 from sequester.attacks.risk import NOTHING, Proportion, Risk, exact, exact_mean, mean_of
 from sequester.datasets.draws import generator
 from sequester.errors import SequesterError
+from sequester.ragged import owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,7 +104,7 @@ class PossibleWorlds:
 
 
 def minimality_risk(worlds: PossibleWorlds, *, kind: str, measure: MinimalityMeasure = "minimality") -> Risk:
-    """Return what somebody who knows all quasi-identifiers and the method believes of protected values.
+    """Return what an adversary who knows all quasi-identifiers and the method believes of protected values.
 
     The release tells which sensitive values are among those who look the same. Of all ways to permute these
     among them, only those remain from which the method makes this release: a method that generalizes no more
@@ -251,5 +252,5 @@ def _has(table: EventTable) -> Mask:
     names = value_names(table)
     values, offsets = values_of(table.sequences, table.schema, names)
     has = np.zeros((table.n_persons, len(names)), np.bool_)
-    has[np.repeat(np.arange(table.n_persons), np.diff(offsets)), values] = True
+    has[owners_of(offsets), values] = True
     return has

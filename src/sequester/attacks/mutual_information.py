@@ -183,7 +183,7 @@ def position_risk(
     kind: PositionKnowledge = "mapping",
     measure: PositionMeasure = "position",
 ) -> Risk:
-    """Return the success of somebody who knows a secret pattern and points at places in the release.
+    """Return the success of an adversary who knows a secret pattern and points at places in the release.
 
     Who knows the ``taxonomy`` points at any index tuple within the window that may have been the pattern. Who
     also knows what each symbol was released as (``mapping``), having the program, points at those alone.

@@ -18,6 +18,7 @@ from sequester.errors import ParameterError
 from sequester.mining.frequent import frequent
 from sequester.mining.support import mark_new_pairs, supporters, supports
 from sequester.privacy.pattern_hiding import UNSEEN
+from sequester.ragged import offsets_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,7 +50,7 @@ OrderKnowledge = Literal["orders", "plausible_orders", "near_orders", "used_orde
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """What a publisher hides, and from whom."""
+    """What a publisher hides, and the data with and without it."""
 
     patterns: tuple[Pattern, ...]
     """The sensitive patterns, in label order."""
@@ -118,7 +119,7 @@ class Secrets:
 def suspicion_risk(
     secrets: Secrets, *, kind: Nearness = "at_threshold", measure: SuspectMeasure = "suspects"
 ) -> Risk:
-    """Return the success of somebody who suspects every pattern whose support is right below the threshold.
+    """Return the success of an adversary who suspects every pattern right below the threshold.
 
     Methods hide a pattern by as few changes as they can, so that it ends where it is just allowed to be.
     Suspects are the patterns of the lengths that secrets have whose supporters are fewer than the threshold
@@ -190,7 +191,7 @@ def order_risk(
     permutations: int = 0,
     support: int = 0,
 ) -> Risk:
-    """Return the chance of somebody who knows the items of a hidden pattern to guess their order.
+    """Return the chance that an adversary who knows the items of a hidden pattern guesses their order.
 
     Who knows the items only excludes ``orders`` with as many supporters as the threshold: those are not
     hidden. ``plausible_orders``: also those that nobody had, and those that are declared implausible, as
@@ -221,7 +222,7 @@ def order_risk(
     asked = _asked(secrets.hidden, seed)
     orders = [distinct_orders(pattern) for pattern in asked]
     flat = [order for each in orders for order in each]
-    starts = np.concatenate([[0], np.cumsum([len(each) for each in orders])]).astype(np.int64)
+    starts = offsets_of([len(each) for each in orders])
     mine = starts[:-1] + np.array(
         [each.index(pattern) for each, pattern in zip(orders, asked, strict=True)], np.int64
     )

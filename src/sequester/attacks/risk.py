@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from sequester._repr import Card, json_fields
+from sequester._repr import Card, Document, json_fields
 from sequester.kernels.shares import exceeds_share
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Proportion:
+class Proportion(Document):
     """A proportion of persons, counted among all of them or estimated from a random sample.
 
     Examples
@@ -76,10 +76,6 @@ class Proportion:
     def is_exact(self) -> bool:
         """The share is known, not estimated."""
         return self.interval[0] == self.interval[1]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the ``R`` of the documents that commands print."""
-        return json_fields(self)
 
 
 NOTHING = Proportion(0.0, (0.0, 1.0))

@@ -88,7 +88,7 @@ class Destinations:
 
 
 def destination_risk(found: Destinations, *, measure: DestinationMeasure = "destination") -> Risk:
-    """Return the chance of somebody who knows a person's whole sequence, and how the method works.
+    """Return the chance of an adversary who knows a person's whole sequence, and how the method works.
 
     A method that changes a sequence only where it must leaves frequent ones alone, and brings others where it
     always brings them. So records that merely contain the sequence are ruled out, and those that became what

@@ -12,6 +12,7 @@ from sequester.attacks.risk import Proportion, Risk, percent, rounded_percent
 from sequester.data.text import as_text
 from sequester.datasets.draws import generator
 from sequester.hierarchies.labels import MISSING
+from sequester.ragged import places_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -335,8 +336,7 @@ def _cells(values: pl.Series, blank: Collection[str] = ()) -> Hashes:
 
 def _places(offsets: Offsets) -> Hashes:
     """Hash the number of each event within its person."""
-    places = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
-    hashes: Hashes = _mix(places.astype(np.uint64))
+    hashes: Hashes = _mix(places_of(offsets).astype(np.uint64))
     return hashes
 
 

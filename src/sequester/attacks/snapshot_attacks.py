@@ -100,7 +100,7 @@ def arrival_risk(
     measure: ArrivalMeasure = "arrival",
     moved: Counts | None = None,
 ) -> Risk:
-    """Return what somebody believes who knows when a record came, how many came then, and the method.
+    """Return what an adversary believes who knows when a record came, how many came then, and the method.
 
     What came when is estimated by `estimate_arrivals`. ``arrival`` is the mean belief in the value that a
     record really has, ``surest_arrival`` the largest belief in any value of a snapshot, as far as it is
@@ -244,7 +244,7 @@ def intersection_risk(
     targets: int,
     seed: str,
 ) -> Risk:
-    """Return the chance of somebody who intersects what a person's snapshots show; see ``intersection``.
+    """Return the chance of an adversary who intersects what a person's snapshots show.
 
     They suppose that the person had one sensitive value throughout, as with an illness that stays. In every
     snapshot in which a record may be published, the values of the groups that the quasi-identifiers fit are

@@ -247,27 +247,10 @@ class Schema:
         rename: Mapping[str, str] | None = None,
         purpose: Purpose | Mapping[str, object] | None = None,
     ) -> None:
-        _check_types(
-            names={
-                "person": person,
-                "order": order,
-                "time_format": time_format,
-                "tie": tie,
-                "weight": weight,
-            },
-            tables={"quasi": quasi, "sensitive": sensitive, "derive": derive, "rename": rename},
-            others={
-                "symbol": (symbol, (str, Symbol)),
-                "trip": (trip, (str, Gap)),
-                "place": (place, (Place,)),
-            },
-        )
-        complete = {
-            "person": person,
-            "order": order,
+        complete = {name: value for name, value in locals().items() if name != "self"}
+        _check_types(complete)
+        complete |= {
             "time": time if time is None or isinstance(time, str) else texts("time", time),
-            "time_format": time_format,
-            "tie": tie,
             "symbol": Symbol(symbol) if isinstance(symbol, str) else symbol,
             "quasi": {
                 name: each if isinstance(each, Quasi) else Quasi(each) for name, each in (quasi or {}).items()
@@ -276,12 +259,6 @@ class Schema:
             "keep": texts("keep", keep),
             "drop": texts("drop", drop),
             "derive": dict(derive or {}),
-            "invalid": invalid,
-            "released": released,
-            "weight": weight,
-            "trip": trip,
-            "place": place,
-            "alike": alike,
             "missing": {name: texts(f"missing.{name}", each) for name, each in missing.items()}
             if isinstance(missing, Mapping)
             else texts("missing", missing),
@@ -363,25 +340,21 @@ class Schema:
         return tuple(dict.fromkeys((*self.quasi, *self.sensitive_columns)))
 
 
-def _check_types(
-    *,
-    names: Mapping[str, object],
-    tables: Mapping[str, object],
-    others: Mapping[str, tuple[object, tuple[type, ...]]],
-) -> None:
+def _check_types(given: Mapping[str, object]) -> None:
     """Refuse what Python lets through, such as ``trip={"gap": "30min"}``, before it is passed over."""
-    for name, value in names.items():
-        if not isinstance(value, str) and (value is not None or name == "person"):
-            msg = f"{name} must be text, got {value!r}"
+    for name in ("person", "order", "time_format", "tie", "weight"):
+        if not isinstance(given[name], str) and (given[name] is not None or name == "person"):
+            msg = f"{name} must be text, got {given[name]!r}"
             raise ParameterError(msg)
-    for name, value in tables.items():
-        if not isinstance(value, Mapping | None):
-            msg = f"{name} must be a mapping from columns, got {value!r}"
+    for name in ("quasi", "sensitive", "derive", "rename"):
+        if not isinstance(given[name], Mapping | None):
+            msg = f"{name} must be a mapping from columns, got {given[name]!r}"
             raise ParameterError(msg)
-    for name, (value, kinds) in others.items():
-        if value is not None and not isinstance(value, kinds):
+    kinds_of: dict[str, tuple[type, ...]] = {"symbol": (str, Symbol), "trip": (str, Gap), "place": (Place,)}
+    for name, kinds in kinds_of.items():
+        if given[name] is not None and not isinstance(given[name], kinds):
             words = " or ".join("a column's name" if kind is str else f"a {kind.__name__}" for kind in kinds)
-            msg = f"{name} must be {words}, got {value!r}"
+            msg = f"{name} must be {words}, got {given[name]!r}"
             raise ParameterError(msg)
 
 

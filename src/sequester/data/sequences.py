@@ -13,7 +13,7 @@ from sequester.data.ordering import group_persons
 from sequester.data.text import Codebook, as_text, encode
 from sequester.errors import SchemaError
 from sequester.hierarchies.labels import MISSING, quoted
-from sequester.ragged import gather_rows
+from sequester.ragged import gather_rows, offsets_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ def events_of(offsets: Offsets, persons: Counts) -> tuple[Counts, Offsets]:
     ([2, 0, 1], [0, 1, 3])
     """
     lengths = np.diff(offsets)[persons]
-    taken = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    taken = offsets_of(lengths)
     return np.arange(taken[-1]) + np.repeat(offsets[persons] - taken[:-1], lengths), taken
 
 
@@ -121,7 +121,7 @@ class Sequences:
         """Make symbol sequences of one row per person, a row being a string or a list of labels."""
         rows = [tuple(row) for row in rows]
         book = Codebook.of(label for row in rows for label in row)
-        offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+        offsets = offsets_of([len(row) for row in rows])
         codes = book.encode(label for row in rows for label in row)
         return cls(offsets, {column: codes}, {column: book})
 
@@ -225,7 +225,7 @@ class Sequences:
 
         def chosen(taken: Mask, lengths: Counts, names: set[str]) -> Sequences:
             return Sequences(
-                np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+                offsets_of(lengths),
                 {name: codes[taken] for name, codes in self.columns.items() if name in names},
                 {name: book for name, book in self.codebooks.items() if name in names},
             )

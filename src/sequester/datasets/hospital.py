@@ -12,7 +12,7 @@ from sequester._validation import in_range
 from sequester.datasets import SEED
 from sequester.datasets.draws import check_persons, generator, repeat_keys
 from sequester.io.parquet import write_parquet
-from sequester.ragged import offsets_of
+from sequester.ragged import offsets_of, owners_of, places_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,7 @@ def make(
     return pl.DataFrame(
         {
             "PID": repeat_keys("p", lengths),
-            "VID": np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths) + 1,
+            "VID": places_of(offsets) + 1,
             "AdmYr": year,
             "ZIP": _zips(chance, lengths),
             "DSFC": since_first,
@@ -117,10 +117,10 @@ def _zips(chance: np.random.Generator, lengths: Counts) -> pl.Series:
     areas = 10_000 + np.sort(chance.choice(90_000, _AREAS, replace=False))
     weights = 1 / np.arange(1, _AREAS + 1)
     homes = chance.choice(areas, (len(lengths), 2), p=weights / weights.sum())
-    visit = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+    visit = places_of(offsets)
     moved_after = np.where(chance.random(len(lengths)) < 0.1, chance.integers(1, 1 + lengths), lengths)
     has_moved = visit >= np.repeat(moved_after, lengths)
-    owner = np.repeat(np.arange(len(lengths)), lengths)
+    owner = owners_of(offsets)
     return pl.Series(homes[owner, has_moved.astype(np.int64)]).cast(pl.String)
 
 

@@ -175,7 +175,7 @@ def mark_symbols(items: Codes, offsets: Offsets) -> Counts:
 
 
 @njit
-def count_supporters(
+def count_supporting_owners(
     patterns: Codes,
     pattern_offsets: Offsets,
     first: int,
@@ -186,7 +186,7 @@ def count_supporters(
     owned: Codes,
     owned_offsets: Offsets,
 ) -> Counts:
-    """Count the owners of whose rows one contains each of the patterns `first` to `last`, gaps allowed.
+    """Count the owners with a row that contains each of the patterns `first` to `last`, gaps allowed.
 
     `marks` is from `mark_symbols`, of the same rows.
     """

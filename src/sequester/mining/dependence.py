@@ -14,6 +14,7 @@ import polars as pl
 from sequester.data.problems import Problem
 from sequester.data.times import read_times
 from sequester.hierarchies.labels import MISSING, counted, is_number, quoted
+from sequester.ragged import owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -226,7 +227,7 @@ def find_changes(table: EventTable) -> tuple[Problem, ...]:
 
 
 def _changes(table: EventTable) -> Iterator[Problem]:
-    owners = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
+    owners = owners_of(table.person_offsets)
     columns = dict.fromkeys((*table.schema.quasi, *table.schema.sensitive_columns))
     for column in columns:
         labels, codes = table.labels[column], table.sequences.columns[column]

@@ -146,7 +146,7 @@ def _count_persons(shard: range, shared: _Shared) -> Counts:
 def _count_owners(shard: range, shared: _Shared) -> Counts:
     """Count the persons, some with several rows, who contain each pattern of a shard."""
     patterns, rows = shared
-    counts: Counts = kernels.rows.count_supporters(*patterns, shard.start, shard.stop, *rows)
+    counts: Counts = kernels.rows.count_supporting_owners(*patterns, shard.start, shard.stop, *rows)
     return counts
 
 

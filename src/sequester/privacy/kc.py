@@ -10,7 +10,14 @@ import numpy as np
 from sequester import kernels
 from sequester._validation import exact_fraction, one_of
 from sequester.kernels.shares import exceeds_share
-from sequester.privacy.model import Confidence, Verdict, in_percent, linkage_bound, with_quasi_identifiers
+from sequester.privacy.model import (
+    N_WITNESSES,
+    Confidence,
+    Verdict,
+    in_percent,
+    linkage_bound,
+    with_quasi_identifiers,
+)
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts
@@ -18,8 +25,6 @@ if TYPE_CHECKING:
     from sequester.engine import Engine
     from sequester.privacy.model import AdversaryLike
 
-N_WITNESSES = 5
-"""How many witnesses a verdict shows."""
 READINGS = ("any", "each")
 """What `reading` may be."""
 

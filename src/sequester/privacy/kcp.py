@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 from sequester._validation import at_least, exact_fraction, one_of, true_or_false
 from sequester.engine import LocalEngine
 from sequester.privacy.g_sequences import Bounds, GSequences
-from sequester.privacy.model import Confidence, Verdict, in_percent, linkage_bound, with_quasi_identifiers
+from sequester.privacy.model import (
+    N_WITNESSES,
+    Confidence,
+    Verdict,
+    in_percent,
+    linkage_bound,
+    with_quasi_identifiers,
+)
 from sequester.privacy.views import other_attributes, with_known
 
 if TYPE_CHECKING:
@@ -19,8 +26,6 @@ if TYPE_CHECKING:
     from sequester.engine import Engine
     from sequester.privacy.model import AdversaryLike
 
-N_WITNESSES = 5
-"""How many witnesses a verdict shows."""
 LEVELS = ("same", "mixed")
 """What `levels` may be."""
 STARS = ("counted", "ignored")
@@ -110,7 +115,7 @@ class KCPPrivacy(Confidence):
             return None
         if adversary.goal == "linkage":
             # Each candidate shows the items in some order, stars included, and k persons show the same. Where
-            # stars are no items, nothing is promised to those whom a star makes fit.
+            # stars are no items, nothing is promised to those who match by a star.
             # With several attributes to learn, any value of one is known to who wants another.
             n_secret = sum(1 for labels in self.protect.values() if labels)
             is_known = self.sensitive_known and n_secret > 1 and adversary.kind in ("sensitive", "protected")
@@ -137,7 +142,7 @@ class KCPPrivacy(Confidence):
     ) -> Verdict:
         """Count, person by person, every g-sequence that occurs; the original is not looked at.
 
-        ``achieved["k"]`` is the smallest number of persons whom anything fits, ``achieved["c"]`` the largest
+        ``achieved["k"]`` is the smallest number of persons who match anything, ``achieved["c"]`` the largest
         confidence in a protected value. `violations` counts the g-sequences that break the promise; the
         witnesses are the first five of them, shortest first, then in label order. In a table without persons
         there is nobody to find, and it reaches what is asked for. With `sensitive_known`, what somebody
@@ -176,12 +181,12 @@ class KCPPrivacy(Confidence):
         )
 
     def claim(self) -> dict[str, object]:
-        """The parameters a recipient needs to check the promise."""
+        """Return the parameters a recipient needs to check the promise."""
         known = {"sensitive_known": True} if self.sensitive_known else {}
         return self.claim_with(p=self.p, levels=self.levels, stars=self.stars, **known)
 
     def in_words(self) -> str:
-        """The promise in a sentence for people."""
+        """Return the promise in a sentence for people."""
         aside = share = throughout = ""
         if any(self.protect.values()):
             aside = " (protected values aside)"
@@ -215,7 +220,7 @@ class KCPPrivacy(Confidence):
 def _adversaries(
     model: KCPPrivacy, table: EventTable
 ) -> list[tuple[EventTable, Mapping[str, Sequence[str]]]]:
-    """Return what can be known to whom, and the protected values that they want to learn."""
+    """Return what each adversary can know, and the protected values that they want to learn."""
     targets = [name for name, labels in model.protect.items() if labels]
     if not model.sensitive_known or not targets:
         return [(table, model.protect)]

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 import polars as pl
 
 from sequester.errors import InputError
-from sequester.privacy.model import RECORD_QUASI, Verdict
+from sequester.privacy.model import N_WITNESSES, RECORD_QUASI, Verdict
 from sequester.privacy.snapshots import (
     COUNT,
     GROUP,
-    N_WITNESSES,
     TIME,
     VALUE,
     RecordPromise,

@@ -86,6 +86,8 @@ def in_percent(c: float | str) -> str:
     return f"{percent:f} %"
 
 
+N_WITNESSES = 5
+"""How many witnesses a verdict shows."""
 K_MEANING = "at least so many persons match"
 """What k counts in promises about persons."""
 Layout = Mapping[str, str]

@@ -14,7 +14,7 @@ from sequester import kernels
 from sequester._validation import is_number, one_of, true_or_false, within
 from sequester.errors import InputError, ParameterError
 from sequester.mining.support import sequences_of
-from sequester.privacy.model import ONE_SYMBOL, Verdict
+from sequester.privacy.model import N_WITNESSES, ONE_SYMBOL, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -246,8 +246,6 @@ def _rest(alike: Counts, hits: Counts, n_tuples: Counts) -> Bits:
     return bits
 
 
-N_WITNESSES = 5
-"""How many witnesses a verdict shows."""
 LONGEST_WINDOW = 2**31 - 1
 """Steps that a window may have: kernels count them in 32 bits."""
 SLACK = 1e-9

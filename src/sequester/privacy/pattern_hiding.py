@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from sequester._validation import at_least
 from sequester.errors import InputError, ParameterError
 from sequester.mining.support import find_new_pairs, sequences_of, supporters, supports
-from sequester.privacy.model import ONE_SYMBOL, Verdict, in_percent
+from sequester.privacy.model import N_WITNESSES, ONE_SYMBOL, Verdict, in_percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from sequester.privacy.model import Layout
 
 
-N_WITNESSES = 5
-"""How many witnesses a verdict shows."""
 UNSEEN = "unseen"
 """Forbids every ordered pair that nobody has in the original."""
 

@@ -10,7 +10,7 @@ import numpy as np
 from sequester._validation import at_least
 from sequester.errors import InputError
 from sequester.mining.support import sequences_of, supports_of_codes
-from sequester.privacy.model import K_MEANING, ONE_SYMBOL, Verdict, linkage_bound
+from sequester.privacy.model import K_MEANING, N_WITNESSES, ONE_SYMBOL, Verdict, linkage_bound
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable, SequenceData
     from sequester.engine import Engine
     from sequester.privacy.model import AdversaryLike, Layout
-
-N_WITNESSES = 5
-"""How many witnesses a verdict shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

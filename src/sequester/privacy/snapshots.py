@@ -12,7 +12,7 @@ from sequester.data.table import EventTable
 from sequester.data.text import as_text
 from sequester.errors import InputError, ParameterError
 from sequester.hierarchies.labels import MISSING
-from sequester.privacy.model import Verdict
+from sequester.privacy.model import N_WITNESSES, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,8 +23,6 @@ TIME = "time"
 """The column of snapshots in a release."""
 GROUP = "group"
 """The column of groups in a release."""
-N_WITNESSES = 5
-"""How many witnesses a verdict shows."""
 L_MEANING = "no sensitive value belongs to more than one in so many records"
 """What l counts."""
 LARGEST = 2**31

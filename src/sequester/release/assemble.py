@@ -15,7 +15,7 @@ from sequester.errors import InternalError
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.privacy.model import RecordModel
 from sequester.privacy.snapshots import GROUP
-from sequester.ragged import gather_rows
+from sequester.ragged import gather_rows, owners_of, places_of
 from sequester.release.randomness import pseudonym_labels, seed_warnings
 from sequester.release.release import (
     EVENTS,
@@ -304,10 +304,7 @@ def released_frame(sequences: Sequences, persons: Counts, labels: pl.Series) -> 
         items, offsets = gather_rows(codes, sequences.person_offsets, persons)
         book = pl.Series(sequences.codebooks[column].labels, dtype=pl.String)
         columns[column] = book.gather(items)
-    lengths = np.diff(offsets)
-    order = np.arange(offsets[-1], dtype=np.int64) - np.repeat(offsets[:-1], lengths) + 1
-    owner = labels.gather(np.repeat(np.arange(len(persons)), lengths))
-    return pl.DataFrame({PERSON: owner, ORDER: order, **columns})
+    return pl.DataFrame({PERSON: labels.gather(owners_of(offsets)), ORDER: places_of(offsets) + 1, **columns})
 
 
 def _digest(sequences: Sequences) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from sequester._repr import json_fields
+from sequester._repr import Document
 from sequester.hierarchies.labels import counted
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Plot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class Reason(Document):
     """One constraint of a promise and what it changed in the data. Internal.
 
     Examples
@@ -128,10 +128,6 @@ class Reason:
     """All of it in a sentence."""
     examples: tuple[str, ...] = ()
     """Where it hit hardest, in labels; a few of them."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the part of the document about this reason."""
-        return json_fields(self)
 
 
 ROWS_PER_PIECE = 2**17
