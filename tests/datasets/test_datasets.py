@@ -7,8 +7,7 @@ import importlib
 import polars as pl
 import pytest
 
-from sequester.datasets import DATASETS, make
-from sequester.datasets.papers import PAPERS
+from sequester.datasets import DATASETS, PAPERS, make
 from sequester.errors import InputError, ParameterError
 
 

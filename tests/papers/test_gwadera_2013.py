@@ -44,7 +44,7 @@ def rows_of(release):
 
 
 def test_motivation_2_the_generator_has_the_printed_data():
-    paper = datasets.papers.PAPERS["gwadera-insurance"]
+    paper = datasets.PAPERS["gwadera-insurance"]
     assert paper.patterns == tuple(tuple(each) for each in SENSITIVE)
     rows = {}
     for customer, _, symbol in paper.rows:

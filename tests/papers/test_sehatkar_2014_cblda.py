@@ -11,7 +11,7 @@ import pytest
 from oracles import cblda as oracle
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
-from sequester.datasets.papers import paper
+from sequester.datasets import paper
 from sequester.errors import SequesterWarning
 from sequester.hierarchies import Hierarchy
 from sequester.methods import CBLDA

@@ -16,7 +16,7 @@ from oracles import halt as oracles
 from oracles import hierarchy, kcp
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
-from sequester.datasets.papers import paper
+from sequester.datasets import paper
 from sequester.engine import LocalEngine
 from sequester.errors import SequesterWarning, UnattainableError
 from sequester.hierarchies import Hierarchy

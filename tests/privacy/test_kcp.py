@@ -18,7 +18,7 @@ from privacy.releases import event_table, tables
 from sequester.data.schema import Protect, Schema, Sensitive
 from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
-from sequester.datasets.papers import paper
+from sequester.datasets import paper
 from sequester.errors import InputError, ParameterError, SchemaError
 from sequester.hierarchies import Hierarchy
 from sequester.privacy import MODELS, Channel, KCPPrivacy, g_sequences

@@ -11,7 +11,7 @@ from oracles import hierarchy
 from sequester.data.schema import Quasi, Schema
 from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
-from sequester.datasets.papers import paper
+from sequester.datasets import paper
 from sequester.errors import ParameterError
 from sequester.hierarchies import Hierarchy
 from sequester.utility import information_loss

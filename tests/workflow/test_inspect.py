@@ -17,7 +17,7 @@ import sequester as sq
 import sequester.workflow.inspect as module
 from oracles import halt
 from sequester.attacks import exposure
-from sequester.datasets.papers import paper
+from sequester.datasets import paper
 from sequester.errors import InputError, ParameterError
 from sequester.workflow import inspect_measures, inspect_page
 from sequester.workflow.inspect import MOST_COMBINATIONS, count_targets, inspect_config

@@ -1,20 +1,30 @@
-"""Data for demonstrations, tests and benchmarks: generators that repeat by a seed, and the papers' tables."""
+"""Data for demonstrations, tests and benchmarks: generators that repeat by a seed, and the papers' tables.
+
+The papers' tables are in ``papers.toml``, with their hierarchies and what is to be hidden in them. The module
+loads no library, so that a list of names costs nothing.
+"""
 
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import tomllib
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from sequester.datasets.papers import PAPERS, PrintedTable
-from sequester.errors import InputError
+from sequester.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     import polars as pl
 
     from sequester.hierarchies import Hierarchy
 
-__all__ = ["DATASETS", "SEED", "Dataset", "make"]
+    Rows = tuple[tuple[int | str, ...], ...]
+
+__all__ = ["DATASETS", "PAPERS", "SEED", "Dataset", "PrintedTable", "make", "paper"]
 
 SEED = "sequester"
 """What generators draw from when nobody names a seed."""
@@ -50,6 +60,148 @@ class Dataset:
         trees: dict[str, Hierarchy] = module.hierarchies()
         return trees
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrintedTable:
+    """A printed table, and what the paper says about it."""
+
+    name: str
+    """As in ``sequester datasets make NAME``."""
+    about: str
+    """What the rows are."""
+    reference: str
+    """Where it is printed."""
+    columns: tuple[str, ...]
+    """The person first, then the order."""
+    rows: Rows
+    """As printed."""
+    trees: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """Column to its hierarchy, as nested tables below the root."""
+    protect: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Column to the highly sensitive values."""
+    patterns: tuple[tuple[str, ...], ...] = ()
+    """Patterns to hide."""
+
+    @property
+    def persons(self) -> int:
+        """How many persons the table has."""
+        return len({row[0] for row in self.rows})
+
+    def make(self, *, persons: int | None = None, seed: str = "") -> pl.DataFrame:
+        """Return the table, which neither a number of persons nor a seed changes."""
+        del seed
+        if persons not in (None, self.persons):
+            msg = f"persons must be {self.persons} for the printed table {self.name}, got {persons}"
+            raise ParameterError(msg)
+        return self.frame()
+
+    def frame(self) -> pl.DataFrame:
+        """Return the table."""
+        import polars as pl  # noqa: PLC0415  (a list of names does not need it)
+
+        return pl.DataFrame(self.rows, schema=list(self.columns), orient="row")
+
+    def hierarchies(self) -> dict[str, Hierarchy]:
+        """Return the tree of each column that has one."""
+        from sequester.hierarchies import Hierarchy  # noqa: PLC0415  (a list of names does not need it)
+
+        return {column: Hierarchy.from_tree(tree) for column, tree in self.trees.items()}
+
+
+def paper(name: str) -> PrintedTable:
+    """Find a paper's table by its name.
+
+    Examples
+    --------
+    >>> example = paper("sehatkar-5.3")
+    >>> example.frame().shape, example.protect
+    ((9, 5), {'Diagnosis': ('HIV',)})
+    >>> example.hierarchies()["AdmYr"].generalize("2009", 1)
+    '[2009:2010]'
+    """
+    if name not in PAPERS:
+        msg = f"the table must be one of {', '.join(PAPERS)}, got {name!r}"
+        raise InputError(msg)
+    return PAPERS[name]
+
+
+def _years() -> dict[str, dict[str, list[str]]]:
+    """Return eight years in twos and fours; the thesis calls the root ``[2005:2012]``."""
+    return {
+        f"[{four}:{four + 3}]": {f"[{two}:{two + 1}]": [str(two), str(two + 1)] for two in (four, four + 2)}
+        for four in (2005, 2009)
+    }
+
+
+def _weeks() -> dict[str, object]:
+    """Return the 364 days of 52 weeks in weeks, fours and twelves of weeks; groups are named by weeks.
+
+    The text names ``[0:1)``, ``[1:2)``, ``[0:4)``, ``[4:8)`` and ``[0:12)`` (chapter 4 prints ``[0:4]`` for
+    the same). Twelve does not divide 52: the last four weeks lie directly under the root.
+    """
+
+    def week(number: int) -> tuple[str, list[str]]:
+        return f"[{number}:{number + 1})", [str(day) for day in range(7 * number, 7 * number + 7)]
+
+    def four(first: int) -> tuple[str, dict[str, list[str]]]:
+        return f"[{first}:{first + 4})", dict(week(number) for number in range(first, first + 4))
+
+    twelves: dict[str, object] = {
+        f"[{first}:{first + 12})": dict(four(number) for number in range(first, first + 12, 4))
+        for first in range(0, 48, 12)
+    }
+    return twelves | dict([four(48)])
+
+
+def _zips(rows: Rows) -> dict[str, dict[str, list[str]]]:
+    """Return the ZIP codes of a table under their first three and two digits; the text names ``56***``."""
+    codes = sorted({str(row[3]) for row in rows})
+    return {
+        f"{two}***": {
+            f"{three}**": [code for code in codes if code.startswith(three)]
+            for three in dict.fromkeys(code[:3] for code in codes)
+            if three.startswith(two)
+        }
+        for two in dict.fromkeys(code[:2] for code in codes)
+    }
+
+
+def _printed(
+    *,
+    rows: Sequence[Sequence[int | str]] = (),
+    sequences: Sequence[str] = (),
+    prefix: str = "",
+    trees: Mapping[str, Any] | None = None,
+    **given: Any,
+) -> PrintedTable:
+    """Read a table of the file; `sequences` have the symbols of one person each."""
+    filled = tuple(map(tuple, rows)) or tuple(
+        (f"{prefix}{person}", place, symbol)
+        for person, line in enumerate(sequences, start=1)
+        for place, symbol in enumerate(line.split(), start=1)
+    )
+    makers: dict[object, Callable[[], Mapping[str, object]]]
+    makers = {"years": _years, "weeks": _weeks, "zips": partial(_zips, filled)}
+    return PrintedTable(
+        name=given["name"],
+        about=given["about"],
+        reference=given["reference"],
+        columns=tuple(given["columns"]),
+        rows=filled,
+        trees={
+            column: makers[tree]() if isinstance(tree, str) else tree
+            for column, tree in (trees or {}).items()
+        },
+        protect={column: tuple(values) for column, values in given.get("protect", {}).items()},
+        patterns=tuple(map(tuple, given.get("patterns", ()))),
+    )
+
+
+_FILE = Path(__file__).with_name("papers.toml")
+PAPERS = {
+    table["name"]: _printed(**table) for table in tomllib.loads(_FILE.read_text(encoding="utf-8"))["table"]
+}
+"""Name to printed table."""
 
 DATASETS: dict[str, Dataset | PrintedTable] = {
     each.name: each

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from oracles import sequences
-from sequester.datasets.papers import PAPERS, paper
+from sequester.datasets import PAPERS, paper
 from sequester.errors import InputError
 
 
