@@ -150,7 +150,8 @@ def _read_rows(source: pl.DataFrame, schema: Schema, problems: list[Problem]) ->
             when = None if when is None else when.filter(valid)
             ahead = None if ahead is None else ahead[valid]
             if not len(rows):
-                problems.append(Problem(f"no row has both a person and a readable time{_and_place(schema)}"))
+                place = "" if schema.place is None else " and a place"
+                problems.append(Problem(f"no row has both a person and a readable time{place}"))
     return _Rows(frame=frame, rows=rows, everybody=everybody, person=person, when=when, ahead=ahead)
 
 
@@ -358,10 +359,6 @@ def _with_regions(schema: Schema, tree: Hierarchy) -> Schema:
     if is_symbol:
         return replace(schema, place=None, trip=None, symbol=Symbol(REGION, tree))
     return replace(schema, place=None, trip=None, quasi={**schema.quasi, REGION: Quasi(tree)})
-
-
-def _and_place(schema: Schema) -> str:
-    return " and a place" if schema.place is not None else ""
 
 
 def _gaps_as_null(values: pl.Series) -> pl.Series:

@@ -385,7 +385,8 @@ class EdgesFile(_File):
             return Outline({}, text.findings)
         statements: list[Edge] = []
         findings: list[Finding] = list(text.findings)
-        for row, cells in text.rows[_is_header(text.rows[0][1]) :]:
+        has_header = [cell.lower() for cell in text.rows[0][1]] == ["child", "parent"]
+        for row, cells in text.rows[has_header:]:
             if len(cells) != 2:
                 what = f"must have two cells, child and parent separated by ',', has {len(cells)}"
                 findings.append(source.say("error", "cells", what, row=row))
@@ -398,10 +399,6 @@ class EdgesFile(_File):
             findings.append(source.say("error", "empty", "has no rows"))
         covered = coverage(values.keys(), outline.leaves, outline.groups, source)
         return replace(outline, findings=(*findings, *outline.findings, *covered))
-
-
-def _is_header(cells: Sequence[str]) -> bool:
-    return [cell.lower() for cell in cells] == ["child", "parent"]
 
 
 def hierarchy_file(path: str | Path, format: str) -> ArxFile | EdgesFile:  # noqa: A002

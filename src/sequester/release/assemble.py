@@ -90,13 +90,13 @@ def assemble(
     if not verdict:
         msg = f"{method} made a release that breaks its promise: {', '.join(map(str, verdict.witnesses[:1]))}"
         raise InternalError(msg)
-    singled_out = (
-        SinglingOut.of(released)
-        if released is not None
-        else _single_out_records(tables, outcome.schema)
-        if isinstance(model, RecordModel)
-        else None
-    )
+    singled_out = None if released is None else SinglingOut.of(released)
+    if isinstance(model, RecordModel):
+        # Records are singled out by their columns other than the sensitive one.
+        records = next(iter(tables.values()))
+        singled_out = SinglingOut.of_records(
+            records.drop(GROUP, *outcome.schema.sensitive_columns, strict=False)
+        )
     losses = outcome_losses(outcome, table) if losses is None else losses
     progress(1.0, "checked")
     release = Release(
@@ -173,7 +173,9 @@ class SeriesStep:
         row = {
             "part": 1 if self.past is None else self.past.part + 1,
             "persons": release.n_persons,
-            "new_persons": len(persons) if self.past is None else _count_new(persons, self.past),
+            "new_persons": len(persons)
+            if self.past is None
+            else persons.join(self.past.pseudonyms, on="pseudonym", how="anti").height,
             "events": events.height,
             "suppressed": release.change_list.select((pl.col("what") == "suppressed").sum()).collect().item(),
             "held_back": self.held_back,
@@ -189,11 +191,6 @@ class SeriesStep:
             arrived = arrived.replace(demographics=own)
         extended = self.past.extended(release, joined, keys.gather(at), row)
         return replace(extended, arrived=arrived)
-
-
-def _count_new(pseudonyms: pl.DataFrame, past: Series) -> int:
-    """Count the persons who are in no earlier part."""
-    return pseudonyms.join(past.pseudonyms, on="pseudonym", how="anti").height
 
 
 def _accumulated(
@@ -266,12 +263,6 @@ def _renamed(
     if known is not None:
         attributes = attributes.filter(known.gather(persons).is_null())
     return {EVENTS: events, PERSONS: attributes.drop(ORDER)}, pseudonyms
-
-
-def _single_out_records(tables: Mapping[str, pl.DataFrame], schema: Schema) -> SinglingOut | None:
-    """Count the records that are singled out by their columns other than the sensitive one."""
-    frame = next(iter(tables.values()))
-    return SinglingOut.of_records(frame.drop(GROUP, *schema.sensitive_columns, strict=False))
 
 
 def _judge(

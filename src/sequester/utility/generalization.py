@@ -198,17 +198,13 @@ def loss_metric(released: SequenceData, *, original: EventTable) -> Score:
     """
     weights = weights_of(original)
     return Score(
-        value=mean_cost(released, original, _losses),
+        value=mean_cost(released, original, lambda tree: (tree.leaves - 1) / max(int(tree.leaves[0]) - 1, 1)),
         means=f"The share of the other values of {names_text(weights)} that a released value may stand "
         f"for as well, on average; 0 is a value as it was, 1 one that is not shown"
         f"{weights_text(weights)}.",
         formula="LM = Σ over cells of w_A · (leaves(v) - 1) / (leaves(A) - 1) / (n · Σ w_A)",
         reference="Iyengar (2002); Sehatkar (2014), section 2.3",
     )
-
-
-def _losses(tree: Hierarchy) -> npt.NDArray[np.float64]:
-    return (tree.leaves - 1) / max(int(tree.leaves[0]) - 1, 1)
 
 
 def iloss(released: SequenceData, *, original: EventTable) -> Score:
@@ -233,7 +229,8 @@ def iloss(released: SequenceData, *, original: EventTable) -> Score:
     weights = weights_of(original)
     bases = [weight * (1 - 1 / int(original.hierarchies[name].leaves[0])) for name, weight in weights.items()]
     return Score(
-        value=total_cost(released, original, _uncertainty) / max(original.n_events, 1),
+        value=total_cost(released, original, lambda tree: (tree.leaves - 1) / int(tree.leaves[0]))
+        / max(original.n_events, 1),
         bounds=(0, sum(bases)),
         means=f"What an event lost on average: over {names_text(weights)}, the further leaves that a "
         f"released value covers as a share of all leaves, added up; 0 is an event as it was"
@@ -241,10 +238,6 @@ def iloss(released: SequenceData, *, original: EventTable) -> Score:
         formula="ILoss = Σ over events Σ over attributes of w_A · (coverage(v) - 1) / base(A) / n",
         reference="Xiao, Tao (2006); Sehatkar (2014), Eq. 2.3 to 2.5",
     )
-
-
-def _uncertainty(tree: Hierarchy) -> npt.NDArray[np.float64]:
-    return (tree.leaves - 1) / int(tree.leaves[0])
 
 
 def precision(released: SequenceData, *, original: EventTable) -> Score:

@@ -105,25 +105,19 @@ def read_contents(
         for name in columns
         for file in parts[name] or [f"{stems[name]}.{ending}" for ending in ("parquet", "csv")]
     ]
+    needed += [REPORT] if stem is None else []
+    needed += [REGIONS] if with_role(columns, REGION_ROLES) else []
     for file in needed:
         if file not in files:
             msg = f"the release is incomplete: the certificate lists no {safe_text(file)}"
             raise InputError(msg)
     allowed = {*needed}
     if stem is None:
-        allowed |= {REPORT, CROISSANT}
-        if REPORT not in files:
-            msg = f"the release is incomplete: the certificate lists no {REPORT}"
-            raise InputError(msg)
+        allowed |= {CROISSANT}
         if PERSON in columns.get(EVENTS, {}) and not in_parts:
             allowed |= {f"{EVENTS}.{form}" for form in get_args(LogFormat)} | {*MEDS_FILES}
-    places = with_role(columns, REGION_ROLES)
-    if places:
-        allowed |= {REGIONS}
-        if REGIONS not in files:
-            msg = f"the release is incomplete: the certificate lists no {REGIONS}"
-            raise InputError(msg)
-    paths = {column: _path(file, stem) for column, file in hierarchy_files(_all(columns)).items()}
+    names = hierarchy_files(column for roles in columns.values() for column in roles)
+    paths = {column: _path(file, stem) for column, file in names.items()}
     trees = hierarchy_columns(certificate, columns, n_rows=certificate.events, alone=stem is not None)
     missing = [column for column, needed in trees.items() if needed and paths[column] not in files]
     if missing:
@@ -235,10 +229,6 @@ def _is_in_label_order(frame: pl.DataFrame) -> bool:
         if not ((group == group.shift(1)) & (ranks <= ranks.shift(1))).any():
             return True
     return False
-
-
-def _all(columns: Mapping[str, Mapping[str, str]]) -> list[str]:
-    return [column for roles in columns.values() for column in roles]
 
 
 def _part_names(table: str, certificate: Certificate) -> list[str]:
