@@ -21,8 +21,7 @@ from sequester.privacy.views import other_attributes, with_known
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sequester.data.sequences import Sequences
-    from sequester.data.table import EventTable
+    from sequester.data.table import EventTable, SequenceData
     from sequester.engine import Engine
     from sequester.privacy.model import AdversaryLike
 
@@ -134,11 +133,7 @@ class KCPPrivacy(Confidence):
         return (*COVERED, "other_sensitive") if self.sensitive_known else COVERED
 
     def check(
-        self,
-        released: EventTable | Sequences,
-        *,
-        original: EventTable | Sequences | None = None,
-        engine: Engine | None = None,
+        self, released: SequenceData, *, original: SequenceData | None = None, engine: Engine | None = None
     ) -> Verdict:
         """Count, person by person, every g-sequence that occurs; the original is not looked at.
 
