@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 FEW = 5
 """Candidates that are few where the release claims no other number."""
 KNOWN = (1, 2, 3)
-"""Items that somebody may know."""
+"""Items that an adversary may know."""
 NARROWED: tuple[LinkageMeasure, ...] = ("unique", "below_k", "prosecutor", "marketer")
 """What is counted again once values are narrowed by those that they depend on."""
 _PLAIN: tuple[KnowledgeKind, ...] = ("ordered", "event")

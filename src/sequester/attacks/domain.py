@@ -45,7 +45,7 @@ class Domain:
     depth: Codes
     """Node to its steps from the root."""
     is_item: Mask
-    """Nodes that somebody may know: no root, no protected value, and none with only such leaves below it."""
+    """Nodes that may be known: no root, no protected value, and none with only such leaves below it."""
     kernel: Trees
     """What matching needs."""
     names: ProtectedValues

@@ -64,7 +64,7 @@ class Confidence(Document):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exposure(Document):
-    """What somebody who knows at most `known` items of one kind finds; the worst case over which items."""
+    """What an adversary who knows up to `known` items of one kind finds; the worst case over which items."""
 
     known: int
     """How many items."""
@@ -130,7 +130,7 @@ def expose(
     engine: Engine | None = None,
     progress: Progress = silent,
 ) -> tuple[Exposure, ...]:
-    """Find what somebody who knows 1, 2, ... `known` items of a person can do, for every kind of knowledge.
+    """Find what an adversary who knows 1, 2, ... `known` items of a person can do, by kind of knowledge.
 
     Up to `exact` persons everybody is a target, and shares are exact. Of more persons `targets` are drawn by
     the seed; what could be known of each is counted among everybody, and shares come with an interval. As
@@ -363,7 +363,7 @@ def sequence_risk(
 ) -> float:
     """Return the mean over persons of one over the fewest persons who match any `known` of their items.
 
-    Everything that could be known of everybody is looked at. Somebody with fewer items is known completely.
+    Everything that could be known of everybody is looked at. A person with fewer items is known completely.
 
     Examples
     --------

@@ -41,7 +41,7 @@ class Inference(Adversary):
     """An adversary knows a few items of a person, and reads off what those who match have in common.
 
     ``confidence`` is the largest share of candidates with one protected value, ``at_risk`` with any: how sure
-    one can become of somebody. Both try the rarest items, too, beside those drawn at random. ``guess`` is the
+    one can become of a person. Both try the rarest items, too, beside those drawn at random. ``guess`` is the
     mean share of candidates who have a value that the target really has, over the targets with one; its
     baseline is the mean of the same shares among everybody, and what lies above it is what the release tells
     (skewness). ``group`` is the same for values of the same group of similar ones, ``close`` for numbers that
@@ -218,7 +218,7 @@ class Presence(Adversary):
 
     ``absence`` is the share of targets who are in the original and match nobody of the release: the
     adversary learns that what was rare about them has been taken out. ``membership`` is how much more often
-    somebody fits a person of the original than a stranger: the advantage of concluding from a fit that the
+    somebody matches a person of the original than a stranger: the advantage of concluding from it that the
     target is in the data. Strangers are persons who were held out; where there are none, persons who do not
     exist, of whom values of events of the original are known, each of another person's.
     """

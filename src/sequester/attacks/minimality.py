@@ -54,7 +54,7 @@ class PossibleWorlds:
     has: Mask
     """Cell ``[i, v]``: person ``i`` has the protected value ``v``."""
     is_open: Mask
-    """Persons who could have the values of somebody else who looks the same in the release."""
+    """Persons who could have the values of another person who looks the same in the release."""
     shown: Chances
     """Cell ``[i, v]``: share of those who look the same that has it: all that the release itself tells."""
     believed: Chances

@@ -382,7 +382,7 @@ def _months(year: int, first: int, last: int) -> tuple[float, float] | None:
 
 
 def refinement_risk(context: AttackContext, narrowing: Narrowing) -> Risk:
-    """Return the share of generalized values of dependent columns that somebody can make finer.
+    """Return the share of generalized values of dependent columns that an adversary can make finer.
 
     They read what is released of the other columns of the same event. All values are looked at, so the share
     is exact. In the control the values of every column are permuted, so that neighbours do not belong

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 
 MOST_ORDERS = 100_000
-"""Orders that somebody goes through, of all hidden patterns together."""
+"""Orders that an adversary goes through, of all hidden patterns together."""
 MOST_PATTERNS = 500_000
-"""Patterns that somebody mines; where there are more, what they would find is not known."""
+"""Patterns that an adversary mines; where there are more, what they would find is not known."""
 
 SuspectMeasure = Literal["suspects", "exposed"]
 """The share of suspects that are secret, or of secrets that are suspects."""
@@ -65,7 +65,7 @@ class Secrets:
     hidden: tuple[Pattern, ...]
     """The patterns that had as many supporters as they may not have: something was done about them."""
     implausible: tuple[Pattern, ...] = ()
-    """Patterns that somebody who knows the field takes for impossible."""
+    """Patterns that an adversary who knows the field takes for impossible."""
     _mined: dict[str, Counts | None] = field(default_factory=dict, repr=False)
 
     @classmethod

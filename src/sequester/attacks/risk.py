@@ -226,7 +226,7 @@ class Risk:
     interval: tuple[float, float]
     """Where it lies for everybody and all that could be known of them, with 95 % confidence."""
     baseline: float
-    """What somebody achieves who knows nothing, or guesses by what is most frequent."""
+    """What an adversary achieves who knows nothing, or guesses by what is most frequent."""
     control: Proportion
     """The same adversary where they cannot succeed but by chance; see `control_of`."""
     raw: Proportion = NOTHING

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 MOST_TARGETS = 1_000
-"""Persons whose whole sequence somebody knows."""
+"""Persons whose whole sequence is known, at most."""
 
 DestinationMeasure = Literal["destination", "surest_destination"]
 """The mean or the largest chance."""
@@ -36,7 +36,7 @@ DestinationMeasure = Literal["destination", "surest_destination"]
 
 @dataclass(frozen=True, slots=True)
 class Destinations:
-    """How many records a target may be behind, for somebody who knows their whole sequence."""
+    """How many records a target may be behind, for an adversary who knows their whole sequence."""
 
     reasoned: Chances
     """Chance to pick a target among the records that are what the method made of this sequence."""

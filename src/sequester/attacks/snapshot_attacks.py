@@ -250,7 +250,7 @@ def intersection_risk(
     snapshot in which a record may be published, the values of the groups that the quasi-identifiers fit are
     possible; the values that are possible each time remain, and one of them is picked. ``intersection`` is
     the mean chance to be right, over persons who came in several snapshots and really had one value. The
-    control is somebody who looks at one of the snapshots alone.
+    control is an adversary who looks at one of the snapshots alone.
 
     Examples
     --------

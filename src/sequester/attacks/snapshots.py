@@ -152,7 +152,7 @@ _NONE = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class ArrivalBelief:
-    """What somebody believes who knows the program, and how many records came in each snapshot."""
+    """What an adversary believes who knows the program, and how many records came in each snapshot."""
 
     came: Amounts
     """Cell ``[t, s]``: records of value ``s`` that came in snapshot ``t``."""
@@ -254,7 +254,7 @@ def guess_records(tables: Mapping[str, pl.DataFrame], *, sensitive: str) -> Prop
 
 
 def guess_original(table: EventTable, *, sensitive: str) -> Proportion:
-    """Return the same chance for somebody who has the original, whose groups share all quasi-identifiers."""
+    """Return the same chance for an adversary with the original, whose groups share all quasi-identifiers."""
     records, attribute = records_of(table, model="the adversary", sensitive=sensitive)
     return _guess(records, [name for name in records.columns if name != attribute], attribute)
 

@@ -252,7 +252,7 @@ def with_protected_nodes(
 ) -> dict[str, frozenset[str]]:
     """Add the nodes that have nothing but protected leaves below them, above values that are protected.
 
-    Somebody who knows such a node of a person knows that a protected value is among their values: it is no
+    Who knows such a node of a person knows that a protected value is among their values: it is no
     background knowledge, as a protected value is none. It matters where a quasi-identifier is sensitive, too.
     A leaf counts as protected whether or not it occurs. A release does not show which leaves its hierarchies
     had: there, such nodes are named one by one.

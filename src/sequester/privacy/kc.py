@@ -67,7 +67,7 @@ class KCPrivacy(Confidence):
     """Persons whose quasi-identifiers look alike are at least `k`, and at most `c` of them are at risk.
 
     A class is everybody who shows the same quasi-identifiers in the same events: equally many, one like the
-    other, in the same order. Whatever somebody knows about quasi-identifiers fits whole classes, so that the
+    other, in the same order. Whatever is known about quasi-identifiers matches whole classes, so that the
     promise holds for everybody, whatever they know of them. Every class has at least `k` persons. With
     ``reading="any"`` a share of at most `c` of them has any protected value, in whatever event; with
     ``"each"`` every single protected value has a share of at most `c`.

@@ -43,7 +43,7 @@ class KCPPrivacy(Confidence):
     persons, and of those a share of at most `c` has any one protected value, in whatever event. That holds
     for no item at all, too: at least `k` persons, and no base rate above `c`.
 
-    In a quasi-identifier that is sensitive, too, a protected value is what somebody wants to learn: it is no
+    In a quasi-identifier that is sensitive, too, a protected value is what is to be learned: it is no
     item. What is above it is one, and fits whoever has the value. A node is no item only if every leaf below
     it is protected; it counts as a protected value itself, and `protect` names it. A release does not show
     which leaves there were: there, a node that is not named is an item.
@@ -89,7 +89,7 @@ class KCPPrivacy(Confidence):
     """
 
     p: int
-    """Items that somebody may know."""
+    """Items that an adversary may know."""
     levels: str = "mixed"
     """``"mixed"``: each item is known at its own level. ``"same"``: those of one quasi-identifier at one."""
     stars: str = "counted"

@@ -232,7 +232,7 @@ class RecordModel(PrivacyModel, Protocol):
 class Confidence:
     """Whatever is known matches at least `k` persons, and a share of at most `c` of them is at risk.
 
-    What somebody may know is up to the model; this holds the parameters that a certificate carries, checked,
+    What may be known is up to the model; this holds the parameters that a certificate carries, checked,
     and what is taken from the table that the model is about.
     """
 

@@ -29,7 +29,7 @@ class SequenceKAnonymity:
 
     Checked with the original beside it, every subsequence of the release also has at least `k` supporters
     there, which is Definition 1 of the paper. With ``strict=False`` only that second half is promised; it
-    says nothing about how many *released* records hold what somebody knows.
+    says nothing about how many *released* records hold what is known.
 
     It is enough to count the supporters of each distinct released record. Whoever contains a record contains
     each of its subsequences, because containment is transitive; so no subsequence has fewer supporters than

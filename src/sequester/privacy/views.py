@@ -44,7 +44,7 @@ class View:
 
 
 def other_attributes(table: EventTable, protect: Mapping[str, Collection[str]], target: str) -> list[str]:
-    """Return the sensitive attributes that may be known to somebody who wants to learn a value of `target`.
+    """Return the sensitive attributes that may be known to an adversary who wants to learn one of `target`.
 
     They are all others; none where no value of `target` is protected.
     """
@@ -77,7 +77,7 @@ def read_cells(
 ) -> tuple[Codes, list[Mask]]:
     """Return the node of every cell, events by quasi-identifiers, and of each column which nodes are secret.
 
-    A protected value is what somebody wants to learn, and not what they know. What is above it is knowledge,
+    A protected value is what is to be learned, and not what is known. What is above it is knowledge,
     and the cell is a member of it; see `secret_nodes`.
 
     A suppressed cell is knowledge only if `stars` count and the column shows anything else; otherwise its

@@ -417,7 +417,7 @@ class WindowQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordView:
-    """Records as somebody has them who asks: each in one or several snapshots, with what is told of it."""
+    """Records as a recipient has them: each in one or several snapshots, with what is told of it."""
 
     first: Counts
     """The first snapshot in which a record may have come."""
