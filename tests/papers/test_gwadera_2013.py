@@ -7,9 +7,8 @@ import pytest
 from oracles import pattern_hiding as oracles
 from oracles.sequences import frequent, support
 from sequester import datasets
-from sequester.methods.ph.deletion import SBSH, Abul
-from sequester.methods.ph.method import PH
-from sequester.methods.ph.orders import orders_of
+from sequester.methods.ph.method import PH, SBSH, Abul
+from sequester.methods.ph.problem import orders_of
 from sequester.mining.support import support as count
 from sequester.testing import symbol_table
 from sequester.utility.patterns import innocent_patterns, itemset_supports

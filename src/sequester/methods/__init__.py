@@ -8,8 +8,7 @@ from sequester.methods.cblda.method import CBLDA, CBLDABaseline
 from sequester.methods.halt.method import HALT, GloGen
 from sequester.methods.mutual_information.method import BottomUp, TopDown
 from sequester.methods.p2ka.method import BFP2kA, PrefixPruning
-from sequester.methods.ph.deletion import SBSH, Abul
-from sequester.methods.ph.method import PH
+from sequester.methods.ph.method import PH, SBSH, Abul
 from sequester.methods.reposition.method import MergeSnapshots, Reposition, SuppressOnly
 
 if TYPE_CHECKING:

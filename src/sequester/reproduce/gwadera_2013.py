@@ -21,8 +21,7 @@ from sequester.data.table import EventTable
 from sequester.datasets import clicks, public, quest
 from sequester.engine import LocalEngine, silent
 from sequester.errors import SequesterWarning
-from sequester.methods.ph.deletion import SBSH, Abul
-from sequester.methods.ph.method import PH
+from sequester.methods.ph.method import PH, SBSH, Abul
 from sequester.mining.frequent import frequent
 from sequester.release.randomness import Randomness
 from sequester.reproduce.plan import DataSet, ExperimentPlan, grid

@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 from methods.mutual_information.cases import TREES, taxonomy
 from oracles import mutual_information as oracles
 from sequester.errors import InputError, ParameterError
-from sequester.methods.mutual_information.leakage_accounts import ExactLeakageAccount, PaperLeakageAccount
 from sequester.methods.mutual_information.method import TopDown
-from sequester.methods.mutual_information.online import OnlineTopDown
+from sequester.methods.mutual_information.online import (
+    ExactLeakageAccount,
+    OnlineTopDown,
+    PaperLeakageAccount,
+)
 
 
 @st.composite

@@ -10,8 +10,7 @@ from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.errors import InputError, ParameterError, SchemaError, SequesterWarning, UnattainableError
 from sequester.methods.ph import problem
-from sequester.methods.ph.deletion import SBSH
-from sequester.methods.ph.method import PH, Bounded, SensitivePattern
+from sequester.methods.ph.method import PH, SBSH, Bounded, SensitivePattern
 from sequester.testing import symbol_table
 
 AB = [["a", "b"]]

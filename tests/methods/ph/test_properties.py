@@ -18,10 +18,8 @@ from sequester.errors import SequesterWarning, UnattainableError
 from sequester.methods.ph import problem as problem_module
 from sequester.methods.ph._trie_kernels import DEMAND, EXACT, FLAGS, PARENT, SUPPORT, SYMBOL
 from sequester.methods.ph.algorithm import HidingRules, choose_rows, sanitize
-from sequester.methods.ph.deletion import SBSH, Abul
-from sequester.methods.ph.method import PH
-from sequester.methods.ph.orders import BUDGET, order_tables, orders_of
-from sequester.methods.ph.problem import HidingProblem, track_patterns
+from sequester.methods.ph.method import PH, SBSH, Abul
+from sequester.methods.ph.problem import BUDGET, HidingProblem, order_tables, orders_of, track_patterns
 from sequester.testing import symbol_table
 
 SEED = "a sentence that nobody guesses"

@@ -8,7 +8,6 @@ import numpy as np
 
 from sequester.methods.cblda import _alignment_kernels as kernels
 from sequester.methods.cblda import _search_kernels as search
-from sequester.methods.cblda._improve_kernels import write_values
 from sequester.methods.cblda.clusters import Clustering
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ class Improvement:
     def values(self, members: Counts, others: Counts = NOBODY, *, first: int = 0) -> Counts:
         """Return what is left of members without each, and with each of the others."""
         found = np.zeros((len(members) + 1, len(others) + 1), np.int64)
-        self.left_work -= PER_CALL + write_values(
+        self.left_work -= PER_CALL + kernels.write_values(
             self.trial, self.alone, self.scratch, members, others, first, found
         )
         return found

@@ -1,24 +1,342 @@
-"""Symbols that arrive one by one and must leave within the window: decided once, never revised."""
+"""Symbols that arrive one by one and must leave within the window: decided once, never revised.
+
+What was released is kept in leakage accounts: running counts of index tuples of one length, and what they
+tell at the most. Entries can be tried and undone.
+"""
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
+from functools import lru_cache
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal
+from math import comb, e, exp, inf, log, log2
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from sequester.errors import InputError, ParameterError
 from sequester.hierarchies.labels import quoted
-from sequester.methods.mutual_information.leakage_accounts import (
-    ROOT,
-    ExactLeakageAccount,
-    PaperLeakageAccount,
-)
 from sequester.methods.mutual_information.problem import costs_by_depth
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Hashable, Iterable, Iterator, Mapping
 
     from sequester.hierarchies.hierarchy import Hierarchy
+
+ROOT = 0
+"""The node that says nothing."""
+GRID = 1.05
+"""Futures whose numbers of tuples differ by a smaller factor are looked at together."""
+UNIT = 1 << 40
+"""Terms x log2 x are kept as whole multiples of 1 / UNIT, so that what is added can be undone exactly."""
+
+
+def ceiling(n_patterns: int) -> float:
+    """Return the largest entropy of patterns of one length: the most of sum P log2 1/P for a sum P of 1.
+
+    Examples
+    --------
+    >>> [round(ceiling(n), 3) for n in (1, 2, 4)]
+    [0.531, 1.061, 2.0]
+    """
+    return log2(n_patterns) if n_patterns > e else n_patterns * log2(e) / e
+
+
+def density(patterns: frozenset[tuple[Hashable, ...]]) -> float:
+    """Return the largest share of secret tuples in a long run, at any one choice of steps between places.
+
+    Where the symbols of the patterns at one place are all different from those at another, no event can be
+    both, so that at most every second event begins an occurrence; otherwise all may be.
+
+    Examples
+    --------
+    >>> density(frozenset({("a", "b"), ("a", "c")})), density(frozenset({("a", "b"), ("b", "a")}))
+    (0.5, 1.0)
+    """
+    places = [set(symbols) for symbols in zip(*patterns, strict=True)]
+    return 0.5 if any(left.isdisjoint(right) for left, right in combinations(places, 2)) else 1.0
+
+
+class PaperLeakageAccount:
+    """Counts of one length by the paper's measure: how often each image was released, and was a pattern.
+
+    The patterns of a group leak no more than the sum over their occurrences of log2 (N / F) / N, with N index
+    tuples in all, F of which look like the occurrence. (By Equation 2 the leakage is the sum over images q of
+    P[p, q] log2 (P[p, q] / (P[p] P[q])), and P[p, q] is at most P[p].) That sum changes by little with each
+    tuple, so that it can be kept, tried and undone.
+
+    Examples
+    --------
+    >>> account = PaperLeakageAccount(2, [{("a", "b")}], window=1)
+    >>> for symbols, image in [(("a", "b"), (1, 2)), (("b", "a"), (2, 1)), (("a", "a"), (1, 1))]:
+    ...     account.add(symbols, image)
+    >>> round(account.leakage, 4)  # log2(3) / 3
+    0.5283
+    """
+
+    def __init__(self, length: int, groups: Iterable[Iterable[tuple[Hashable, ...]]], *, window: int) -> None:
+        self.length = length
+        self.window = window
+        self.groups = [frozenset(group) for group in groups]
+        """Patterns that share a bound."""
+        self.densities = [density(group) for group in self.groups]
+        """Group to the largest share of tuples that can be its patterns in the long run."""
+        self.total = 0
+        self.counts: dict[tuple[int, ...], int] = {}
+        self.hits: list[dict[tuple[int, ...], int]] = [{} for _ in self.groups]
+        self.occurrences = [0] * len(self.groups)
+        self.logs = [0.0] * len(self.groups)
+        """Group to the sum of log2 F over its occurrences."""
+        self._journal: list[tuple[tuple[int, ...], int, list[int], list[int], list[float]]] = []
+
+    def add(self, symbols: tuple[Hashable, ...], image: tuple[int, ...]) -> None:
+        """Count a tuple of `symbols` that is released as the nodes `image`."""
+        before = self.counts.get(image, 0)
+        hits = [group.get(image, 0) for group in self.hits]
+        self._journal.append((image, before, hits, self.occurrences.copy(), self.logs.copy()))
+        self.total += 1
+        self.counts[image] = before + 1
+        for number, group in enumerate(self.groups):
+            if hits[number]:
+                self.logs[number] += hits[number] * (log2(before + 1) - log2(before))
+            if symbols in group:
+                self.hits[number][image] = hits[number] + 1
+                self.occurrences[number] += 1
+                self.logs[number] += log2(before + 1)
+
+    def mark(self) -> int:
+        """Return a mark of this moment."""
+        return len(self._journal)
+
+    def undo(self, mark: int) -> None:
+        """Undo what was counted since the mark."""
+        while len(self._journal) > mark:
+            image, count, hits, self.occurrences, self.logs = self._journal.pop()
+            self.total -= 1
+            self.counts[image] = count
+            for number, hit in enumerate(hits):
+                self.hits[number][image] = hit
+
+    def settle(self) -> None:
+        """Make final what was counted so far."""
+        self._journal.clear()
+
+    @property
+    def leakage(self) -> float:
+        """What has been released tells at most this many bits, of the group of which it tells most."""
+        return max(
+            min(self._leakage(number), ceiling(len(group))) for number, group in enumerate(self.groups)
+        )
+
+    @property
+    def worst_to_come(self) -> float:
+        """The most that this can become if only the root is released from now on, whatever happens.
+
+        Requires that the last `window` places are on the root, so that every tuple to come is, too. Take N
+        tuples, R of them all on the root, and c = N - R others, which stay as many. What the occurrences that
+        are not all on the root tell is (a log2 N - b) / N. Those on the root, y of them, tell
+        (y / N) log2 (N / R), and y is at most R; it is also at most those until now, plus the `density` of
+        all to come, plus a few for tuples that reach back.
+        """
+        on_root = (ROOT,) * self.length
+        all_root = self.counts.get(on_root, 0)
+        return max(
+            min(
+                self._worst_shown(number, on_root, all_root) + self._worst_hidden(number, on_root, all_root),
+                most,
+            )
+            for number, most in enumerate(map(ceiling, map(len, self.groups)))
+        )
+
+    def _leakage(self, number: int) -> float:
+        if not self.occurrences[number]:
+            return 0.0
+        return (self.occurrences[number] * log2(self.total) - self.logs[number]) / self.total
+
+    def _worst_shown(self, number: int, on_root: tuple[int, ...], all_root: int) -> float:
+        """Return the largest value of (a log2 N - b) / N for any number of tuples from now on."""
+        hidden = self.hits[number].get(on_root, 0)
+        a = self.occurrences[number] - hidden
+        if not a:
+            return 0.0
+        b = self.logs[number] - (hidden * log2(all_root) if hidden else 0.0)
+        power = 1 + b * log(2) / a
+        peak = exp(power) if power < 700 else inf
+        if self.total >= peak:
+            return (a * log2(self.total) - b) / self.total
+        return a / (peak * log(2))
+
+    def _worst_hidden(self, number: int, on_root: tuple[int, ...], all_root: int) -> float:
+        """Return the largest value of (y / N) log2 (N / R) for any number of tuples from now on."""
+        other = self.total - all_root
+        if not other:
+            return 0.0
+        # (R / N) log2 (N / R) rises with the share c / N up to 1 - 1 / e, and the share only falls.
+        share = min(other / self.total, 1 - 1 / e)
+        anything = -(1 - share) * log2(1 - share)
+        dense = self.densities[number]
+        hidden = self.hits[number].get(on_root, 0)
+        reaching_back = dense * comb(self.window, self.length - 1) * self.window
+        beyond = max(0.0, hidden + reaching_back - dense * all_root)
+        root = max(all_root, 1)
+        return min(anything, dense * anything + beyond / (other + root) * log2((other + root) / root))
+
+
+class ExactLeakageAccount:
+    """Counts of one length by the exact measure: the mutual information of outcome and image.
+
+    The outcome of an index tuple is the secret pattern that it spells, or None. With n tuples in all, n_s of
+    outcome s, n_g of image g and n_sg of both, n times the mutual information is the sum of n_sg log2 n_sg,
+    less those of n_s log2 n_s and n_g log2 n_g, plus n log2 n.
+
+    Examples
+    --------
+    >>> account = ExactLeakageAccount(1, [{("a",)}], window=1)
+    >>> for symbol, image in 90 * [("a", 1)] + 10 * [("b", 2)]:
+    ...     account.add((symbol,), (image,))
+    >>> round(account.leakage, 3)
+    0.469
+    """
+
+    def __init__(self, length: int, groups: Iterable[Iterable[tuple[Hashable, ...]]], *, window: int) -> None:
+        self.length = length
+        self.window = window
+        self.total = 0
+        self.images: Counter[tuple[int, ...]] = Counter()
+        self.of_images = 0
+        """The sum of n_g log2 n_g, in units."""
+        self.groups = [_Outcomes(frozenset(group)) for group in groups]
+        """One per set of patterns that share a bound."""
+        self._journal: list[tuple[tuple[Hashable, ...], tuple[int, ...]]] = []
+
+    def add(self, symbols: tuple[Hashable, ...], image: tuple[int, ...]) -> None:
+        """Count a tuple of `symbols` that is released as the nodes `image`."""
+        self._journal.append((symbols, image))
+        self._count(symbols, image, 1)
+
+    def mark(self) -> int:
+        """Return a mark of this moment."""
+        return len(self._journal)
+
+    def undo(self, mark: int) -> None:
+        """Undo what was counted since the mark."""
+        while len(self._journal) > mark:
+            symbols, image = self._journal.pop()
+            self._count(symbols, image, -1)
+
+    def settle(self) -> None:
+        """Make final what was counted so far."""
+        self._journal.clear()
+
+    @property
+    def leakage(self) -> float:
+        """What has been released tells this many bits, of the group of which it tells most."""
+        if not self.total:
+            return 0.0
+        rest = _units(self.total) - self.of_images
+        return max((group.of_joint - group.of_outcomes + rest) / UNIT / self.total for group in self.groups)
+
+    @property
+    def worst_to_come(self) -> float:
+        """The most that this can become if only the root is released from now on, whatever happens.
+
+        Requires that the last `window` places are on the root, so that every tuple to come is, too.
+        """
+        return max(min(self._worst(group), log2(len(group.patterns) + 1)) for group in self.groups)
+
+    def _count(self, symbols: tuple[Hashable, ...], image: tuple[int, ...], step: int) -> None:
+        self.total += step
+        self.of_images += _change(self.images, image, step)
+        for group in self.groups:
+            outcome = symbols if symbols in group.patterns else None
+            group.of_joint += _change(group.joint, (outcome, image), step)
+            group.of_outcomes += _change(group.outcomes, outcome, step)
+
+    def _worst(self, group: _Outcomes) -> float:
+        """Return the largest mutual information for any number of tuples from now on, or a little more.
+
+        Take N tuples, R of them on the root, and c = N - R others, which stay as they are. N times the mutual
+        information is a part that stays, what the images of the c others tell among themselves, and T, what
+        is told by whether a tuple is on the root. For a given N, T is convex in the numbers of new outcomes,
+        so it is largest where they are all None, or as many as can be are one pattern and the others None. At
+        most the `density` of all to come are patterns, and a few that reach back.
+
+        Between two numbers of new tuples, M1 and M2, T is at most its largest value at M2 where M2 - M1 more
+        may be patterns: there is always an outcome that is no rarer on the root than elsewhere, more of which
+        on the root make T no smaller. And N is at least what it is at M1. Far out, T / N is at most the
+        entropy of c / N.
+        """
+        on_root = (ROOT,) * self.length
+        root = self.images[on_root]
+        others = self.total - root
+        if not others:
+            return 0.0
+        counts = {
+            outcome: (count - group.joint[outcome, on_root], group.joint[outcome, on_root])
+            for outcome, count in group.outcomes.items()
+        }
+        none = counts.pop(None, (0, 0))
+        shown = (group.of_joint - self.of_images) / UNIT + _bits(root) + _bits(others)
+        shown -= sum(_bits(off) + _bits(on) for off, on in (*counts.values(), none))
+        told = {(0, 0)} | set(counts.values()) if len(counts) < len(group.patterns) else set(counts.values())
+        fixed = sum(_mixed(off, on) for off, on in counts.values())
+        back = group.density * comb(self.window, self.length - 1) * self.window
+        worst, fewest = 0.0, 0
+        while True:
+            most = max(fewest, int((self.total + fewest) * GRID) - self.total)
+            secret = min(most, group.density * most + back + most - fewest)
+            between = _mixed(others, root + most) - fixed
+            largest = between - _mixed(none[0], none[1] + most)
+            for off, on in told:
+                here = _mixed(none[0], none[1] + most - secret) + _mixed(off, on + secret) - _mixed(off, on)
+                largest = max(largest, between - here)
+            worst = max(worst, (shown + largest) / (self.total + fewest))
+            fewest = most + 1
+            share = others / (self.total + fewest)
+            if 2 * share <= 1 and shown / others * share + _entropy(share) <= worst:
+                return worst
+
+
+class _Outcomes:
+    """Patterns that share a bound, and how often each of them, or none, was released as what."""
+
+    def __init__(self, patterns: frozenset[tuple[Hashable, ...]]) -> None:
+        self.patterns = patterns
+        self.density = density(patterns)
+        self.outcomes: Counter[tuple[Hashable, ...] | None] = Counter()
+        self.joint: Counter[tuple[tuple[Hashable, ...] | None, tuple[int, ...]]] = Counter()
+        self.of_joint = 0
+        """The sum of n_sg log2 n_sg, in units."""
+        self.of_outcomes = 0
+        """The sum of n_s log2 n_s, in units."""
+
+
+Key = TypeVar("Key")
+
+
+def _change(counts: Counter[Key], key: Key, step: int) -> int:
+    """Change a count, and return the change of its term n log2 n, in units."""
+    before = counts[key]
+    counts[key] = before + step
+    return _units(before + step) - _units(before)
+
+
+@lru_cache(maxsize=1 << 16)
+def _units(count: int) -> int:
+    return int(_bits(count) * UNIT)
+
+
+def _bits(count: float) -> float:
+    """Return x log2 x, and 0 for 0."""
+    return count * log2(count) if count > 0 else 0.0
+
+
+def _mixed(off: float, on: float) -> float:
+    """Return what is open about `off` and `on` tuples that are not told apart, in bits, for all together."""
+    return _bits(off + on) - _bits(off) - _bits(on)
+
+
+def _entropy(share: float) -> float:
+    return -_bits(share) - _bits(1 - share)
+
 
 ROUNDING = 1e-12
 """Bits that may be lost in adding up."""

@@ -11,8 +11,7 @@ from sequester.errors import UnattainableError
 from sequester.kernels.containment import mark_supporters
 from sequester.methods.ph import _choice_kernels, _kernels, _row_kernels, _trie_kernels
 from sequester.methods.ph._choice_kernels import BASE, BOUNDED, DELETE_ONLY, MAXIMUM, MINIMUM_HARM, USAGE
-from sequester.methods.ph.orders import LONGEST, order_tables
-from sequester.methods.ph.problem import as_table, widen
+from sequester.methods.ph.problem import LONGEST, as_table, order_tables, widen
 from sequester.methods.ph.refinement import refine
 from sequester.mining.support import list_pairs
 from sequester.ragged import gather_rows, offsets_of, owners_of, places_of
