@@ -1,4 +1,4 @@
-"""Compiled loops of attacks: who shows which node, whom background knowledge fits, and what they have.
+"""Compiled loops of attacks: who shows which node, who matches background knowledge, and what they have.
 
 A cell fits a node if it lies at, above or below it in the tree; nodes of all columns are numbered together,
 depth first, so that each of these is a comparison of numbers. The root, a suppressed cell, fits everything of
@@ -194,7 +194,7 @@ def _keep_fitting(
     hidden: Codes,
     reached: Mask,
 ) -> int:
-    """Keep the candidates whom a query of `n` nodes fits, at the front, and return their number."""
+    """Keep the candidates who match a query of `n` nodes, at the front, and return their number."""
     cells, offsets, end, columns = rows.cells, rows.offsets, trees.end, trees.column
     width = (query.size - NODES) // 3
     places = NODES + 2 * width
@@ -245,7 +245,7 @@ def _keep_fitting(
 def _leave_out(
     never: int, candidates: Codes, size: int, rows: Histories, trees: Trees, marks: Counts, mark: int
 ) -> int:
-    """Keep the candidates of whom no event certainly is what they never had, and return their number."""
+    """Keep the candidates without an event that certainly is what they never had; return their number."""
     column, stop = trees.column[never], trees.end[never]
     first, last = rows.starts[never], rows.starts[stop]
     # Either everybody who shows it is marked, or the events of the candidates are looked at.
@@ -323,9 +323,9 @@ def count_candidates(
     answers: Counts,
     own: Counts,
 ) -> None:
-    """Count whom the queries fit, and what those have.
+    """Count who matches the queries, and what those have.
 
-    A query has the nodes ``FIRST`` and ``SECOND``, or -1: whoever may fit both is listed by the index, and
+    A query has the nodes ``FIRST`` and ``SECOND``, or -1: who may match both is listed by the index, and
     neighbours with the same two share the list. Only those listed are looked at. `hidden` is for each column
     the cell that stands for nothing; -1 where there is none.
     """

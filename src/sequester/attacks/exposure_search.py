@@ -36,7 +36,7 @@ _ROOM = 1 << 21
 
 
 class CandidateSearch:
-    """Looks at everything of 1, 2, ... items that could be known of some persons, and counts whom it fits.
+    """Looks at everything of 1, 2, ... items that could be known of some persons, and counts who matches.
 
     A candidate set does not grow as more becomes known, and holds at least those who look like the target. So
     a target whose set is as small as it can get, and of whom a protected value is certain (if they have one),
@@ -55,7 +55,7 @@ class CandidateSearch:
         bounds: Sequence[int],
         others: Counts | None = None,
     ) -> None:
-        """Set the targets: `persons`, of whom shares are made, and `others`, who count for worst cases."""
+        """Set the targets: `persons`, who make the shares, and `others`, who count for worst cases."""
         self.units = units
         drawn = units.owner_of_person[persons]
         owners = np.unique(drawn if others is None else np.append(drawn, units.owner_of_person[others]))
@@ -65,7 +65,7 @@ class CandidateSearch:
         self.weights: Counts = units.weights[owners]
         """Persons who look like each target."""
         self.is_cut: Mask = np.zeros(len(owners), np.bool_)
-        """Targets of whom not all items were combined."""
+        """Targets whose items were not all combined."""
         self._values, self._value_offsets = gather_rows(units.values, units.value_offsets, owners)
         self.has_value: Mask = np.diff(self._value_offsets) > 0
         """Targets with a protected value."""
@@ -111,7 +111,7 @@ class CandidateSearch:
 
     @property
     def is_open(self) -> Mask:
-        """Targets about whom more items could tell more."""
+        """Targets that more items could expose further."""
         mask: Mask = (self.fewest >= self._enough) | (self._worst[:, kernel.HAVE] < self.among)
         return mask
 
@@ -233,7 +233,7 @@ class _Rows(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Counter:
-    """Counts whom the sets of `size` items of some targets fit, in tables of sequences."""
+    """Counts who matches the sets of `size` items of some targets, in tables of sequences."""
 
     size: int
     n_items: int
@@ -244,7 +244,7 @@ class _Counter:
     targets: _Rows
     """Rows of targets."""
     target_rows: kernel.Rows
-    crowd: kernel.Rows
+    everybody: kernel.Rows
     """The rows of everybody."""
     starts: Offsets
     """Item ``i`` is in the rows ``rows[starts[i]:starts[i + 1]]`` of everybody."""
@@ -263,11 +263,11 @@ class _Counter:
         items = code_of[units.items]
         groups, _ = keep_values(units.groups, units.offsets, items >= 0)
         items, offsets = keep_values(items, units.offsets, items >= 0)
-        crowd = _Rows(items, groups, offsets, units.owners)
+        everybody = _Rows(items, groups, offsets, units.owners)
         kinds, kind_offsets, shown = _kinds(
-            np.concatenate([targets.items, crowd.items]),
-            np.concatenate([targets.groups, crowd.groups]),
-            np.concatenate([targets.offsets[:-1], targets.offsets[-1] + crowd.offsets]),
+            np.concatenate([targets.items, everybody.items]),
+            np.concatenate([targets.groups, everybody.groups]),
+            np.concatenate([targets.offsets[:-1], targets.offsets[-1] + everybody.offsets]),
             n_items,
         )
         n_rows = len(targets.owners)
@@ -312,7 +312,7 @@ class _Counter:
 
     def count(self, part: _Part, known: kernel.Table) -> _Better:
         """Count the sets of a part, and compare them with what is known of its targets."""
-        n_values = int(self.crowd.values[:, 0].max(initial=-1)) + 1
+        n_values = int(self.everybody.values[:, 0].max(initial=-1)) + 1
         table = SequenceTable(self.views, most=self.size, n_values=n_values, firsts=part.firsts)
         targets, owners = np.unique(self.targets.owners[part.rows], return_inverse=True)
         values, value_offsets = gather_rows(
@@ -338,7 +338,7 @@ class _Counter:
             least = (known[is_open, kernel.HAVE] / known[is_open, kernel.AMONG]).min()
             is_wanted = nodes.at_risk >= least * nodes.persons * (1 - 1e-12)
             table.look_only_for(nodes, table.with_beginnings(nodes, is_wanted))
-            has_value = np.diff(self.crowd.value_offsets) > 0
+            has_value = np.diff(self.everybody.value_offsets) > 0
             table.walk(_take(everybody, np.flatnonzero(has_value[everybody.owners])), kernel.HOLDS)
         table.forget_rows()
         known[:, [kernel.RAREST, kernel.SUREST]] = 0
@@ -351,11 +351,11 @@ class _Counter:
 
     def _holders(self, firsts: range) -> kernel.Rows:
         """Return the rows of everybody who has one of the first items."""
-        is_holder = np.zeros(len(self.crowd.owners), np.bool_)
+        is_holder = np.zeros(len(self.everybody.owners), np.bool_)
         is_holder[self.rows[self.starts[firsts.start] : self.starts[firsts.stop]]] = True
         if is_holder.all():
-            return self.crowd
-        return _take(self.crowd, np.flatnonzero(is_holder))
+            return self.everybody
+        return _take(self.everybody, np.flatnonzero(is_holder))
 
 
 def _look(part: _Part, shared: tuple[_Counter, kernel.Table]) -> _Better:
