@@ -5,6 +5,8 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import runpy
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from sequester.cli import main
 from sequester.errors import SequesterWarning
 
 ROOT = Path(__file__).parents[2]
@@ -36,9 +39,33 @@ def run(command, folder):
     done = subprocess.run(
         ["sh", "-c", command], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False
     )
-    return done.stdout + "".join(
-        line for line in done.stderr.splitlines(keepends=True) if line.startswith(("error:", "warning:"))
+    return shown(done.stdout, done.stderr)
+
+
+def shown(out, messages):
+    """What stands on a page of what a command says."""
+    return out + "".join(
+        line for line in messages.splitlines(keepends=True) if line.startswith(("error:", "warning:"))
     )
+
+
+@pytest.fixture
+def run_here(monkeypatch, capfd):
+    """Run a command in this process, which takes half as long; a shell gets what is more than one command."""
+    monkeypatch.setenv("COLUMNS", ENVIRONMENT["COLUMNS"])
+    monkeypatch.setenv("NO_COLOR", ENVIRONMENT["NO_COLOR"])
+
+    def run_here(command, folder):
+        alone = re.fullmatch(r"sequester ([^|;&<>$`]*)(?:\| head -(?:n )?(\d+))?", command)
+        if alone is None:
+            return run(command, folder)
+        capfd.readouterr()
+        main(shlex.split(alone[1]))
+        out, messages = capfd.readouterr()
+        lines = out.splitlines(keepends=True)
+        return shown("".join(lines[: int(alone[2])] if alone[2] else lines), messages)
+
+    return run_here
 
 
 def shown_commands(block):
@@ -47,10 +74,25 @@ def shown_commands(block):
 
 
 TUTORIALS = ["docs/tutorial.md", *(page for page in PAGES if page.startswith("docs/tutorials/"))]
+IN_A_SHELL = ("docs/tutorial.md", "docs/tutorials/cluster.md")
+"""Every command in a process of its own, as readers run it; the thorough profile has all tutorials so."""
 
 
-@pytest.mark.parametrize("page", TUTORIALS)
+@pytest.mark.parametrize(
+    "page",
+    [page if page in IN_A_SHELL else pytest.param(page, marks=pytest.mark.thorough) for page in TUTORIALS],
+)
 def test_tutorials_from_top_to_bottom(page, tmp_path, monkeypatch):
+    follow(page, tmp_path, monkeypatch, run)
+
+
+@pytest.mark.parametrize("page", [page for page in TUTORIALS if page not in IN_A_SHELL])
+def test_tutorials_in_one_process(page, tmp_path, monkeypatch, run_here):
+    follow(page, tmp_path, monkeypatch, run_here)
+
+
+def follow(page, tmp_path, monkeypatch, run):
+    """Do what a tutorial says, from top to bottom."""
     if shutil.which("sh") is None:
         pytest.skip("the commands of a tutorial are for a shell")
     monkeypatch.chdir(tmp_path)
@@ -121,6 +163,21 @@ def test_every_kind_of_user_has_a_short_script():
 
 
 @pytest.mark.parametrize("script", USERS)
+def test_scripts_of_users_in_this_process(script, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [f"{script}.py", "made"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SequesterWarning)
+        runpy.run_path(str(ROOT / "examples" / f"{script}.py"), run_name="__main__")
+    out = capfd.readouterr().out
+    for text in USERS[script]:
+        assert text in out
+
+
+@pytest.mark.parametrize(
+    "script",
+    [each if each == "recipient" else pytest.param(each, marks=pytest.mark.thorough) for each in USERS],
+)
 def test_scripts_of_users(script, tmp_path):
     done = subprocess.run(
         [sys.executable, ROOT / "examples" / f"{script}.py", "made"],
@@ -130,8 +187,8 @@ def test_scripts_of_users(script, tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    for shown in USERS[script]:
-        assert shown in done.stdout
+    for text in USERS[script]:
+        assert text in done.stdout
 
 
 def test_commands_in_readme_exist():
