@@ -36,15 +36,15 @@ SEED = "one seed for every method"
 VISITS, CLICKS, TRIPS, LOGS, RECORDS = 5_000, 20_000, 2_000, 20, 20_000
 N_PATTERNS = 5
 WAYS = {
-    "halt": ("suppression", "global", "local"),
-    "cblda": ("search", "greedy", "improve"),
-    "ph": ("search", "greedy", "improve"),
-    "top-down": ("search", "greedy", "improve"),
-    "bottom-up": ("search", "greedy", "improve"),
-    "reposition": ("search", "greedy", "improve"),
-    "p2ka": ("reconstruction", "closest", "truthful"),
+    "halt": [("suppression", "global", "local")],
+    "cblda": [("search", "greedy", "improve")],
+    "ph": [("search", "greedy", "improve"), ("prefer", "least-harm", "permutation")],
+    "top-down": [("search", "greedy", "improve")],
+    "bottom-up": [("search", "greedy", "improve")],
+    "reposition": [("search", "greedy", "improve")],
+    "p2ka": [("reconstruction", "closest", "truthful")],
 }
-"""Method to the option that has its former and its newer way, as far as there is one."""
+"""Method to the options that have a former and a newer way, or two for different recipients."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,11 +160,9 @@ def surest(method: Method, release: Release, table: EventTable) -> tuple[str, fl
 
 def both_ways(method: Method, table: EventTable, what: str) -> bool:
     """Note what the former and the newer way of a method lose and take, side by side; are promises kept?"""
-    option, *values = WAYS.get(method.name, ("",))
-    if not hasattr(method, option):
-        return True
     answers = []
-    for value in values:
+    asked = [(option, value) for option, *values in WAYS.get(method.name, ()) for value in values]
+    for option, value in asked:
         way = replace(method, **{option: value})
         way.apply(table, seed=SEED)  # compiles
         start = time.process_time()

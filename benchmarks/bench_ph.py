@@ -82,7 +82,13 @@ def optimum() -> bool:
     from oracles import ph as oracle
 
     draw = np.random.default_rng(5)
-    found: dict[str, list[int]] = {"greedy": [], "improve": [], "optimum": []}
+    ways: dict[str, dict[str, str]] = {
+        "greedy": {"search": "greedy"},
+        "improve": {},
+        "least-harm": {"prefer": "least-harm"},
+        "permutation": {"prefer": "permutation"},
+    }
+    found: dict[str, list[int]] = {name: [] for name in (*ways, "optimum")}
     while len(found["optimum"]) < SMALL:
         rows = [
             "".join(draw.choice([*"abcd"], draw.integers(2, 5), p=[0.3, 0.3, 0.3, 0.1]))
@@ -97,12 +103,12 @@ def optimum() -> bool:
         if best is None:
             continue
         found["optimum"].append(best)
-        for search in ("greedy", "improve"):
-            method = PH(patterns=present, min_support=least, max_length=3, search=search)
+        for name, way in ways.items():
+            method = PH(patterns=present, min_support=least, max_length=3, **way)
             frame = method.apply(symbol_table(rows), seed=SEED).frame
             after = ["".join(each) for each in frame.group_by("person").agg("symbol")["symbol"].to_list()]
             effects = pattern_hiding.side_effects([*map(tuple, secrets)], after, rows, least, 3)
-            found[search].append(sum(map(len, effects)))
+            found[name].append(sum(map(len, effects)))
     means = {name: float(np.mean(values)) for name, values in found.items()}
     bar = means["optimum"] + (means["greedy"] - means["optimum"]) / 2
     for name, mean in means.items():

@@ -57,10 +57,10 @@ compare methods on the same data only."""
 
 
 ABOUT_WAYS = """\
-Methods that have a former and a newer way (`benchmarks/bench_methods.py`), on the data above, in processor
-time; and what each way loses on small cases that can be gone through, beside the optimum (of `ph`: side
-effects; of `reposition`: cost; of `top-down` and `bottom-up`: per symbol). The optimum of `p2ka` is that of
-any release that keeps the promise, truthful or not. All others have one way."""
+Methods that have a former and a newer way (`ph`: also two preferences; `benchmarks/bench_methods.py`), on the
+data above, in processor time; and what each way loses on small cases that can be gone through, beside the
+optimum (of `ph`: side effects; of `reposition`: cost; of `top-down` and `bottom-up`: per symbol). The optimum
+of `p2ka` is that of any release that keeps the promise, truthful or not. All others have one way."""
 GAPS = {
     "halt": "suppression",
     "cblda": "cblda",
