@@ -56,17 +56,17 @@ def test_the_peak_of_this_process(tmp_path):
     assert memory.peak(tmp_path) > 10_000_000
 
 
-@pytest.mark.parametrize(("free", "fits"), [(None, True), (2_700_000_000, True), (2_500_000_000, False)])
+@pytest.mark.parametrize(("free", "fits"), [(None, True), (2_100_000_000, True), (2_000_000_000, False)])
 def test_a_forecast_says_what_is_needed_and_what_would_fit(free, fits):
     forecast = memory.MemoryForecast(n_events=2_500_000, n_attributes=4, free=free)
-    assert forecast.needed == 250_000_000 + 2_500_000 * 950
+    assert forecast.needed == 250_000_000 + 2_500_000 * 720
     assert forecast.fits is fits
-    assert str(forecast).startswith("about 2.6 GB of memory will be needed")
+    assert str(forecast).startswith("about 2.0 GB of memory will be needed")
     assert (free is None) == ("would fit" not in str(forecast))
 
 
 @pytest.mark.parametrize(
-    ("free", "most"), [(0, 0), (250_000_000, 0), (250_009_500, 10), (2_600_000_000, 2_400_000)]
+    ("free", "most"), [(0, 0), (250_000_000, 0), (250_007_200, 10), (2_600_000_000, 3_200_000)]
 )
 def test_the_largest_table_that_fits_has_two_digits(free, most):
     assert memory.MemoryForecast(n_events=1, n_attributes=4, free=free).most_events == most
@@ -83,9 +83,9 @@ def clicks(tmp_path):
 
 
 def test_protect_refuses_where_memory_is_far_too_little(clicks, monkeypatch):
-    monkeypatch.setattr(memory, "available", lambda: 500)
-    monkeypatch.setattr(memory, "swap", lambda: 400)
-    with pytest.raises(InputError, match=r"^about 0.3 GB of memory will be needed, and 0.0 GB are free: up"):
+    monkeypatch.setattr(memory, "obtainable", lambda: 100_000_000)
+    monkeypatch.setattr(memory, "swap", lambda: 20_000_000)
+    with pytest.raises(InputError, match=r"^about 0.3 GB of memory will be needed, and 0.1 GB are free: up"):
         protect(clicks / "release.toml", quick=True)
     assert sorted(path.name for path in clicks.iterdir()) == ["clicks.csv", "release.toml"]
     (clicks / "parts").mkdir()
@@ -93,11 +93,11 @@ def test_protect_refuses_where_memory_is_far_too_little(clicks, monkeypatch):
     (clicks / "parts.toml").write_text((clicks / "release.toml").read_text().replace("clicks.csv", "parts"))
     with monkeypatch.context() as patch:
         # Before anything is read.
-        patch.setattr("sequester.workflow.protect.available", lambda: 500)
+        patch.setattr("sequester.workflow.protect.obtainable", lambda: 100_000_000)
         patch.setattr(Config, "table", None)
         with pytest.raises(InputError, match=r"^about 0.3 GB of memory will be needed"):
             protect(clicks / "parts.toml", quick=True)
-    monkeypatch.setattr(memory, "swap", lambda: 700)
+    monkeypatch.setattr(memory, "swap", lambda: 30_000_000)
     assert protect(clicks / "release.toml", quick=True, warn=ignore_warning).written
 
 
@@ -114,10 +114,34 @@ def test_a_limit_of_the_process_bounds(tmp_path, monkeypatch):
     assert memory.swap(tmp_path) == 8 * 1024
 
 
+def test_what_this_process_holds_is_as_good_as_free(monkeypatch):
+    """The table is among what a release needs, and it has been read by then."""
+    monkeypatch.setattr(memory, "available", lambda: 500)
+    monkeypatch.setattr(memory, "taken", lambda pid: {os.getpid(): 70}[pid])
+    assert memory.obtainable() == 570
+    monkeypatch.setattr(memory, "available", lambda: None)
+    assert memory.obtainable() is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of Unix")
+@pytest.mark.parametrize(
+    ("free", "limited", "fits"), [(1_100, False, True), (1_100, True, False), (2_100, True, True)]
+)
+def test_under_a_limit_all_that_is_needed_must_be_free(monkeypatch, free, limited, fits):
+    monkeypatch.setattr(memory, "_of_limit", lambda proc: free * 10**6 if limited else None)
+    monkeypatch.setattr(memory, "swap", lambda: 0)
+    forecast = memory.MemoryForecast(n_events=2_500_000, n_attributes=4, free=free * 10**6)
+    if fits:
+        forecast.check()
+    else:
+        with pytest.raises(InputError, match=r"2.0 GB of memory will be needed, and 1.1 GB are free"):
+            forecast.check()
+
+
 def test_protect_warns_where_memory_will_not_do(clicks, monkeypatch):
-    monkeypatch.setattr(memory, "available", lambda: 10_000)
+    monkeypatch.setattr(memory, "obtainable", lambda: 200_000_000)
     said = []
     protect(clicks / "release.toml", quick=True, warn=said.append)
     assert [line for line in said if "memory" in line] == [
-        "about 0.3 GB of memory will be needed, and 0.0 GB are free: up to about 0 events would fit"
+        "about 0.3 GB of memory will be needed, and 0.2 GB are free: up to about 0 events would fit"
     ]

@@ -20,7 +20,7 @@ _GROUP = Path("/sys/fs/cgroup")
 
 BASE = 250_000_000
 """Bytes that the program takes by itself."""
-PER_EVENT, PER_CELL = 350, 150
+PER_EVENT, PER_CELL = 200, 130
 """Bytes at the highest for each event, and for each attribute of an event: measured, see docs/scale.md."""
 
 
@@ -31,7 +31,7 @@ class MemoryForecast:
     Examples
     --------
     >>> print(MemoryForecast(n_events=2_500_000, n_attributes=4, free=20_000_000_000))
-    about 2.6 GB of memory will be needed, and 20.0 GB are free: up to about 20,000,000 events would fit
+    about 2.0 GB of memory will be needed, and 20.0 GB are free: up to about 27,000,000 events would fit
     """
 
     n_events: int
@@ -39,18 +39,25 @@ class MemoryForecast:
     n_attributes: int
     """Attributes of an event."""
     free: int | None
-    """Bytes that are free now; None where that is not known."""
+    """Bytes that are free for this process, with those that it holds; None where that is not known."""
 
     @classmethod
     def of(cls, table: EventTable) -> MemoryForecast:
         """Return the forecast for a table, on this machine now."""
         n_persons = table.n_persons if table.demographics is not None else 0
         attributes = len(table.schema.attributes) + len(table.schema.keep)
-        return cls(table.n_events + n_persons, attributes, available())
+        return cls(table.n_events + n_persons, attributes, obtainable())
 
     def check(self) -> None:
-        """Refuse to start where not half of what the table needs is free, swap included."""
-        if self.free is not None and self.needed - BASE > 2 * (self.free + swap()):
+        """Refuse to start where not half of what is needed is free, swap included.
+
+        Under a limit on this process, all of it must be free: libraries end a process that meets its limit,
+        and no line says why.
+        """
+        if self.free is None:
+            return
+        most = 2 * (self.free + swap()) if _of_limit(_PROC) is None else self.free
+        if self.needed > most:
             msg = f"{self}; free more, or release fewer persons or attributes"
             raise InputError(msg)
 
@@ -90,6 +97,12 @@ def available(proc: Path = _PROC, group: Path = _GROUP) -> int | None:
     limits = (_of_machine(proc), _of_group(group), _of_limit(proc))
     known = [each for each in limits if each is not None]
     return min(known) if known else _of_system()
+
+
+def obtainable() -> int | None:
+    """Return the bytes that this process may hold: those that are free, and those that it holds."""
+    free = available()
+    return None if free is None else free + (taken(os.getpid()) or 0)
 
 
 def swap(proc: Path = _PROC) -> int:

@@ -14,7 +14,7 @@ from sequester.report.summary import ReleaseSummary
 from sequester.workflow.audit import AuditResult, audit
 from sequester.workflow.config import Config
 from sequester.workflow.job import FolderCheckpoint, Job, check_problems
-from sequester.workflow.memory import MemoryForecast, available
+from sequester.workflow.memory import MemoryForecast, obtainable
 from sequester.workflow.write import check_unprotected, find_unprotected, write
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def protect(
     n_rows, schema = job.config.n_rows, job.config.schema
     if n_rows is not None:
         # Parts may be far larger than memory, and reading them takes a while.
-        MemoryForecast(n_rows, len(schema.attributes) + len(schema.keep), available()).check()
+        MemoryForecast(n_rows, len(schema.attributes) + len(schema.keep), obtainable()).check()
     progress(0.0, "reading")
     table = job.config.table(collect, engine=engine)
     collect(*check_problems(table))
