@@ -181,21 +181,22 @@ class SinglingOut:
         if self.unit == "records":
             yield (
                 f"{rounded_percent(self.share(self.by_all))} of the records are the only one with their time "
-                "and quasi-identifiers: somebody who knows those of a person finds the record."
+                "and quasi-identifiers: an adversary who knows those of a person finds the record."
             )
             return
         if self.kept:
             yield (
-                f"Somebody who knows the kept columns of a person, and nothing else, singles out "
+                f"An adversary who knows the kept columns of a person, and nothing else, singles out "
                 f"{rounded_percent(self.share(self.by_kept))} of the persons."
             )
         if self.sensitive:
             yield (
-                f"Somebody who knows the unprotected values of {', '.join(self.sensitive)} of a person, and "
-                f"nothing else, singles out {rounded_percent(self.share(self.by_sensitive))} of the persons."
+                f"An adversary who knows the unprotected values of {', '.join(self.sensitive)} of a person, "
+                f"and nothing else, singles out {rounded_percent(self.share(self.by_sensitive))} of the "
+                "persons."
             )
         yield (
-            "Somebody who knows everything that is released of a person, protected values aside, singles "
+            "An adversary who knows everything that is released of a person, protected values aside, singles "
             f"out {rounded_percent(self.share(self.by_all))} of the persons."
         )
 

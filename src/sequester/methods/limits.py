@@ -16,12 +16,10 @@ ONE_SERIES = (
     "The parts of this series side by side are covered. A second series, or any other release of the same "
     "people, is not."
 )
-ATTENDANCE = (
-    "In which parts of the series somebody appears, and in which no more, can be seen and is not covered."
-)
+ATTENDANCE = "In which parts of the series a person appears is visible and not covered."
 ONE_BY_ONE = (
-    "Each protected value is looked at by itself: that few have the one and few have the other does not say "
-    "that few have any."
+    "Each protected value is bounded by itself: the share of persons who have any of several protected "
+    "values is not."
 )
 TIES = (
     "Events that a person had at the same time stay in one order, which may come from the source file and "

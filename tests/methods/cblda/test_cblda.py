@@ -169,7 +169,7 @@ def test_hole_2_the_reading_decides():
         CBLDA(k=3, c=0.4).apply(example.table())
     release = apply(CBLDA(k=3, c=0.4, reading="each"), example.table())
     assert release.verdict.achieved == {"k": 3, "c": 1 / 3}
-    assert any(line.startswith("Each protected value is looked at by itself") for line in release.limits)
+    assert any(line.startswith("Each protected value is bounded by itself") for line in release.limits)
 
 
 def test_hole_3_who_is_left_out_fits_a_class():
@@ -208,7 +208,7 @@ def test_hole_5_unprotected_values_are_counted_and_named():
         SequesterWarning, match="2 of 4 persons have unprotected values of ill that fewer than k"
     ):
         release = CBLDA(k=2, c=0.5).apply(example.table(), seed=SEED)
-    assert any(line.startswith("Somebody who knows a sensitive attribute") for line in release.limits)
+    assert any(line.startswith("An adversary who knows a sensitive attribute") for line in release.limits)
     assert "Kept columns are released as they were, and are not covered: note." in release.limits
 
 

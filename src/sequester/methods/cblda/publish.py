@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 KINDS = ("generalized", "suppressed", "dropped")
 """A coarser value is released; the event is not; nothing of the person is."""
 KNOWN_SENSITIVE = (
-    "Somebody who knows a sensitive attribute of a person is not covered: unprotected values are released as "
-    "they are, and can tell persons of one class apart."
+    "An adversary who knows a sensitive attribute of a person is not covered: unprotected values are "
+    "released unchanged, and can tell persons of one class apart."
 )
 MISSING_EVENTS = (
     "Some events are missing, because no others of the class were like them: the number of events of a "
@@ -37,8 +37,8 @@ MISSING_EVENTS = (
     "missing events are not counted."
 )
 DROPPED = (
-    "Some persons with protected values were left out. Each of them fits a class of the release, so that "
-    "nobody is seen to be missing; but among all whom a class fits, the share with protected values is "
+    "Some persons with protected values were left out. Each of them matches a class of the release, so that "
+    "nobody is seen to be missing; but among all who match a class, the share with protected values is "
     "larger than in the release."
 )
 SMALL = "class below k persons"

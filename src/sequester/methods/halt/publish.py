@@ -61,26 +61,27 @@ EXAMPLES = 3
 MUCH = 0.5
 """A loss above which the steward is warned."""
 KNOWN_SENSITIVE = (
-    "Somebody who knows a sensitive attribute of a person is not covered: unprotected values are released as "
-    "they are, and can tell persons apart."
+    "An adversary who knows a sensitive attribute of a person is not covered: unprotected values are "
+    "released unchanged, and can tell persons apart."
 )
 OWN_ATTRIBUTE = (
-    "Somebody who knows one value of a sensitive attribute and wants to learn another one of the same "
-    "attribute is not covered."
+    "An adversary who knows one value of a sensitive attribute of a person and wants to infer another one of "
+    "the same attribute is not covered."
 )
 EVENT_COUNT = (
-    "The number of events of a person can be seen and is not covered, because it is no quasi-identifier here."
+    "The number of events of a person is visible and not covered, because it is not a quasi-identifier here."
 )
 SUCCESSION = (
-    "That events follow each other directly, and that something did not happen, is not covered: only which "
-    "values there are, and their order."
+    "Knowledge that events follow each other directly, or that something did not happen, is not covered: "
+    "only which values occur, and in which order."
 )
 ONE_LEVEL = (
-    "Somebody who knows one value of a column more precisely than another one of it is not covered, because "
-    'levels = "same" was asked for.'
+    "An adversary who knows one value of a column more precisely than another one of the same column is not "
+    'covered, because of levels = "same".'
 )
 POSSIBLE = (
-    "A suppressed value may be any value: how many persons it could be is not counted, only how many show it."
+    "A suppressed value may stand for any value: the promise counts the persons who show a value, not those "
+    "who could have it."
 )
 SINGLE_CELLS = (
     "Single cells are suppressed, and others still show their values: what somebody who knows the method can "
@@ -88,8 +89,8 @@ SINGLE_CELLS = (
     "may become certain of a protected value."
 )
 DROPPED = (
-    "Some persons were left out because too many had the same protected value: that somebody who should be "
-    "in the release is not found there can tell something about them."
+    "Some persons were left out because too many had the same protected value: that a person who should be "
+    "in the release is missing can reveal something about them."
 )
 
 
@@ -370,7 +371,7 @@ def limits_of(
     """Return the limits, which hold no value of the data, and the warnings, which may."""
     schema = table.schema
     values = "value" if p == 1 else "values"
-    limits = [f"Somebody who knows more than {p:,} {values} of a person is not covered."]
+    limits = [f"An adversary who knows more than {p:,} {values} of a person is not covered."]
     warnings = []
     if p > 1 and not mixed:
         limits.append(ONE_LEVEL)

@@ -57,8 +57,9 @@ HOLES = (
     "released as they are."
 )
 NOT_WHETHER = (
-    "That a secret pattern occurs, and how often, is not hidden: the promise is about where, to somebody who "
-    "knows how often. Of a pattern that is everywhere there is nothing left to tell, and it is released."
+    "That a secret pattern occurs, and how often, is not hidden: the promise is about where it occurs, "
+    "against an adversary who knows how often. A pattern that is everywhere has nothing left to hide, and is "
+    "released."
 )
 PLACE_BY_PLACE = (
     "Bits are counted place by place, from the symbols that are released there: what many places tell "

@@ -56,8 +56,8 @@ INFLATED = (
     "part of a path were given its whole beginning."
 )
 ABSENT = (
-    "Persons with rare sequences are absent: counts are too low, and somebody who is known to be in the data "
-    "and fits no record had a rare sequence."
+    "Persons with rare sequences are absent: counts are too low, and a person who is known to be in the data "
+    "and matches no record had a rare sequence."
 )
 
 

@@ -33,7 +33,7 @@ ONLY_PATTERNS = (
     "points at its person, and what correlates with a hidden pattern still hints at it."
 )
 JUST_BELOW = (
-    "Hidden patterns are rare, not absent: somebody who knows the threshold, or part of a pattern, may "
+    "Hidden patterns are rare, not absent: an adversary who knows the threshold, or part of a pattern, may "
     "suspect patterns that are just below it while their permutations are just above."
 )
 UNTRUE = (

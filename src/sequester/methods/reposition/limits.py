@@ -9,29 +9,29 @@ ONE_RECORD = (
     "it in the release, because records carry no person."
 )
 POSTERIOR = (
-    "What is bounded is how often a sensitive value occurs in a snapshot, not what somebody may conclude who "
-    "also knows how the program works and how many records came at which time: that can be surer than 1 in l."
+    "The promise bounds how often a sensitive value occurs in a snapshot. An adversary who also knows how "
+    "the program works, and how many records arrived when, may infer a value with more confidence than 1/l."
 )
 SEVERAL = (
-    "Persons with records in several snapshots are not protected against somebody who knows in which "
+    "Persons with records in several snapshots are not protected against an adversary who knows in which "
     "snapshots they are, and looks for what those have in common."
 )
 LATE = (
-    "The time of a record is the snapshot in which it is published. It may have come earlier, by fewer "
+    "The time of a record is the snapshot in which it is published. It may have arrived earlier, by fewer "
     "snapshots than the window has, and some records are not published at all."
 )
 MERGED = (
-    "The time of a record is a span of several snapshots; in which of them it came is not told, and some "
+    "The time of a record is a span of several snapshots; in which of them it arrived is not shown, and some "
     "records are not published at all."
 )
 UNPUBLISHED = "Some records are not published at all, and more often those with frequent sensitive values."
 AS_THEY_ARE = (
-    "Quasi-identifiers are published as they are. Somebody who knows those of a person finds their records, "
-    "and learns when they are in the data, and which sensitive values are possible for them."
+    "Quasi-identifiers are published unchanged. An adversary who knows those of a person finds their "
+    "records, and learns when they are in the data, and which sensitive values are possible for them."
 )
 WITH_VALUES = (
-    "Quasi-identifiers stand beside the sensitive value as they are: somebody who knows those of a person "
-    "finds their record with its value. Only what a whole snapshot shows is bounded."
+    "Quasi-identifiers are published unchanged beside the sensitive value: an adversary who knows those of a "
+    "person finds their record with its value. The promise bounds only what a whole snapshot shows."
 )
 
 
@@ -48,8 +48,8 @@ def in_several(n_persons: int) -> str:
 
     who = counted(n_persons, "person has", "persons have")
     return (
-        f"{who} records in several published snapshots; they are not protected against somebody who knows in "
-        "which"
+        f"{who} records in several published snapshots; they are not protected against an adversary who "
+        "knows in which"
     )
 
 
