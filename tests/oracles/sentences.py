@@ -24,7 +24,8 @@ KCP = re.compile(
     rf"(?:each )?as it is released or coarser"
     rf"(?P<same>, those of one quasi-identifier at one level throughout)?"
     rf", matches at least (?P<k>{NUMBER}) persons in the release, or none"
-    rf"(?:; and no protected value is shown for more than (?P<share>{SHARE}) of the persons matched)?"
+    rf"(?:; and no protected value is shown for more than (?P<share>{SHARE}) of the persons matched"
+    rf"|; inference of protected values is not bounded \(c = 1\))?"
     rf"\.(?: A suppressed value \(\*\) "
     rf"(?P<stars>counts as a value where its column shows others|does not count as a value)\.)?"
 )
@@ -32,7 +33,8 @@ KC = re.compile(
     rf"An adversary who knows anything about a person's quasi-identifiers, even all of them in all events, "
     rf"matches at least (?P<k>{NUMBER}) persons in the release who are alike in all of them, or none"
     rf"(?:; and at most (?P<any>{SHARE}) of those who are alike show one or more protected values"
-    rf"|; and no protected value is shown for more than (?P<each>{SHARE}) of those who are alike)?\."
+    rf"|; and no protected value is shown for more than (?P<each>{SHARE}) of those who are alike"
+    rf"|; inference of protected values is not bounded \(c = 1\))?\."
 )
 SEQUENCES = re.compile(
     rf"Every part of a released (?P<record>sequence|trip), in order(?P<gaps> and with any gaps)?, "

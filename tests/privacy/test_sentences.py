@@ -66,6 +66,15 @@ def test_known_values(table, k, c, p):
         assert kept or not holds
 
 
+@pytest.mark.parametrize("c", [1, 1.0, "1/1"])
+def test_a_share_of_one_promises_nothing_about_inference(c):
+    for model in (KCPPrivacy(k=2, c=c, p=2), KCPrivacy(k=2, c=c), KCPrivacy(k=2, c=c, reading="any")):
+        said = replace(model, protect={"D": ("HIV",)}).in_words()
+        assert "not bounded (c = 1)" in said
+        assert "%" not in said
+        assert "not bounded" not in replace(model, protect={"D": ("HIV",)}, c=0.5).in_words()
+
+
 @SOME
 @given(tables(most_quasi=1, most_persons=4), ks, shares)
 def test_three_known_values(table, k, c):

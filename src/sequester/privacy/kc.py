@@ -12,6 +12,7 @@ from sequester._validation import exact_fraction, one_of
 from sequester.kernels.shares import exceeds_share
 from sequester.privacy.model import (
     N_WITNESSES,
+    NO_BOUND,
     Confidence,
     Verdict,
     in_percent,
@@ -172,7 +173,9 @@ class KCPrivacy(Confidence):
         if not any(self.protect.values()):
             return f"{words}.{self.persons_words}"
         share = in_percent(self.c)
-        if self.reading == "any":
+        if exact_fraction("c", self.c) == 1:
+            words += f"{NO_BOUND}."
+        elif self.reading == "any":
             words += f"; and at most {share} of those who are alike show one or more protected values."
         else:
             words += f"; and no protected value is shown for more than {share} of those who are alike."

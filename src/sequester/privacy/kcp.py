@@ -10,6 +10,7 @@ from sequester.engine import LocalEngine
 from sequester.privacy.g_sequences import Bounds, GSequences
 from sequester.privacy.model import (
     N_WITNESSES,
+    NO_BOUND,
     Confidence,
     Verdict,
     in_percent,
@@ -186,7 +187,10 @@ class KCPPrivacy(Confidence):
         if any(self.protect.values()):
             aside = " (protected values aside)"
             share = (
-                f"; and no protected value is shown for more than {in_percent(self.c)} of the persons matched"
+                NO_BOUND
+                if exact_fraction("c", self.c) == 1
+                else f"; and no protected value is shown for more than {in_percent(self.c)} of the persons "
+                "matched"
             )
         if self.levels == "same":
             throughout = ", those of one quasi-identifier at one level throughout"

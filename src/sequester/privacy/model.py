@@ -88,6 +88,8 @@ def in_percent(c: float | str) -> str:
 
 N_WITNESSES = 5
 """How many witnesses a verdict shows."""
+NO_BOUND = "; inference of protected values is not bounded (c = 1)"
+"""What a promise says where every share of a protected value is allowed."""
 K_MEANING = "at least so many persons match"
 """What k counts in promises about persons."""
 Layout = Mapping[str, str]
