@@ -1,4 +1,4 @@
-"""Publish data about people over time without giving the people away.
+"""Publish event data about people, with a privacy promise that is checked on the released files.
 
 Names load on first use, so that the command line answers at once.
 

@@ -54,7 +54,7 @@ def test_page_is_written_once_and_replaced_when_asked(run, clicks):
     ran = run("inspect", "release.toml", "--out", "pages/inspect.html", "--json", "--quiet")
     assert (ran.code, ran.document["page"]) == (0, "pages/inspect.html")
     page = clicks / "pages" / "inspect.html"
-    assert "What this data gives away" in page.read_text()
+    assert "Privacy risks of the data" in page.read_text()
     again = run("inspect", "release.toml", "--out", "pages/inspect.html", "--quiet")
     assert (again.code, again.errors) == (2, ["pages/inspect.html exists already; --force replaces it"])
     forced = run("inspect", "release.toml", "--out", "pages/inspect.html", "--force", "--quiet")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sequester.report.page import comparison_page
+from sequester.report.page import template
 from sequester.report.plot import FrontierAxes, Mark, as_png, draw_frontier
 
 AXES = FrontierAxes(risk="share found", measure="information loss", goal="minimize")
@@ -120,7 +120,9 @@ def test_the_line_goes_along_the_frontier():
 
 
 def test_the_page_without_a_drawing():
-    text = comparison_page(
+    text = template("comparison.html").render(
+        kind="Comparison",
+        notice=("", ""),
         title="t",
         lead="<b>l</b>",
         several="",

@@ -38,15 +38,15 @@ def test_the_worst_of_each_attack_is_shown_once_claimed_ones_first():
             risk("leakage", "mapping", 2, 0.4, bound=0.5),
         ]
     )
-    assert [(row.title, row.case, row.release, row.claimed) for row in found.claimed] == [
+    assert [(row["title"], row["case"], row["release"], row["claimed"]) for row in found["claimed"]] == [
         (attack_title("marketer"), "in order, 2 known", "4%", "20%"),
         ("Leakage", "a secret pattern, and the mapping, 2 known", "40%", "50%"),
     ]
-    assert [(row.title, row.release, row.claimed) for row in found.beyond] == [
+    assert [(row["title"], row["release"], row["claimed"]) for row in found["beyond"]] == [
         (attack_title("marketer"), "30%", "")
     ]
-    assert (found.n_attacks, found.n_claimed, found.n_beaten) == (5, 3, 0)
-    assert (found.targets, found.most_known) == (300, 3)
+    assert (found["n_attacks"], found["n_claimed"], found["n_beaten"]) == (5, 3, 0)
+    assert (found["targets"], found["most_known"]) == (300, 3)
 
 
 def test_an_adversary_who_beats_the_claim_comes_before_a_larger_risk_that_keeps_it():
@@ -56,9 +56,9 @@ def test_an_adversary_who_beats_the_claim_comes_before_a_larger_risk_that_keeps_
             risk("unique", "event", 2, 0.4, bound=0.5),
         ]
     )
-    assert found.n_beaten == 1
-    assert not found.claimed[0].is_within
-    assert found.claimed[0].release == "0.1%"
+    assert found["n_beaten"] == 1
+    assert not found["claimed"][0]["is_within"]
+    assert found["claimed"][0]["release"] == "0.1%"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_an_adversary_who_beats_the_claim_comes_before_a_larger_risk_that_keeps_
 )
 def test_intervals_in_words(interval, words):
     found = summarize_risks([risk("marketer", "event", 1, 0.2, interval=interval)])
-    assert found.beyond[0].interval == words
+    assert found["beyond"][0]["interval"] == words
     assert is_largest(Proportion(0.2, interval)) == (words == "or more")
 
 

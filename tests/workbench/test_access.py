@@ -11,7 +11,7 @@ import pytest
 
 from sequester.cli import main
 from sequester.errors import InputError
-from sequester.workbench.bench import Workbench
+from sequester.workbench.project import Workbench
 from workbench.driver import Page, Server
 
 UPGRADE = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}

@@ -12,9 +12,8 @@ import pytest
 
 from sequester.datasets import hospital
 from sequester.release.purpose import QUESTIONS
-from sequester.workbench.bench import Workbench
-from sequester.workbench.commands import commands
-from sequester.workbench.steps import STEPS
+from sequester.workbench.project import Workbench
+from sequester.workbench.server import STEPS
 from workbench.conftest import TOML
 
 
@@ -55,7 +54,7 @@ def repeated(bench, tmp_path):
         job = bench.project.jobs.last(task)
         assert job.state == "done", job.lines
         answers = []
-        for line in commands(job):
+        for line in job.commands:
             _, *words = shlex.split(line)
             program = words if words[0] == "-c" else ["-m", "sequester", *words, *more]
             answer = subprocess.run(

@@ -9,9 +9,8 @@ import pytest
 from sequester.cli import main
 from sequester.errors import InputError
 from sequester.methods import METHODS
-from sequester.workbench.bench import Workbench
-from sequester.workbench.commands import _COMMANDS, _OPTIONS, argv
-from sequester.workbench.project import Project
+from sequester.workbench.jobs import _COMMANDS, argv
+from sequester.workbench.project import Project, Workbench
 from sequester.workbench.roles import ROLES, role_of, with_role, without_role
 from sequester.workbench.steps import promise
 from sequester.workbench.steps.hierarchies import KINDS
@@ -55,10 +54,10 @@ def test_a_quasi_identifier_keeps_its_hierarchy_and_a_new_one_takes_what_is_prop
 
 @pytest.mark.parametrize("task", _COMMANDS)
 def test_every_command_that_is_shown_has_the_options_that_it_shows(task, capsys):
-    command, _ = _COMMANDS[task]
+    command, _, options = _COMMANDS[task]
     main([*command.split(), "--help"])
     offered = set(re.findall(r"--[a-z][a-z-]*", capsys.readouterr().out))
-    given = dict.fromkeys(("data", "config", "attribute", "release", *_OPTIONS[command]), "x")
+    given = dict.fromkeys(("data", "config", "attribute", "release", *options), "x")
     words = argv(task, given)
     assert words[: 1 + len(command.split())] == ["sequester", *command.split()]
     assert {word for word in words if word.startswith("--")} <= offered
@@ -77,16 +76,16 @@ def test_every_method_can_be_chosen_and_says_what_it_promises(tmp_path):
     bench = Workbench(str(tmp_path / "release.toml"))
     bench.project.jobs.close()
     for name in METHODS:
-        promise.STEP.actions["method"](bench, value=name)
-        shown = promise.STEP.context(bench, {}, [])
+        promise.PROMISE.actions["method"](bench, value=name)
+        shown = promise.PROMISE.context(bench, {})
         assert shown["method"] is METHODS[name]
         assert shown["promise"] or shown["wrong"]
         assert {"name", *(each["name"] for each in shown["fields"])} >= set(bench.project.document["method"])
     assert shown["promise"]
-    promise.STEP.actions["set"](bench, l="4", window="3", then="none")
+    promise.PROMISE.actions["set"](bench, l="4", window="3", then="none")
     assert bench.project.document["method"] == {"name": name, "l": 4, "window": 3, "then": "none"}
     with pytest.raises(InputError, match=r"method.l must be"):
-        promise.STEP.actions["set"](bench, l="0")
+        promise.PROMISE.actions["set"](bench, l="0")
 
 
 def test_attributes_of_persons_in_the_events_have_their_role_and_can_lose_it(tmp_path):

@@ -10,7 +10,7 @@ import sys
 from itertools import product
 from pathlib import Path
 
-from sequester.workbench.steps import STEPS
+from sequester.workbench.server import STEPS
 
 
 def _contents(folder):

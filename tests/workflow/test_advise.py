@@ -179,7 +179,7 @@ def test_a_method_that_says_nothing_is_never_recommended(monkeypatch):
     monkeypatch.setattr(METHODS["p2ka"], "serves", None)
     advice = advise(TABLES["symbols"], recipient="public", known="few", keep="patterns")
     assert advice.recommended.method.name == "prefix-pruning"
-    assert advice.refused["p2ka"] == "it does not say what it is good for"
+    assert advice.refused["p2ka"] == "its purpose is not declared"
 
 
 def test_an_empty_table_is_refused_by_every_method():

@@ -9,8 +9,7 @@ import pytest
 
 from sequester.errors import InputError
 from sequester.methods import METHODS
-from sequester.workflow.config import Config
-from sequester.workflow.config_schema import config_schema
+from sequester.workflow.config import Config, config_schema
 
 GOOD = """
 [data]

@@ -12,14 +12,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from sequester.cli.demo import _after, _before
+from sequester.cli.start import _after, _before
 from sequester.datasets.hospital import PROTECTED, make_persons
 from sequester.errors import InputError
 from sequester.workflow import demo as module
 from sequester.workflow.config import Config
-from sequester.workflow.demo import PERSONS, C, K, P, RawRisk, demo
+from sequester.workflow.demo import PERSONS, C, K, P, RawRisk, demo, make_dataset
 from sequester.workflow.inspect import inspect
-from sequester.workflow.make_dataset import make_dataset
 
 QUASI = ("Sex", "BirthYear", "AdmYr", "ZIP", "DSFC", "LOS")
 
@@ -28,8 +27,8 @@ QUASI = ("Sex", "BirthYear", "AdmYr", "ZIP", "DSFC", "LOS")
 def _short_audit():
     """Try no weaker settings, and let the method run only a few times again: most of the time goes there."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sequester.workflow.audit.LEAST_SECONDS", 0)
-        patch.setattr("sequester.workflow.audit.MOST_SECONDS", 0)
+        patch.setattr("sequester.workflow.protect.LEAST_SECONDS", 0)
+        patch.setattr("sequester.workflow.protect.MOST_SECONDS", 0)
         patch.setattr("sequester.attacks.minimality.MOST_WORLDS", 3)
         yield
 
@@ -130,17 +129,17 @@ def test_the_raw_risk_is_what_inspect_finds_and_comes_before_the_release(tmp_pat
 
 def test_the_adversaries_of_the_story_are_those_of_the_report(shown):
     document = json.loads((shown.folder / "internal" / "report.json").read_text())
-    assert len(document["attacks"]) == shown.tried.attacks
-    for told in (shown.tried.found, shown.tried.learned):
+    assert len(document["attacks"]) == shown.protected.summary.n_attacks
+    for told in (shown.found, shown.learned):
         assert told.to_json() in document["attacks"]
         assert told.raw.value > 10 * told.value or told.raw.value == 1
         assert told.is_within
-    assert (shown.tried.found.kind, shown.tried.found.known) == ("event", P)
-    assert shown.tried.learned.bound == C
+    assert (shown.found.kind, shown.found.known) == ("event", P)
+    assert shown.learned.bound == C
     inferred = [each for each in document["attacks"] if each["name"] == "confidence_shown"]
     largest = max(each["release"]["value"] for each in inferred if each["bound"] is not None)
-    assert shown.tried.learned.value == largest
-    assert 0 < shown.tried.claimed < shown.tried.attacks
+    assert shown.learned.value == largest
+    assert 0 < shown.protected.summary.n_claimed < shown.protected.summary.n_attacks
 
 
 def test_the_readme_shows_what_the_demo_prints(shown):

@@ -26,8 +26,8 @@ VISITS, DRAFT_OF_VISITS = (
     for language, start in (("text", "case_id"), ("toml", "# Drafted"))
 )
 HEAD = """\
-# Every line is a guess with its reason above or beside it. Read them all: a wrong role can give
-# people away. `sequester inspect` says what is wrong with it, and what the data gives away today.
+# Every line is a guess with its reason above or beside it. Read them all: a wrong role can expose
+# people. `sequester inspect` lists problems of the data and its re-identification risk today.
 """
 DRAFT_OF_CLICKS = f"""\
 # Drafted by sequester init for clicks.csv from its 3 rows.

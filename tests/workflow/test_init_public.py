@@ -13,8 +13,8 @@ from named_sensitive import count_sensitive, with_sensitive_named
 from sequester.errors import InputError, SequesterWarning
 from sequester.workflow.advise import advise
 from sequester.workflow.config import Config
+from sequester.workflow.draft.attributes import REGIONS_PER_TRIP
 from sequester.workflow.draft.draft import MOST_QUASI
-from sequester.workflow.draft.places import REGIONS_PER_TRIP
 from sequester.workflow.init import init
 
 pytestmark = pytest.mark.real

@@ -7,7 +7,7 @@ import pytest
 
 from sequester.errors import InputError
 from sequester.hierarchies import Hierarchy
-from sequester.workflow.make_dataset import make_dataset
+from sequester.workflow.demo import make_dataset
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv.gz", ".parquet"])

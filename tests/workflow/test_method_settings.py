@@ -10,8 +10,7 @@ import pytest
 from sequester.errors import InputError, ParameterError
 from sequester.methods import METHODS
 from sequester.methods.method import Method
-from sequester.workflow import method_settings
-from sequester.workflow.config_schema import config_schema
+from sequester.workflow.config import config_schema
 from sequester.workflow.method_settings import build_method, parameter_files, read_lists
 from sequester.workflow.parameters import describe_type, parameters_of
 
@@ -191,13 +190,14 @@ def test_any_other_line_is_refused_by_its_number(tmp_path, line):
     assert len(refused.value.lines[0]) < 150
 
 
-def test_what_cannot_be_read_is_said(tmp_path, monkeypatch):
+def test_what_cannot_be_read_is_said(tmp_path):
     with pytest.raises(InputError, match=r"cannot read .*none\.jsonl: No such file"):
         read_lists(tmp_path / "none.jsonl")
     path = tmp_path / "latin.jsonl"
     path.write_bytes(b'["\xfc"]')
     with pytest.raises(InputError, match=r"is not UTF-8 text \(byte 3\)"):
         read_lists(path)
-    monkeypatch.setattr(method_settings, "_LARGEST", 3)
+    with path.open("wb") as file:
+        file.truncate(100_000_001)
     with pytest.raises(InputError, match="is no file of lists"):
         read_lists(path)

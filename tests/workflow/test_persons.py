@@ -9,8 +9,7 @@ import pytest
 
 import sequester as sq
 from sequester.errors import InputError
-from sequester.workflow.config import Config
-from sequester.workflow.config_schema import config_schema
+from sequester.workflow.config import Config, config_schema
 from sequester.workflow.hierarchy import lint_hierarchies
 from sequester.workflow.init import init
 from sequester.workflow.inspect import inspect

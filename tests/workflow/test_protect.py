@@ -9,7 +9,6 @@ import pytest
 
 from sequester.attacks.risk import Risks
 from sequester.errors import InputError, UnattainableError
-from sequester.workflow import audit
 from sequester.workflow.attack import attack
 from sequester.workflow.dry_run import dry_run
 from sequester.workflow.protect import protect
@@ -100,7 +99,7 @@ def test_a_release_that_an_adversary_beats_is_not_written(config, monkeypatch):
         found = attack(*args, **options)
         return Risks([replace(risk, bound=risk.value / 2) for risk in found if risk.value])
 
-    monkeypatch.setattr(audit, "attack", beaten)
+    monkeypatch.setattr("sequester.workflow.protect.attack", beaten)
     with pytest.raises(UnattainableError, match="an attack achieved more than SequenceKAnonymity promises"):
         protect(config)
     assert not (config.parent / "out").exists()
@@ -109,9 +108,9 @@ def test_a_release_that_an_adversary_beats_is_not_written(config, monkeypatch):
 def test_where_nobody_can_attack_the_report_says_why(config, monkeypatch):
     def nobody(*args, **options):
         msg = "there is nobody in it to look for"
-        raise audit.InputError(msg)
+        raise InputError(msg)
 
-    monkeypatch.setattr(audit, "attack", nobody)
+    monkeypatch.setattr("sequester.workflow.protect.attack", nobody)
     done = protect(config)
     page = (done.written.internal / "report.html").read_text()
     assert "No attack was tried: there is nobody in it to look for" in page

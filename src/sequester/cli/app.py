@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from sequester._version import __version__
-from sequester.cli import data, demo, hierarchy, methods, protect, reproduce, stream, verify, workbench
+from sequester.cli import data, hierarchy, methods, protect, start, verify
 from sequester.cli.exits import DONE, USAGE_ERROR
 from sequester.cli.options import Command, Group
 from sequester.errors import InputError
@@ -14,13 +14,13 @@ from sequester.errors import InputError
 app = typer.Typer(
     name="sequester",
     cls=Group,
-    help="Publish data about people over time without giving the people away.",
+    help="Publish event data about people, with a privacy promise that is checked on the released files.",
     add_completion=False,
     rich_markup_mode=None,  # plain help needs no rich, and answers at once
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("demo", cls=Command)(demo.demo)
+app.command("demo", cls=Command)(start.demo)
 app.command("init", cls=Command)(data.init)
 app.command("inspect", cls=Command)(data.inspect)
 app.command("methods", cls=Command)(methods.methods)
@@ -29,14 +29,14 @@ app.command("protect", cls=Command)(protect.protect)
 app.command("verify", cls=Command)(verify.verify)
 app.command("attack", cls=Command)(verify.attack)
 app.command("compare", cls=Command)(methods.compare)
-app.command("stream", cls=Command)(stream.stream)
-app.command("reproduce", cls=Command)(reproduce.reproduce)
+app.command("stream", cls=Command)(protect.stream)
+app.command("reproduce", cls=Command)(methods.reproduce)
 app.add_typer(hierarchy.app, name="hierarchy")
 app.add_typer(data.datasets_app, name="datasets")
 app.command("convert", cls=Command)(data.convert)
 app.command("schema", cls=Command)(hierarchy.schema)
 app.command("warmup", cls=Command)(methods.warmup)
-app.command("workbench", cls=Command)(workbench.workbench)
+app.command("workbench", cls=Command)(start.workbench)
 
 _Usage: type[Exception] = typer.BadParameter.__mro__[1]
 """What typer raises when a command is not used as it must be; it moved between versions."""

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sequester.cli.options import Command, ConfigPath, EngineAddress, Force, Group, Json, Quiet, whole_number
+from sequester.cli.options import (
+    Command,
+    ConfigPath,
+    DataFormat,
+    Delimiter,
+    Encoding,
+    EngineAddress,
+    Force,
+    Group,
+    Json,
+    Quiet,
+    whole_number,
+)
 from sequester.cli.terminal import Terminal, plain
 from sequester.datasets import DATASETS, SEED
 from sequester.errors import InputError
@@ -61,16 +73,9 @@ def init(
             metavar="COLUMN", help="A sensitive column, which nobody may learn; may be given several times."
         ),
     ] = None,
-    form: Annotated[
-        str | None,
-        typer.Option("--format", metavar="FORMAT", help="The format of DATA, if its name does not show it."),
-    ] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(metavar="CHARACTER", help="The delimiter of a CSV file.")
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The encoding of a text file that is not UTF-8.")
-    ] = None,
+    form: DataFormat = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -101,16 +106,12 @@ def init(
         )
     if sensitive:
         proposed = proposed.with_sensitive(sensitive)
-    elif _may_ask(json, quiet):
+    elif terminal.may_ask:
         proposed = _ask(proposed, terminal, ask_person=person is None)
     proposed.write()
     for doubt in proposed.draft.doubts:
         terminal.warn(doubt)
     terminal.answer(proposed.to_json(), _summary(proposed))
-
-
-def _may_ask(json: bool, quiet: bool) -> bool:
-    return not json and not quiet and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _ask(proposed: "Proposed", terminal: Terminal, *, ask_person: bool) -> "Proposed":
@@ -205,7 +206,7 @@ def inspect(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Show what the data gives away as it stands.
+    """Show the privacy risks of the data as it is.
 
     Shape, problems with row numbers, such as labels that look alike, quasi-identifiers that follow from
     others, and what somebody who knows 1, 2 or 3 items of a person could do today. Needs no method.
@@ -280,19 +281,9 @@ def convert(
     symbol: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The column of symbols: what happened.")
     ] = None,
-    format: Annotated[  # noqa: A002  (as in the configuration)
-        str | None,
-        typer.Option(
-            metavar="NAME", help="The format of IN, if its name does not show it: csv, spmf, seq, xes, ..."
-        ),
-    ] = None,
-    delimiter: Annotated[
-        str | None,
-        typer.Option(metavar="CHARACTER", help="The delimiter of IN, if it is CSV; found by default."),
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The encoding of IN, if it is text; utf-8 by default.")
-    ] = None,
+    form: DataFormat = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
     partition: Annotated[
         int | None,
         typer.Option(
@@ -324,7 +315,7 @@ def convert(
         tie=tie,
         symbol=symbol,
     )
-    data = Source(path=source, format=format, delimiter=delimiter, encoding=encoding, roles=roles)
+    data = Source(path=source, format=form, delimiter=delimiter, encoding=encoding, roles=roles)
     terminal = Terminal(json, quiet)
     with terminal.progress() as progress:
         if partition is None:
@@ -378,7 +369,7 @@ def make(
 ) -> None:
     """Make one of them into a file."""
     from sequester.hierarchies.labels import counted  # noqa: PLC0415  (--help need not wait for numpy)
-    from sequester.workflow.make_dataset import make_dataset  # noqa: PLC0415  (--help need not wait for polars)
+    from sequester.workflow.demo import make_dataset  # noqa: PLC0415  (--help need not wait for polars)
 
     terminal = Terminal(json, quiet)
     with terminal.progress() as progress:

@@ -19,7 +19,7 @@ NOT_SATISFIED = 1
 USAGE_ERROR = 2
 """Wrong use, bad input, no place to write to."""
 INTERNAL_ERROR = 3
-"""Our fault."""
+"""A fault of the program."""
 INTERRUPTED = 130
 """Interrupted; nothing left behind."""
 

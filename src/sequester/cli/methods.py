@@ -1,6 +1,5 @@
-"""Commands on methods: ``methods``, ``warmup``, ``advise`` and ``compare``."""
+"""Commands on methods: ``methods``, ``warmup``, ``advise``, ``compare`` and ``reproduce``."""
 
-import sys
 import textwrap
 from collections.abc import Iterator
 from itertools import groupby
@@ -18,6 +17,8 @@ from sequester.release.purpose import KEEP, KNOWN, QUESTIONS, RECIPIENT, RELEASE
 if TYPE_CHECKING:
     from sequester.methods.method import Method
     from sequester.release.purpose import Question
+    from sequester.reproduce.plan import Design
+    from sequester.reproduce.reproduce import Reproduction
     from sequester.workflow.comparison.comparison import Comparison
 
 
@@ -60,7 +61,7 @@ def warmup(
 
 
 def _describe(method: "type[Method]") -> dict[str, Any]:
-    from sequester.workflow.parameters import describe_type, parameters_of  # noqa: PLC0415
+    from sequester.workflow.parameters import describe_type, parameters_of  # noqa: PLC0415  (as above)
 
     return {
         "name": method.name,
@@ -131,30 +132,22 @@ def advise(
     """
     given = dict(zip([each.name for each in QUESTIONS], (recipient, known, keep, release), strict=True))
     terminal = Terminal(json, quiet)
-    answers = _answers(given, terminal, may_ask=not json and not quiet)
+    answers = _answers(given, terminal)
     from sequester.workflow.advise import advise as weigh  # noqa: PLC0415  (--help need not wait for polars)
 
     with terminal.progress() as progress:
-        advice = weigh(
-            config,
-            recipient=answers[RECIPIENT.name],
-            known=answers[KNOWN.name],
-            keep=answers[KEEP.name],
-            release=answers[RELEASE.name],
-            progress=progress,
-        )
+        advice = weigh(config, **answers, progress=progress)
     terminal.answer(advice.to_json(), advice.lines())
     return DONE if advice else NOT_SATISFIED
 
 
-def _answers(given: dict[str, str | None], terminal: Terminal, *, may_ask: bool) -> dict[str, str]:
+def _answers(given: dict[str, str | None], terminal: Terminal) -> dict[str, Any]:
     """Take the answers that are given, and ask for the others where somebody is there to answer."""
-    asks = may_ask and sys.stdin.isatty() and sys.stderr.isatty()
     answers: dict[str, str] = {}
     lines = []
     for question in QUESTIONS:
         answer = given[question.name]
-        if answer is None and asks:
+        if answer is None and terminal.may_ask:
             answer = _ask(question, terminal)
         if answer is not None and answer in question.answers:
             answers[question.name] = answer
@@ -215,7 +208,7 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Whose risk is compared; by default found, persons who are expected to be found.",
+            help="Whose risk is compared; by default found: persons expected to be re-identified.",
         ),
     ] = None,
     known: Annotated[
@@ -306,7 +299,7 @@ def _comparison_lines(found: "Comparison", out: Path) -> Iterator[str]:
         header = ("", "candidate", "risk", "95 %", found.measure, "lost", "invented", "reached", "seconds")
         yield from aligned([header, *(_row(found, place) for place in made)])
         yield ""
-    for title, state in (("cannot be kept", "unattainable"), ("do not apply", "unfit"), ("failed", "failed")):
+    for title, state in (("not feasible", "unattainable"), ("do not apply", "unfit"), ("failed", "failed")):
         others = [each for each in found.tried if each.state == state]
         if others:
             yield f"{title}:"
@@ -334,21 +327,82 @@ def _comparison_lines(found: "Comparison", out: Path) -> Iterator[str]:
 
 
 def _row(found: "Comparison", place: int) -> tuple[str, ...]:
-    from sequester.report.text import in_population  # noqa: PLC0415  (--help need not wait)
-
-    each, risk, score = found.tried[place], found.risk(place), found.score(place)
+    each, score = found.tried[place], found.score(place)
     stands = "*" if place == found.recommended else "+" if place in found.frontier else ""
-    low, high = (0.0, 0.0) if risk is None else risk.interval
     alike = "" if place == found.recommended or found.told_apart(place) else "="
-    of = found.population
     return (
         stands + ("o" if place in found.local_optima else "") + alike,
         each.label,
-        "" if risk is None else in_population(risk.value, of),
-        "" if risk is None or risk.is_exact else f"{round(low * of):,} to {round(high * of):,}",
+        found.risk_text(place),
+        found.interval_text(place),
         "" if score is None else f"{score.value:.4g}",
         f"{each.lost_share:.1%}",
         f"{each.invented:,}",
         levels(each.achieved),
         f"{each.seconds:.1f}",
     )
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="The paper, such as wang-2010.")],
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The folder of public data sets; without it, data is made."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Run a part of the grid, within minutes.")] = False,
+    sampled: Annotated[
+        bool, typer.Option("--sampled", help="Run a sample of the grid, by the design that the page states.")
+    ] = False,
+    finished: Annotated[
+        bool,
+        typer.Option("--finished", help="Run nothing; write the results of the cells that are finished."),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where results go; out/reproduce/PAPER by default."),
+    ] = None,
+    engine: EngineAddress = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Run the experiments of a paper, and compare with what it says.
+
+    Writes tables, figures, and what the paper says beside what is measured. Every point of the grid is kept
+    as it is done: a run that was stopped goes on where it ended.
+    """
+    from sequester.reproduce.reproduce import reproduce as run  # noqa: PLC0415  (--help need not wait)
+
+    if quick and sampled:
+        msg = "--quick and --sampled are different designs: choose one"
+        raise InputError(msg)
+    design: Design = "quick" if quick else "sampled" if sampled else "whole"
+    terminal = Terminal(json, quiet)
+    folder = out or Path("out") / "reproduce" / paper
+    try:
+        with terminal.engine(engine) as workers, terminal.progress() as progress:
+            found = run(
+                paper,
+                out=folder,
+                data=data,
+                design=design,
+                finished=finished,
+                engine=workers,
+                progress=progress,
+            )
+    except KeyboardInterrupt:
+        if (folder / "cells").exists():
+            terminal.say(f"the results so far are kept in {folder}; the same command goes on from there")
+        raise
+    terminal.answer(found.to_json(), _claim_lines(found), made=found.out)
+    return DONE
+
+
+def _claim_lines(found: "Reproduction") -> Iterator[str]:
+    for claim in found.claims:
+        yield f"{claim.verdict}: {claim.says}"
+        yield f"         {claim.measured}"
+        if claim.why:
+            yield f"         {claim.why}"
+    yield ""
+    yield found.summary
+    yield f"to read  {found.out / 'report.html'}"

@@ -26,6 +26,23 @@ EngineAddress = Annotated[
         "local:N processes here.",
     ),
 ]
+DataFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="The format of the data, if its name does not show it: csv, spmf, seq, xes, ...",
+    ),
+]
+Delimiter = Annotated[
+    str | None, typer.Option(metavar="CHARACTER", help="The delimiter of a CSV file; found by default.")
+]
+Encoding = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The encoding of a text file; utf-8 by default.")
+]
+ReleaseFolder = Annotated[
+    Path, typer.Argument(metavar="DIR", help="The release folder, such as out/release.")
+]
 ConfigPath = Annotated[
     Path, typer.Argument(metavar="CONFIG", help="The configuration, such as release.toml.")
 ]

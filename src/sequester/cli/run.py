@@ -58,7 +58,7 @@ def _explain(error: BaseException, terminal: Terminal) -> int:
 
 
 def _diagnose(error: BaseException) -> tuple[int, tuple[str, ...]]:
-    """Return whose turn it is, and what to say."""
+    """Return the exit code, and the lines that explain it."""
     match error:
         case KeyboardInterrupt():
             return INTERRUPTED, (f"interrupted; {describe_output()}",)

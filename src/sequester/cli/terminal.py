@@ -37,6 +37,11 @@ class Terminal:
     quiet: bool = False
     """No progress."""
 
+    @property
+    def may_ask(self) -> bool:
+        """Somebody is there to answer questions."""
+        return not self.as_json and not self.quiet and sys.stdin.isatty() and sys.stderr.isatty()
+
     @contextmanager
     def open(self) -> Iterator[None]:
         """Show letters that the terminal does not know as escapes; warnings come as lines, from the jobs."""
@@ -156,11 +161,9 @@ def plain(line: str) -> str:
     >>> plain("column 'a\tb'\x1b[2J")
     "column 'a\\tb'\\x1b[2J"
     """
-    return "".join(letter if letter.isprintable() else _escaped(letter) for letter in line)
-
-
-def _escaped(letter: str) -> str:
-    return letter.encode("unicode_escape").decode("ascii")
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in line
+    )
 
 
 def levels(achieved: Mapping[str, float]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sequester.cli.exits import DONE, NOT_SATISFIED
-from sequester.cli.options import EngineAddress, Json, Quiet, configured_method, whole_number
+from sequester.cli.options import EngineAddress, Json, Quiet, ReleaseFolder, configured_method, whole_number
 from sequester.cli.terminal import Terminal, aligned, levels
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def verify(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release folder, such as out/release.")],
+    folder: ReleaseFolder,
     original: Annotated[
         Path | None,
         typer.Option(metavar="CONFIG", help="The configuration it was made from, to compare with its data."),
@@ -93,7 +93,7 @@ def _sizes(text: str) -> str:
 
 
 def attack(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release folder, such as out/release.")],
+    folder: ReleaseFolder,
     original: Annotated[
         Path,
         typer.Option(
@@ -174,8 +174,7 @@ _SHOWN = 10
 
 
 def _lines(found: "AttackResult", *, all_risks: bool) -> Iterator[str]:
-    from sequester.report.risks import case_text, interval_text, main_risks  # noqa: PLC0415  (--help need not wait)
-    from sequester.report.text import attack_title, percent  # noqa: PLC0415  (as above)
+    from sequester.report.risks import main_risks, risk_row  # noqa: PLC0415  (--help need not wait)
 
     claimed = sum(risk.bound is not None for risk in found.risks)
     kept = "none exceeds its bound" if found else f"{len(found.beaten):,} exceed their bound"
@@ -189,19 +188,11 @@ def _lines(found: "AttackResult", *, all_risks: bool) -> Iterator[str]:
     printed = found.risks if all_risks else main_risks(found.risks, _SHOWN)
     rows = [("attack", "knows", "before", "after", "95 %", "control", "chance", "promised")]
     for risk in printed:
-        bound = "" if risk.bound is None else f"{percent(risk.bound)}{'' if risk.is_within else ' exceeded'}"
-        rows.append(
-            (
-                f"{attack_title(risk.name)} [{risk.name}]" if all_risks else attack_title(risk.name),
-                case_text(risk),
-                percent(risk.raw.value),
-                percent(risk.value),
-                interval_text(risk.release),
-                percent(risk.control.value),
-                percent(risk.baseline),
-                bound,
-            )
-        )
+        row = risk_row(risk)
+        title = f"{row['title']} [{risk.name}]" if all_risks else row["title"]
+        columns = ("case", "raw", "release", "interval", "control", "chance")
+        claimed = row["claimed"] + ("" if risk.is_within else " exceeded")
+        rows.append((title, *(row[name] for name in columns), claimed))
     yield from aligned(rows)
     if len(printed) < len(found.risks):
         yield ""

@@ -1,6 +1,7 @@
 """Explain what a release changed and why, and what would have kept more."""
 
-from sequester.explanation.explain import explain
-from sequester.explanation.explanation import Explanation, Reason, Relaxation
+from sequester.explanation.explain import Explanation, explain
+from sequester.explanation.relaxation import Relaxation
+from sequester.release.outcome import Reason
 
 __all__ = ["Explanation", "Reason", "Relaxation", "explain"]

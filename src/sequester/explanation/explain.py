@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from sequester._repr import Card, json_fields
 from sequester.engine import silent
 from sequester.errors import InputError, ParameterError, UnattainableError
-from sequester.explanation.explanation import Explanation
 from sequester.explanation.offers import find_offers
 from sequester.explanation.relaxation import RelaxationSearch, TrialRuns, find_relaxations, lost_parts
 from sequester.hierarchies.labels import counted
@@ -18,14 +19,59 @@ from sequester.utility.generalization import information_loss
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Progress
-    from sequester.explanation.explanation import Relaxation
+    from sequester.explanation.offers import Offer
+    from sequester.explanation.relaxation import Relaxation
     from sequester.methods.method import Method
+    from sequester.release.outcome import Reason
     from sequester.release.release import Release
 
 
 MOST_EVENTS = 100_000
 """Events with which they are tried at most."""
 UNTRIED = "no relaxation was tried"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why a release is as it is, and what would have kept more. Internal."""
+
+    reasons: tuple[Reason, ...]
+    """What was changed, by the constraint that demanded it."""
+    relaxations: tuple[Relaxation, ...] = ()
+    """The smallest steps that would have kept more of what is lost, each of them tried."""
+    offers: tuple[Offer, ...] = ()
+    """What to leave out, repair or group, each of them tried, the smallest loss first."""
+    notes: tuple[str, ...] = ()
+    """How it was tried: on a sample, what would have helped nothing, and what there was no time for."""
+    fresh_loss: float | None = None
+    """Of a later part of a series, what a fresh series of the whole input would lose; None if not tried."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document about this explanation."""
+        return json_fields(self)
+
+    @property
+    def leave_out(self) -> tuple[str, ...]:
+        """The persons whom an offer leaves out, by their keys in the input; none where there is no offer."""
+        return next((each.persons for each in self.offers if each.kind == "leave out"), ())
+
+    def _repr_html_(self) -> str:
+        return Card(
+            title="What was changed, and why",
+            remarks=tuple(str(self).splitlines()),
+            header=("change", "events", "persons"),
+            rows=tuple((each.change, f"{each.events:,}", f"{each.persons:,}") for each in self.reasons),
+        ).html()
+
+    def __str__(self) -> str:
+        return "\n".join(
+            (
+                *(each.text for each in self.reasons),
+                *(each.text for each in self.offers),
+                *(each.text for each in self.relaxations),
+                *self.notes,
+            )
+        )
 
 
 def explain(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from sequester.errors import InputError, UnattainableError
-from sequester.explanation.explanation import Offer
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import counted
 from sequester.methods.relax import TimeUpError, run_trial, working_time
@@ -32,6 +32,37 @@ _GAIN = 0.05
 _NAMED = 5
 NODE = "(rare)"
 """The node that is tried above rare values."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """Something about a few persons or values that would have kept more, tried, with the loss it gives."""
+
+    kind: str
+    """``leave out`` persons, ``repair`` values, or add a ``node`` to a hierarchy."""
+    column: str
+    """The column, or columns, that they are about."""
+    persons: tuple[str, ...] = ()
+    """Their keys in the input."""
+    values: tuple[str, ...] = ()
+    """The rare values."""
+    loss_before: float = math.nan
+    """The information loss as it is, on what was tried."""
+    loss: float = math.nan
+    """The information loss that it would give."""
+    text: str
+    """All of it in a sentence."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the part of the document about this offer."""
+        return {
+            "kind": self.kind,
+            "column": self.column,
+            "persons": len(self.persons),
+            "values": list(self.values),
+            "loss": {"before": self.loss_before, "after": self.loss},
+            "text": self.text,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,10 +134,11 @@ def find_offers(
         before = loss(table.take(sample))
         if before is None:
             return [], []
-        for each in _candidates(table, found, together):
-            after = loss(each.table.take(sample & ~each.without))
+        for offer, changed, without in _candidates(table, found, together):
+            after = loss(changed.take(sample & ~without))
             if after is not None and after < (1 - _GAIN) * before:
-                offers.append(each.offer(before, after))
+                text = f"{offer.text}: an information loss of {after:.3f} instead of {before:.3f}"
+                offers.append(replace(offer, loss_before=before, loss=after, text=text))
     except TimeUpError:
         return offers, ["there was no time to try the release without rare persons and values"]
     notes = []
@@ -117,69 +149,42 @@ def find_offers(
     return sorted(offers, key=lambda offer: offer.loss), notes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Candidate:
-    """Something to try: a changed table, or one without some persons."""
-
-    kind: str
-    column: str
-    table: EventTable
-    without: Mask
-    persons: tuple[str, ...]
-    values: tuple[str, ...]
-    text: str
-
-    def offer(self, before: float, after: float) -> Offer:
-        return Offer(
-            kind=self.kind,
-            column=self.column,
-            persons=self.persons,
-            values=self.values,
-            loss_before=before,
-            loss=after,
-            text=f"{self.text}: an information loss of {after:.3f} instead of {before:.3f}",
-        )
-
-
-def _candidates(table: EventTable, found: list[Suspects], together: Mask) -> Iterator[_Candidate]:
+def _candidates(
+    table: EventTable, found: list[Suspects], together: Mask
+) -> Iterator[tuple[Offer, EventTable, Mask]]:
+    """Yield what may be offered, the table in which it is tried, and the persons who are left out of it."""
     nobody = np.zeros(table.n_persons, np.bool_)
     columns = ", ".join(each.column for each in found)
     who = counted(int(together.sum()), "person", "persons")
-    yield _Candidate(
+    leaving = Offer(
         kind="leave out",
         column=columns,
-        table=table,
-        without=together,
         persons=tuple(table.persons.filter(pl.Series(together)).to_list()),
-        values=(),
         text=f"leave out {who} with rare or changing values of {columns} "
         "(listed in leave-out.csv, for [release] leave_out)",
     )
+    yield leaving, table, together
     for each in found:
         names = ", ".join(each.rare[:_NAMED]) + (" and others" if len(each.rare) > _NAMED else "")
         about = f" ({names})" if names else ""
         who = counted(int(each.persons.sum()), "person", "persons")
-        keys = tuple(table.persons.filter(pl.Series(each.persons)).to_list())
         if each.changing:
-            yield _Candidate(
+            repair = Offer(
                 kind="repair",
                 column=each.column,
-                table=_repaired(table, each),
-                without=nobody,
-                persons=keys,
+                persons=tuple(table.persons.filter(pl.Series(each.persons)).to_list()),
                 values=each.rare,
                 text=f"repair {each.column} of {who}{about}: it changes within them, and in nobody else",
             )
+            yield repair, _repaired(table, each), nobody
         if len(each.rare) > 1 and table.hierarchies[each.column].height == 1:
-            yield _Candidate(
+            node = Offer(
                 kind="node",
                 column=each.column,
-                table=_with_node(table, each.column, each.rare),
-                without=nobody,
-                persons=(),
                 values=each.rare,
                 text=f"add a node above rare values of {each.column}{about} to its hierarchy",
             )
+            yield node, _with_node(table, each.column, each.rare), nobody
 
 
 def _repaired(table: EventTable, suspects: Suspects) -> EventTable:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from sequester._repr import json_fields
 from sequester.errors import InputError, UnattainableError
-from sequester.explanation.explanation import Relaxation
 from sequester.hierarchies.labels import ROOT, counted
 from sequester.methods.relax import TimeUpError, first_step, run_trial, working_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from sequester._typing import Counts
     from sequester.data.table import EventTable
@@ -22,6 +23,43 @@ if TYPE_CHECKING:
     from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.methods.method import Method
     from sequester.methods.relax import RelaxationPath
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relaxation:
+    """A smaller promise that was tried, and what it would have kept.
+
+    Examples
+    --------
+    >>> Relaxation(parameter="k", asked=5, relaxed=4, kept=31, of=40, unit="events", text="...").share
+    0.775
+    """
+
+    parameter: str
+    """What is relaxed: a parameter of the method, or the hierarchy of a column."""
+    asked: object
+    """Its value in the release."""
+    relaxed: object
+    """The value that was tried."""
+    kept: int
+    """Suppressed or heavily generalized parts that it would have kept."""
+    of: int
+    """All such parts of the release, or of the sample that was tried."""
+    unit: str
+    """What is counted: events, or values where events have several."""
+    newly_lost: int = 0
+    """Parts that it would have lost instead, and the release has kept."""
+    text: str
+    """All of it in a sentence."""
+
+    @property
+    def share(self) -> float:
+        """The share that would have been kept."""
+        return self.kept / max(self.of, 1)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the part of the document about this relaxation."""
+        return json_fields(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +85,7 @@ class RelaxationSearch:
         note = None
         try:
             for goal in goals:
-                place = first_step(path, self._reaches(path, goal, deadline))
+                place = first_step(path, partial(self._reaches, path, goal, deadline))
                 if place is None:
                     break
                 found.setdefault(place, goal)
@@ -65,8 +103,8 @@ class RelaxationSearch:
             note = f"{path.parameter}{path.equals}{steps} would not have kept more"
         return [self._relaxation(path, place, deadline) for place in sorted(found)], note
 
-    def _reaches(self, path: RelaxationPath, goal: int, deadline: float) -> Callable[[int], bool]:
-        return lambda place: self._gain(path, place, deadline) >= goal
+    def _reaches(self, path: RelaxationPath, goal: int, deadline: float, place: int) -> bool:
+        return self._gain(path, place, deadline) >= goal
 
     def _gain(self, path: RelaxationPath, place: int, deadline: float) -> int:
         lost = self.trial.at(path, place, deadline=deadline)

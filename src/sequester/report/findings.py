@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +11,13 @@ from sequester._repr import shown
 from sequester.hierarchies.labels import ROOT
 from sequester.privacy.snapshots import GROUP, TIME
 from sequester.release.files import MEDS_FILES, unsupported_reason
-from sequester.release.plot import Figure, Released, change_figures
+from sequester.release.plot import Released, change_figures
 from sequester.release.release import ORDER, PERSON
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from sequester.attacks.risk import Risk
     from sequester.data.schema import Schema
-    from sequester.engine import Progress
-    from sequester.explanation.explanation import Explanation
+    from sequester.explanation.explain import Explanation
     from sequester.release.release import Release
 
 
@@ -103,129 +98,21 @@ NO_FINDINGS = Findings()
 """No results."""
 
 
-_KIBIBYTE = 1024
-
-
-class Stopwatch:
-    """Measures phase after phase: a phase ends where the next one begins.
-
-    Examples
-    --------
-    >>> ticks = iter([0.0, 1.0, 4.0, 4.5])
-    >>> watch = Stopwatch(clock=lambda: next(ticks))
-    >>> watch.begin("reading")
-    >>> watch.begin("protecting")
-    >>> [(each.name, each.seconds) for each in watch.read().phases]
-    [('reading', 3.0), ('protecting', 0.5)]
-    """
-
-    def __init__(self, *, clock: Callable[[], float] = time.perf_counter) -> None:
-        self._clock = clock
-        self._began = clock()
-        self._seconds: dict[str, float] = {}
-        self._phase: str | None = None
-
-    def begin(self, phase: str) -> None:
-        """Begin a phase; one that has been there before goes on."""
-        now = self._clock()
-        self._end(now)
-        self._phase, self._began = phase, now
-
-    def timed(self, progress: Progress, phase: str) -> Progress:
-        """Begin a phase, and return a `progress` that measures each part it reports by itself."""
-        self.begin(phase)
-
-        def report(fraction: float, part: str) -> None:
-            if part != self._phase:
-                self.begin(part)
-            progress(fraction, part)
-
-        return report
-
-    def read(self) -> Timings:
-        """Return how long each phase has taken so far."""
-        now = self._clock()
-        self._end(now)
-        self._began = now
-        return Timings(
-            phases=tuple(Phase(name=name, seconds=seconds) for name, seconds in self._seconds.items()),
-            peak_bytes=peak_bytes(),
-        )
-
-    def _end(self, now: float) -> None:
-        if self._phase is not None:
-            self._seconds[self._phase] = self._seconds.get(self._phase, 0.0) + now - self._began
-
-
-def peak_bytes() -> int:
-    """Return the largest resident memory of this process so far; 0 where the system does not tell.
-
-    Examples
-    --------
-    >>> peak_bytes() >= 0
-    True
-    """
-    try:
-        import resource  # noqa: PLC0415  (not on every system)
-    except ImportError:
-        return 0
-    largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    # Bytes on a Mac, kibibytes elsewhere.
-    return int(largest if sys.platform == "darwin" else largest * _KIBIBYTE)
-
-
 _SAMPLE = 10
 _CELL_WIDTH = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
-    """A parameter of the promise with what the data reaches."""
-
-    name: str
-    """The parameter, as its paper calls it."""
-    promised: object
-    """What the claim says; None where the model reports a level that is not in the claim."""
-    achieved: float
-    """The best value that holds on the released data."""
-    means: str = ""
-    """What the parameter counts."""
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnMeaning:
-    """A released column and how to read it."""
-
-    name: str
-    """As in the files."""
-    meaning: str
-    """What the values are."""
-    n_values: int
-    """Different values in the release."""
-    description: str = ""
-    """The steward's own words."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeCounts:
-    """What a method changed, summed up."""
-
-    total: int
-    """Changed cells or events."""
-    figures: tuple[Figure, ...]
-    """Persons and changes by kind, where the method tells kinds apart."""
-    header: tuple[str, ...]
-    """Columns of the sample."""
-    sample: tuple[tuple[str, ...], ...]
-    """The first changes, to see what they look like."""
-
-
-def promised_levels(release: Release) -> list[Level]:
-    """Return what was promised and what the data reaches, per parameter."""
+def promised_levels(release: Release) -> list[dict[str, Any]]:
+    """Return what was promised and what the data reaches, per parameter, and what the parameter counts."""
     claim = release.model.claim()
     means = release.model.level_meanings
     return [
-        Level(name, claim.get(name), value, means.get(name, "").replace("persons", release.unit))
+        {
+            "name": name,
+            "promised": claim.get(name),
+            "achieved": value,
+            "means": means.get(name, "").replace("persons", release.unit),
+        }
         for name, value in release.verdict.achieved.items()
     ]
 
@@ -240,27 +127,13 @@ def data_files(release: Release) -> list[str]:
     return tables
 
 
-@dataclass(frozen=True, slots=True)
-class CoarseValue:
-    """A released value that stands for several, to explain how to count with it."""
-
-    attribute: str
-    """Its column."""
-    value: str
-    """The value."""
-    leaves: int
-    """Values of the source that it covers."""
-    cells: int
-    """Released rows that have it."""
-
-
-def coarse_example(release: Release, rows: Released) -> CoarseValue | None:
+def coarse_example(release: Release, rows: Released) -> dict[str, Any] | None:
     """Return the most frequent generalized value; ``*`` where there is no other, None where there is none.
 
     It is a value of the released rows, and its leaves are in ``hierarchies/``.
     """
     found = [
-        CoarseValue(name, value, leaves[value], count)
+        {"attribute": name, "value": value, "leaves": leaves[value], "cells": count}
         for name, tree in release.hierarchies.items()
         if name in rows.values
         for leaves in [dict(tree.select("node", "leaves").iter_rows())]
@@ -268,24 +141,22 @@ def coarse_example(release: Release, rows: Released) -> CoarseValue | None:
         if leaves.get(value, 1) > 1
     ]
     return max(
-        found, key=lambda each: (each.value != ROOT, each.cells, each.attribute, each.value), default=None
+        found,
+        key=lambda each: (each["value"] != ROOT, each["cells"], each["attribute"], each["value"]),
+        default=None,
     )
 
 
-def describe_persons(release: Release, rows: Released) -> list[ColumnMeaning]:
+def describe_persons(release: Release, rows: Released) -> list[dict[str, Any]]:
     """Return the meaning of each column of the table of persons, in order."""
     schema = release.persons_schema
     if schema is None or release.persons is None:
         return []
     meanings = {PERSON: "who it is: the same random name as in the events"}
-    meanings |= _meanings(release, schema)
-    return [
-        ColumnMeaning(name, meanings.get(name, ""), rows.n_values(name), release.about.columns.get(name, ""))
-        for name in release.persons.columns
-    ]
+    return _describe(release, rows, release.persons, meanings | _meanings(release, schema))
 
 
-def describe_columns(release: Release, rows: Released) -> list[ColumnMeaning]:
+def describe_columns(release: Release, rows: Released) -> list[dict[str, Any]]:
     """Return the meaning of each column of the main table, in order."""
     schema = release.schema
     meanings = {
@@ -303,10 +174,21 @@ def describe_columns(release: Release, rows: Released) -> list[ColumnMeaning]:
         meanings[schema.symbol.column] = (
             "what happened" if release.regions is None else "where; outlines are in regions.geojson"
         )
-    meanings |= _meanings(release, schema)
+    return _describe(release, rows, release.frame, meanings | _meanings(release, schema))
+
+
+def _describe(
+    release: Release, rows: Released, frame: pl.DataFrame, meanings: dict[str, str]
+) -> list[dict[str, Any]]:
+    """Return each column with its meaning, its number of values, and the publisher's own words."""
     return [
-        ColumnMeaning(name, meanings.get(name, ""), rows.n_values(name), release.about.columns.get(name, ""))
-        for name in release.frame.columns
+        {
+            "name": name,
+            "meaning": meanings.get(name, ""),
+            "n_values": rows.n_values(name),
+            "description": release.about.columns.get(name, ""),
+        }
+        for name in frame.columns
     ]
 
 
@@ -324,41 +206,26 @@ def _meanings(release: Release, schema: Schema) -> dict[str, str]:
     return meanings
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceSample:
-    """The first rows of a table about how the promise is kept."""
-
-    name: str
-    """Its file in ``internal/``, without ending."""
-    total: int
-    """Rows of the file."""
-    header: tuple[str, ...]
-    """Its columns."""
-    sample: tuple[tuple[str, ...], ...]
-    """The first rows."""
-
-
-def evidence_samples(release: Release) -> list[EvidenceSample]:
+def evidence_samples(release: Release) -> list[dict[str, Any]]:
     """Return the first rows of every table about how the promise is kept."""
     return [
-        EvidenceSample(
-            name,
-            frame.height,
-            tuple(frame.columns),
-            tuple(tuple(_cell(value) for value in row) for row in frame.head(_SAMPLE).iter_rows()),
-        )
+        {"name": name, "total": frame.height, **_sample(frame.head(_SAMPLE))}
         for name, frame in release.evidence.items()
     ]
 
 
-def summarize_changes(release: Release) -> ChangeCounts:
+def summarize_changes(release: Release) -> dict[str, Any]:
     """Return the changes counted by the column ``what``, with the first of them as a sample."""
     changes = release.change_list
-    figures = change_figures(changes, release.n_input_persons, release.unit)
-    head = changes.head(_SAMPLE).collect()
-    sample = tuple(tuple(_cell(value) for value in row) for row in head.iter_rows())
-    total = changes.select(pl.len()).collect().item()
-    return ChangeCounts(total, tuple(figures), tuple(head.columns), sample)
+    return {
+        "total": changes.select(pl.len()).collect().item(),
+        "figures": list(change_figures(changes, release.n_input_persons, release.unit)),
+        **_sample(changes.head(_SAMPLE).collect()),
+    }
+
+
+def _sample(frame: pl.DataFrame) -> dict[str, Any]:
+    return {"header": frame.columns, "sample": [list(map(_cell, row)) for row in frame.iter_rows()]}
 
 
 def _cell(value: object) -> str:

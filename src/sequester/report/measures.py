@@ -75,27 +75,12 @@ _FIRST = ("suppress", "lost_event", "lost_person", "time_to", "next_event")
 """Parts of names that decide before others that they also contain."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasureRow:
-    """A measure with all that there is to say about it."""
-
-    name: str
-    """As in the document."""
-    title: str
-    """The same as people write it."""
-    value: str
-    """The number."""
-    means: str
-    """What it says."""
-    direction: str
-    """Which way is better, and how far it can go."""
-
-
-def group_measures(utility: Mapping[str, Score]) -> list[tuple[str, list[MeasureRow]]]:
-    """Return measures by group, in the order of the page."""
-    groups: dict[str, list[MeasureRow]] = {title: [] for title in (*(title for title, _ in _GROUPS), _OTHERS)}
+def group_measures(utility: Mapping[str, Score]) -> list[tuple[str, list[dict[str, str]]]]:
+    """Return measures by group, in the order of the page: title, value, meaning and direction of each."""
+    groups: dict[str, list[dict[str, str]]] = {title: [] for title, _ in (*_GROUPS, (_OTHERS, ()))}
     for name, score in utility.items():
-        groups[group_of(name)].append(_measure(name, score))
+        row = {"title": measure_title(name), "value": number(score.value), "means": score.means}
+        groups[group_of(name)].append(row | {"direction": direction(score)})
     return [(title, measures) for title, measures in groups.items() if measures]
 
 
@@ -125,16 +110,6 @@ def measure_title(name: str) -> str:
     """
     words = [_SPELLED.get(word, word) for word in name.split("_")]
     return capitalize_first(" ".join(words))
-
-
-def _measure(name: str, score: Score) -> MeasureRow:
-    return MeasureRow(
-        name=name,
-        title=measure_title(name),
-        value=number(score.value),
-        means=score.means,
-        direction=direction(score),
-    )
 
 
 _LABEL = 40
@@ -260,13 +235,8 @@ def level_text(step: LevelCount) -> str:
     >>> level_text(step)
     '3 values, such as 56***, which stands for 100'
     """
+    some = f"{counted(step.n_values, 'value', 'values')}, such as {step.example}"
     if step.leaves == 1 or step.example == ROOT:
-        return (
-            ""
-            if step.example == ROOT
-            else f"{counted(step.n_values, 'value', 'values')}, such as {step.example}"
-        )
+        return "" if step.example == ROOT else some
     stands = f"which stands for {number(step.leaves)}"
-    if step.n_values == 1:
-        return f"{step.example}, {stands}"
-    return f"{counted(step.n_values, 'value', 'values')}, such as {step.example}, {stands}"
+    return f"{step.example if step.n_values == 1 else some}, {stands}"

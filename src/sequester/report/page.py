@@ -33,12 +33,10 @@ from sequester.report.risks import summarize_risks
 from sequester.report.summary import ReleaseSummary
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
-
     from sequester.data.table import EventTable
     from sequester.release.plot import Figure
     from sequester.release.release import Release
-    from sequester.report.findings import ColumnMeaning, Findings
+    from sequester.report.findings import Findings
     from sequester.report.measures import AttributeLevels
     from sequester.utility.score import Score
 
@@ -102,38 +100,20 @@ def internal_page(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PersonsSection:
-    """The table of persons on a page."""
-
-    columns: list[ColumnMeaning]
-    """Its columns."""
-    n_persons: int
-    """Its rows."""
-    n_without_events: int
-    """Persons who have no events."""
-    generalities: list[AttributeLevels]
-    """How coarse its values are."""
-    figures: list[Figure]
-    """Its values, before and after where the original is at hand."""
-
-
-def _persons(release: Release, original: EventTable | None) -> PersonsSection | None:
+def _persons(release: Release, original: EventTable | None) -> dict[str, Any] | None:
     if release.persons is None:
         return None
     rows = Released.of(release.persons)
     own = None if original is None else original.demographics
     figures = released_figures(rows, release.unit) if own is None else comparison_figures(rows, own)
-    return PersonsSection(
-        columns=describe_persons(release, rows),
-        n_persons=rows.n_rows,
-        n_without_events=release.persons.join(release.frame, on=PERSON, how="anti").height,
-        generalities=generalization_levels(
-            rows.values, release.hierarchies, None if own is None else own.hierarchies
-        ),
+    return {
+        "columns": describe_persons(release, rows),
+        "n_persons": rows.n_rows,
+        "n_without_events": release.persons.join(release.frame, on=PERSON, how="anti").height,
+        "generalities": levels_by_attribute(release, rows, own),
         # Everybody has one row, which needs no plot.
-        figures=[replace(each, unit=release.unit) for each in figures[1:]],
-    )
+        "figures": [replace(each, unit=release.unit) for each in figures[1:]],
+    }
 
 
 def _shared(release: Release, rows: Released, original: EventTable | None = None) -> dict[str, object]:
@@ -238,65 +218,6 @@ def section_page(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CandidateRow:
-    """A candidate in the table; numbers are written as they are shown."""
-
-    label: str
-    """The method and its parameters."""
-    page: str
-    """Its own page, relative to this one."""
-    stands: tuple[str, ...]
-    """How it stands out."""
-    risk: str
-    """What the adversary achieves."""
-    interval: str
-    """Where that lies."""
-    score: str
-    """The measure of the drawing."""
-    lost: str
-    """Share of events that are lost."""
-    invented: str
-    """How many released items their persons never had; nothing where there is none."""
-    achieved: str
-    """The level that the data reaches."""
-    seconds: str
-    """How long it took."""
-    memory: str
-    """Megabytes that it took."""
-
-
-def comparison_page(
-    *,
-    title: str,
-    lead: str,
-    several: str,
-    numbers: tuple[Number, ...],
-    drawing: Markup | None,
-    candidates: tuple[CandidateRow, ...],
-    measure: str,
-    goal: str,
-    sections: tuple[Section, ...],
-) -> str:
-    """Return the page of a comparison; `several` is a warning where more than one release was written."""
-    return template("comparison.html").render(
-        kind="Comparison",
-        title=title,
-        lead=lead,
-        notice=(
-            "Internal: do not share this page",
-            "It compares with the original, and is as sensitive as the input.",
-        ),
-        several=several,
-        numbers=numbers,
-        drawing=drawing,
-        candidates=candidates,
-        measure=measure,
-        goal=goal,
-        sections=sections,
-    )
-
-
 FORMAT = 1
 """The layout of the document."""
 
@@ -317,7 +238,7 @@ def internal_document(
             "words": release.model.in_words(),
             "holds": bool(release.verdict.holds),
             "levels": [
-                {"name": each.name, "promised": each.promised, "achieved": each.achieved}
+                {name: each[name] for name in ("name", "promised", "achieved")}
                 for each in promised_levels(release)
             ],
         },
@@ -330,7 +251,7 @@ def internal_document(
                 "invented": release.n_invented_items,
             },
             "journey": data_flow_counts(release),
-            "changes": changed.total,
+            "changes": changed["total"],
         },
         "singled_out": None if release.singled_out is None else release.singled_out.to_json(),
         "warnings": release.warnings,
@@ -341,7 +262,7 @@ def internal_document(
         "notes": findings.notes,
         "levels": [_levels(each) for each in levels_by_attribute(release, rows, original)],
         "utility": {name: _score(score) for name, score in release.utility.items()},
-        "figures": [_figure(each) for each in (*changed.figures, *release.method_figures, *figures)],
+        "figures": [_figure(each) for each in (*changed["figures"], *release.method_figures, *figures)],
         "timings": None if findings.timings is None else findings.timings.to_json(),
         "summary": ReleaseSummary.of(release, original=original, risks=findings.risks).to_json(),
     }

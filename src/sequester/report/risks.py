@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sequester.report.text import attack_means, attack_title, kind_title, percent, plain_name
 
@@ -22,58 +21,12 @@ GENERAL = (
 _BEYOND = ("marketer", "unique", "singled_out", "prosecutor", "confidence", "guess", "membership")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RiskRow:
-    """One adversary in numbers."""
+def summarize_risks(risks: Sequence[Risk]) -> dict[str, Any] | None:
+    """Return what a page shows about risks; None where there are none.
 
-    title: str
-    """What the attack is called."""
-    means: str
-    """What its number says."""
-    case: str
-    """What was known, by kind and number."""
-    raw: str
-    """In the original."""
-    release: str
-    """In the release."""
-    interval: str
-    """Where it lies for everybody, with 95% confidence."""
-    control: str
-    """In the control."""
-    chance: str
-    """Without any knowledge."""
-    claimed: str
-    """What the release claims; empty where nothing."""
-    is_within: bool
-    """The claim is kept."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RiskSummary:
-    """Everything that a page says about risks."""
-
-    n_attacks: int
-    """Attacks that were tried."""
-    n_claimed: int
-    """Those against whom the release claims something."""
-    reasons: bool
-    """Some adversaries reason about how the method works."""
-    n_beaten: int
-    """Those who achieved more than is claimed."""
-    targets: int
-    """Pieces of knowledge of every kind and size, at most."""
-    most_known: int
-    """Items that were known, at most."""
-    claimed: tuple[RiskRow, ...]
-    """The worst case of each attack that the promise speaks of."""
-    beyond: tuple[RiskRow, ...]
-    """The worst case of the most telling attacks that it does not speak of."""
-    defined: tuple[RiskRow, ...]
-    """One row of each attack whose meaning is known."""
-
-
-def summarize_risks(risks: Sequence[Risk]) -> RiskSummary | None:
-    """Return what a page shows about risks; None where there are none."""
+    Attacks that the promise speaks of are ``claimed``, the most telling others ``beyond`` it, each by its
+    worst case; ``defined`` has one row of each attack whose meaning is known.
+    """
     if not risks:
         return None
     names = _in_order(risk.name for risk in risks)
@@ -81,17 +34,17 @@ def summarize_risks(risks: Sequence[Risk]) -> RiskSummary | None:
     claimed = {name: [risk for risk in of[name] if risk.bound is not None] for name in names}
     beyond = {name: [risk for risk in of[name] if risk.bound is None] for name in names}
     telling = [name for name in names if name in _BEYOND or plain_name(name) not in GENERAL]
-    return RiskSummary(
-        n_attacks=len(risks),
-        n_claimed=sum(map(len, claimed.values())),
-        reasons=any(risk.control_of == "no reasoning" for risk in risks),
-        n_beaten=sum(not risk.is_within for risk in risks),
-        targets=max(risk.targets for risk in risks),
-        most_known=max(risk.known for risk in risks),
-        claimed=tuple(_row(worst(claimed[name])) for name in names if claimed[name]),
-        beyond=tuple(_row(worst(beyond[name])) for name in telling if beyond[name]),
-        defined=tuple(_row(of[name][0]) for name in names if attack_means(name)),
-    )
+    return {
+        "n_attacks": len(risks),
+        "n_claimed": sum(map(len, claimed.values())),
+        "reasons": any(risk.control_of == "no reasoning" for risk in risks),
+        "n_beaten": sum(not risk.is_within for risk in risks),
+        "targets": max(risk.targets for risk in risks),
+        "most_known": max(risk.known for risk in risks),
+        "claimed": [risk_row(worst(claimed[name])) for name in names if claimed[name]],
+        "beyond": [risk_row(worst(beyond[name])) for name in telling if beyond[name]],
+        "defined": [risk_row(of[name][0]) for name in names if attack_means(name)],
+    }
 
 
 def worst(risks: Sequence[Risk]) -> Risk:
@@ -153,19 +106,20 @@ def _in_order(names: Iterable[str]) -> list[str]:
     ]
 
 
-def _row(risk: Risk) -> RiskRow:
-    return RiskRow(
-        title=attack_title(risk.name),
-        means=attack_means(risk.name),
-        case=case_text(risk),
-        raw=percent(risk.raw.value),
-        release=percent(risk.value),
-        interval=interval_text(risk.release),
-        control=percent(risk.control.value),
-        chance=percent(risk.baseline),
-        claimed="" if risk.bound is None else percent(risk.bound),
-        is_within=risk.is_within,
-    )
+def risk_row(risk: Risk) -> dict[str, Any]:
+    """Return a risk as text: what was tried, and its numbers with and without the release."""
+    return {
+        "title": attack_title(risk.name),
+        "means": attack_means(risk.name),
+        "case": case_text(risk),
+        "raw": percent(risk.raw.value),
+        "release": percent(risk.value),
+        "interval": interval_text(risk.release),
+        "control": percent(risk.control.value),
+        "chance": percent(risk.baseline),
+        "claimed": "" if risk.bound is None else percent(risk.bound),
+        "is_within": risk.is_within,
+    }
 
 
 def interval_text(share: Proportion) -> str:

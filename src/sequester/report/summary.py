@@ -68,7 +68,7 @@ class RiskAnswer:
         """The bound of the promise."""
         if self.risk is None:
             return "not tried"
-        if self.risk.bound is None:
+        if self.risk.bound is None or self.risk.bound >= 1:
             return "nothing"
         return f"at most {percent(self.risk.bound)}" if self.risk.bound else "0%"
 

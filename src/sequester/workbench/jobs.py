@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -30,6 +31,25 @@ _NICE = 10
 _PATIENCE = 5.0
 """Seconds after which a job that was cancelled is killed."""
 
+_COMMANDS = {
+    "draft": (
+        "init",
+        ("data",),
+        ("out", "query", "table", "persons", "format", "delimiter", "encoding", "force"),
+    ),
+    "inspect": ("inspect", ("config",), ("out",)),
+    "hierarchy": ("hierarchy show", ("config", "attribute"), ()),
+    "lint": ("hierarchy lint", ("config",), ()),
+    "build": ("hierarchy build", ("config", "attribute"), ("out",)),
+    "advise": ("advise", ("config",), ("recipient", "known", "keep", "release")),
+    "compare": ("compare", ("config",), ("methods", "set", "out", "seed", "write_releases")),
+    "protect": ("protect", ("config",), ("out",)),
+    "verify": ("verify", ("release",), ("original",)),
+}
+"""Task to its command, what comes first, and its options, in the order in which they are written."""
+_ALWAYS: Mapping[str, dict[str, Any]] = {"draft": {"force": True}, "inspect": {"out": "inspect.html"}}
+"""Task to options that its command has in any case."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
@@ -46,7 +66,7 @@ class Job:
     started: float
     """When it began, in seconds since 1970."""
     state: str
-    """running, done, refused (not feasible), wrong (input), failed (our fault), cancelled, or stopped."""
+    """running, done, refused (not feasible), wrong (input), failed (internal error), cancelled, stopped."""
     fraction: float = 0.0
     """Share of the work that is done."""
     phase: str = ""
@@ -77,6 +97,19 @@ class Job:
     def begun(self) -> str:
         """When it began, on the clock of this machine."""
         return time.strftime("%Y-%m-%d %H:%M", time.localtime(self.started))
+
+    @property
+    def commands(self) -> list[str]:
+        """The commands that repeat it, as they are typed in the folder of the project."""
+        found = [argv(self.task, self.arguments)]
+        if self.task == "hierarchy":
+            found.append(argv("lint", self.arguments))
+        if self.task == "look" and self.arguments.get("column"):
+            # Recipients count in Python.
+            asked = "sq.open({release!r}).expected_count({{{column!r}: {value!r}}}, persons={persons!r})"
+            counted = asked.format(**self.arguments)
+            found.append(["python", "-c", f"import sequester as sq; print({counted})"])
+        return [shlex.join(words) for words in found if words]
 
 
 class Jobs:
@@ -168,21 +201,10 @@ class Jobs:
 
     def _read(self, folder: Path) -> Job:
         asked = read_json(folder / JOB)
-        known = {
-            "id": folder.name,
-            "folder": folder,
-            "task": asked["task"],
-            "arguments": asked["arguments"],
-            "started": asked["started"],
-        }
+        known = {"id": folder.name, "folder": folder, **asked}
         if self._is_alive(folder, asked["started"]):
             now = read_json(folder / PROGRESS)
-            return Job(
-                **known,
-                state="running",
-                fraction=now.get("fraction", 0.0),
-                phase=now.get("phase", "starting"),
-            )
+            return Job(**known, state="running", **{"phase": "starting", **now})
         answer = read_json(folder / ANSWER)
         if answer:
             answer |= {name: tuple(answer.get(name, ())) for name in ("lines", "warnings")}
@@ -234,3 +256,34 @@ def read_json(path: Path) -> dict[str, Any]:
         if isinstance(found, dict):
             return found
     return {}
+
+
+def argv(task: str, arguments: Mapping[str, Any]) -> list[str]:
+    """Return the words of the command that does the same as a task; none where there is no such command.
+
+    Examples
+    --------
+    >>> argv("protect", {"config": "release.toml", "out": "out"})
+    ['sequester', 'protect', 'release.toml', '--out', 'out']
+    >>> argv("compare", {"config": "a.toml", "set": ["k=2,5"], "write_releases": True})
+    ['sequester', 'compare', 'a.toml', '--set', 'k=2,5', '--write-releases']
+    """
+    if task not in _COMMANDS:
+        return []
+    command, places, options = _COMMANDS[task]
+    given = dict(arguments) | _ALWAYS.get(task, {})
+    words = ["sequester", *command.split(), *(_path(str(given[name])) for name in places)]
+    for name in options:
+        option, value = f"--{name.replace('_', '-')}", given.get(name)
+        if value is True:
+            words.append(option)
+        elif isinstance(value, list):
+            words += [word for each in value for word in (option, str(each))]
+        elif value not in (None, False):
+            words += [option, str(value)]
+    return words
+
+
+def _path(name: str) -> str:
+    """Return a name that no command takes for an option."""
+    return f"./{name}" if name.startswith("-") else name

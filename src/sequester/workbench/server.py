@@ -29,18 +29,32 @@ from starlette.routing import Route
 from sequester.errors import InputError, where_raised
 from sequester.report.page import environment
 from sequester.workbench.access import HOST, Access
-from sequester.workbench.bench import Workbench
-from sequester.workbench.commands import commands
-from sequester.workbench.steps import STEPS
+from sequester.workbench.project import Workbench
+from sequester.workbench.steps import check, data, hierarchies, promise, release
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from sequester.workbench.jobs import Job
+    from sequester.workbench.steps import Step
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _PAGES = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'"
 """What reports may do: nothing but look as they do."""
+
+
+STEPS: Mapping[str, Step] = {
+    "data": data.DATA,
+    "roles": data.ROLES_STEP,
+    "hierarchies": hierarchies.HIERARCHIES,
+    "risk": promise.RISK,
+    "promise": promise.PROMISE,
+    "explore": release.EXPLORE,
+    "release": release.RELEASE,
+    "check": check.CHECK,
+    "history": check.HISTORY,
+}
+"""Name in the address to step, in the order of the steps."""
 
 
 def serve(
@@ -221,15 +235,13 @@ def _context(bench: Workbench, request: Request) -> dict[str, Any]:
     bench.settle()
     name = request.path_params["step"]
     project = bench.project
-    gaps = list(project.gaps())
     return {
         "steps": STEPS,
         "step": name,
         "project": project,
         "version": project.version(),
-        "gaps": gaps,
-        "commands": commands,
-        **STEPS[name].context(bench, dict(request.query_params), gaps),
+        "gaps": list(project.gaps()),
+        **STEPS[name].context(bench, dict(request.query_params)),
     }
 
 

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 from markupsafe import escape
@@ -17,8 +17,8 @@ from sequester.data.roles import RESERVED
 from sequester.engine import part
 from sequester.errors import HierarchyError, InputError
 from sequester.workflow.config import Config
+from sequester.workflow.draft.attributes import Proposal, propose_hierarchy
 from sequester.workflow.draft.columns import Column
-from sequester.workflow.draft.hierarchies import Proposal, propose_hierarchy
 from sequester.workflow.draft.roles import NOTHING_SAYS_SO
 from sequester.workflow.draft.toml import to_toml
 from sequester.workflow.init import init
@@ -31,12 +31,22 @@ if TYPE_CHECKING:
     from sequester.engine import Progress
     from sequester.errors import Warn
     from sequester.workflow.comparison.trial import TrialResult
-    from sequester.workflow.draft.draft import QuasiDraft
+    from sequester.workflow.draft.attributes import QuasiDraft
     from sequester.workflow.draft.roles import Guess
     from sequester.workflow.hierarchy import HierarchyCounts
     from sequester.workflow.init import Proposed
 
 Task = Callable[..., Any]
+
+
+class Work(NamedTuple):
+    """What every task is given: its folder, and whom it tells how far it is and what must be known."""
+
+    folder: Path
+    progress: Progress
+    warn: Warn
+
+
 HEAD = 20
 """Rows of a table that are shown."""
 BARS = 12
@@ -50,24 +60,21 @@ ROWS = 60
 
 
 def draft(
-    folder: Path,
-    progress: Progress,
-    warn: Warn,
+    work: Work,
     *,
     data: str,
     out: str,
-    keep: bool = False,
+    keep: bool = False,  # noqa: ARG001  (for the project, which adopts the draft)
     query: str | None = None,
     table: str | None = None,
     persons: str | None = None,
     **reading: str,
 ) -> dict[str, Any]:
     """Draft a configuration, and describe every column; with `keep`, describe those of one that is there."""
-    del warn, keep
     proposed = init(
-        data, out, query=query, table=table, persons=persons, force=True, progress=progress, **reading
+        data, out, query=query, table=table, persons=persons, force=True, progress=work.progress, **reading
     )
-    progress(0.8, "looking at the values")
+    work.progress(0.8, "looking at the values")
     text = to_toml(proposed.draft, proposed.data, proposed.persons)
     tables = {"events": proposed.frame, "persons": proposed.persons_frame}
     columns = [
@@ -79,7 +86,7 @@ def draft(
     reasons = _reasons(proposed)
     for place, (_, column) in enumerate(columns):
         values = [list(row) for row in column.counts.head(VALUES).iter_rows()]
-        write_file(json.dumps(values).encode(), folder / "values" / f"{place}.json")
+        write_file(json.dumps(values).encode(), work.folder / "values" / f"{place}.json")
     return {
         "text": text,
         "open": [
@@ -156,12 +163,11 @@ def _head(frame: pl.DataFrame, rows: int = HEAD) -> dict[str, Any]:
     }
 
 
-def hierarchy(folder: Path, progress: Progress, warn: Warn, *, config: str, attribute: str) -> dict[str, Any]:
+def hierarchy(work: Work, *, config: str, attribute: str) -> dict[str, Any]:
     """Count events and persons under each node of a hierarchy, and say what is wrong with it."""
     from sequester.workflow.hierarchy import lint_hierarchies, show_hierarchy  # noqa: PLC0415
 
-    del folder, warn
-    linted = lint_hierarchies(config, progress=part(progress, 0.0, 0.5))
+    linted = lint_hierarchies(config, progress=part(work.progress, 0.0, 0.5))
     findings = [finding for each in linted if each.attribute == attribute for finding in each.findings]
     marks = {label: each.kind.replace("-", " ") for each in findings for label in each.labels}
     found: dict[str, Any] = {
@@ -169,7 +175,7 @@ def hierarchy(folder: Path, progress: Progress, warn: Warn, *, config: str, attr
         "tree": None,
     }
     try:
-        counted = show_hierarchy(config, attribute, progress=part(progress, 0.5, 1.0))
+        counted = show_hierarchy(config, attribute, progress=part(work.progress, 0.5, 1.0))
     except HierarchyError:  # the findings say why
         return found
     found["tree"] = _nested(counted, 0, marks, [NODES])
@@ -193,22 +199,19 @@ def _nested(counted: HierarchyCounts, node: int, marks: Mapping[str, str], left:
     }
 
 
-def build(
-    folder: Path, progress: Progress, warn: Warn, *, config: str, attribute: str, out: str
-) -> dict[str, Any]:
+def build(work: Work, *, config: str, attribute: str, out: str) -> dict[str, Any]:
     """Write a hierarchy as an ARX file."""
     from sequester.workflow.hierarchy import build_hierarchy  # noqa: PLC0415  (each job loads what it needs)
 
-    del folder
-    return build_hierarchy(config, attribute, out, progress=progress, warn=warn).to_json()
+    return build_hierarchy(config, attribute, out, progress=work.progress, warn=work.warn).to_json()
 
 
-def inspect(folder: Path, progress: Progress, warn: Warn, *, config: str) -> dict[str, Any]:
-    """Look for what the data gives away today."""
+def inspect(work: Work, *, config: str) -> dict[str, Any]:
+    """Inspect the data: its problems and risks."""
     from sequester.workflow.inspect import inspect_config  # noqa: PLC0415  (as above)
 
-    page = folder / "inspect.html"
-    found = inspect_config(config, out=page, force=True, progress=progress, warn=warn)
+    page = work.folder / "inspect.html"
+    found = inspect_config(config, out=page, force=True, progress=work.progress, warn=work.warn)
     # The page runs no script and escapes every label, so that its body can stand in another page.
     text = page.read_text(encoding="utf-8")
     body = text[text.index("<main>") + len("<main>") : text.rindex("</main>")]
@@ -216,9 +219,7 @@ def inspect(folder: Path, progress: Progress, warn: Warn, *, config: str) -> dic
 
 
 def compare(
-    folder: Path,
-    progress: Progress,
-    warn: Warn,
+    work: Work,
     *,
     config: str,
     methods: str,
@@ -233,11 +234,11 @@ def compare(
     drawn: list[str] = []
 
     def report(fraction: float, phase: str) -> None:
-        progress(fraction, phase)
+        work.progress(fraction, phase)
         done = _results(Path(out))
         if len(done) > len(drawn):
             drawn[:] = done
-            write_file(json.dumps(_draw(done, config)).encode(), folder / "partial.json")
+            write_file(json.dumps(_draw(done, config)).encode(), work.folder / "partial.json")
 
     compare_config(
         config,
@@ -246,7 +247,7 @@ def compare(
         settings=read_settings(set),
         asked=CompareOptions(write_releases=write_releases),
         progress=report,
-        warn=warn,
+        warn=work.warn,
     )
     return _draw(_results(Path(out)), config)
 
@@ -314,12 +315,11 @@ def _draw(results: Mapping[str, TrialResult], config: str) -> dict[str, Any]:
     }
 
 
-def changes(folder: Path, progress: Progress, warn: Warn, *, config: str, internal: str) -> dict[str, Any]:
+def changes(work: Work, *, config: str, internal: str) -> dict[str, Any]:
     """Put the first rows of the input beside what has become of them."""
-    del folder
-    progress(0.0, "reading")
+    work.progress(0.0, "reading")
     loaded = Config.load(config)
-    schema, frame = loaded.schema, loaded.frame(warn)
+    schema, frame = loaded.schema, loaded.frame(work.warn)
     released = [
         name
         for name in (*schema.attributes, *schema.sensitive_columns, *schema.keep)
@@ -353,20 +353,18 @@ def changes(folder: Path, progress: Progress, warn: Warn, *, config: str, intern
     }
 
 
-def advise(folder: Path, progress: Progress, warn: Warn, *, config: str, **answers: str) -> dict[str, Any]:
+def advise(work: Work, *, config: str, **answers: str) -> dict[str, Any]:
     """Recommend a method."""
     from sequester.workflow.advise import advise as weigh  # noqa: PLC0415  (each job loads what it needs)
 
-    del folder, warn
-    return weigh(config, progress=progress, **answers).to_json()  # type: ignore[arg-type]
+    return weigh(config, progress=work.progress, **answers).to_json()  # type: ignore[arg-type]
 
 
-def protect(folder: Path, progress: Progress, warn: Warn, *, config: str, out: str) -> dict[str, Any]:
+def protect(work: Work, *, config: str, out: str) -> dict[str, Any]:
     """Make a release."""
     from sequester.workflow.protect import protect as make  # noqa: PLC0415  (as above)
 
-    del folder
-    done = make(config, out=out, progress=progress, warn=warn)
+    done = make(config, out=out, progress=work.progress, warn=work.warn)
     method = Config.load(config).method()
     loss = done.release.utility.get("information_loss")
     return {
@@ -380,21 +378,15 @@ def protect(folder: Path, progress: Progress, warn: Warn, *, config: str, out: s
     }
 
 
-def verify(
-    folder: Path, progress: Progress, warn: Warn, *, release: str, original: str | None = None
-) -> dict[str, Any]:
+def verify(work: Work, *, release: str, original: str | None = None) -> dict[str, Any]:
     """Check a release by its files."""
     from sequester.workflow.verify import verify_release  # noqa: PLC0415  (as above)
 
-    del folder
-    found = verify_release(release, original=original, progress=progress, warn=warn)
-    return found.to_json()
+    return verify_release(release, original=original, progress=work.progress, warn=work.warn).to_json()
 
 
 def look(
-    folder: Path,
-    progress: Progress,
-    warn: Warn,
+    work: Work,
     *,
     release: str,
     column: str = "",
@@ -405,8 +397,7 @@ def look(
     from sequester.verification.claim import claimed_model  # noqa: PLC0415  (as above)
     from sequester.verification.contents import open as open_release  # noqa: PLC0415  (as above)
 
-    del folder, warn
-    progress(0.0, "opening")
+    work.progress(0.0, "opening")
     opened = open_release(release)
     expected = opened.expected_count({column: value}, persons=persons) if column else None
     return {
@@ -422,15 +413,7 @@ def look(
 
 
 TASKS: Mapping[str, Task] = {
-    "draft": draft,
-    "hierarchy": hierarchy,
-    "build": build,
-    "inspect": inspect,
-    "compare": compare,
-    "changes": changes,
-    "advise": advise,
-    "protect": protect,
-    "verify": verify,
-    "look": look,
+    task.__name__: task
+    for task in (draft, hierarchy, build, inspect, compare, changes, advise, protect, verify, look)
 }
 """Name to task."""

@@ -43,12 +43,13 @@ def main(folder: Path) -> None:
 
 def _run(folder: Path, collected: list[str]) -> dict[str, Any]:
     # Loading takes a while, and may be cancelled.
-    from sequester.workbench.tasks import TASKS  # noqa: PLC0415
+    from sequester.workbench.tasks import TASKS, Work  # noqa: PLC0415
 
     asked = read_json(folder / JOB)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        result = TASKS[asked["task"]](folder, _progress(folder), collected.append, **asked["arguments"])
+        work = Work(folder, _progress(folder), collected.append)
+        result = TASKS[asked["task"]](work, **asked["arguments"])
     return {"state": "done", "result": result}
 
 

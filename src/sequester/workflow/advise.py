@@ -83,7 +83,7 @@ class Advice:
         lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items()]
         text = "\n".join(("[method]", *lines, ""))
         if PATTERNS in table:
-            hint = "# yours to name: each a list of symbols, in order; this one only shows the form"
+            hint = "# name your own: each a list of symbols, in order; this one only shows the form"
             text = text.replace(f"{PATTERNS} =", f"{hint}\n{PATTERNS} =", 1)
         return text
 
@@ -195,14 +195,11 @@ def advise(
     progress(0.0, "reading")
     table = Config.load(data).table() if isinstance(data, str | Path) else data
     progress(0.2, "weighing methods")
-    fitting, misfits = _fitting(table, k=_suggest_k(table, recipient))
+    k = max(2, min(DEFAULT_K[recipient], table.n_owners // MIN_GROUPS))
+    fitting, misfits = _fitting(table, k=k)
     advice = _decide(table, answers, fitting, misfits, seconds=seconds, progress=part(progress, 0.2, 1.0))
     progress(1.0, "weighed")
     return advice
-
-
-def _suggest_k(table: EventTable, recipient: str) -> int:
-    return max(2, min(DEFAULT_K[recipient], table.n_owners // MIN_GROUPS))
 
 
 def _fitting(table: EventTable, *, k: int) -> tuple[dict[str, dict[str, object]], dict[str, str]]:
@@ -237,13 +234,13 @@ def _decide(
     notes = []
     if table.n_owners == 1 and heard[RECIPIENT.name] != "service":
         heard[RECIPIENT.name] = "service"
-        notes.append("there is one person, who cannot be hidden among others: only patterns can be hidden")
+        notes.append("there is one person, who cannot be hidden among others: only patterns can")
     candidates: list[Recommendation] = []
     refused = dict(misfits)
     for name, parameters in fitting.items():
         service = METHODS[name].serves
         if service is None:
-            refused[name] = "it does not say what it is good for"
+            refused[name] = "its purpose is not declared"
             continue
         why_not = _mismatch(service, heard)
         if why_not is not None:
@@ -354,7 +351,7 @@ def _candidate(
     n_labels = sum(map(len, table.histories.labels.values()))
     if service.most_labels is not None and n_labels > service.most_labels:
         merit = 0
-        reasons.append(f"with {n_labels:,} labels it takes its time")
+        reasons.append(f"with {n_labels:,} labels it is slow")
     if answers[RELEASE.name] == "repeated":
         reasons.append("it may be used again and again, as data comes in")
     return Recommendation(

@@ -155,11 +155,9 @@ def attack(
     ...         print(risk.raw.value, risk.bound, risk.is_within)
     1.0 0.5 True
     """
-    given: dict[str, object] = {"original": original}  # Python lets anything through.
-    if held_out is not None:
-        given["held_out"] = held_out
+    given: dict[str, object] = {"original": original, "held_out": held_out}  # Python lets anything through.
     for name, table in given.items():
-        if not isinstance(table, EventTable):
+        if not isinstance(table, EventTable) and not (name == "held_out" and table is None):
             msg = f"{name} must be an EventTable, got {type(table).__name__}"
             raise SchemaError(msg)
     released = None if isinstance(release.model, RecordModel) else release.table
@@ -224,14 +222,13 @@ def attack_release(
     parts = _series_of([Path(folder), *others])
     opened = open_parts(*parts) if parts else open_release(folder)
     folder = parts[-1] if parts else folder
-    config = original if isinstance(original, Config) else Config.load(original)
+    config = Config.load(original)
     progress(0.1, "reading the original")
     table = config.table(warn, engine=engine)
     absent = None
     if held_out is not None:
         progress(0.15, "reading who was held out")
-        others_config = held_out if isinstance(held_out, Config) else Config.load(held_out)
-        absent = others_config.table(warn, engine=engine)
+        absent = Config.load(held_out).table(warn, engine=engine)
     if targets is None:
         targets = TARGETS if thorough else targets_for_all(table.n_events, len(table.schema.quasi))
         if targets < TARGETS:

@@ -20,13 +20,17 @@ from sequester.errors import (
     ignore_warning,
     issue_warning,
 )
-from sequester.methods.method import Method
 from sequester.release.series import Series
 from sequester.workflow.comparison.comparison import Comparison
-from sequester.workflow.comparison.grid import Candidate, grid, label_of, one_line, series_grid
+from sequester.workflow.comparison.grid import (
+    Candidate,
+    candidates_of,
+    fitting_candidates,
+    grid,
+    series_grid,
+)
 from sequester.workflow.comparison.outputs import HANDING_OUT, check_adversary, write_outputs
-from sequester.workflow.comparison.pool import run_candidates, run_on_workers
-from sequester.workflow.comparison.store import RELEASES, REPORTS, Store
+from sequester.workflow.comparison.pool import RELEASES, REPORTS, Store, run_candidates, run_on_workers
 from sequester.workflow.comparison.trial import Knowledge, TrialResult, TrialTask
 from sequester.workflow.config import Config
 from sequester.workflow.job import Job, check_problems, table_digest
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
 
     from sequester.engine import Engine, Progress
     from sequester.errors import Warn
+    from sequester.methods.method import Method
 
 KNOWN = 2
 """Items that the adversary knows by default."""
@@ -155,7 +160,7 @@ def compare(
     if not isinstance(given, EventTable):
         msg = f"table must be an EventTable, got {type(given).__name__}"
         raise SchemaError(msg)
-    candidates = _candidates(methods)
+    candidates = candidates_of(methods)
     if not candidates:
         msg = "methods must be a list of methods with their parameters, such as [BFP2kA(k=2), BFP2kA(k=5)]"
         raise ParameterError(msg)
@@ -207,7 +212,7 @@ def compare_config(
     """
     asked = asked or CompareOptions()
     collect = WarningCollector(warn)
-    config = config if isinstance(config, Config) else Config.load(config)
+    config = Config.load(config)
     continues = config.settings.release.continues
     if continues is None:
         candidates = grid(config.settings.method, methods=methods, settings=settings, folder=config.folder)
@@ -240,29 +245,6 @@ def compare_config(
     )
 
 
-def _candidates(methods: Sequence[object]) -> list[Candidate]:
-    """Name each method by the parameters in which it differs from others of its name."""
-    values: dict[str, list[dict[str, object]]] = {}
-    for method in methods:
-        if not isinstance(method, Method):
-            msg = f"methods must be methods with their parameters, such as BFP2kA(k=2), got {method!r}"
-            raise ParameterError(msg)
-        values.setdefault(method.name, []).append(method.parameters())
-    varied = {
-        name: [key for key in rows[0] if len({repr(row[key]) for row in rows}) > 1]
-        for name, rows in values.items()
-    }
-    return [
-        Candidate(
-            name=method.name,
-            label=label_of(method.name, method.parameters(), varied[method.name]),
-            method=method,
-        )
-        for method in methods
-        if isinstance(method, Method)
-    ]
-
-
 def _compare(
     table: EventTable,
     candidates: Sequence[Candidate],
@@ -275,10 +257,7 @@ def _compare(
     config: Config | None = None,
     named: bool = False,
 ) -> Comparison:
-    candidates = [_fitted(each, table) for each in candidates]
-    if named:
-        _refuse_misfits(candidates)
-    candidates = _misfits_once(candidates)
+    candidates = fitting_candidates(candidates, table, refuse=named)
     with ExitStack() as stack:
         folder = out
         if folder is None:
@@ -316,39 +295,6 @@ def _compare(
             write_outputs(found, out)
         progress(1.0, "compared")
         return found
-
-
-def _fitted(candidate: Candidate, table: EventTable) -> Candidate:
-    """Note why a method is not for this table."""
-    if candidate.method is None:
-        return candidate
-    if candidate.continues is not None and (refusal := candidate.method.series_refusal()):
-        return replace(candidate, misfit=f"cannot make a series of releases: {refusal}")
-    try:
-        candidate.method.accept(candidate.method.view(table))
-    except InputError as error:
-        return replace(candidate, misfit=one_line(error.lines))
-    return candidate
-
-
-def _refuse_misfits(candidates: Sequence[Candidate]) -> None:
-    lines = dict.fromkeys(f"{each.name}: {each.misfit}" for each in candidates if each.misfit)
-    if lines:
-        raise InputError(*lines)
-
-
-def _misfits_once(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """List a method that has no candidate, always for the same reason, only once."""
-    reasons: dict[str, set[str]] = {}
-    for each in candidates:
-        reasons.setdefault(each.name, set()).add(each.misfit)
-    kept: dict[object, Candidate] = {}
-    for place, each in enumerate(candidates):
-        if each.misfit and len(reasons[each.name]) == 1:
-            kept.setdefault(each.name, replace(each, label=each.name))
-        else:
-            kept[place] = each
-    return list(kept.values())
 
 
 def _task(

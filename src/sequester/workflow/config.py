@@ -1,4 +1,4 @@
-"""``release.toml``: read it, check it, and turn it into a schema and a table."""
+"""``release.toml``: read it, check it, and read the table that it describes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ import tomllib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import ValidationError
 
 from sequester.data.persons import Persons
 from sequester.data.places import REGION
-from sequester.data.schema import ROW, Protect, Quasi, Schema, Sensitive, Symbol
-from sequester.data.sequences import SYMBOL
 from sequester.data.table import EventTable
 from sequester.data.text import as_text
 from sequester.errors import InputError, issue_warning
@@ -22,45 +20,44 @@ from sequester.hierarchies.labels import counted
 from sequester.io import read_frame
 from sequester.io.clinical import CLINICAL, open_clinical
 from sequester.io.contents import check_cells, check_path, refuse_address
-from sequester.io.database import Database, is_url, local_files, locate, scrub, source_errors
+from sequester.io.database import Database, local_files, locate, scrub, source_errors
 from sequester.io.parquet import count_rows, parquet_files, read_parquet_folder
 from sequester.io.read import format_of
+from sequester.methods import METHODS
 from sequester.release.files import MOST_PARTS, LogFormat, OtherFormat
 from sequester.release.release import NAMES, PERSON, About
-from sequester.workflow.method_settings import build_method, name_key, parameter_files
+from sequester.workflow.method_settings import build_method, method_model, parameter_files, read_text
+from sequester.workflow.schema import check_person, make_persons_schema, make_schema
 from sequester.workflow.settings import (
     DataSettings,
     File,
     PersonsSettings,
-    ProtectSettings,
     Settings,
-    SymbolSettings,
-    TripSettings,
 )
 from sequester.workflow.validation_errors import toml_key, validation_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     import polars as pl
 
-    from sequester.data.places import Gap, Place
+    from sequester.data.schema import Schema
     from sequester.engine import Engine
     from sequester.errors import Warn
-    from sequester.hierarchies.builder import HierarchyBuilder
-    from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.methods.method import Method
-    from sequester.workflow.settings import (
-        HierarchySettings,
-        PlaceSettings,
-        PurposeSettings,
-        QuasiSettings,
-        SensitiveSettings,
-    )
 
 
-_LARGEST = 10_000_000
-"""Bytes; a larger file is data that was named by mistake."""
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+"""What the schema is written in."""
+_BY_NAME = ("properties", "$defs")
+"""Tables whose keys are names of ours, not words of JSON Schema."""
+_PERSON_OR_LINES = [
+    {"required": ["person"]},
+    {"properties": {"format": {"enum": ["spmf", "seq"]}}, "required": ["format"]},
+    {
+        "properties": {"path": {"pattern": "\\.([sS][pP][mM][fF]|[sS][eE][qQ])(\\.[gG][zZ])?$"}},
+        "not": {"required": ["format"]},
+    },
+]
+"""A person column is needed, except where the format implies it."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +70,13 @@ class Config:
     """What it says."""
 
     @classmethod
-    def load(cls, path: str | Path, *, without_data: bool = False) -> Config:
-        """Read a configuration, or refuse it with one line per problem.
+    def load(cls, path: str | Path | Config, *, without_data: bool = False) -> Config:
+        """Read a configuration, or refuse it with one line per problem; one that was read is returned.
 
         One that is used `without_data` of its own, because files come one by one, needs no ``data.path``.
         """
+        if isinstance(path, Config):
+            return path
         path = Path(path)
         table = _read_toml(path)
         if without_data and isinstance(table.get("data"), dict):
@@ -180,11 +179,10 @@ class Config:
         settings = self.settings.data.persons
         if settings is None:
             return None
-        making = _SchemaBuilder(self.folder, ("data", "persons"))
-        schema = making.schema(settings, person=ROW)
-        if schema is None or making.lines:
-            raise InputError(*(f"{self.path.name}: {line}" for line in making.lines))
-        return schema
+        try:
+            return make_persons_schema(settings, self.folder)
+        except InputError as error:
+            raise type(error)(*(f"{self.path.name}: {line}" for line in error.lines)) from None
 
     @property
     def _parts(self) -> Path | None:
@@ -355,86 +353,12 @@ def _read_toml(path: Path) -> dict[str, Any]:
     if path.is_dir():
         msg = f"{path} is a folder; a configuration is a file such as release.toml"
         raise InputError(msg)
+    text = read_text(path, megabytes=10, instead="give the configuration, not the data")
     try:
-        if path.stat().st_size > _LARGEST:
-            msg = f"{path} is larger than {_LARGEST // 1_000_000} MB: give the configuration, not the data"
-            raise InputError(msg)
-        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
-    except OSError as error:
-        msg = f"cannot read {path}: {error.strerror}"
-        raise InputError(msg) from None
-    except UnicodeDecodeError as error:
-        msg = f"{path} is not UTF-8 text (byte {error.start + 1})"
-        raise InputError(msg) from None
+        return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         msg = f"{path} is not TOML: {error}"
         raise InputError(msg) from None
-
-
-T = TypeVar("T")
-
-
-def make_schema(
-    data: DataSettings,
-    folder: Path,
-    *,
-    weight: str | None = None,
-    named: tuple[str, ...] = (),
-    purpose: PurposeSettings | None = None,
-) -> Schema:
-    """Return every column its role, or refuse with one line per problem.
-
-    `weight` is the column and `named` are the labels of the symbol that a method names; `purpose` is what is
-    to be predicted from the release.
-    """
-    data = with_implied_roles(data)
-    making = _SchemaBuilder(folder, ("data",))
-    symbol = None if data.symbol is None else making.symbol(data.symbol, named)
-    place = None if data.place is None else making.place(data.place)
-    trip = making.trip(data.trip)
-    schema = making.schema(
-        data,
-        person=data.person or "",
-        order=data.order,
-        time=data.time,
-        time_format=data.time_format,
-        tie=data.tie,
-        symbol=symbol,
-        derive=data.derive,
-        invalid=data.invalid,
-        alike=data.alike,
-        trip=trip,
-        place=place,
-        weight=weight,
-        missing=data.missing,
-        rename=data.rename,
-        purpose=None if purpose is None else purpose.model_dump(),
-    )
-    if schema is None or making.lines:
-        raise InputError(*making.lines)
-    return schema
-
-
-def with_implied_roles(data: DataSettings) -> DataSettings:
-    """Fill in what a format implies: in spmf and seq the line is the person and the place in it the order."""
-    if not _has_lines(data.format, data.path):
-        return data
-    implied: dict[str, object] = {}
-    if data.person in (None, ROW):
-        implied["person"] = "person"
-    if data.order is None and data.time is None:
-        implied["order"] = "order"
-    if data.symbol is None and not data.quasi and data.place is None:
-        implied["symbol"] = SymbolSettings(column=SYMBOL)
-    return data.model_copy(update=implied)
-
-
-def check_person(data: object) -> list[str]:
-    """Report that ``person`` is missing, which is an error except where the format implies it."""
-    if not isinstance(data, dict) or "person" in data or _has_lines(data.get("format"), data.get("path")):
-        return []
-    about = (DataSettings.model_fields["person"].description or "").rstrip(".")
-    return [f"data.person is missing; it must be text: {about}"]
 
 
 def _check_tables(data: object) -> list[str]:
@@ -456,96 +380,41 @@ def _check_sources(data: object) -> list[str]:
     ]
 
 
-def _has_lines(form: object, path: object) -> bool:
-    """Return whether the format is one of sequences, one per line."""
-    if is_url(path):
-        return False
-    ending = Path(str(path).lower().removesuffix(".gz")).suffix.removeprefix(".")
-    return (ending if form is None else form) in ("spmf", "seq")
+def config_schema() -> dict[str, Any]:
+    """Describe ``release.toml``; the parameters of each method stand under its name."""
+    schema = Settings.model_json_schema(mode="validation")
+    definitions = schema["$defs"]
+    choices = []
+    for method in METHODS.values():
+        described = method_model(method).model_json_schema(mode="validation")
+        definitions.update(described.pop("$defs", {}))
+        definitions[method.__name__] = described
+        choices.append({"$ref": f"#/$defs/{method.__name__}"})
+    about = schema["properties"]["method"]["description"]
+    schema["properties"]["method"] = {"oneOf": choices, "description": about}
+    definitions["DataSettings"]["anyOf"] = _PERSON_OR_LINES
+    return {"$schema": DIALECT, "title": "release.toml", **_without_null(schema)}
 
 
-class _SchemaBuilder:
-    """Makes what it can, and keeps a line for what it cannot."""
-
-    def __init__(self, folder: Path, at: tuple[str, ...]) -> None:
-        self.folder = folder
-        self.at = at
-        self.lines: list[str] = []
-
-    def schema(self, data: DataSettings | PersonsSettings, **others: Any) -> Schema | None:
-        """Make the roles of a table's columns."""
-        quasi = {name: self.quasi(name, each) for name, each in data.quasi.items()}
-        sensitive = {name: self.sensitive(name, each) for name, each in data.sensitive.items()}
-        return self.attempt(
-            lambda: Schema(
-                quasi={name: each for name, each in quasi.items() if each is not None},
-                sensitive={name: each for name, each in sensitive.items() if each is not None},
-                keep=data.keep,
-                drop=data.drop,
-                **others,
-            ),
-            self.at,
-            type(data).model_fields,
-        )
-
-    def attempt(
-        self, make: Callable[[], T], place: tuple[str, ...], names: Iterable[str], kind: str = ""
-    ) -> T | None:
-        try:
-            return make()
-        except InputError as error:
-            # Hierarchies begin with their kind, which the key says as well.
-            lines = (line.removeprefix(f"{kind}: ") for line in error.lines)
-            self.lines += [name_key(line, toml_key(place), names) for line in lines]
-            return None
-
-    def hierarchy(
-        self, settings: HierarchySettings, place: tuple[str, ...]
-    ) -> Hierarchy | HierarchyBuilder | None:
-        return self.attempt(
-            lambda: settings.builder(self.folder),
-            (*place, "hierarchy"),
-            type(settings).model_fields,
-            getattr(settings, "kind", ""),
-        )
-
-    def quasi(self, name: str, settings: QuasiSettings) -> Quasi | None:
-        place = (*self.at, "quasi", name)
-        hierarchy = self.hierarchy(settings.hierarchy, place)
-        if hierarchy is None:
-            return None
-        return self.attempt(
-            lambda: Quasi(
-                hierarchy, settings.max_level, tuple(settings.never_suppress), weight=settings.weight
-            ),
-            place,
-            type(settings).model_fields,
-        )
-
-    def sensitive(self, name: str, settings: SensitiveSettings) -> Sensitive | None:
-        def make() -> Sensitive:
-            protect = settings.protect
-            columns = tuple(settings.columns or (name,))
-            if protect == "all":
-                return Sensitive(columns, "all")
-            if isinstance(protect, ProtectSettings):
-                return Sensitive(columns, Protect(**protect.model_dump()))
-            return Sensitive(columns, Protect(tuple(protect)))
-
-        return self.attempt(make, (*self.at, "sensitive", name), type(settings).model_fields)
-
-    def place(self, settings: PlaceSettings) -> Place | None:
-        at = ("data", "place")
-        regions = self.attempt(settings.regions.value, (*at, "regions"), type(settings.regions).model_fields)
-        return None if regions is None else self.attempt(settings.value, at, type(settings).model_fields)
-
-    def trip(self, settings: str | TripSettings | None) -> str | Gap | None:
-        if not isinstance(settings, TripSettings):
-            return settings
-        return self.attempt(settings.value, ("data", "trip"), type(settings).model_fields)
-
-    def symbol(self, settings: SymbolSettings, named: tuple[str, ...]) -> Symbol:
-        hierarchy = None
-        if settings.hierarchy is not None:
-            hierarchy = self.hierarchy(settings.hierarchy, ("data", "symbol"))
-        return Symbol(settings.column, hierarchy, named)
+def _without_null(schema: Any) -> Any:
+    """Take out what TOML cannot say: null, and the titles that only repeat the keys."""
+    if isinstance(schema, list):
+        return [_without_null(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    choices = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    if "anyOf" in schema and len(choices) == 1:
+        schema = {
+            **choices[0],
+            **{toml_key: value for toml_key, value in schema.items() if toml_key != "anyOf"},
+        }
+    elif "anyOf" in schema:
+        schema = {**schema, "anyOf": choices}
+    return {
+        toml_key: {name: _without_null(each) for name, each in value.items()}
+        if toml_key in _BY_NAME
+        else _without_null(value)
+        for toml_key, value in schema.items()
+        if not (toml_key == "default" and value is None)
+        and not (toml_key == "title" and isinstance(value, str))
+    }

@@ -1,7 +1,9 @@
-"""Make a data set, protect it and attack it, for a first look."""
+"""Made-up data: write it to a file, or protect, attack and verify it for a first look."""
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
 import shutil
 from dataclasses import dataclass
@@ -11,23 +13,24 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from sequester.datasets import SEED
-from sequester.datasets.hospital import PROTECTED, make_persons
+from sequester.datasets import DATASETS, SEED, make
+from sequester.datasets.hospital import FORMS, PROTECTED, make_persons
 from sequester.engine import part, silent
 from sequester.errors import InputError, ignore_warning
 from sequester.workflow.config import Config
-from sequester.workflow.make_dataset import make_dataset
+from sequester.workflow.output_file import refuse_existing, write_file, write_folder
 from sequester.workflow.protect import protect
 from sequester.workflow.verify import verify_release
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable
 
     from sequester.attacks import Risk
     from sequester.data.table import EventTable
     from sequester.engine import Progress
     from sequester.errors import Warn
     from sequester.release.release import Release
+    from sequester.report.summary import ColumnFate
     from sequester.verification.claim import Verification
     from sequester.workflow.protect import Protected
 
@@ -98,7 +101,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawRisk:
-    """What the raw file gives away, counted without anything that has to be compiled first."""
+    """The risk in the raw file, counted without anything that has to be compiled first."""
 
     persons: int
     """Patients."""
@@ -144,54 +147,14 @@ class RawRisk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnChange:
-    """What became of a column."""
-
-    name: str
-    """Its name."""
-    before: int
-    """Different values in the input."""
-    after: int
-    """Different values in the release, those that are suppressed left out."""
-    suppressed: float
-    """Share of suppressed cells."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttackSummary:
-    """What adversaries who know as much as the promise speaks of achieved before and after."""
-
-    found: Risk
-    """The expected share of patients whom they find by values of one visit."""
-    learned: Risk
-    """How sure they become of a protected disease at most, by any knowledge that the promise speaks of."""
-    attacks: int
-    """All attacks that were tried."""
-    claimed: int
-    """Those that the promise speaks of; none of them achieved more than it says."""
-
-    @classmethod
-    def of(cls, risks: tuple[Risk, ...]) -> AttackSummary:
-        """Pick two of all that were tried."""
-        by_visit = {risk.name: risk for risk in risks if (risk.kind, risk.known) == ("event", P)}
-        inferred = [risk for risk in risks if risk.name == "confidence_shown" and risk.bound is not None]
-        return cls(
-            found=by_visit["marketer"],
-            learned=max(inferred, key=lambda risk: risk.value),
-            attacks=len(risks),
-            claimed=sum(risk.bound is not None for risk in risks),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Demo:
     """What the demonstration did, and where to look."""
 
     folder: Path
     """Where everything is."""
     raw: RawRisk
-    """What the input gives away."""
-    columns: tuple[ColumnChange, ...]
+    """The risk in the input."""
+    columns: tuple[ColumnFate, ...]
     """What became of the quasi-identifiers."""
     after: dict[str, str]
     """What the release says instead of the values of the example; empty without one."""
@@ -199,8 +162,10 @@ class Demo:
     """Persons with a visit of which the release says the same."""
     protected: Protected
     """The release."""
-    tried: AttackSummary
-    """What adversaries achieved."""
+    found: Risk
+    """The expected share of patients who are re-identified by as many values of a visit as is promised."""
+    learned: Risk
+    """The largest confidence in a protected disease, by any background knowledge that the promise covers."""
     verification: Verification
     """What a check of the files said, made as a recipient would."""
 
@@ -211,8 +176,8 @@ class Demo:
             **self.verification.to_json(),
             "alone": self.raw.alone,
             "report": str(self.protected.written.path / "report.html"),
-            "found": self.tried.found.to_json(),
-            "learned": self.tried.learned.to_json(),
+            "found": self.found.to_json(),
+            "learned": self.learned.to_json(),
         }
 
 
@@ -226,7 +191,7 @@ def demo(
 ) -> Demo:
     """Make a data set in `out`, protect it, attack it, and verify it from its files.
 
-    `show` is called with what the raw file gives away, before anything is protected.
+    `show` is called with the risk in the raw file, before anything is protected.
     """
     out = Path(out)
     is_new = not os.path.lexists(out)
@@ -245,14 +210,17 @@ def demo(
         done = protect(config, seed=seed, force=True, progress=part(progress, 0.1, 0.9), warn=warn)
         progress(0.9, "verifying as a recipient would")
         after, alike = _after(raw.example, done.release)
+        fates, risks = {each.name: each for each in done.summary.columns}, done.audit.risks
+        inferred = [risk for risk in risks if risk.name == "confidence_shown" and risk.bound is not None]
         shown = Demo(
             folder=out,
             raw=raw,
-            columns=tuple(_column_changes(table, done.release.tables)),
+            columns=tuple(fates[name] for name in table.histories.schema.quasi),
             after=after,
             alike=alike,
             protected=done,
-            tried=AttackSummary.of(done.audit.risks),
+            found=next(r for r in risks if (r.name, r.kind, r.known) == ("marketer", "event", P)),
+            learned=max(inferred, key=lambda risk: risk.value),
             verification=verify_release(done.written.path),
         )
         progress(1.0, "done")
@@ -264,17 +232,6 @@ def demo(
             raise InputError(msg) from None
         raise
     return shown
-
-
-def _column_changes(table: EventTable, released: Mapping[str, pl.DataFrame]) -> Iterator[ColumnChange]:
-    for name in table.histories.schema.quasi:
-        cells = next(frame[name] for frame in released.values() if name in frame.columns)
-        yield ColumnChange(
-            name=name,
-            before=len(table.histories.labels[name]),
-            after=cells.filter(cells != "*").n_unique(),
-            suppressed=int((cells == "*").sum()) / len(cells),
-        )
 
 
 def _after(example: Example | None, release: Release) -> tuple[dict[str, str], int]:
@@ -300,3 +257,75 @@ def _refuse_what_is_not_ours(out: Path) -> None:
     if any(out.iterdir()) and not is_ours:
         msg = f"{out} exists already and was not made by a demo; name another folder with --out"
         raise InputError(msg)
+
+
+ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
+"""How a file may be called, which says how it is written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeDataset:
+    """What was made."""
+
+    persons: int
+    events: int
+    hierarchies: tuple[Path, ...] = ()
+
+
+def make_dataset(
+    name: str,
+    out: str | Path,
+    *,
+    persons: int | None = None,
+    seed: str = SEED,
+    format: str | None = None,  # noqa: A002 - the name it has in the configuration
+    force: bool = False,
+    progress: Progress = silent,
+) -> MadeDataset:
+    """Write the data set `name` to the file `out`; a run that dies leaves no file.
+
+    Hierarchies that come with it are put beside: ``log.csv`` gets ``log.activity.csv``. With a `format` of
+    clinical data, `out` is a folder.
+    """
+    out = Path(out)
+    if format is not None:
+        return _make_folder(name, out, persons=persons, seed=seed, form=format)
+    if not out.name.endswith(ENDINGS):
+        msg = f"--out must end in one of {', '.join(ENDINGS)}, got {out.name!r}"
+        raise InputError(msg)
+    trees = DATASETS[name].hierarchies() if name in DATASETS else {}
+    stem = next(out.name.removesuffix(ending) for ending in ENDINGS if out.name.endswith(ending))
+    beside = {out.with_name(f"{stem}.{column}.csv"): tree for column, tree in trees.items()}
+    refuse_existing(out, *beside, force=force)
+    progress(0.0, "inventing events")
+    frame = make(name, persons=persons, seed=seed)
+    progress(0.5, "writing")
+    write_file(_encode(frame, out.name), out)
+    for path, tree in beside.items():
+        tree.write_arx(path)
+    persons = frame[DATASETS[name].columns[0]].n_unique()
+    return MadeDataset(persons=persons, events=len(frame), hierarchies=tuple(beside))
+
+
+def _make_folder(name: str, out: Path, *, persons: int | None, seed: str, form: str) -> MadeDataset:
+    if name != "hospital" or form not in FORMS:
+        msg = f"--format must be one of {', '.join(FORMS)}, and NAME hospital; got {form!r} and {name}"
+        raise InputError(msg)
+    # A folder may hold what nobody made here: it is never replaced.
+    if os.path.lexists(out):
+        msg = f"{out} exists already; name another folder"
+        raise InputError(msg)
+    persons = DATASETS[name].persons if persons is None else persons
+    write_folder(FORMS[form](persons=persons, seed=seed), out)
+    return MadeDataset(persons=persons, events=len(make(name, persons=persons, seed=seed)))
+
+
+def _encode(frame: pl.DataFrame, name: str) -> bytes:
+    buffer = io.BytesIO()
+    if name.endswith(".parquet"):
+        frame.write_parquet(buffer)
+        return buffer.getvalue()
+    separator = "\t" if ".tsv" in Path(name).suffixes[-2:] else ","
+    frame.write_csv(buffer, separator=separator, datetime_format="%Y-%m-%dT%H:%M:%S")
+    # Without a time in the header, the same data is the same file.
+    return gzip.compress(buffer.getvalue(), 6, mtime=0) if name.endswith(".gz") else buffer.getvalue()

@@ -19,10 +19,10 @@ from sequester.engine import part, silent
 from sequester.errors import InputError, UnattainableError, WarningCollector, ignore_warning
 from sequester.release.release import data_flow_counts
 from sequester.report.summary import ReleaseSummary
-from sequester.workflow.audit import MOST_TARGETS, attack_main, targets_for
 from sequester.workflow.config import Config
 from sequester.workflow.job import Job, check_problems
 from sequester.workflow.memory import MemoryForecast
+from sequester.workflow.protect import MOST_TARGETS, attack_main, targets_for
 from sequester.workflow.write import check_suppressed, check_unprotected, find_unprotected
 
 if TYPE_CHECKING:

@@ -67,7 +67,7 @@ def follow(
         Where the method cannot follow, the taxonomy is not known in advance, or a line is no symbol of it;
         what has been written stays true.
     """
-    config = config if isinstance(config, Config) else Config.load(config)
+    config = Config.load(config)
     online, column, leaf_of, method = _start(config)
     is_object = False
     n_symbols = 0

@@ -54,7 +54,7 @@ def bind_hierarchy(config: str | Path | Config, attribute: str) -> tuple[EventTa
         Where the attribute has no hierarchy (with the names of those that have one), where the data is wrong,
         or where the hierarchy does not fit its column.
     """
-    config = config if isinstance(config, Config) else Config.load(config)
+    config = Config.load(config)
     schema, own = config.schema, config.persons_schema
     known = [
         *(() if own is None else _sources(own)),
@@ -135,7 +135,7 @@ def build_hierarchy(
     """Write the hierarchy of one attribute, bound to its column, as an ARX file."""
     out = Path(out)
     refuse_existing(out, force=force)
-    config = config if isinstance(config, Config) else Config.load(config)
+    config = Config.load(config)
     refuse_inputs(out, inputs=config.inputs)
     progress(0.0, "reading")
     _, tree = bind_hierarchy(config, attribute)
@@ -333,7 +333,7 @@ class LintResult:
 
 def lint_hierarchies(config: str | Path | Config, *, progress: Progress = silent) -> list[LintResult]:
     """Lint the hierarchies of all columns that have one, derived columns included."""
-    config = config if isinstance(config, Config) else Config.load(config)
+    config = Config.load(config)
     schema, own = config.schema, config.persons_schema
     progress(0.0, "reading")
     table = _flat_table(config)

@@ -15,11 +15,11 @@ from sequester.errors import InputError, issue_warning
 from sequester.io import looks_like_spmf, read_frame
 from sequester.io.clinical import CLINICAL, open_clinical, recognize
 from sequester.io.database import Database, local_files, locate, source_errors
-from sequester.workflow.config import make_schema
-from sequester.workflow.draft.draft import Draft, QuasiDraft, make_draft
-from sequester.workflow.draft.persons import draft_persons, find_constant
+from sequester.workflow.draft.attributes import QuasiDraft, draft_persons, find_constant
+from sequester.workflow.draft.draft import Draft, make_draft
 from sequester.workflow.draft.toml import DataFile, to_toml
 from sequester.workflow.output_file import refuse_existing, refuse_inputs, write_file
+from sequester.workflow.schema import make_schema
 from sequester.workflow.settings import DataSettings, File
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sequester.data.schema import Schema
     from sequester.engine import Progress
     from sequester.errors import Warn
-    from sequester.workflow.draft.persons import PersonsDraft
+    from sequester.workflow.draft.attributes import PersonsDraft
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

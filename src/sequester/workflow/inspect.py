@@ -191,7 +191,7 @@ def inspect_config(
     """
     if out is not None:
         refuse_existing(out, force=force)
-    config = config if isinstance(config, Config) else Config.load(config)
+    config = Config.load(config)
     if out is not None:
         refuse_inputs(out, inputs=config.inputs)
     progress(0.0, "reading")
@@ -205,7 +205,7 @@ def inspect_config(
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Inspection:
-    """The shape of a table, what is wrong with it, and what it gives away.
+    """The shape of a table, its problems, and its re-identification risk.
 
     Names no person but those whose keys look alike.
     """

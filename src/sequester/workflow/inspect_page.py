@@ -26,8 +26,8 @@ def page(inspection: Inspection) -> str:
     """Write everything as one HTML file."""
     return section_page(
         kind="Inspection",
-        title="What this data gives away as it stands",
-        lead="Its shape, its problems, and what somebody could do who knows a few items of a person.",
+        title="Privacy risks of the data as it is",
+        lead="Its shape, its problems, and the risk from an adversary who knows a few items of a person.",
         notice=(
             "Internal: do not share this page",
             "It names combinations of values that few persons have, and is as sensitive as the data.",
@@ -96,7 +96,7 @@ def _numbers(inspection: Inspection) -> Iterator[Number]:
 def _sections(inspection: Inspection) -> Iterator[Section]:
     exposures = inspection.exposures
     yield Section(
-        title="What somebody could do today who knows a few items of a person",
+        title="Re-identification risk from an adversary who knows a few items of a person",
         text=tuple(_remarks(inspection)),
         remarks=tuple(
             f"{kind}: {inspect_text.KINDS[kind]}" for kind in dict.fromkeys(each.kind for each in exposures)
@@ -189,7 +189,7 @@ def _guess_sections(exposures: Sequence[Exposure]) -> Iterator[Section]:
     if not found:
         return
     yield Section(
-        title="How sure somebody can become of a protected value",
+        title="Confidence with which a protected value can be inferred",
         text=(inspect_text.sure_case(found[0][1].base_rate),),
         figures=tuple(_guess_figures(exposures)),
         header=("knows", "kind", "above 50%", "above 80%", "largest"),
@@ -205,7 +205,7 @@ def _guess_sections(exposures: Sequence[Exposure]) -> Iterator[Section]:
         ),
     )
     yield Section(
-        title="Items that tell the most",
+        title="Items that allow the most confident inference",
         header=("items", "kind", "persons", "of whom have", "share"),
         rows=tuple(
             (

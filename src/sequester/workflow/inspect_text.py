@@ -22,15 +22,15 @@ KINDS = {
     "anywhere": "items of any events, in no order",
     "demographics": "attributes of the person alone; in the other kinds they are an event before all others",
 }
-"""What somebody knows, in words."""
+"""Kinds of background knowledge, in words."""
 BY_ATTRIBUTE = (
     "The share of persons of whom some values of the attribute, of different events and in their order, fit "
     "nobody else. Together: values of all attributes, in the worst kind of knowledge."
 )
 """What is counted of one attribute alone."""
 WORST_CASE = (
-    "The worst case over what could be known: a person counts if some of their own items, at most as many as "
-    "stated, fit so few persons, themselves included."
+    "The worst case over all background knowledge: a person counts if some of their own items, at most as "
+    "many as stated, match so few persons, themselves included."
 )
 
 _TOGETHER = "The trips of a person are looked at together, one after the other."
@@ -44,8 +44,8 @@ def counts(shape: Shape) -> str:
 
 
 ONE_PERSON = (
-    "There is one person, who can be told from nobody and hidden among nobody. What can be hidden are "
-    "patterns that you name, with top-down or bottom-up."
+    "There is one person, who cannot be hidden among others. What can be hidden are patterns that you name, "
+    "with top-down or bottom-up."
 )
 """What is said instead of risks among persons."""
 
@@ -58,9 +58,9 @@ def worst_case(shape: Shape) -> str:
 def sure_case(base_rate: float) -> str:
     """Describe what is counted about protected values."""
     return (
-        "Confidence: of the persons with a protected value, those of whom some of their own items fit a "
-        "crowd in which a value of theirs is more common than stated. Without any knowledge the most common "
-        f"protected value has a confidence of {percent(base_rate)}, its share of everybody."
+        "Confidence: of the persons with a protected value, those for whom some of their own items match a "
+        "candidate set in which a value of theirs is more common than stated. Without background knowledge "
+        f"the most common protected value has a confidence of {percent(base_rate)}, its share of everybody."
     )
 
 
@@ -94,10 +94,11 @@ def items(number: int) -> str:
 
 def channels(counts: ChannelCounts) -> str:
     """Describe what a channel is, and how far they were counted."""
+    confidence = f", or shows a protected value with a confidence above {percent(counts.c)}"
     text = (
-        f"A channel is what somebody may know of a person, as it stands or coarser, that fits fewer than "
-        f"{persons(counts.k)}, or more than {percent(counts.c)} of those whom it fits have one protected "
-        "value. It is minimal if nothing more general is one. These are what halt has to break."
+        "A channel is background knowledge of a person, recorded or coarser, that matches fewer than "
+        f"{persons(counts.k)}{confidence if counts.c < 1 else ''}. It is minimal if nothing more general is "
+        "one. These are what halt has to break."
     )
     if not counts.counts:
         return f"{text} They were not counted, because there is too much to count."
@@ -220,7 +221,7 @@ def lines(inspection: Inspection, *, bar: str = "█") -> Iterator[str]:
         if len(inspection.dependent) > _SHOWN_DEPENDENT:
             yield f"  and {len(inspection.dependent) - _SHOWN_DEPENDENT:,} more"
     yield ""
-    yield "What somebody could do today who knows a few items of a person"
+    yield "Re-identification risk from an adversary who knows a few items of a person"
     yield from _wrapped(worst_case(shape) if inspection.exposures else ONE_PERSON)
     yield from _wrapped(drawn(inspection.exposures, shape.persons))
     yield from _wrapped(cut(inspection.exposures))

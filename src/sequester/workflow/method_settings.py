@@ -98,8 +98,19 @@ def name_key(line: str, under: str, names: Iterable[str]) -> str:
     return f"{under}.{line}" if first and first[0] in names else f"{under}: {line}"
 
 
-_LARGEST = 100_000_000
-"""Bytes; a larger file is data that was named by mistake."""
+def read_text(path: Path, *, megabytes: int, instead: str) -> str:
+    """Read a text file; one that is larger is data that was named by mistake, and refused."""
+    try:
+        if path.stat().st_size > megabytes * 1_000_000:
+            msg = f"{path} is larger than {megabytes} MB: {instead}"
+            raise InputError(msg)
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        msg = f"cannot read {path}: {error.strerror}"
+        raise InputError(msg) from None
+    except UnicodeDecodeError as error:
+        msg = f"{path} is not UTF-8 text (byte {error.start + 1})"
+        raise InputError(msg) from None
 
 
 def read_lists(path: Path) -> tuple[tuple[str, ...], ...]:
@@ -115,17 +126,7 @@ def read_lists(path: Path) -> tuple[tuple[str, ...], ...]:
     ...     read_lists(path)
     (('sports car', 'travel'), ('truck',))
     """
-    try:
-        if path.stat().st_size > _LARGEST:
-            msg = f"{path} is no file of lists: it is larger than {_LARGEST // 1_000_000} MB"
-            raise InputError(msg)
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        msg = f"cannot read {path}: {error.strerror}"
-        raise InputError(msg) from None
-    except UnicodeDecodeError as error:
-        msg = f"{path} is not UTF-8 text (byte {error.start + 1})"
-        raise InputError(msg) from None
+    text = read_text(path, megabytes=100, instead="it is no file of lists")
     numbered = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
     return tuple(_list(path, number, line) for number, line in numbered)
 

@@ -1,4 +1,7 @@
-"""The parameters of a method, read from its dataclass: types, defaults and descriptions."""
+"""The parameters of a method, read from its dataclass: types, defaults and descriptions.
+
+Nothing heavy is loaded here, so that ``sequester methods`` answers at once.
+"""
 
 from __future__ import annotations
 

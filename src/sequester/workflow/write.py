@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
     from sequester.errors import Warn
-    from sequester.explanation.explanation import Explanation
+    from sequester.explanation.explain import Explanation
     from sequester.release.release import Release
-    from sequester.report.findings import Stopwatch
     from sequester.verification.claim import Verification
+    from sequester.workflow.protect import Stopwatch
 
 
 class Pages(Protocol):

@@ -9,9 +9,9 @@ import pytest
 
 from sequester.errors import InputError
 from sequester.methods import BFP2kA, PrefixPruning
-from sequester.workflow.comparison import store as stores
+from sequester.workflow.comparison import pool as stores
 from sequester.workflow.comparison.grid import Candidate
-from sequester.workflow.comparison.store import ABOUT, RELEASES, REPORTS, RESULTS, Store
+from sequester.workflow.comparison.pool import ABOUT, RELEASES, REPORTS, RESULTS, Store
 from sequester.workflow.comparison.trial import TrialResult
 
 CANDIDATE = Candidate(name="p2ka", label="p2ka k=2", method=BFP2kA(k=2))

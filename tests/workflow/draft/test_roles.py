@@ -9,9 +9,9 @@ import pytest
 from sequester.datasets import trips
 from sequester.errors import InputError
 from sequester.workflow.config import Config
+from sequester.workflow.draft.attributes import REGIONS_PER_TRIP
 from sequester.workflow.draft.columns import Column
 from sequester.workflow.draft.draft import make_draft
-from sequester.workflow.draft.places import REGIONS_PER_TRIP
 from sequester.workflow.draft.roles import find_coordinates, reason_to_drop
 from sequester.workflow.init import init
 

@@ -7,11 +7,10 @@ import tomllib
 import polars as pl
 import pytest
 
-from sequester.workflow.draft.columns import Column
+from sequester.workflow.draft.attributes import propose_hierarchy
+from sequester.workflow.draft.columns import Column, code_form, names_drug
 from sequester.workflow.draft.doubts import as_setting, ask_about_sentinels, find_gaps
 from sequester.workflow.draft.draft import MOST_QUASI, make_draft
-from sequester.workflow.draft.hierarchies import propose_hierarchy
-from sequester.workflow.draft.names import code_form, names_drug
 from sequester.workflow.draft.toml import DataFile, to_toml
 
 N = 60

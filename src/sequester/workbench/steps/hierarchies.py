@@ -10,16 +10,15 @@ from pydantic import ValidationError
 from sequester.errors import InputError
 from sequester.hierarchies.labels import quoted
 from sequester.hierarchies.lint import lint
-from sequester.workbench.steps.roles import values_of
-from sequester.workbench.steps.step import COMMON, Step, decided
+from sequester.workbench.steps import Step, decided
+from sequester.workbench.steps.data import values_of
 from sequester.workflow.settings import QuasiSettings
 from sequester.workflow.validation_errors import validation_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sequester.workbench.bench import Workbench
-    from sequester.workbench.project import Project
+    from sequester.workbench.project import Project, Workbench
 
 KINDS = {
     "flat": ("As it is, or hidden", "", ""),
@@ -35,8 +34,7 @@ _EXAMPLES = 8
 """Values whose way up is shown."""
 
 
-def _context(bench: Workbench, query: Mapping[str, str], gaps: list[str]) -> dict[str, Any]:
-    del gaps
+def _hierarchies_context(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     project = bench.project
     attributes = dict(_attributes(project))
     chosen = query.get("attribute", next(iter(attributes), ""))
@@ -198,11 +196,10 @@ def _export(bench: Workbench, *, key: str, out: str) -> None:
     bench.project.jobs.start("build", asked)
 
 
-STEP = Step(
+HIERARCHIES = Step(
     title="Hierarchies",
     lead="Say how each quasi-identifier may become coarser: a ZIP code its first digits, an age a range.",
     template="hierarchies.html",
-    context=_context,
-    actions={**COMMON, "preview": _preview, "save": _save, "show": _show, "export": _export},
+    context=_hierarchies_context,
+    actions={"preview": _preview, "save": _save, "show": _show, "export": _export},
 )
-"""The step."""

@@ -1,4 +1,4 @@
-"""Step 5: choose the promise: four questions, then a method and its parameters."""
+"""Steps 4 and 5: see the risk of the data as it is, and choose the promise."""
 
 from __future__ import annotations
 
@@ -10,16 +10,38 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 from sequester.errors import InputError
 from sequester.methods import METHODS
 from sequester.release.purpose import QUESTIONS
-from sequester.workbench.steps.step import COMMON, Step, decided
+from sequester.workbench.steps import Step, decided
 from sequester.workflow.method_settings import build_method
 from sequester.workflow.parameters import parameters_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sequester.workbench.bench import Workbench
-    from sequester.workbench.project import Project
+    from sequester.workbench.project import Project, Workbench
     from sequester.workflow.parameters import Parameter
+
+
+def _risk_context(bench: Workbench, _query: Mapping[str, str]) -> dict[str, Any]:
+    project = bench.project
+    job = project.jobs.last("inspect")
+    return {"job": job, "is_current": project.state.get("inspected") == project.document.get("data")}
+
+
+def _inspect(bench: Workbench) -> None:
+    config = decided(bench)
+    bench.project.note(inspected=bench.project.document["data"])
+    bench.project.jobs.start("inspect", {"config": config})
+
+
+RISK = Step(
+    title="Risk today",
+    lead="See what somebody who knows one, two or three things about a person could do with the data as "
+    "it is.",
+    template="risk.html",
+    context=_risk_context,
+    actions={"run": _inspect},
+)
+
 
 FIRST: dict[str, object] = {"k": 5, "c": 0.5, "p": 2, "l": 3, "min_support": 2}
 """What required parameters begin with."""
@@ -35,8 +57,7 @@ _RANGES = {
 """Parameter to the least and largest value of its slider, and the step."""
 
 
-def _context(bench: Workbench, query: Mapping[str, str], gaps: list[str]) -> dict[str, Any]:
-    del query, gaps
+def _promise_context(bench: Workbench, _query: Mapping[str, str]) -> dict[str, Any]:
     project = bench.project
     method = project.document.get("method", {})
     kind = METHODS.get(method.get("name", ""))
@@ -164,14 +185,13 @@ def _preview(bench: Workbench, **given: Any) -> dict[str, Any]:
     }
 
 
-STEP = Step(
+PROMISE = Step(
     title="Promise",
     lead="Decide what nobody may be able to do with the release. Four questions find a method; then set "
     "how much.",
     template="promise.html",
-    context=_context,
+    context=_promise_context,
     actions={
-        **COMMON,
         "answer": _answer,
         "use": _use,
         "method": _method,
@@ -179,4 +199,3 @@ STEP = Step(
         "preview": _preview,
     },
 )
-"""The step."""

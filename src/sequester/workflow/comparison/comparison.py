@@ -142,6 +142,19 @@ class Comparison:
             found.value for place in range(len(self.tried)) if (found := self.risk(place)) is not None
         )
 
+    def risk_text(self, place: int) -> str:
+        """Write the risk of a candidate as a number of persons; empty where there is none."""
+        risk = self.risk(place)
+        return "" if risk is None else in_population(risk.value, self.population)
+
+    def interval_text(self, place: int) -> str:
+        """Write where the risk of a candidate lies; empty where it is exact."""
+        risk, of = self.risk(place), self.population
+        if risk is None or risk.is_exact:
+            return ""
+        low, high = risk.interval
+        return f"{round(low * of):,} to {round(high * of):,}"
+
     def told_apart(self, place: int) -> bool:
         """Return whether the interval of a candidate's risk lies apart from that of the recommended one."""
         own, best = self.risk(place), None if self.recommended is None else self.risk(self.recommended)
@@ -227,12 +240,12 @@ class Comparison:
         )
 
     def _row(self, place: int) -> tuple[str, ...]:
-        risk, score = self.risk(place), self.score(place)
+        score = self.score(place)
         stands = "recommended" if place == self.recommended else "frontier" if place in self.frontier else ""
         return (
             stands,
             self.tried[place].label,
-            "" if risk is None else in_population(risk.value, self.population),
+            self.risk_text(place),
             "" if score is None else f"{score.value:.3g}",
             f"{self.tried[place].seconds:.1f}",
         )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import re
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sequester.errors import InputError
+from sequester.errors import InputError, ParameterError
 from sequester.methods import METHODS
+from sequester.methods.method import Method
 from sequester.release.fields import plain_table
 from sequester.report.text import parameter_text
 from sequester.workflow.method_settings import build_method
@@ -19,7 +20,7 @@ from sequester.workflow.parameters import parameters_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from sequester.methods.method import Method
+    from sequester.data.table import EventTable
     from sequester.workflow.parameters import Parameter
 
 
@@ -151,7 +152,8 @@ def grid(
         lines += _never_taken(parameter, values, candidates)
     if lines:
         raise InputError(*dict.fromkeys(lines))
-    return _once(candidates)
+    # One that says the same as one before, such as 0.5 beside 1/2, is left out.
+    return list({(each.name, repr(each.parameters), each.misfit): each for each in candidates}.values())
 
 
 def series_grid(own: Method, continues: Path) -> list[Candidate]:
@@ -160,6 +162,68 @@ def series_grid(own: Method, continues: Path) -> list[Candidate]:
         Candidate(name=own.name, label=f"{own.name} continued", method=own, continues=continues),
         Candidate(name=own.name, label=f"{own.name} fresh series", method=own),
     ]
+
+
+def candidates_of(methods: Sequence[object]) -> list[Candidate]:
+    """Name each method by the parameters in which it differs from others of its name."""
+    values: dict[str, list[dict[str, object]]] = {}
+    for method in methods:
+        if not isinstance(method, Method):
+            msg = f"methods must be methods with their parameters, such as BFP2kA(k=2), got {method!r}"
+            raise ParameterError(msg)
+        values.setdefault(method.name, []).append(method.parameters())
+    varied = {
+        name: [key for key in rows[0] if len({repr(row[key]) for row in rows}) > 1]
+        for name, rows in values.items()
+    }
+    return [
+        Candidate(
+            name=method.name,
+            label=label_of(method.name, method.parameters(), varied[method.name]),
+            method=method,
+        )
+        for method in methods
+        if isinstance(method, Method)
+    ]
+
+
+def fitting_candidates(
+    candidates: Sequence[Candidate], table: EventTable, *, refuse: bool = False
+) -> list[Candidate]:
+    """Note why a method is not for this table, once where it is always for the same reason.
+
+    Raises
+    ------
+    InputError
+        Where a candidate does not fit, and that is to `refuse` all of them.
+    """
+    tried = [replace(each, misfit=each.misfit or _misfit(each, table)) for each in candidates]
+    lines = dict.fromkeys(f"{each.name}: {each.misfit}" for each in tried if each.misfit)
+    if lines and refuse:
+        raise InputError(*lines)
+    reasons: dict[str, set[str]] = {}
+    for each in tried:
+        reasons.setdefault(each.name, set()).add(each.misfit)
+    kept: dict[object, Candidate] = {}
+    for place, each in enumerate(tried):
+        if each.misfit and len(reasons[each.name]) == 1:
+            kept.setdefault(each.name, replace(each, label=each.name))
+        else:
+            kept[place] = each
+    return list(kept.values())
+
+
+def _misfit(candidate: Candidate, table: EventTable) -> str:
+    method = candidate.method
+    if method is None:
+        return ""
+    if candidate.continues is not None and (refusal := method.series_refusal()):
+        return f"cannot make a series of releases: {refusal}"
+    try:
+        method.accept(method.view(table))
+    except InputError as error:
+        return one_line(error.lines)
+    return ""
 
 
 def _refuse_unknown(settings: Mapping[str, Sequence[Any]], names: Sequence[str]) -> None:
@@ -244,11 +308,6 @@ def _never_taken(parameter: str, values: Sequence[Any], candidates: Sequence[Can
         wrong = [each for each in having if each.misfit.startswith(f"{parameter} ")]
         if wrong and all(each.misfit for each in having):
             yield f"--set {parameter}: {wrong[0].misfit} ({wrong[0].name})"
-
-
-def _once(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Leave out a candidate that says the same as one before, such as 0.5 beside 1/2."""
-    return list({(each.name, repr(each.parameters), each.misfit): each for each in candidates}.values())
 
 
 _TELLING = ("k", "c", "p", "l", "min_support", "max_leakage", "max_leakage_bits")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from sequester._repr import number
 from sequester.errors import ParameterError
-from sequester.report.page import CandidateRow, Number, Section, comparison_page
+from sequester.report.page import Number, Section, template
 from sequester.report.plot import as_png
 from sequester.report.text import in_population, population_for
-from sequester.workflow.comparison.store import OUTPUTS
+from sequester.workflow.comparison.pool import OUTPUTS
 from sequester.workflow.comparison.trial import PERSONS, RECORDS
 from sequester.workflow.output_file import write_file
 
@@ -102,16 +102,21 @@ def page(found: Comparison) -> str:
         else f"Recommended: {best.label}."
     )
     several = sum(bool(each.release) for each in found.tried) > 1
-    return comparison_page(
+    return template("comparison.html").render(
+        kind="Comparison",
         title="Which release to make",
+        notice=(
+            "Internal: do not share this page",
+            "It compares with the original, and is as sensitive as the input.",
+        ),
         lead=lead,
         several=HANDING_OUT if several else "",
-        numbers=tuple(_numbers(found)),
+        numbers=list(_numbers(found)),
         drawing=found.drawing() if any(found.marks()) else None,
-        candidates=tuple(_linked(found)),
+        candidates=list(_linked(found)),
         measure=found.measure.replace("_", " "),
         goal=found.goal,
-        sections=tuple(_sections(found)),
+        sections=list(_sections(found)),
     )
 
 
@@ -136,27 +141,24 @@ def _numbers(found: Comparison) -> Iterator[Number]:
             )
 
 
-def _linked(found: Comparison) -> Iterator[CandidateRow]:
+def _linked(found: Comparison) -> Iterator[dict[str, Any]]:
     for place, each in enumerate(found.tried):
         if not each.holds:
             continue
-        risk, score = found.risk(place), found.score(place)
-        low, high = (0.0, 0.0) if risk is None else risk.interval
-        yield CandidateRow(
-            label=each.label,
-            page=each.report,
-            stands=tuple(_stands(found, place)),
-            risk="" if risk is None else in_population(risk.value, found.population),
-            interval=""
-            if risk is None or risk.is_exact
-            else f"{round(low * found.population):,} to {round(high * found.population):,}",
-            score="" if score is None else number(score.value),
-            lost=f"{each.lost_share:.1%}",
-            invented=f"{each.invented:,} invented" if each.invented else "",
-            achieved=", ".join(f"{name} = {number(value)}" for name, value in each.achieved.items()),
-            seconds=f"{each.seconds:.1f}",
-            memory=f"{each.peak_memory / 2**20:,.0f}" if each.peak_memory else "",
-        )
+        score = found.score(place)
+        yield {
+            "label": each.label,
+            "page": each.report,
+            "stands": list(_stands(found, place)),
+            "risk": found.risk_text(place),
+            "interval": found.interval_text(place),
+            "score": "" if score is None else number(score.value),
+            "lost": f"{each.lost_share:.1%}",
+            "invented": f"{each.invented:,} invented" if each.invented else "",
+            "achieved": ", ".join(f"{name} = {number(value)}" for name, value in each.achieved.items()),
+            "seconds": f"{each.seconds:.1f}",
+            "memory": f"{each.peak_memory / 2**20:,.0f}" if each.peak_memory else "",
+        }
 
 
 def _stands(found: Comparison, place: int) -> Iterator[str]:
@@ -222,7 +224,7 @@ def _sections(found: Comparison) -> Iterator[Section]:
 
 
 def _state(tried: TrialResult) -> str:
-    return {"unattainable": "cannot be kept", "unfit": "does not apply"}.get(tried.state, tried.state)
+    return {"unattainable": "not feasible", "unfit": "does not apply"}.get(tried.state, tried.state)
 
 
 ADVERSARIES = {
@@ -293,6 +295,6 @@ def describe_rule(max_risk: float | None) -> str:
     return (
         "Recommended is the knee of the frontier: the candidate nearest to the lowest risk and the best "
         "value on it, each counted in shares of the way from best to worst there. It depends on what was "
-        "tried, and says where a further step costs much for little. How much risk is right is for you to "
-        "say: with a largest risk, the best value within it is recommended."
+        "tried, and says where a further step costs much for little. You decide how "
+        "much risk is right: with --max-risk, the best value within it is recommended."
     )

@@ -41,7 +41,7 @@ def _end_with(connection: Connection) -> None:
 
 
 def work(task: bytes, table: bytes) -> dict[str, Any]:
-    """Try a candidate, and return its document; where it fails, the reason, and whether it is our fault."""
+    """Try a candidate, and return its document; where it fails, the reason and whose fault it is."""
 
     def run() -> dict[str, Any]:
         # Not before `prepare`: polars reads its number of threads when it loads.
@@ -65,7 +65,7 @@ def work(task: bytes, table: bytes) -> dict[str, Any]:
 
 
 def explain_failure(run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return what `run` returns; where it fails, the reason, and whether it is our fault."""
+    """Return what `run` returns; where it fails, the reason, and whether it is a fault of the program."""
     try:
         return run()
     except MemoryError:

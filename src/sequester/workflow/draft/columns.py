@@ -1,9 +1,12 @@
-"""A column of unknown data: counts and numbers."""
+"""What the values and the name of a column suggest about its role."""
 
 from __future__ import annotations
 
+import re
+import tomllib
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,10 +17,9 @@ from sequester.data.times import TimeForm, clock_format, find_time_form, is_cloc
 from sequester.hierarchies.labels import counted, is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
-
 
 SAMPLE = 100_000
 """Rows whose values are looked at closely; counts are of all rows."""
@@ -182,3 +184,248 @@ class Column:
         if self.n_missing:
             parts.append(f"{self.n_missing:,} missing")
         return ", ".join(parts)
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Make a set of the words of a text."""
+    return frozenset(text.split())
+
+
+_WORDS: dict[str, str] = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+"""What names suggest, to words; the file says what each list is for."""
+PERSON = word_set(_WORDS["person"])
+KEY = word_set(_WORDS["key"])
+_ALONE = word_set(_WORDS["key_alone"])
+EVENT = word_set(_WORDS["event"])
+ORDER = word_set(_WORDS["order"])
+PERHAPS_ORDER = word_set(_WORDS["perhaps_order"])
+TIE = word_set(_WORDS["tie"])
+CODE = word_set(_WORDS["code"])
+ACTIVITY = word_set(_WORDS["activity"])
+STAFF = word_set(_WORDS["staff"])
+TRIP = word_set(_WORDS["trip"])
+_AREA = word_set(_WORDS["area"])
+_VISIBLE = word_set(_WORDS["visible"])
+_SEEN = word_set(_WORDS["seen"])
+_COUNTED = word_set(_WORDS["counted"])
+START, END, LIFE, _SENSITIVE = (tuple(_WORDS[name].split()) for name in ("start", "end", "life", "sensitive"))
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_BOUNDARY = re.compile(r"[\W_]+|(?<=\D)(?=\d)|(?<=\d)(?=\D)")
+
+
+def words(name: str) -> tuple[str, ...]:
+    """Cut the name of a column into its words.
+
+    Examples
+    --------
+    >>> words("ICD9_DGNS_CD_1"), words("ActivityDate"), words("Case no."), words("userid")
+    (('icd', '9', 'dgns', 'cd', '1'), ('activity', 'date'), ('case', 'no'), ('user', 'id'))
+    """
+    found: list[str] = []
+    for word in _BOUNDARY.split(_CAMEL.sub(" ", name)):
+        lower = word.casefold()
+        if lower.endswith("id") and lower[:-2] in PERSON:
+            found += [lower[:-2], "id"]
+        elif lower:
+            found.append(lower)
+    return tuple(found)
+
+
+def names_person(name: str) -> int:
+    """Return how likely a column is the person by its name: 3 is very, 0 not at all.
+
+    Examples
+    --------
+    >>> [names_person(name) for name in ("case_id", "case:concept:name", "Id", "xyz_id", "CLM_ID", "number")]
+    [3, 3, 2, 1, 0, 0]
+    """
+    found = words(name)
+    core = {*found} - KEY - {"name", "concept", "code"}
+    if core and core <= PERSON:
+        return 3
+    if core & EVENT:
+        return 0
+    if not core:
+        return 2 if {*found} & _ALONE else 0
+    return 1 if found[-1] in KEY else 0
+
+
+def names_key(name: str) -> bool:
+    """Return whether a column is named like the key of something.
+
+    Examples
+    --------
+    >>> [names_key(name) for name in ("hadm_id", "AT_PHYSN_NPI", "trajectory", "idhous", "Age")]
+    [True, True, True, True, False]
+    """
+    found = words(name)
+    return bool(found) and (
+        found[-1] in KEY
+        or found[-1] in TRIP
+        or (found[0].startswith("id") and not found[0].startswith(("idle", "idea")))
+    )
+
+
+def names_order(name: str) -> int:
+    """Return how likely a column orders events by its name: 2 is very, 0 not at all.
+
+    Examples
+    --------
+    >>> names_order("seq_num"), names_order("day"), names_order("ward")
+    (2, 1, 0)
+    """
+    found = {*words(name)}
+    if found & ORDER or found in ({"n"}, {"t"}):
+        return 2
+    return 1 if found & PERHAPS_ORDER else 0
+
+
+def names_code(name: str) -> bool:
+    """Return whether a column is named like a code whose first characters say most."""
+    return any(word in CODE or word.endswith("code") for word in words(name))
+
+
+def names_activity(name: str) -> bool:
+    """Return whether a column is named like what happened."""
+    return bool({*words(name)} & ACTIVITY)
+
+
+def names_sensitive(name: str) -> bool:
+    """Return whether a column is named like something that people keep to themselves.
+
+    Examples
+    --------
+    >>> [names_sensitive(name) for name in ("Disease", "SP_DIABETES", "DiagnosticBlood", "num_procedures")]
+    [True, True, False, False]
+    """
+    found = words(name)
+    if found and found[0] in _COUNTED:
+        return False
+    return any(
+        word.startswith(stem) and not word.startswith(("diagnostic", "taxi"))
+        for word in found
+        for stem in _SENSITIVE
+    )
+
+
+def names_area(name: str) -> bool:
+    """Return whether a column is named like states or counties, whose codes have no order of their own."""
+    return bool({*words(name)} & _AREA)
+
+
+def names_coded(name: str) -> bool:
+    """Return whether a column of numbers is named like a category: by a key or a code at the end."""
+    found = words(name)
+    is_classified = {*found} & CODE - {"code", "codes", "cd"}
+    return (
+        bool(found) and not is_classified and found[-1] in {"id", "code", "cd", "type", "class", "category"}
+    )
+
+
+def rate_knowledge(name: str) -> int:
+    """Return how likely an outsider knows what a column of this name says: 3 is seen by all, 0 by nobody.
+
+    Examples
+    --------
+    >>> rate_knowledge("BirthYear"), rate_knowledge("ward"), rate_knowledge("leucocytes")
+    (3, 2, 0)
+    """
+    found = {*words(name)}
+    return 3 if found & _VISIBLE else 2 if found & _SEEN else 0
+
+
+def names_one_of(name: str, stems: tuple[str, ...]) -> bool:
+    """Return whether a word of the name begins with one of the stems, or ends with it."""
+    return any(word.startswith(stems) or (len(word) > 4 and word.endswith(stems)) for word in words(name))
+
+
+_MOST = 0.9
+"""Share of the values that must have the form."""
+_FEWEST = 3
+_CODES_LOOKED_AT = 300
+_ICD_9 = re.compile(r"(\d{3}|V\d\d|E\d{3})(\.?\d{1,2})?")
+_SURELY_ICD_9 = re.compile(r"V\d\d.*|E\d{3}.*|0\d\d.*|\d{3}\.\d{1,2}")
+_NAMED_ICD = re.compile(r"icd|dgns|(^|[^a-z])(dx|diag(?!nostic))", re.IGNORECASE)
+_FORMS = {
+    "ATC codes": re.compile(r"[ABCDGHJLMNPRSV]\d{2}[A-Z]{2}(\d{2})?"),
+    "ICD-10 codes": re.compile(r"[A-TV-Z]\d[0-9A-B](\.?[0-9A-Z]{1,4})?"),
+}
+_DRUG = re.compile(
+    r"\b(insulin|aspirin|ibuprofen|paracetamol|acetaminophen|morphine|codeine|warfarin|heparin|digoxin|"
+    r"prednison\w*|metformin\w*|\w+(cillin|mycin|statin|pril|sartan|olol|azole|gliptin|glitazone|gliflozin|"
+    r"glinide|flozin|formin|oxacin|cycline|dipine|zepam|zolam|barbital|codone|triptyline|oxetine|setron|"
+    r"parin|semide|thiazide|terol|sone|solone|lukast|mab|tinib|ciclovir|vudine|dronate|profen|amide|uride|ide))\b",
+    re.IGNORECASE,
+)
+_DRUG_SUFFIX_ALONE = re.compile(r"(ide|amide|sone)$", re.IGNORECASE)
+_VERHOEFF_D = (
+    "0123456789123406789523401789563401289567401239567859876043216598710432765982104387659321049876543210"
+)
+_VERHOEFF_P = "01234567891576283094580379614289160435279453126870428657390127938064157046913258"
+"""Tables of multiplication and of permutation, row by row."""
+
+
+def code_form(name: str, values: Sequence[str]) -> str | None:
+    """Return what nearly all of the distinct `values` of a column are codes of, or None.
+
+    Examples
+    --------
+    >>> code_form("x", ["E11.9", "I10", "J45", "B20"])
+    'ICD-10 codes'
+    >>> code_form("diag_1", ["250", "276", "648"]), code_form("room", ["250", "276", "648"])
+    ('ICD-9 codes', None)
+    """
+    values = values[:_CODES_LOOKED_AT]
+    if len(values) < _FEWEST:
+        return None
+
+    def share(form: re.Pattern[str]) -> float:
+        return sum(form.fullmatch(value) is not None for value in values) / len(values)
+
+    named = _NAMED_ICD.search(name) is not None
+    for what, form in _FORMS.items():
+        if share(form) >= _MOST:
+            return what
+    if share(_ICD_9) >= _MOST and (named or share(_SURELY_ICD_9) >= 0.2):
+        return "ICD-9 codes"
+    if named and share(_ICD_9) + share(_FORMS["ICD-10 codes"]) >= _MOST:
+        return "ICD codes"
+    if sum(map(_is_loinc, values)) >= _MOST * len(values):
+        return "LOINC codes"
+    if sum(map(_is_snomed, values)) >= _MOST * len(values):
+        return "SNOMED CT codes"
+    drugs = [_DRUG.search(value) for value in values]
+    sure = [each for each in drugs if each is not None and len(each[0]) > 6]
+    return "drug names" if len(sure) >= 0.5 * len(values) else None
+
+
+def names_drug(name: str) -> bool:
+    """Return whether a column is called like a drug.
+
+    Examples
+    --------
+    >>> [names_drug(name) for name in ("metformin-rosiglitazone", "insulin", "acarbose", "guide", "side")]
+    [True, True, False, False, False]
+    """
+    found = _DRUG.search(name)
+    return found is not None and not (_DRUG_SUFFIX_ALONE.search(found[0]) and len(found[0]) < 9)
+
+
+def _is_loinc(value: str) -> bool:
+    """Return whether a value is a number, a dash and the check digit of that number (Luhn)."""
+    number, dash, check = value.rpartition("-")
+    if not (dash and number.isascii() and number.isdigit() and 1 <= len(number) <= 7 and len(check) == 1):
+        return False
+    doubled = [int(digit) * (2 - place % 2) for place, digit in enumerate(reversed(number))]
+    return check == str(-sum(each - 9 * (each > 9) for each in doubled) % 10)
+
+
+def _is_snomed(value: str) -> bool:
+    """Return whether a value is an identifier of SNOMED CT: 6 to 18 digits that end in Verhoeff's check."""
+    if not (value.isascii() and value.isdigit() and 6 <= len(value) <= 18 and value[0] != "0"):
+        return False
+    check = 0
+    for place, digit in enumerate(reversed(value)):
+        check = int(_VERHOEFF_D[10 * check + int(_VERHOEFF_P[10 * (place % 8) + int(digit)])])
+    return check == 0

@@ -10,8 +10,8 @@ import polars as pl
 
 from sequester.data.alike import Vocabulary, settle
 from sequester.hierarchies.labels import counted, quoted
+from sequester.workflow.draft.columns import names_code, names_key, names_person, word_set
 from sequester.workflow.draft.infer_time import always_rises
-from sequester.workflow.draft.names import names_code, names_key, names_person, word_set
 from sequester.workflow.draft.roles import families
 
 if TYPE_CHECKING:

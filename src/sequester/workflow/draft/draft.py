@@ -5,13 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from sequester.data.roles import RESERVED, refuse_patterns, without_markers
 from sequester.data.schema import ALL, ROW
 from sequester.errors import InputError
 from sequester.hierarchies.labels import quoted
-from sequester.workflow.draft.columns import Column
+from sequester.workflow.draft.attributes import (
+    Proposal,
+    QuasiDraft,
+    attribute_of,
+    find_trip,
+    propose_hierarchy,
+    propose_regions,
+    sort_out,
+)
+from sequester.workflow.draft.columns import Column, names_activity, names_order, names_person, rate_knowledge
 from sequester.workflow.draft.doubts import (
     as_setting,
     ask_about_sentinels,
@@ -22,36 +29,32 @@ from sequester.workflow.draft.doubts import (
     order_doubts,
     tied_rows,
 )
-from sequester.workflow.draft.hierarchies import Proposal, propose_hierarchy
 from sequester.workflow.draft.infer_time import (
     describe_rows,
     infer_order,
     infer_tie,
     infer_time,
 )
-from sequester.workflow.draft.names import names_activity, names_order, names_person, rate_knowledge
-from sequester.workflow.draft.places import find_trip, propose_regions
 from sequester.workflow.draft.roles import (
     NOBODY,
     NOTHING_SAYS_SO,
     STAFF_ASKED,
     Guess,
     SensitiveCandidate,
-    families,
     find_candidates,
     find_coordinates,
     infer_person,
     named_person,
-    reason_to_drop,
 )
 from sequester.workflow.settings import Dates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    import polars as pl
+
+    from sequester.workflow.draft.attributes import PersonsDraft, RegionProposal
     from sequester.workflow.draft.infer_time import EventOrder
-    from sequester.workflow.draft.persons import PersonsDraft
-    from sequester.workflow.draft.places import RegionProposal
     from sequester.workflow.settings import HierarchySettings
 
 MOST_QUASI = 12
@@ -62,15 +65,6 @@ _ACTIVITY_OF_LOGS, _CASE_OF_LOGS = "concept:name", ("case:concept:name", "concep
 ONE_LOG = 'taken for the log of one person; person = "row" if every row is somebody else'
 _SYMBOLS = 50
 """Numbers of so few values are symbols."""
-
-
-@dataclass(frozen=True, slots=True)
-class QuasiDraft:
-    """A quasi-identifier, its hierarchy, and the reasons."""
-
-    column: str
-    hierarchy: HierarchySettings
-    why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -368,53 +362,6 @@ def _when(columns: Sequence[Column], owner: Column | None) -> EventOrder | None:
     return when
 
 
-def sort_out(columns: Sequence[Column], owner: Column | None) -> tuple[list[Guess], list[QuasiDraft]]:
-    """Part what never leaves from what may, coarsened; columns of one family get one hierarchy."""
-    drop: list[Guess] = []
-    attributes: list[QuasiDraft] = []
-    proposals = {
-        column.name: _of_family(members) for members in families(columns).values() for column in members
-    }
-    for column in columns:
-        reason = _names_somebody(column, owner) or reason_to_drop(column)
-        if reason is None:
-            proposed = proposals[column.name] or propose_hierarchy(column)
-            if isinstance(proposed, Proposal):
-                attributes.append(_attribute(column, proposed))
-                continue
-            reason = _without_hierarchy(column, proposed)
-        drop.append(Guess(column.name, reason))
-    return drop, attributes
-
-
-def _of_family(members: Sequence[Column]) -> Proposal | None:
-    """Propose one hierarchy for the values of several columns; None where none fits all of them."""
-    if len(members) < 2 or not all(each.is_plain and each.n_distinct for each in members):
-        return None
-    together = Column(members[0].name, pl.concat([each.text.alias("") for each in members]))
-    proposed = propose_hierarchy(together)
-    if isinstance(proposed, str):
-        return None
-    return replace(proposed, why=f"{proposed.why}; as {len(members)} columns of this name")
-
-
-def _attribute(column: Column, proposal: Proposal) -> QuasiDraft:
-    return QuasiDraft(column.name, proposal.hierarchy, f"{column.evidence()}; {proposal.why}")
-
-
-def _names_somebody(column: Column, owner: Column | None) -> str | None:
-    sure = names_person(column.name)
-    if sure == 3 or (sure == 2 and owner is None and column.is_unique):
-        return f"named like persons; {column.evidence()}"
-    return None
-
-
-def _without_hierarchy(column: Column, problem: str) -> str:
-    if column.time_form is not None and column.time_form.format is not None:
-        return f"times as in {column.time_form}: write them as ISO 8601 to release them, coarsened"
-    return f"no hierarchy fits: {problem}"
-
-
 def _released_time(by_name: Mapping[str, Column], when: EventOrder | None) -> HierarchySettings | None:
     """Describe how the time could be released: where it is in one column."""
     if when is None or not when.is_time or len(when.columns) != 1 or when.columns[0] in RESERVED:
@@ -437,7 +384,7 @@ def _from_when(
     else:
         proposed = propose_hierarchy(column)
         found = proposed if isinstance(proposed, Proposal) else None
-    return [] if found is None else [_attribute(column, found)]
+    return [] if found is None else [attribute_of(column, found)]
 
 
 def _symbol(

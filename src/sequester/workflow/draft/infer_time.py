@@ -12,7 +12,7 @@ from sequester.data.ordering import group_persons, order_keys
 from sequester.data.problems import SHOWN_ROWS
 from sequester.data.times import ENOUGH, read_times
 from sequester.hierarchies.labels import counted, quoted
-from sequester.workflow.draft.names import (
+from sequester.workflow.draft.columns import (
     END,
     LIFE,
     START,

@@ -10,7 +10,7 @@ from sequester.data.roles import RESERVED, nearest_name
 from sequester.data.schema import ALL, ROW
 from sequester.errors import InputError
 from sequester.hierarchies.labels import counted, quoted
-from sequester.workflow.draft.names import (
+from sequester.workflow.draft.columns import (
     EVENT,
     PERSON,
     STAFF,

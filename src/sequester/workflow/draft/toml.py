@@ -14,8 +14,8 @@ from sequester.workflow.draft.columns import SAMPLE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sequester.workflow.draft.attributes import RegionProposal
     from sequester.workflow.draft.draft import Draft
-    from sequester.workflow.draft.places import RegionProposal
     from sequester.workflow.draft.roles import SensitiveCandidate
     from sequester.workflow.settings import HierarchySettings
 
@@ -114,10 +114,10 @@ def _head(draft: Draft, data: DataFile) -> Iterator[str]:
     )
     yield comment(f"Drafted by sequester init for {data.path} from {looked}.")
     yield comment(
-        "Every line is a guess with its reason above or beside it. Read them all: a wrong role can give"
+        "Every line is a guess with its reason above or beside it. Read them all: a wrong role can expose"
     )
     yield comment(
-        "people away. `sequester inspect` says what is wrong with it, and what the data gives away today."
+        "people. `sequester inspect` lists problems of the data and its re-identification risk today."
     )
     for doubt in draft.doubts:
         yield comment(f"LOOK: {doubt}")

@@ -137,7 +137,7 @@ def stream(
         Where the configuration or a folder is at fault, the parameters are others than before, another
         process uses the state, or the disk is full; what was taken before is safe.
     """
-    config = config if isinstance(config, Config) else Config.load(config, without_data=True)
+    config = Config.load(config, without_data=True)
     inputs, out, folder = Path(inputs), Path(out), Path(state)
     method = config.method()
     if not isinstance(method, SnapshotMethod):

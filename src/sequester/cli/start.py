@@ -1,14 +1,17 @@
-"""``sequester demo``: a first look in a minute."""
+"""Commands to begin with: ``demo`` and ``workbench``."""
 
 import textwrap
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sequester.cli.options import Json, Quiet, Seed
+from sequester.cli.exits import DONE, INTERRUPTED
+from sequester.cli.options import Json, Quiet, Seed, whole_number
 from sequester.cli.terminal import Terminal, levels
+from sequester.errors import InputError
 
 if TYPE_CHECKING:
     from sequester.workflow.demo import Demo, RawRisk
@@ -22,8 +25,8 @@ def demo(
 ) -> None:
     """Take a first look at everything.
 
-    Invents visits to a hospital, shows what they give away, publishes them without, lets adversaries try,
-    verifies, and says where to look.
+    Makes up visits to a hospital, shows their re-identification risk, protects, attacks and verifies them,
+    and says where to look.
     """
     from sequester.workflow.demo import demo as show  # noqa: PLC0415  (--help need not wait for polars)
 
@@ -42,7 +45,7 @@ def demo(
 def _before(raw: "RawRisk") -> Iterator[str]:
     yield f"A hospital wants to share two tables: {raw.persons:,} patients and their {raw.events:,} visits."
     yield ""
-    yield "What the raw files give away, even without names:"
+    yield "Risk in the raw files, even without names:"
     alone = f"{raw.alone:,} patients ({raw.alone / raw.persons:.0%})"
     yield f"  {alone} have two values, of a visit or of who they are, that match nobody else."
     if raw.example is not None:
@@ -53,10 +56,10 @@ def _before(raw: "RawRisk") -> Iterator[str]:
 
 def _after(shown: "Demo") -> Iterator[str]:
     release, written = shown.protected.release, shown.protected.written
-    yield "What the release promises:"
+    yield "Promise of the release:"
     yield from textwrap.wrap(release.model.in_words(), 98, initial_indent="  ", subsequent_indent="  ")
     yield ""
-    yield "What was done to keep that promise:"
+    yield "Changes that keep the promise:"
     for column in shown.columns:
         stars = f", and * in {column.suppressed:.0%} of the rows" if column.suppressed else ""
         fewer = f"{column.after:,} values instead of {column.before:,}"
@@ -68,17 +71,17 @@ def _after(shown: "Demo") -> Iterator[str]:
     loss = release.utility["information_loss"].value
     yield f"  The price: an information loss of {loss:.2f}, where 1 is everything."
     yield ""
-    tried = shown.tried
-    yield f"What {tried.attacks:,} simulated adversaries achieve, who know real values of patients:"
-    before, after = _per_1000(tried.found.raw.value), _per_1000(tried.found.value)
+    summary, found, learned = shown.protected.summary, shown.found, shown.learned
+    yield f"What {summary.n_attacks:,} simulated adversaries achieve, who know real values of patients:"
+    before, after = _per_1000(found.raw.value), _per_1000(found.value)
     yield f"  Two values of a visit re-identify {before} patients in the raw file, {after} in the release."
     yield (
-        f"  The most certain inference of a disease: {tried.learned.raw.value:.0%} in the raw file, "
-        f"{tried.learned.value:.0%} in the release (promised: at most {tried.learned.bound:.0%})."
+        f"  The most certain inference of a disease: {learned.raw.value:.0%} in the raw file, "
+        f"{learned.value:.0%} in the release (promised: at most {learned.bound:.0%})."
     )
-    yield f"  {tried.claimed:,} of them test the promise. None achieves more than is promised."
+    yield f"  {summary.n_claimed:,} of them test the promise. None achieves more than is promised."
     yield ""
-    yield "What a recipient finds when they check the files:"
+    yield "Verification from the files, as a recipient does it:"
     verdict = "holds" if shown.verification else "does not hold"
     yield f"  {shown.verification.model} {verdict}: {levels(shown.verification.achieved)}"
     yield ""
@@ -95,3 +98,46 @@ def _per_1000(share: float) -> str:
 
 def _values(values: dict[str, str]) -> str:
     return " and ".join(f"{name} = {value}" for name, value in values.items())
+
+
+def workbench(
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="CONFIG or DATA",
+            help="A configuration, a table of events, a folder, or a database; by default the folder here.",
+        ),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", parser=whole_number(1), help="The port to listen at; a free one by default."
+        ),
+    ] = None,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address, and open no browser.")
+    ] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Open the workbench in a browser.
+
+    From data to a verified release, step by step, on this machine only. Prints its address, which holds a
+    token: who has it can use the workbench. Ends with Ctrl-C, and ends with it the work that is under way.
+    """
+    if find_spec("uvicorn") is None or find_spec("starlette") is None:
+        msg = "the workbench needs the extra workbench: pip install 'sequester[workbench]'"
+        raise InputError(msg)
+    from sequester.workbench.server import serve  # noqa: PLC0415  (--help need not wait)
+
+    terminal = Terminal(json, quiet)
+
+    def announce(address: str) -> None:
+        terminal.answer({"address": address}, [address])
+
+    try:
+        serve(source, port=port, open_browser=not no_browser, announce=announce)
+    except KeyboardInterrupt:
+        # It has no other end, and what it has made is in its place.
+        return INTERRUPTED
+    return DONE

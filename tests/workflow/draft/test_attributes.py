@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sequester.hierarchies.lint import lint
+from sequester.workflow.draft.attributes import Proposal, propose_hierarchy
 from sequester.workflow.draft.columns import Column
-from sequester.workflow.draft.hierarchies import Proposal, propose_hierarchy
 
 
 def proposed(name, values):
