@@ -119,7 +119,7 @@ def record(name: str, found: dict) -> None:
 
 def announcement_error(name: str, command: str, seconds: float) -> float:
     """Return by which factor the announced seconds are off, as a figure of 1 or more."""
-    from sequester.kernels.compile_times import expected_seconds, yardstick
+    from sequester.kernels.compile_times import expected_seconds, relative_speed
 
     shipped = json.loads(SHIPPED.read_text())
     announced = expected_seconds(
@@ -127,7 +127,7 @@ def announcement_error(name: str, command: str, seconds: float) -> float:
         cached=(),
         here={},
         shipped=shipped,
-        speed=yardstick() / shipped["yardstick"],
+        speed=relative_speed(shipped),
     )
     return float("inf") if not announced else max(announced / seconds, seconds / announced)
 

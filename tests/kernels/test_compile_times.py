@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 
 from sequester.kernels import compile_times
-from sequester.kernels.compile_times import cached_kernels, expected_seconds, keep_measured
+from sequester.kernels.compile_times import (
+    cached_kernels,
+    expected_seconds,
+    keep_measured,
+    relative_speed,
+)
 
 SHIPPED = {
     "seconds": {"a": 1.0, "b": 2.0, "c": 4.0},
@@ -37,6 +42,19 @@ SHIPPED = {
 def test_the_seconds_of_what_is_not_compiled_yet(uses, cached, here, speed, seconds):
     found = expected_seconds(uses, cached=cached, here=here, shipped=SHIPPED, speed=speed)
     assert found == seconds
+
+
+@pytest.mark.parametrize("times", [0.45, 0.7, 1.0, 1.5, 2.2])
+@pytest.mark.parametrize("is_slower", [True, False])
+def test_a_fresh_machine_is_told_within_half(monkeypatch, times, is_slower):
+    # Either the machine is another one, or it is the same at a moment when the yardstick takes longer.
+    monkeypatch.setattr(compile_times, "yardstick", lambda: 0.004 * times)
+    error = relative_speed({"yardstick": 0.004}) / (times if is_slower else 1.0)
+    assert 1 / 1.5 < error < 1.5
+
+
+def test_without_a_yardstick_all_machines_are_alike():
+    assert relative_speed({}) == 1.0
 
 
 def test_what_was_measured_is_added_to_what_was_kept(tmp_path, monkeypatch):

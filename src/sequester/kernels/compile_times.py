@@ -8,6 +8,7 @@ kept beside the compiled code; ``compile_seconds.json`` in the package has figur
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import time
@@ -120,17 +121,27 @@ def announce(method: str, commands: Sequence[str], *, root: Path, kept: Path) ->
         cached=cached_kernels(root),
         here=_read(kept / NAME).get("seconds", {}),
         shipped=shipped,
-        speed=yardstick() / shipped["yardstick"] if "yardstick" in shipped else 1.0,
+        speed=relative_speed(shipped),
     )
     about = "" if seconds is None else f", about {max(round(seconds), 1)} s"
     what = method or next(iter(commands), "")
     return f"Compiling kernels{what and f' for {what}'} (first use only){about}"
 
 
+def relative_speed(shipped: Mapping[str, Any]) -> float:
+    """Return how many times as long as where the figures were made a compilation probably takes here.
+
+    That is the square root of how many times as long the yardstick takes: on one machine it differs by half
+    from one moment to the next, most machines differ by less than twice, and the root is off by less than
+    half in either case.
+    """
+    return math.sqrt(yardstick() / shipped["yardstick"]) if "yardstick" in shipped else 1.0
+
+
 def yardstick() -> float:
     """Return the processor seconds of a small program here: numba is a program in Python, too."""
     spent = []
-    for _ in range(3):
+    for _ in range(20):
         began = time.thread_time()
         sorted(map(str, range(30_000)))
         spent.append(time.thread_time() - began)

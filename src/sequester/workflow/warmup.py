@@ -58,8 +58,9 @@ def warm_up(names: Sequence[str] = ()) -> Iterator[Warmed]:
         raise ParameterError(*lines)
     tables = _tables()
     for name in names or METHODS:
-        method, table = _example(name, tables)
         with _compiling(name, "protect") as warmed:
+            # A method that is asked whether it is for a table may compile, too.
+            method, table = _example(name, tables)
             release = method.apply(table, seed=_SEED, engine=LocalEngine(threads=1), warn=ignore_warning)
         yield warmed
         with _compiling(name, "verify") as warmed, tempfile.TemporaryDirectory() as folder:
