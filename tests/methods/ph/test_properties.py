@@ -186,6 +186,7 @@ def test_supports_follow_every_change(most, rows, words, min_support):
     limits.undo()
     rng = np.random.default_rng(0)
     targets, persons = choose_rows(problem, trie, rng)
+    n_tracked = trie.sizes[0]
     found = sanitize(problem, trie, targets, persons, HidingRules(mode=0), rng, progress=silent)
     labels = sequences.codebooks["symbol"].labels
     released = list(rows)
@@ -201,7 +202,8 @@ def test_supports_follow_every_change(most, rows, words, min_support):
             assert trie.nodes[node, SUPPORT] == support(pattern, released), pattern
         else:
             assert trie.nodes[node, SUPPORT] >= support(pattern, released), pattern
-        assert trie.nodes[node, DEMAND] == 0
+        # Patterns that changed rows brought were not there when the rows to be changed were counted.
+        assert node >= n_tracked or trie.nodes[node, DEMAND] == 0
 
 
 @settings(max_examples=15)

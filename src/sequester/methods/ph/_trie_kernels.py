@@ -28,7 +28,7 @@ ROOT = 0
 
 SYMBOL, PARENT, DEPTH, SUPPORT, DEMAND, FLAGS = range(6)
 """Of a node: its last symbol, the node without it, its symbols, the rows that contain it now, by weight,
-those of them that are still to be changed, and EXACT, FREQUENT, OWED."""
+those of them that are still to be changed (asked of frequent patterns only), and EXACT, FREQUENT, OWED."""
 N_NODES, N_SYMBOLS, KNOWN = range(3)
 """Nodes in use; symbols of the alphabet; support that a pattern without a node has at most."""
 BEFORE, AFTER = range(2)
