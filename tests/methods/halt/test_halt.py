@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from methods.halt.tables import Case, as_oracle, cases, event_table
 from oracles import hierarchy, kcp
@@ -298,7 +299,7 @@ def test_levels_that_are_too_much_to_count_are_passed_over_and_that_is_said(monk
 # cells of the coarser level, but not those of the next.
 @pytest.mark.parametrize(
     ("suppression", "most"),
-    [("global", 2 * elimination.DRAFT + 1.5 * extraction.SIGNATURE), ("local", 15)],
+    [("global", 2 * elimination.DRAFT + 1.5 * extraction.SIGNATURE), ("local", 36)],
 )
 def test_many_combinations_of_columns_are_cut_unless_the_search_is_thorough(suppression, most, monkeypatch):
     case = stays(*["1", "2", "30", "31"] * 3)
@@ -350,6 +351,46 @@ def test_the_work_on_many_columns_is_bounded_and_the_promise_is_kept(method, mon
     assert whole.verdict
     assert cut.verdict
     assert any((cut.frame[name] != "*").any() for name in table.schema.quasi)
+
+
+@given(cases(most_p=3, most_persons=7, most_events=2), st.integers(4, 21))
+@settings(max_examples=40)
+def test_a_search_for_many_columns_keeps_the_promise_wherever_it_ends(case, size):
+    asked = {"k": case.k, "c": str(case.c), "p": case.p, "levels": case.levels, "infeasible": "drop"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lattice_search, "WIDE", 0)
+        patch.setattr(lattice_search, "MOST_CELLS", 1 << size)
+        for method in (HALT(**asked), HALT(**asked, suppression="global"), GloGen(**asked)):
+            try:
+                release = run(method, case.table(), evaluate=False)
+            except UnattainableError:
+                continue
+            assert kcp.is_private(
+                as_oracle(release, case.trees, levels=case.levels, stars="counted"), case.k, case.c, case.p
+            )
+
+
+def test_where_columns_are_many_those_that_gained_little_wait(monkeypatch):
+    tried = []
+    draft = elimination.Elimination.draft
+
+    def note(self, node, enough, **how):
+        tried.append(node)
+        return draft(self, node, enough, **how)
+
+    monkeypatch.setattr(elimination.Elimination, "draft", note)
+    table = wide(8)
+    method = HALT(k=3, c=1, p=2, suppression="global")
+    losses = []
+    for is_wide in (False, True):
+        tried.clear()
+        monkeypatch.setattr(lattice_search, "WIDE", 0 if is_wide else 12)
+        release = run(method, table)
+        losses.append((len(tried), release.utility["information_loss"].value))
+        assert release.verdict
+    (all_tried, all_loss), (few_tried, few_loss) = losses
+    assert few_tried < all_tried
+    assert few_loss <= all_loss + 0.1
 
 
 def test_coarsest_levels_that_are_too_much_are_refused_and_that_is_said(monkeypatch):

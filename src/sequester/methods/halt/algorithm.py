@@ -115,7 +115,7 @@ def solve(
         rules_of, quasi=quasi, histories=histories, suppress=suppression is not None, stars=stars
     )
     rules = rules_for(table)
-    work = Work(math.inf if thorough else workload.most_cells)
+    work = Work(math.inf if thorough else workload.most_cells(local=suppression == "local"))
 
     targets = targets_of(table, quasi, histories) if sensitive_known else ()
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 DRAFT = 30_000
 """What a draft takes for each quasi-identifier, in cells that could be looked at in the same time."""
+SHOW = 2
+"""What showing a cell anew takes, in cells that could be looked at in the same time."""
 MOST_STALE = 4
 """So many times the open g-sequences of the original are held before the rest is forgotten."""
 SLACK = 1e-12
@@ -153,7 +155,6 @@ class Elimination:
         self._histories = histories
         self._costs = costs
         self._engine = engine
-        self._counted: tuple[Signature, Counts] | None = None
         self._private: tuple[list[Codes], Mined] | None = None
         self._occurs = [
             np.bincount(cells[cells >= 0], minlength=column.n_nodes) > 0
@@ -255,8 +256,10 @@ class Elimination:
                 below, is_fresh = mined, self._changed(private, shown)
         if not is_fresh.any():
             return None
+        n_visible = sum(bool((nodes != HIDDEN).any()) for nodes in shown)
+        self.extraction.work.add(SHOW * n_visible * len(self._histories.cells))
         extraction = Extraction(
-            self._histories.translate(shown).only_with(is_fresh, self.quasi),
+            self._histories.show(shown, is_fresh, self.quasi),
             self.quasi,
             self.extraction.thresholds,
             self._engine,
@@ -285,9 +288,7 @@ class Elimination:
 
     def count_persons(self, draft: Draft) -> Counts:
         """Count for each item the persons who have it in the release of a node, nothing suppressed."""
-        if self._counted is None or self._counted[0] != draft.node:
-            self._counted = draft.node, self._histories.count_items(draft.node, self.quasi)
-        return self._counted[1]
+        return self._histories.count_items(draft.node, self.quasi)
 
     def _bound_cost(self, stack: _Stack, costs: NodeCosts, left: Amounts, enough: float) -> float:
         ends = self.quasi.ends

@@ -164,34 +164,48 @@ class WeightedRows:
         cells = np.where(target.is_own, np.int32(HIDDEN), self.cells)
         return replace(self, cells=cells, persons=self.persons.only(target.is_wanted))
 
-    def translate(self, shown: list[Codes]) -> WeightedRows:
-        """Show each cell as what `shown` leads to, per quasi-identifier from node to node or `HIDDEN`."""
-        columns = [
-            np.where(cells < 0, np.int32(HIDDEN), nodes[np.maximum(cells, 0)])
-            for cells, nodes in zip(self.cells.T, shown, strict=True)
-        ]
-        return replace(self, cells=np.stack(columns, axis=1))
+    def show(self, shown: list[Codes], is_wanted: Mask, quasi: QuasiIdentifiers) -> WeightedRows:
+        """Show each cell as what `shown` leads to, keep rows with a wanted item at or above one, and fold.
 
-    def only_with(self, is_wanted: Mask, quasi: QuasiIdentifiers) -> WeightedRows:
-        """Keep the rows with a wanted item at or above one of their cells, and fold them."""
+        `shown` leads per quasi-identifier from node to node or `HIDDEN`.
+        """
+        visible = [q for q, nodes in enumerate(shown) if (nodes != HIDDEN).any()]
         above = quasi.spread_down(is_wanted, quasi.parents)
-        is_hit = (above[quasi.firsts + np.maximum(self.cells, 0)] & (self.cells >= 0)).any(axis=1)
+        cells = np.empty((len(self.cells), len(visible)), np.int32)
+        is_hit = np.zeros(len(self.cells), np.bool_)
+        for place, q in enumerate(visible):
+            # Cells below 0 lead to the end.
+            nodes = np.append(shown[q], [HIDDEN, HIDDEN]).astype(np.int32)
+            is_above = (nodes >= 0) & above[quasi.firsts[q] + np.maximum(nodes, 0)]
+            if is_above.any():
+                is_hit |= is_above[self.cells[:, q]]
+            cells[:, place] = nodes[self.cells[:, q]]
         hits = np.concatenate([[0], np.cumsum(is_hit)])[self.offsets]
-        return self.take(np.flatnonzero(np.diff(hits))).fold()
+        folded = replace(self, cells=cells).take(np.flatnonzero(np.diff(hits))).fold()
+        known = np.full((len(folded.cells), len(shown)), HIDDEN, np.int32)
+        known[:, visible] = folded.cells
+        return replace(folded, cells=known)
 
     def count_items(self, node: Signature, quasi: QuasiIdentifiers) -> Counts:
         """Count for each item the persons who have it when the table is released at a node."""
         rows = owners_of(self.offsets)
         counts = np.zeros(quasi.n_items, np.int64)
-        for cells, column, level in zip(self.cells.T, quasi.columns, node, strict=True):
+        for q, (column, level) in enumerate(zip(quasi.columns, node, strict=True)):
             if level < column.height:
-                shown = cells >= 0
-                pairs = np.unique(rows[shown] * column.n_nodes + column.cuts[level][cells[shown]])
-                row, item = np.divmod(pairs, column.n_nodes)
-                counts[column.first : column.first + column.n_nodes] = np.bincount(
-                    item, self.persons.weights[row], minlength=column.n_nodes
-                )
+                if (q, level) not in self._counted:
+                    shown = self.cells[:, q] >= 0
+                    pairs = np.unique(rows[shown] * column.n_nodes + column.cuts[level][self.cells[shown, q]])
+                    row, item = np.divmod(pairs, column.n_nodes)
+                    self._counted[q, level] = np.bincount(
+                        item, self.persons.weights[row], minlength=column.n_nodes
+                    ).astype(np.int64)
+                counts[column.first : column.first + column.n_nodes] = self._counted[q, level]
         return counts
+
+    @cached_property
+    def _counted(self) -> dict[tuple[int, int], Counts]:
+        """Quasi-identifier and level to the persons who have each of its items."""
+        return {}
 
 
 def read_nodes(table: EventTable, quasi: QuasiIdentifiers) -> Codes:

@@ -34,8 +34,15 @@ PER_SECOND = 2e7
 """About so many are counted in a second."""
 MOST_CELLS = 3e9
 """Cells that are looked at for 100,000 events before the search ends: about half a minute on two cores."""
+WIDE_SHARE, LOCAL_SHARE = 0.5, 0.3
+"""Of these, where there are many quasi-identifiers, so that checks and measures fit into the minute, too; the
+second are choices of cells."""
 EVENTS = 100_000
 """Fewer events are searched as long; more have more time."""
+WIDE = 12
+"""Quasi-identifiers up to which all of them are tried at every step down."""
+MARGIN = 0.1
+"""With more of them, what others are expected to gain has to be larger by this share to be tried."""
 MOST_NODES = 10_000
 """Nodes that a full search goes through."""
 INFINITE = float("inf")
@@ -72,10 +79,13 @@ class Workload:
         by_items = sum((2.0 * n_items) ** m for m in range(1, p + 1))
         return float(self._persons[lengths] @ np.minimum(by_cells, by_items))
 
-    @property
-    def most_cells(self) -> float:
-        """The number of cells that are looked at unless the search is thorough."""
-        return MOST_CELLS * max(self._n_events / EVENTS, 1.0)
+    def most_cells(self, *, local: bool) -> float:
+        """Return the number of cells, or of `local` choices of them, looked at unless the search is thorough.
+
+        Choices are not counted side by side, and with many quasi-identifiers each takes longer.
+        """
+        share = 1.0 if len(self._quasi) <= WIDE else LOCAL_SHARE if local else WIDE_SHARE
+        return share * MOST_CELLS * max(self._n_events / EVENTS, 1.0)
 
     def refuse_too_much(self, p: int) -> None:
         """Refuse a `p` for which even the coarsest levels that say anything are too much to count."""
@@ -169,6 +179,7 @@ class LatticeSearch(Generic[D]):
     def __post_init__(self) -> None:
         self._steps = StepProgress(self.progress)
         self._is_finest_fine: bool | None = None
+        self._gains: dict[tuple[int, int], float] = {}
 
     def top(self) -> D | Obstacle:
         """Return the coarsest node that is allowed."""
@@ -180,10 +191,19 @@ class LatticeSearch(Generic[D]):
         Where the thesis stops, nodes are looked at, too, that are finer by two levels in one column: the
         level between can be bad by itself, as when all but a few values are the same there. Such a node has
         to be better.
+
+        Where there are many quasi-identifiers, a level is expected to gain no more than when it was last
+        tried, and it is tried again only where that is clearly more than what the others gain.
         """
         current = self.top()
         while not isinstance(current, Obstacle):
-            best = self._best_of(_moved(current.node, -1, current.node), current.loss, current=current)
+            children = _moved(current.node, -1, current.node)
+            if self._is_wide:
+                # What shows fewer values is tried sooner: it takes less work, and loses less.
+                steps = [self._step(node, current.node) for node in children]
+                sizes = {node: self._count_values(*step) for node, step in zip(children, steps, strict=True)}
+                children.sort(key=sizes.__getitem__)
+            best = self._best_of(children, current.loss, current=current)
             if isinstance(best, Obstacle):
                 best = self._best_of(_moved(current.node, -2, current.node), current.loss - 2 * SLACK)
             if isinstance(best, Obstacle):
@@ -232,12 +252,13 @@ class LatticeSearch(Generic[D]):
         best. A child of `current` that loses as much, and shows nothing of the column that it has at a finer
         level, leads nowhere.
         """
-        waiting = [(self.elimination.bound(node), place, 0, node) for place, node in enumerate(nodes)]
+        waiting = [(self._expect(node, current), place, 0, node) for place, node in enumerate(nodes)]
         heapq.heapify(waiting)
         drafts: dict[int, D] = {}
         obstacle = Obstacle()
         while waiting:
-            loss, place, step, node = heapq.heappop(waiting)
+            expected, place, step, node = heapq.heappop(waiting)
+            loss = drafts[place].loss if step else expected
             if loss > enough + SLACK:
                 break
             if step == 2:
@@ -248,7 +269,7 @@ class LatticeSearch(Generic[D]):
                 self.skipped.append(node)
                 continue
             # Who is already done sets the price that the others have to beat.
-            limit = min([enough, *(loss for loss, _, step, _ in waiting if step == 2)])
+            limit = min([enough, *(drafts[place].loss for _, place, step, _ in waiting if step == 2)])
             after = (
                 self.elimination.draft(node, limit, progress=self._steps.next())
                 if step == 0
@@ -259,8 +280,35 @@ class LatticeSearch(Generic[D]):
                 self.skipped += [node] if after.too_much else []
             else:
                 drafts[place] = after
-                heapq.heappush(waiting, (after.loss, place, step + 1, node))
+                ahead = MARGIN * (current.loss - after.loss) if current is not None and self._is_wide else 0.0
+                heapq.heappush(waiting, (after.loss - ahead, place, step + 1, node))
+            if current is not None:
+                reached = limit if isinstance(after, Obstacle) else after.loss
+                self._gains[self._step(node, current.node)] = current.loss - reached
         return obstacle
+
+    def _expect(self, node: Signature, current: D | None) -> float:
+        """Return the loss that a node is expected not to stay below."""
+        bound = self.elimination.bound(node)
+        if current is None or not self._is_wide:
+            return bound
+        return max(bound, current.loss - self._gains.get(self._step(node, current.node), INFINITE))
+
+    @property
+    def _is_wide(self) -> bool:
+        """There are too many quasi-identifiers to try all of them at every step down."""
+        return not self.thorough and len(self.elimination.quasi) > WIDE
+
+    @staticmethod
+    def _step(node: Signature, above: Signature) -> tuple[int, int]:
+        """Return the quasi-identifier in which a node is finer than the one above it, and its level."""
+        q = next(q for q, level in enumerate(node) if level != above[q])
+        return q, node[q]
+
+    def _count_values(self, q: int, level: int) -> int:
+        """Return the number of values that a quasi-identifier has at a level."""
+        tree = self.elimination.quasi.columns[q].tree
+        return int(np.unique(tree.levels[level][tree.leaf_nodes]).size)
 
     def _is_too_much(self, node: Signature) -> bool:
         """Return whether persons have too many g-sequences, seen in the release of a node."""

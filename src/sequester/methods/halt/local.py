@@ -10,7 +10,7 @@ import numpy as np
 
 from sequester import kernels
 from sequester.engine import silent
-from sequester.methods.halt.elimination import SLACK, Obstacle, StepProgress
+from sequester.methods.halt.elimination import SHOW, SLACK, Obstacle, StepProgress
 from sequester.methods.halt.extraction import Extraction, TooMuchError
 from sequester.methods.halt.histories import HIDDEN, RowOwners, WeightedRows
 from sequester.methods.halt.local_rows import Cause, LocalRows, pieces_of
@@ -56,11 +56,12 @@ class LocalDraft:
 
         `offsets` are those of the events of the persons whom the draft is about.
         """
-        quasi = self.rows.quasi
-        lengths = np.diff(offsets) * len(quasi)
+        quasi, columns = self.rows.quasi, self.rows.columns
+        lengths = np.diff(offsets) * len(columns)
         starts = np.repeat(self.rows.offsets[self.row_of_person], lengths)
         within = np.arange(len(starts)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        causes = self.rows.cause_of[starts + within].reshape(-1, len(quasi))
+        causes = np.full((int(offsets[-1] - offsets[0]), len(quasi)), -1, np.int32)
+        causes[:, columns] = self.rows.cause_of[starts + within].reshape(-1, len(columns))
         return causes, [cause.channel(quasi) for cause in self.rows.causes]
 
 
@@ -110,8 +111,11 @@ class LocalElimination:
 
     def is_blank(self, draft: LocalDraft, q: int) -> bool:
         """Return whether a column of a draft shows nothing at all."""
-        own = slice(q, None, len(self.quasi))
-        return bool((draft.rows.is_suppressed[own] | (draft.rows.items[own] < 0)).all())
+        rows = draft.rows
+        if q not in rows.columns:
+            return True
+        own = slice(int(np.searchsorted(rows.columns, q)), None, len(rows.columns))
+        return bool((rows.is_suppressed[own] | (rows.items[own] < 0)).all())
 
     def draft(self, node: Signature, enough: float, *, progress: Progress = silent) -> LocalDraft | Obstacle:
         """Suppress cells until everything that the release of a node shows is shown by at least k persons.
@@ -124,8 +128,8 @@ class LocalElimination:
             return Obstacle()
         best: LocalDraft | Obstacle = Obstacle()
         for power in POWERS:
-            rows, row_of_person = self._rows(node)
             try:
+                rows, row_of_person = self._rows(node)
                 # Some of it is given back at the end.
                 obstacle = rows.settle((enough + SLACK - generalization) / KEPT, power=power)
                 if obstacle is None:
@@ -139,7 +143,8 @@ class LocalElimination:
                 best = best if isinstance(best, LocalDraft) else found
             elif isinstance(best, Obstacle) or found.loss < best.loss - SLACK:
                 best = found
-            if len(rows.items) > QUICK or (isinstance(best, LocalDraft) and not best.rows.cost):
+            n_cells = len(rows.items) // len(rows.columns) * len(self.quasi)
+            if n_cells > QUICK or (isinstance(best, LocalDraft) and not best.rows.cost):
                 break
         return best if isinstance(best, Obstacle) or best.loss <= enough + SLACK else Obstacle()
 
@@ -166,11 +171,12 @@ class LocalElimination:
         """Find the minimal channels of what would be released, at all levels."""
         if self._is_harmless and not any(column.is_secret.any() for column in self.quasi.columns):
             return []
-        rows, n_columns = draft.rows, len(self.quasi)
-        cells = rows.cells.reshape(-1, n_columns).copy()
+        rows, n_columns = draft.rows, len(draft.rows.columns)
+        cells = np.full((len(rows.cells) // n_columns, len(self.quasi)), HIDDEN, np.int32)
+        cells[:, rows.columns] = rows.cells.reshape(-1, n_columns)
         node = list(draft.node)
-        for q, column in enumerate(self.quasi.columns):
-            own = cells[:, q]
+        for q in rows.columns.tolist():
+            column, own = self.quasi.columns[q], cells[:, q]
             is_star = own == column.first + column.star
             if is_star.any() and not self.rules.has_secrets[q] and (is_star | (own < 0)).all():
                 own[:] = HIDDEN
@@ -190,9 +196,10 @@ class LocalElimination:
         """Return the draft unless a column vanishes that has to show something."""
         for q, column in enumerate(self.quasi.columns):
             if not self.rules.is_allowed[column.first] and self.is_blank(draft, q):
-                cells = draft.rows.cause_of[q :: len(self.quasi)]
+                columns = draft.rows.columns
+                cells = draft.rows.cause_of.reshape(-1, len(columns))[:, columns == q]
                 causes = {number: cause for cause, number in draft.rows.causes.items()}
-                return Obstacle(causes[int(cells.max())]) if cells.max() >= 0 else Obstacle()
+                return Obstacle(causes[int(cells.max())]) if cells.max(initial=-1) >= 0 else Obstacle()
         return draft
 
     def _rows(self, node: Signature) -> tuple[LocalRows, Counts]:
@@ -202,17 +209,24 @@ class LocalElimination:
         as possible.
         """
         quasi, rules, base = self.quasi, self.rules, self._base
-        n_columns = len(quasi)
-        items = np.full(base.cells.shape, HIDDEN, np.int32)
-        is_locked = np.zeros(base.cells.shape, np.bool_)
+        # The others show nothing; where all do, one of them stands for them.
+        visible = [
+            q
+            for q, (column, level) in enumerate(zip(quasi.columns, node, strict=True))
+            if level < column.height or (rules.has_secrets[q] and rules.stars)
+        ] or [0]
+        n_columns = len(visible)
+        self._work.add(SHOW * n_columns * len(base.cells))
+        items = np.full((len(base.cells), n_columns), HIDDEN, np.int32)
+        is_locked = np.zeros(items.shape, np.bool_)
         prices = self._costs.prices(node)
-        for q, (column, level) in enumerate(zip(quasi.columns, node, strict=True)):
-            own = base.cells[:, q]
+        for place, q in enumerate(visible):
+            column, level, own = quasi.columns[q], node[q], base.cells[:, q]
             if level < column.height:
-                items[:, q] = np.where(own >= 0, column.first + column.cuts[level][own], HIDDEN)
+                items[:, place] = np.where(own >= 0, column.first + column.cuts[level][own], HIDDEN)
             elif rules.has_secrets[q] and rules.stars:
-                items[:, q] = np.where(own >= 0, column.first + column.star, HIDDEN)
-            is_locked[:, q] = (own >= 0) & ~rules.is_allowed[column.first + own]
+                items[:, place] = np.where(own >= 0, column.first + column.star, HIDDEN)
+            is_locked[:, place] = (own >= 0) & ~rules.is_allowed[column.first + own]
         codes = np.where(is_locked, items + quasi.n_items, items).reshape(-1)
         groups, firsts = _fold_pairs(
             kernels.rows.fold_rows(codes, base.offsets * n_columns)[0], self._set_of_base
@@ -244,6 +258,7 @@ class LocalElimination:
             k=self.thresholds.k,
             p=self.thresholds.p,
             work=self._work,
+            columns=np.array(visible),
         )
         return rows, row_of_person
 

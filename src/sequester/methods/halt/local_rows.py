@@ -83,6 +83,8 @@ class LocalRows:
     p: int
     work: Work
     """Counts choices of cells that are gone through."""
+    columns: Counts = field(default_factory=lambda: np.empty(0, np.int64))
+    """The quasi-identifiers of which each event has a cell, ascending; all of them unless told."""
     cells: Codes = field(init=False)
     """The item of each cell as it is released."""
     cause_of: Codes = field(init=False)
@@ -93,6 +95,8 @@ class LocalRows:
         self.cells = self.items.copy()
         self.cause_of = np.full(len(self.items), -1, np.int32)
         quasi = self.quasi
+        if not len(self.columns):
+            self.columns = np.arange(len(quasi))
         stars = quasi.stars[quasi.owners] if self.stars else np.full(quasi.n_items, -1, np.int32)
         is_secret = np.concatenate([column.is_secret for column in quasi.columns])
         self._star_of = stars.astype(np.int32)
@@ -234,9 +238,8 @@ class LocalRows:
         """Write a channel as kernels read it."""
         items = np.array(cause.items)
         same = [cause.kinds >> place & 1 for place in range(len(items))]
-        return np.column_stack([items, self.quasi.ends[items], self.quasi.owners[items], same]).astype(
-            np.int64
-        )
+        columns = np.searchsorted(self.columns, self.quasi.owners[items])
+        return np.column_stack([items, self.quasi.ends[items], columns, same]).astype(np.int64)
 
     def count_up_to(self, length: int) -> None:
         """Count all g-sequences of up to so many items that are shown now, and were not before."""
@@ -259,7 +262,7 @@ class LocalRows:
             self.first_new,
             *self.past,
             np.zeros(n_entries, np.bool_),
-            len(self.quasi),
+            len(self.columns),
             length,
             self.k,
         )
