@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, NoReturn
@@ -28,18 +30,31 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 PROFILE = os.environ.get("SEQUESTER_TEST_PROFILE", "quick")
 # A first call compiles a kernel, so a deadline per example would only measure the compiler.
 common = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "print_blob": True}
-settings.register_profile("quick", max_examples=60, derandomize=True, **common)
+settings.register_profile("quick", max_examples=40, derandomize=True, **common)
 settings.register_profile("thorough", max_examples=2000, **common)
 settings.load_profile(PROFILE)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the slow ones to the thorough profile."""
-    if PROFILE == "thorough":
-        return
-    slow = [item for item in items if item.get_closest_marker("thorough")]
-    config.hook.pytest_deselected(items=slow)
-    items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+    """Leave the slow ones to the thorough profile, and put those together that share processes."""
+    if PROFILE != "thorough":
+        slow = [item for item in items if item.get_closest_marker("thorough")]
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+    # Two workers begin at the front and in the middle. What starts processes comes when kernels are compiled,
+    # and the end is of short tests, which either worker can take over.
+    cluster, browser, others = [], [], []
+    for item in items:
+        needs = getattr(item, "fixturenames", ())
+        (cluster if "workers" in needs else browser if "browser" in needs else others).append(item)
+    first, second = len(others) // 4, len(others) * 5 // 8
+    items[:] = [*others[:first], *cluster, *others[first:second], *browser, *others[second:]]
+
+
+def pytest_collection_finish() -> None:
+    """Look no more at what was loaded for good: it is most of what the garbage collector would visit."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -52,12 +67,25 @@ def shared_data() -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def workers() -> Iterator[DaskEngine]:
-    """Two worker processes, for all tests of this process."""
-    with open_engine("local:2") as engine:
+_cluster = ExitStack()
+_engines: list[DaskEngine] = []
+
+
+@pytest.fixture
+def workers() -> DaskEngine:
+    """Two worker processes, for all tests in a row that ask for them."""
+    if not _engines:
+        engine = _cluster.enter_context(open_engine("local:2"))
         assert isinstance(engine, DaskEngine)
-        yield engine
+        _engines.append(engine)
+    return _engines[0]
+
+
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """End the worker processes where the next test does not need them: they are never quite idle."""
+    if _engines and "workers" not in getattr(nextitem, "fixturenames", ()):
+        _engines.clear()
+        _cluster.close()
 
 
 @pytest.fixture(scope="session")
@@ -104,24 +132,40 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     Dispatcher.compile = compile_once
 
 
-@pytest.fixture(autouse=True)
-def _small_work(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def _small_work(request: pytest.FixtureRequest) -> Iterator[pytest.MonkeyPatch]:
     """Leave out what takes longer than methods on small tables: many queries, threads, and drawing.
 
     The thorough profile has all of it. Laws for methods and engines name their threads, pages of the docs run
-    as a reader runs them, and plots are drawn where they are tested.
+    as a reader runs them, and plots are drawn where they are tested. Releases for a whole module are made
+    before the fixtures of its tests, so this is the module's.
     """
-    is_full = request.node.get_closest_marker("full_work") or "docs" in request.path.parts
-    if PROFILE == "thorough" or is_full:
+    with pytest.MonkeyPatch.context() as patch:
+        if PROFILE != "thorough" and "docs" not in request.path.parts:
+            _leave_out(patch, draws="report" in request.path.parts)
+        yield patch
+
+
+@pytest.fixture(autouse=True)
+def _full_work(request: pytest.FixtureRequest, _small_work: pytest.MonkeyPatch) -> Iterator[None]:
+    """Do all of it in tests that are marked so."""
+    if PROFILE == "thorough" or not request.node.get_closest_marker("full_work"):
+        yield
         return
-    monkeypatch.setattr("sequester.methods.evaluate.N_QUERIES", 20)
-    monkeypatch.setattr("sequester.utility.register.N_QUERIES", 20)
-    monkeypatch.setattr("sequester.methods.reposition.measures._PER_LENGTH", 5)
-    monkeypatch.setattr("sequester.engine.local.usable_cores", lambda: 1)
-    if "report" not in request.path.parts:
+    _small_work.undo()
+    yield
+    _leave_out(_small_work, draws="report" in request.path.parts)
+
+
+def _leave_out(patch: pytest.MonkeyPatch, *, draws: bool) -> None:
+    patch.setattr("sequester.methods.evaluate.N_QUERIES", 20)
+    patch.setattr("sequester.utility.register.N_QUERIES", 20)
+    patch.setattr("sequester.methods.reposition.measures._PER_LENGTH", 5)
+    patch.setattr("sequester.engine.local.usable_cores", lambda: 1)
+    if not draws:
         # Not the filter of the templates: what they saw first is what they keep.
-        monkeypatch.setattr("sequester.report.plot.draw_bars", lambda tally: tally)
-        monkeypatch.setattr("sequester.report.plot.as_svg", _without_drawing(plot.as_svg))
+        patch.setattr("sequester.report.plot.draw_bars", lambda tally: tally)
+        patch.setattr("sequester.report.plot.as_svg", _without_drawing(plot.as_svg))
 
 
 def _without_drawing(as_svg: Callable[..., Markup]) -> Callable[..., Markup]:
@@ -144,14 +188,26 @@ def _own_signals() -> Iterator[None]:
         signal.signal(number, handler)
 
 
-@pytest.fixture(autouse=True)
-def _decode_in_this_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def _decode_in_this_process(request: pytest.FixtureRequest) -> Iterator[None]:
     """Read Parquet and Arrow without a trial in another process, which takes a third of a second."""
-    if PROFILE == "thorough" or request.node.get_closest_marker("second_process"):
-        return
+    with pytest.MonkeyPatch.context() as patch:
+        if PROFILE != "thorough" and not request.node.get_closest_marker("second_process"):
+            patch.setattr("sequester.io.parquet.subprocess", _no_process())
+        yield
 
+
+@pytest.fixture(autouse=True)
+def _decode_elsewhere(
+    request: pytest.FixtureRequest, _decode_in_this_process: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Read with a trial in tests that are marked so."""
+    if request.node.get_closest_marker("second_process"):
+        monkeypatch.setattr("sequester.io.parquet.subprocess", subprocess)
+
+
+def _no_process() -> SimpleNamespace:
     def refuse(*_: object, **__: object) -> NoReturn:
         raise OSError
 
-    no_process = SimpleNamespace(Popen=refuse, PIPE=subprocess.PIPE, DEVNULL=subprocess.DEVNULL)
-    monkeypatch.setattr("sequester.io.parquet.subprocess", no_process)
+    return SimpleNamespace(Popen=refuse, PIPE=subprocess.PIPE, DEVNULL=subprocess.DEVNULL)

@@ -36,7 +36,7 @@ UNNOTICED = {name: (each.who, each.why) for name, each in FORGERIES.items() if e
 """Forgery to who can notice it, the house alone or nobody, and why a recipient cannot."""
 
 
-MOST = 5
+MOST = 4
 """Releases to which the quick profile does one thing; it takes others for the next."""
 
 
