@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import MISSING, fields
 
 import pytest
 
@@ -19,6 +20,10 @@ from sequester.workflow.comparison.grid import (
 )
 
 HALT = {"name": "halt", "k": 5, "c": 0.7, "p": 3}
+
+
+def is_required(parameter):
+    return parameter.default is MISSING and parameter.default_factory is MISSING
 
 
 def labels(*arguments, **keywords):
@@ -153,7 +158,12 @@ def test_the_same_twice_counts_once():
 
 
 def test_without_a_method_in_the_configuration():
-    assert labels(None, settings={"k": [2]}) == ["p2ka k=2", "prefix-pruning k=2"]
+    asked = {
+        name: {each.name for each in fields(kind) if is_required(each)} for name, kind in METHODS.items()
+    }
+    complete = [name for name, parameters in asked.items() if parameters == {"k"}]
+    assert {"p2ka", "prefix-pruning"} <= {*complete}
+    assert labels(None, settings={"k": [2]}) == [f"{name} k=2" for name in complete]
 
 
 def test_names_of_files_are_plain_and_short():
