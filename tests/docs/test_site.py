@@ -17,6 +17,7 @@ import sequester
 from sequester._version import __version__
 from sequester.cli import main
 from sequester.methods import METHODS
+from sequester.privacy import MODELS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -130,6 +131,12 @@ def test_pages_that_list_methods_have_every_method(page):
     text = (ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
     rows = "\n".join(re.findall(r"^\|.*\|$", text, re.MULTILINE))
     assert set(METHODS) <= set(re.findall(r"`([\w-]+)`", rows))
+
+
+@pytest.mark.parametrize("name", [name for name, model in MODELS.items() if hasattr(model, "bound")])
+def test_every_bound_of_a_promise_is_described(name):
+    text = (ROOT / "docs/attacks.md").read_text(encoding="utf-8")
+    assert re.search(rf"^\| `{name}`.* \|.+\|$", text, re.MULTILINE)
 
 
 def test_readme_has_no_row_for_what_is_not_built():
