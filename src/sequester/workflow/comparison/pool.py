@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import current_thread, main_thread
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -79,8 +80,7 @@ class _Run:
         ours, theirs = context.Pipe()
         pool = ProcessPoolExecutor(1, context, prepare, (theirs, task.threads))
         packed = pickle.dumps(task)
-        with _detached():
-            future = pool.submit(do, packed, table)
+        future = pool.submit(do, packed, table)
         theirs.close()
         return cls(task, pool, future, ours)
 
@@ -110,17 +110,25 @@ class _Run:
 def _detached() -> Iterator[None]:
     """Start processes that Ctrl-C does not reach, and that do not run the caller's script again.
 
-    Ctrl-C is for the one who waits for them, and who ends them then.
+    Ctrl-C is for the one who waits for them, and who ends them then; it is heard once they have started.
     """
     main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
     blocks = hasattr(signal, "pthread_sigmask")  # not on every system
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if blocks else set()
+    # The mask is that of this thread, and others may take the signal; Python raises it here all the same.
+    interrupts: list[int] = []
+    is_main = current_thread() is main_thread()
+    handler = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number)) if is_main else None
     try:
         yield
     finally:
         sys.modules["__main__"] = main
         if blocks:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if is_main:
+            signal.signal(signal.SIGINT, handler)
+            for number in interrupts[:1]:
+                signal.raise_signal(number)
 
 
 def run_candidates(
@@ -147,7 +155,8 @@ def run_candidates(
             while waiting and len(running) < at_once:
                 if running and not _fits(waiting[0], running, alone, largest or guess, free()):
                     break
-                running.append(_Run.start(replace(waiting.popleft(), threads=threads), packed, do))
+                with _detached():
+                    running.append(_Run.start(replace(waiting.popleft(), threads=threads), packed, do))
                 for run in running:
                     run.had_company |= len(running) > 1
             wait([run.future for run in running], timeout=_PAUSE, return_when=FIRST_COMPLETED)
