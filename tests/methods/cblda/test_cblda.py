@@ -273,6 +273,7 @@ def test_many_columns_make_blocks_smaller_unless_their_size_is_given():
     assert CBLDA(k=400, c=1).plan().sizes(40) == (15_000, 800)
     assert CBLDA(k=2, c=1, block=5_000).plan().sizes(40) == (5_000, 5_000)
     assert CBLDA(k=2, c=1, block=False).plan().sizes(40)[0] is None
+    assert auto.most_work(10) == 4 * auto.most_work(40)
 
 
 def test_changes_tell_who_looks_alike():

@@ -68,6 +68,12 @@ class ClassPlan:
             return self.exact, self.block
         return self.exact * COLUMNS // n_columns, max(self.block * COLUMNS // n_columns, 2 * self.k)
 
+    def most_work(self, n_columns: int) -> int:
+        """Return the cells that improving classes may look at: fewer with many quasi-identifiers."""
+        if not self.improve:
+            return 0
+        return MOST_WORK * COLUMNS // n_columns if self.is_auto and n_columns > COLUMNS else MOST_WORK
+
 
 @dataclass(frozen=True, eq=False)
 class ClassSolution:
@@ -144,6 +150,7 @@ def solve(
     everybody = np.arange(table.n_persons)
     blocks = [everybody]
     exact, block = plan.sizes(len(table.schema.quasi))
+    most_work = plan.most_work(len(table.schema.quasi))
     if exact is not None and len(everybody) > exact:
         progress(0.02, "putting neighbours together")
         blocks = _neighbours(work, everybody, block)
@@ -159,14 +166,14 @@ def solve(
             phase=PHASE,
         )
     else:
-        _block_by_block(work, blocks, engine, merging, checkpoint, most_work=MOST_WORK * plan.improve)
+        _block_by_block(work, blocks, engine, merging, checkpoint, most_work=most_work)
     progress(0.85, "assigning who is left over")
     for rest in work.waiting:
         assign_rest(work, int(rest), work.finished)
     if plan.split:
         _split(work, part(progress, 0.9, 0.98))
     if plan.improve and len(blocks) == 1:
-        improve(work, MOST_WORK, part(progress, 0.9, 0.98))
+        improve(work, most_work, part(progress, 0.9, 0.98))
     progress(0.98, "writing down what is released")
     solution = ClassSolution.of(work, n_blocks=len(blocks))
     try:
