@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,11 +116,7 @@ def verify(
     >>> verified.holds, verified.achieved
     (True, {'k': 2})
     """
-    given: object = original  # Python lets anything through.
-    if not isinstance(given, EventTable | Sequences | None):
-        got = type(given).__name__
-        msg = f"original must be an EventTable, got {got}; make one: EventTable(frame, Schema(person=...))"
-        raise SchemaError(msg)
+    _refuse_foreign(original)
     folder = release_folder(path) if earlier else Path(path)
     if not (folder / CERTIFICATE).exists() and is_stream_folder(folder):
         return verify_stream(path, model=model, method=method, progress=progress)
@@ -127,150 +124,172 @@ def verify(
     parts = [Part.read(each) for each in (*earlier, path)] if earlier else []
     if parts:
         check_numbers(parts)
-    number = 1 if certificate.series is None else certificate.series.part
+    if isinstance(original, EventTable) and PERSONS not in certificate.columns:
+        # Records have the attributes of their persons among their own.
+        original = original.with_attributes
+    beside = find_pseudonyms(folder, pseudonyms)
+    check = _Check(folder, certificate, original, model, method, beside, parts, past, ours, engine, progress)
+    return check.result(os.fspath(path), own_hash)
 
-    def answer(findings: Sequence[object], verdict: Verdict | None = None) -> Verification:
+
+def _refuse_foreign(original: object) -> None:
+    """Raise `SchemaError` unless the original is a table; Python lets anything through."""
+    if not isinstance(original, EventTable | Sequences | None):
+        got = type(original).__name__
+        msg = f"original must be an EventTable, got {got}; make one: EventTable(frame, Schema(person=...))"
+        raise SchemaError(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """The check of one release folder, and what it is compared with; the fields are arguments of `verify`."""
+
+    folder: Path
+    certificate: Certificate
+    original: EventTable | None
+    model: PrivacyModel | None
+    method: tuple[str, Mapping[str, object]] | None
+    pseudonyms: Path | None
+    parts: Sequence[Part]
+    past: Series | None
+    ours: bool
+    engine: Engine | None
+    progress: Progress
+
+    def result(self, release: str, certificate_sha256: str) -> Verification:
+        """Return what is found, and about which files."""
+        findings, verdict = self._run()
+        self.progress(1.0, "checked")
+        number, is_joined = self._part, bool(self.parts) or self.past is not None
         return Verification(
             holds=not findings,
-            model=certificate.model,
+            model=self.certificate.model,
             achieved=dict(verdict.achieved) if verdict is not None else {},
             violations=verdict.violations if verdict is not None and not verdict else len(findings),
             witnesses=tuple(findings),
-            release=os.fspath(path),
-            certificate_sha256=own_hash,
-            compared=original is not None,
-            parts=None
-            if certificate.series is None
-            else (number, number if parts or past is not None else 1),
+            release=release,
+            certificate_sha256=certificate_sha256,
+            compared=self.original is not None,
+            parts=None if self.certificate.series is None else (number, number if is_joined else 1),
         )
 
-    hidden_parameters(certificate)
-    table = original if isinstance(original, EventTable) else None
-    if table is not None and PERSONS not in certificate.columns:
-        # Records have the attributes of their persons among their own.
-        table = original = table.with_attributes
-    asked = model if model is None or table is None else model.about(table)
-    differences = compare_claim(
-        certificate,
-        model=asked if asked is None or number == 1 else with_protected(asked, certificate),
-        schema=None if table is None else table.histories.schema,
-        places=table is not None and table.regions is not None,
-        protected=None if table is None else table.histories.protected,
-        method=method,
-    )
-    if differences:
-        return answer([*check_files(folder, certificate.files), *differences])
-    claimed = claimed_model(certificate, model)
-    beside = find_pseudonyms(folder, pseudonyms)
-    if claimed.needs_original:
-        _refuse_incomplete(certificate, original, beside)
+    @property
+    def _part(self) -> int:
+        """The number of the part, of a series; 1 without one."""
+        return 1 if self.certificate.series is None else self.certificate.series.part
 
-    progress(0.0, "hashing the files")
-    findings = check_files(folder, certificate.files)
-    if findings:
-        return answer(findings)
-    progress(0.2, "reading the tables")
-    contents, findings = read_contents(folder, certificate, ours=ours, engine=engine)
-    if contents is None:
-        return answer(findings)
-    findings = [] if table is None else compare_contents(folder, certificate, contents, table)
-    if findings:
-        return answer(findings)
-    if isinstance(claimed, RecordModel):
-        progress(0.6, "checking the claim")
-        verdict = claimed.check_tables(contents.tables)
-        progress(1.0, "checked")
-        return answer(verdict.witnesses or compare_verdict(verdict, certificate), verdict)
-    if original is not None:
-        findings = _compare_persons(certificate, contents, original, beside)
-    if findings:
-        return answer(findings)
-    progress(0.6, "checking the claim")
-    if number > 1:
-        joined, together = _judge_later(contents, certificate, parts, past, engine)
-        progress(1.0, "checked")
-        return answer(joined or check_names(contents.tables, certificate), together)
-    names = check_names(contents.tables, certificate)
-    coded = {name: code_labels(frame) for name, frame in contents.tables.items()}
-    rebuilt = rebuild_table(coded, certificate, contents.hierarchies)
-    # From here on there is no need of the text of all rows.
-    del contents, coded
-    verdict, disagreement = _check_claim(rebuilt, certificate, claimed, original, beside, engine)
-    progress(1.0, "checked")
-    return answer(verdict.witnesses if not verdict else [*disagreement, *names], verdict)
+    def _run(self) -> tuple[Sequence[object], Verdict | None]:
+        """Return what speaks against the release, and the verdict where the files were fit to be counted."""
+        certificate = self.certificate
+        hidden_parameters(certificate)
+        differences = self._compare_claim()
+        if differences:
+            return [*check_files(self.folder, certificate.files), *differences], None
+        claimed = claimed_model(certificate, self.model)
+        self._refuse_incomplete(claimed)
+        contents, findings = self._read(claimed)
+        if contents is None:
+            return findings, None
+        self.progress(0.6, "checking the claim")
+        if isinstance(claimed, RecordModel):
+            verdict = claimed.check_tables(contents.tables)
+            return verdict.witnesses or compare_verdict(verdict, certificate), verdict
+        if self._part > 1:
+            joined, together = self._judge_later(contents)
+            return joined or check_names(contents.tables, certificate), together
+        names = check_names(contents.tables, certificate)
+        coded = {name: code_labels(frame) for name, frame in contents.tables.items()}
+        rebuilt = rebuild_table(coded, certificate, contents.hierarchies)
+        # From here on there is no need of the text of all rows.
+        del contents, coded
+        verdict, disagreement = self._check_claim(rebuilt, claimed)
+        return verdict.witnesses if not verdict else [*disagreement, *names], verdict
 
+    def _read(self, claimed: PrivacyModel) -> tuple[Contents | None, list[str]]:
+        """Return the contents of the files, or what is wrong with them, also beside the original."""
+        self.progress(0.0, "hashing the files")
+        findings = check_files(self.folder, self.certificate.files)
+        if findings:
+            return None, findings
+        self.progress(0.2, "reading the tables")
+        contents, findings = read_contents(self.folder, self.certificate, ours=self.ours, engine=self.engine)
+        if contents is None or self.original is None:
+            return contents, findings
+        if isinstance(self.original, EventTable):
+            findings = compare_contents(self.folder, self.certificate, contents, self.original)
+        if not findings and not isinstance(claimed, RecordModel):
+            findings = self._compare_persons(contents, self.original)
+        return (None, findings) if findings else (contents, [])
 
-def _refuse_incomplete(certificate: Certificate, original: EventTable | None, beside: Path | None) -> None:
-    """Raise `InputError` unless a claim that compares with the original has what it needs."""
-    if original is None:
-        msg = f"the claim {certificate.model} compares with the original; give it with --original"
-        raise InputError(msg)
-    if beside is None:
-        msg = (
-            f"the claim {certificate.model} compares persons with the original, and there is no {PSEUDONYMS} "
-            "in internal/ beside the release; give it with --pseudonyms"
+    def _compare_claim(self) -> list[str]:
+        """Return where the certificate is not what was asked for."""
+        table = self.original if isinstance(self.original, EventTable) else None
+        asked = self.model if self.model is None or table is None else self.model.about(table)
+        return compare_claim(
+            self.certificate,
+            model=asked if asked is None or self._part == 1 else with_protected(asked, self.certificate),
+            schema=None if table is None else table.histories.schema,
+            places=table is not None and table.regions is not None,
+            protected=None if table is None else table.histories.protected,
+            method=self.method,
         )
-        raise InputError(msg)
 
+    def _refuse_incomplete(self, claimed: PrivacyModel) -> None:
+        """Raise `InputError` unless a claim that compares with the original has what it needs."""
+        model = self.certificate.model
+        if claimed.needs_original and self.original is None:
+            msg = f"the claim {model} compares with the original; give it with --original"
+            raise InputError(msg)
+        if claimed.needs_original and self.pseudonyms is None:
+            msg = (
+                f"the claim {model} compares persons with the original, and there is no {PSEUDONYMS} "
+                "in internal/ beside the release; give it with --pseudonyms"
+            )
+            raise InputError(msg)
 
-def _compare_persons(
-    certificate: Certificate, contents: Contents, original: EventTable, beside: Path | None
-) -> list[str]:
-    """Return where the persons of the release are not those of the original."""
-    findings: list[str] = []
-    if beside is not None:
-        later = certificate.series is not None and certificate.series.part > 1
-        findings += check_pseudonyms(beside, contents.persons, original, later=later)
-    n_persons = certificate.persons or 0
-    if n_persons > original.n_persons:
-        persons = counted(n_persons, "person", "persons")
-        findings.append(
-            f"{certificate.data_file(EVENTS)}: has {persons}, the original has {original.n_persons:,}"
+    def _compare_persons(self, contents: Contents, original: EventTable) -> list[str]:
+        """Return where the persons of the release are not those of the original."""
+        findings: list[str] = []
+        if self.pseudonyms is not None:
+            findings += check_pseudonyms(self.pseudonyms, contents.persons, original, later=self._part > 1)
+        n_persons = self.certificate.persons or 0
+        if n_persons > original.n_persons:
+            persons = counted(n_persons, "person", "persons")
+            file = self.certificate.data_file(EVENTS)
+            findings.append(f"{file}: has {persons}, the original has {original.n_persons:,}")
+        return findings
+
+    def _judge_later(self, contents: Contents) -> tuple[Sequence[object], Verdict | None]:
+        """Check the claim of a later part of a series on all parts together, as far as they are given."""
+        if self.parts:
+            return judge_parts(self.parts, self.engine)
+        if self.past is None:
+            return [], None
+        if self.certificate.series != self.past.link:
+            return [f"{CERTIFICATE}: continues another release"], None
+        read = [(self.past.tables, self.past.hierarchies), (contents.as_text().tables, contents.hierarchies)]
+        return judge_joined(self.certificate, read, self.engine)
+
+    def _check_claim(self, rebuilt: EventTable, claimed: PrivacyModel) -> tuple[Verdict, list[str]]:
+        """Return the verdict about the written tables, and where the certificate differs from it."""
+        original, engine = self.original, self.engine
+        released: EventTable | Sequences = rebuilt
+        compared: EventTable | Sequences = rebuilt
+        if self.pseudonyms is not None and isinstance(original, EventTable):
+            if original.owners is not None:
+                compared = with_owners(read_pseudonyms(self.pseudonyms), rebuilt)
+            elif claimed.needs_original:
+                released = align_to_original(read_pseudonyms(self.pseudonyms), rebuilt, original)
+        # The certificate tells what a recipient can count, so that is what its numbers are compared with.
+        verdict = claimed.check(
+            released, original=original if claimed.needs_original else None, engine=engine
         )
-    return findings
-
-
-def _check_claim(
-    rebuilt: EventTable,
-    certificate: Certificate,
-    claimed: PrivacyModel,
-    original: EventTable | None,
-    beside: Path | None,
-    engine: Engine | None,
-) -> tuple[Verdict, list[str]]:
-    """Return the verdict about the written tables, and where the certificate differs from it."""
-    released: EventTable | Sequences = rebuilt
-    compared: EventTable | Sequences = rebuilt
-    if beside is not None and isinstance(original, EventTable):
-        if original.owners is not None:
-            compared = with_owners(read_pseudonyms(beside), rebuilt)
-        elif claimed.needs_original:
-            released = align_to_original(read_pseudonyms(beside), rebuilt, original)
-    # The certificate tells what a recipient can count, so that is what its numbers are compared with.
-    verdict = claimed.check(released, original=original if claimed.needs_original else None, engine=engine)
-    disagreement = compare_verdict(verdict, certificate) if verdict else []
-    if original is not None and not claimed.needs_original and rebuilt.schema.symbol is not None and verdict:
-        # A promise about quasi-identifiers is about the release alone; one about symbols may compare.
-        verdict = claimed.check(compared, original=original, engine=engine)
-    return verdict, disagreement
-
-
-def _judge_later(
-    contents: Contents,
-    certificate: Certificate,
-    parts: Sequence[Part],
-    past: Series | None,
-    engine: Engine | None,
-) -> tuple[Sequence[object], Verdict | None]:
-    """Check the claim of a later part of a series on all parts together, as far as they are given."""
-    if parts:
-        return judge_parts(parts, engine)
-    if past is None:
-        return [], None
-    if certificate.series != past.link:
-        return [f"{CERTIFICATE}: continues another release"], None
-    read = [(past.tables, past.hierarchies), (contents.as_text().tables, contents.hierarchies)]
-    return judge_joined(certificate, read, engine)
+        disagreement = compare_verdict(verdict, self.certificate) if verdict else []
+        has_symbol = rebuilt.schema.symbol is not None
+        if original is not None and not claimed.needs_original and has_symbol and verdict:
+            # A promise about quasi-identifiers is about the release alone; one about symbols may compare.
+            verdict = claimed.check(compared, original=original, engine=engine)
+        return verdict, disagreement
 
 
 def find_pseudonyms(folder: Path, named: str | os.PathLike[str] | None = None) -> Path | None:
