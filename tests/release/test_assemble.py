@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from sequester.data.schema import Schema
 from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
-from sequester.engine import silent
 from sequester.errors import InternalError
 from sequester.privacy import SequenceKAnonymity
 from sequester.release.assemble import assemble
@@ -50,9 +49,7 @@ def assembled(
         method="by hand",
         parameters={"k": k},
         model=SequenceKAnonymity(k=k, strict=strict),
-        utility={},
         randomness=Randomness.of(seed),
-        progress=silent,
     )
 
 

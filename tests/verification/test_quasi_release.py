@@ -12,7 +12,6 @@ from release.samples import Pages
 from sequester.data.schema import Schema, Sensitive
 from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
-from sequester.engine import silent
 from sequester.errors import InputError, InternalError
 from sequester.hierarchies import Hierarchy
 from sequester.privacy import KCPPrivacy
@@ -98,9 +97,7 @@ def assembled(model: KCPPrivacy, *, persons: int = 3) -> Release:
         method="by hand",
         parameters={"k": model.k},
         model=model,
-        utility={},
         randomness=Randomness.of("a sentence that nobody guesses"),
-        progress=silent,
     )
 
 

@@ -251,21 +251,21 @@ class Method(ABC):
         if step is not None:
             outcome = replace(outcome, limits=series_limits(outcome.limits))
         losses = outcome_losses(outcome, table)
-        utility = self._measure(outcome, table, losses, part(progress, 0.6, 0.8)) if evaluate else {}
+        scores = self._measure(outcome, table, losses, part(progress, 0.6, 0.8)) if evaluate else {}
+        progress(0.8, "shuffling persons")
         release = assemble(
-            outcome,
+            replace(outcome, scores=scores),
             table,
             method=self.name,
             parameters=self.parameters(),
             unpublished=self.unpublished(),
             model=model,
-            utility=utility,
             randomness=randomness,
-            progress=part(progress, 0.8, 1.0),
             losses=losses,
             step=step,
             engine=engine,
         )
+        progress(1.0, "checked")
         for line in release.warnings:
             warn(line)
         return release

@@ -36,11 +36,10 @@ if TYPE_CHECKING:
     from sequester._typing import Counts
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
-    from sequester.engine import Engine, Progress
+    from sequester.engine import Engine
     from sequester.privacy.model import PrivacyModel, Verdict
     from sequester.release.outcome import Outcome
     from sequester.release.randomness import Randomness
-    from sequester.utility.score import Score
 
 LOOKALIKE_LIMIT = (
     "Some labels that look alike were kept apart: where they mean the same person or value, the promise "
@@ -57,9 +56,7 @@ def assemble(
     parameters: Mapping[str, object],
     unpublished: frozenset[str] = frozenset(),
     model: PrivacyModel,
-    utility: Mapping[str, Score],
     randomness: Randomness,
-    progress: Progress,
     losses: Losses | None = None,
     step: SeriesStep | None = None,
     engine: Engine | None = None,
@@ -68,12 +65,9 @@ def assemble(
 
     A part of a series is checked with all parts before it.
     """
-    progress(0.0, "shuffling persons")
     model = model.about(table)
-    tables, pseudonyms = outcome.tables, pl.DataFrame(schema={"person": pl.String, "pseudonym": pl.String})
+    tables, pseudonyms = _renamed(outcome, table, randomness, None if step is None else step.known)
     schema, persons_schema = outcome.schema, None
-    if tables is None:
-        tables, pseudonyms = _renamed(outcome, table, randomness, None if step is None else step.known)
     if PERSONS in tables:
         schema, persons_schema = (part.schema for part in outcome.part(table.of_persons))
     past = None if step is None else step.past
@@ -94,11 +88,8 @@ def assemble(
     if isinstance(model, RecordModel):
         # Records are singled out by their columns other than the sensitive one.
         records = next(iter(tables.values()))
-        singled_out = SinglingOut.of_records(
-            records.drop(GROUP, *outcome.schema.sensitive_columns, strict=False)
-        )
+        singled_out = SinglingOut.of_records(records.drop(GROUP, *schema.sensitive_columns, strict=False))
     losses = outcome_losses(outcome, table) if losses is None else losses
-    progress(1.0, "checked")
     release = Release(
         tables=tables,
         schema=schema,
@@ -109,13 +100,9 @@ def assemble(
         unpublished=unpublished,
         model=model,
         verdict=verdict,
-        limits=(
-            *(() if singled_out is None else singled_out.limits()),
-            *outcome.limits,
-            *_kept_apart(table),
-        ),
+        limits=(*([] if singled_out is None else singled_out.limits()), *outcome.limits, *_kept_apart(table)),
         warnings=(*seed_warnings(randomness.seed), *outcome.warnings),
-        utility=Scores(utility),
+        utility=Scores(outcome.scores),
         change_list=_keyed(outcome.changes.lazy(), table),
         pseudonyms=pseudonyms,
         method_plots=outcome.plots,
@@ -235,12 +222,16 @@ def outcome_losses(outcome: Outcome, table: EventTable) -> Losses:
 
 
 def _renamed(
-    outcome: Outcome, table: EventTable, randomness: Randomness, known: pl.Series | None = None
-) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:
+    outcome: Outcome, table: EventTable, randomness: Randomness, known: pl.Series | None
+) -> tuple[Mapping[str, pl.DataFrame], pl.DataFrame]:
     """Return the tables under pseudonyms in random order, and the table of pseudonyms.
 
     Persons with a `known` pseudonym keep it, and what was released of them before is not released again.
+    Records without persons stay as they are.
     """
+    if outcome.tables is not None:
+        nobody = pl.DataFrame(schema={"person": pl.String, "pseudonym": pl.String})
+        return outcome.tables, nobody
     released = np.flatnonzero(np.diff(outcome.sequences.person_offsets)).astype(np.int64)
     # Two releases under one seed that differ in anything must not be joined by their pseudonyms.
     about = _digest(outcome.sequences)
