@@ -34,16 +34,15 @@ def flat(rows):
 
 
 def counted(patterns, rows, weights=None, first=0, last=None):
-    items, offsets = flat(rows)
+    flat_rows = flat(rows)
     return count_supporters(
-        *flat(patterns),
+        flat(patterns),
         first,
         len(patterns) if last is None else last,
-        items,
-        offsets,
+        flat_rows,
         np.array([1] * len(rows) if weights is None else weights, np.int64),
-        mark_ahead(items, offsets),
-        *list_first_places(items, offsets, N_SYMBOLS),
+        mark_ahead(*flat_rows),
+        list_first_places(*flat_rows, N_SYMBOLS),
     ).tolist()
 
 

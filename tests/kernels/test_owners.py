@@ -25,13 +25,10 @@ def _flat(rows):
 
 @given(owned_rows, st.lists(st.integers(0, 2), max_size=3))
 def test_owners_are_counted_once(given_rows, pattern):
-    items, offsets = _flat([row for _, row in given_rows])
-    owned, owned_offsets = _flat([[i for i, (o, _) in enumerate(given_rows) if o == who] for who in range(3)])
-    patterns, pattern_offsets = _flat([pattern])
-    marks = kernels.rows.mark_symbols(items, offsets)
-    found = kernels.rows.count_supporting_owners(
-        patterns, pattern_offsets, 0, 1, items, offsets, marks, owned, owned_offsets
-    )
+    rows = _flat([row for _, row in given_rows])
+    owned = _flat([[i for i, (o, _) in enumerate(given_rows) if o == who] for who in range(3)])
+    marks = kernels.rows.mark_symbols(*rows)
+    found = kernels.rows.count_supporting_owners(_flat([pattern]), 0, 1, rows, marks, owned)
     assert found.tolist() == [oracle.person_support(pattern, given_rows)]
 
 

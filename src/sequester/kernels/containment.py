@@ -109,17 +109,13 @@ def _find(found: Counts, low: int, high: int, row: int) -> int:
 
 @njit
 def count_supporters(
-    patterns: Codes,
-    pattern_offsets: Offsets,
+    spelled: tuple[Codes, Offsets],
     first: int,
     last: int,
-    items: Codes,
-    offsets: Offsets,
+    rows: tuple[Codes, Offsets],
     weights: Counts,
     ahead: Bits,
-    symbol_starts: Offsets,
-    symbol_rows: Codes,
-    symbol_after: Offsets,
+    first_places: tuple[Offsets, Codes, Offsets],
 ) -> Counts:
     """Return the weight of the rows that contain each of the patterns `first` to `last`.
 
@@ -128,9 +124,12 @@ def count_supporters(
     each other share the work for the items they begin with; sorted patterns share most, other orders are as
     correct. A row stands in at most as many lists as it has items, which bounds the memory.
 
-    Requires codes of patterns and rows below ``symbol_starts.size - 1``; `ahead` is from `mark_ahead`, the
-    last three are from `list_first_places`, both of the same rows.
+    `spelled` and `rows` are codes and offsets, the codes below the number of symbols of `first_places`, which
+    is from `list_first_places`; `ahead` is from `mark_ahead`, both of the same rows.
     """
+    patterns, pattern_offsets = spelled
+    items, offsets = rows
+    symbol_starts, symbol_rows, symbol_after = first_places
     longest = 0
     for pattern in range(first, last):
         longest = max(longest, pattern_offsets[pattern + 1] - pattern_offsets[pattern])

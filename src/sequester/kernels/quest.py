@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets
 
     Shares = npt.NDArray[np.float64]
+    Table = npt.NDArray[np.int32]
 
 
 @inner
@@ -72,13 +73,8 @@ def fill_baskets(
     in 1; the elements of a sequence are itemsets. Returns customer, basket (from 0) and item, sorted, without
     repeats; every customer has an item. Requires at least one basket and one item for each customer.
     """
-    itemset_of, sequence_offsets, sequence_confidence, cumulated = sequences
-    item_of, itemset_offsets, itemset_confidence, _ = itemsets
-    longest = np.diff(sequence_offsets).max()
-    widest = np.diff(itemset_offsets).max()
-    parts = np.empty(longest, np.int64)
-    places = np.empty(longest, np.int64)
-    picked = np.empty(widest, np.int64)
+    longest, widest = np.diff(sequences[1]).max(), np.diff(itemsets[1]).max()
+    work = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(widest, np.int64)
     sizes = np.zeros(n_baskets.max(), np.int64)
     held = np.empty((n_baskets.max(), 16), np.int32)
     room = (n_baskets * n_items).sum() + 64
@@ -87,56 +83,9 @@ def fill_baskets(
     items = np.empty(room, np.int32)
     n_rows = 0
     for customer in range(n_baskets.size):
-        length, width = n_baskets[customer], n_items[customer]
+        length = n_baskets[customer]
         sizes[:length] = 0
-        total = 0
-        # Few different items may never fill the baskets, so the number of attempts is bounded too.
-        for _attempt in range(10 * length * width):
-            if total >= length * width:
-                break
-            sequence = np.searchsorted(cumulated, chance.random(), side="right")
-            start = sequence_offsets[sequence]
-            whole = sequence_offsets[sequence + 1] - start
-            confidence = sequence_confidence[sequence]
-            is_corrupt = chance.random() > confidence
-            size = _keep(chance, whole, confidence) if is_corrupt else whole
-            _choose(chance, whole, size, parts)
-            n_new = 0
-            for i in range(size):
-                itemset = itemset_of[start + parts[i]]
-                n_new += itemset_offsets[itemset + 1] - itemset_offsets[itemset]
-            if (size > length or total + n_new > length * width) and chance.random() > 0.5:
-                break
-            n_places = min(size, length)
-            _choose(chance, length, n_places, places)
-            for i in range(n_places):
-                basket = places[i]
-                itemset = itemset_of[start + parts[i]]
-                first = itemset_offsets[itemset]
-                n_set = itemset_offsets[itemset + 1] - first
-                n_kept = _keep(chance, n_set, itemset_confidence[itemset]) if is_corrupt else n_set
-                if n_kept + sizes[basket] > width and chance.random() > 0.5:
-                    continue
-                _choose(chance, n_set, n_kept, picked)
-                for j in range(n_kept):
-                    item = item_of[first + picked[j]]
-                    if sizes[basket] == held.shape[1]:
-                        wider = np.empty((held.shape[0], 2 * held.shape[1]), np.int32)
-                        wider[:, : held.shape[1]] = held
-                        held = wider
-                    # Kept sorted, so that an item that is there already is seen on the way to its place.
-                    place = np.searchsorted(held[basket, : sizes[basket]], item)
-                    if place < sizes[basket] and held[basket, place] == item:
-                        continue
-                    for k in range(sizes[basket], place, -1):
-                        held[basket, k] = held[basket, k - 1]
-                    held[basket, place] = item
-                    sizes[basket] += 1
-                    total += 1
-        if total == 0:
-            sequence = np.searchsorted(cumulated, chance.random(), side="right")
-            held[0, 0] = item_of[itemset_offsets[itemset_of[sequence_offsets[sequence]]]]
-            sizes[0] = total = 1
+        held, total = _fill(chance, length, n_items[customer], sequences, itemsets, work, sizes, held)
         if n_rows + total > room:
             room = 2 * (n_rows + total)
             customers = _grow(customers, n_rows, room)
@@ -149,6 +98,81 @@ def fill_baskets(
                 items[n_rows] = held[basket, i]
                 n_rows += 1
     return customers[:n_rows], baskets[:n_rows], items[:n_rows]
+
+
+@inner
+def _fill(
+    chance: np.random.Generator,
+    length: int,
+    width: int,
+    sequences: tuple[Codes, Offsets, Shares, Shares],
+    itemsets: tuple[Codes, Offsets, Shares, Shares],
+    work: tuple[Counts, Counts, Counts],
+    sizes: Counts,
+    held: Table,
+) -> tuple[Table, int]:
+    """Fill the `length` baskets of one customer with about `width` items each.
+
+    Basket ``b`` is ``held[b, : sizes[b]]``. Returns the baskets, which may have been widened, and the number
+    of items in them.
+    """
+    itemset_of, sequence_offsets, sequence_confidence, cumulated = sequences
+    item_of, itemset_offsets, itemset_confidence, _ = itemsets
+    parts, places, picked = work
+    total = 0
+    # Few different items may never fill the baskets, so the number of attempts is bounded too.
+    for _attempt in range(10 * length * width):
+        if total >= length * width:
+            break
+        sequence = np.searchsorted(cumulated, chance.random(), side="right")
+        start = sequence_offsets[sequence]
+        whole = sequence_offsets[sequence + 1] - start
+        confidence = sequence_confidence[sequence]
+        is_corrupt = chance.random() > confidence
+        size = _keep(chance, whole, confidence) if is_corrupt else whole
+        _choose(chance, whole, size, parts)
+        n_new = 0
+        for i in range(size):
+            itemset = itemset_of[start + parts[i]]
+            n_new += itemset_offsets[itemset + 1] - itemset_offsets[itemset]
+        if (size > length or total + n_new > length * width) and chance.random() > 0.5:
+            break
+        n_places = min(size, length)
+        _choose(chance, length, n_places, places)
+        for i in range(n_places):
+            basket = places[i]
+            itemset = itemset_of[start + parts[i]]
+            first = itemset_offsets[itemset]
+            n_set = itemset_offsets[itemset + 1] - first
+            n_kept = _keep(chance, n_set, itemset_confidence[itemset]) if is_corrupt else n_set
+            if n_kept + sizes[basket] > width and chance.random() > 0.5:
+                continue
+            _choose(chance, n_set, n_kept, picked)
+            for j in range(n_kept):
+                if sizes[basket] == held.shape[1]:
+                    wider = np.empty((held.shape[0], 2 * held.shape[1]), np.int32)
+                    wider[:, : held.shape[1]] = held
+                    held = wider
+                n_before = sizes[basket]
+                sizes[basket] = _insert(held[basket], n_before, item_of[first + picked[j]])
+                total += sizes[basket] - n_before
+    if total == 0:
+        sequence = np.searchsorted(cumulated, chance.random(), side="right")
+        held[0, 0] = item_of[itemset_offsets[itemset_of[sequence_offsets[sequence]]]]
+        sizes[0] = total = 1
+    return held, total
+
+
+@inner
+def _insert(basket: Codes, size: int, item: int) -> int:
+    """Put an item into a sorted basket with room for it, unless it is there already; return the new size."""
+    place = np.searchsorted(basket[:size], item)
+    if place < size and basket[place] == item:
+        return size
+    for k in range(size, place, -1):
+        basket[k] = basket[k - 1]
+    basket[place] = item
+    return size + 1
 
 
 @njit

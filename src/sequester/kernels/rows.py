@@ -176,20 +176,21 @@ def mark_symbols(items: Codes, offsets: Offsets) -> Counts:
 
 @njit
 def count_supporting_owners(
-    patterns: Codes,
-    pattern_offsets: Offsets,
+    spelled: tuple[Codes, Offsets],
     first: int,
     last: int,
-    items: Codes,
-    offsets: Offsets,
+    rows: tuple[Codes, Offsets],
     marks: Counts,
-    owned: Codes,
-    owned_offsets: Offsets,
+    rows_of_owners: tuple[Codes, Offsets],
 ) -> Counts:
     """Count the owners with a row that contains each of the patterns `first` to `last`, gaps allowed.
 
-    `marks` is from `mark_symbols`, of the same rows.
+    `spelled`, `rows` and `rows_of_owners` are values and offsets; `marks` is from `mark_symbols`, of the same
+    rows.
     """
+    patterns, pattern_offsets = spelled
+    items, offsets = rows
+    owned, owned_offsets = rows_of_owners
     n_owners = owned_offsets.size - 1
     together = np.zeros(n_owners, np.int64)
     for owner in range(n_owners):

@@ -113,19 +113,18 @@ def supports_of_codes(
     # A label that the rows lack becomes a symbol without occurrences, so its patterns get support 0.
     translated = [book.codes.get(label, n_known + i) for i, label in enumerate(pattern_book.labels)]
     codes = np.array(translated, np.int32)[patterns]
-    more: tuple[object, ...]
+    index: tuple[object, ...]
     if rows.owners is None:
         ahead = kernels.containment.mark_ahead(rows.items, rows.offsets)
-        index = kernels.containment.list_first_places(rows.items, rows.offsets, n_known + len(pattern_book))
-        more = (rows.weights, ahead, *index)
+        places = kernels.containment.list_first_places(rows.items, rows.offsets, n_known + len(pattern_book))
+        index = (rows.weights, ahead, places)
     else:
-        marks = kernels.rows.mark_symbols(rows.items, rows.offsets)
-        more = (marks, *rows.rows_of_owners(rows.owners))
+        index = (kernels.rows.mark_symbols(rows.items, rows.offsets), rows.rows_of_owners(rows.owners))
     engine = engine or LocalEngine()
     parts = engine.map(
         _count_persons if rows.owners is None else _count_owners,
         engine.split(len(pattern_offsets) - 1),
-        shared=((codes, pattern_offsets), (rows.items, rows.offsets, *more)),
+        shared=((codes, pattern_offsets), ((rows.items, rows.offsets), *index)),
         progress=progress,
         phase="counting supporters",
     )
@@ -139,14 +138,14 @@ _Shared = tuple[tuple[object, ...], tuple[object, ...]]
 def _count_persons(shard: range, shared: _Shared) -> Counts:
     """Count the persons behind rows of their own who contain each pattern of a shard."""
     patterns, rows = shared
-    counts: Counts = kernels.containment.count_supporters(*patterns, shard.start, shard.stop, *rows)
+    counts: Counts = kernels.containment.count_supporters(patterns, shard.start, shard.stop, *rows)
     return counts
 
 
 def _count_owners(shard: range, shared: _Shared) -> Counts:
     """Count the persons, some with several rows, who contain each pattern of a shard."""
     patterns, rows = shared
-    counts: Counts = kernels.rows.count_supporting_owners(*patterns, shard.start, shard.stop, *rows)
+    counts: Counts = kernels.rows.count_supporting_owners(patterns, shard.start, shard.stop, *rows)
     return counts
 
 
