@@ -17,11 +17,11 @@ from sequester.mining.support import sequences_of
 from sequester.privacy.model import N_WITNESSES, ONE_SYMBOL, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
-    from sequester._typing import Codes, Counts
+    from sequester._typing import Codes, Counts, Offsets
     from sequester.data.sequences import Sequences
     from sequester.data.table import SequenceData
 
@@ -147,48 +147,36 @@ def measure_leakage(
     >>> [round(float(found.by_length(measure)[1][0, 0]), 3) for measure in ("paper", "exact")]
     [0.137, 0.469]
     """
-    before_column, after_column = original.symbol, released.symbol
     offsets = original.person_offsets
     if not np.array_equal(offsets, released.person_offsets):
         msg = "release and original must have the same persons with the same number of events each"
         raise InputError(msg)
-    before, after = original.columns[before_column], released.columns[after_column]
-    before_book, after_book = original.codebooks[before_column], released.codebooks[after_column]
+    before, after, before_book = original.codes, released.codes, original.codebook
     ordered = sorted(set(patterns), key=lambda pattern: (len(pattern), pattern))
     lengths = sorted({len(pattern) for pattern in ordered})
     shape, per_length = (len(ordered), original.n_persons), (len(lengths), original.n_persons)
     occurrences, is_shown = np.zeros(shape, np.int64), np.zeros(shape, np.bool_)
     leakage, other_leakage, posterior = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    none_leakage, tuples = np.zeros(per_length), np.zeros(per_length, np.int64)
-    count = kernels.window_counts.count_spelled
-    everybody = np.ones(original.n_persons, np.bool_)
-    for number, length in enumerate(lengths):
-        tuples[number] = tuple_counts(np.diff(offsets), length, window)
+    none_leakage, sensitive = np.zeros(per_length), np.zeros(per_length, np.int64)
+    tuples = [tuple_counts(np.diff(offsets), length, window) for length in lengths]
     spelled = {
         row: before_book.encode(pattern)
         for row, pattern in enumerate(ordered)
         if all(label in before_book.codes for label in pattern)
     }
+    count, everybody = kernels.window_counts.count_spelled, np.ones(original.n_persons, np.bool_)
     for row, codes in spelled.items():
         occurrences[row] = count(before, before, offsets, codes, codes, window, everybody)
     rows_of = np.array([lengths.index(len(pattern)) for pattern in ordered], np.int64)
-    sensitive = np.zeros(per_length, np.int64)
     np.add.at(sensitive, rows_of, occurrences)
-    for number, length in enumerate(lengths):
-        n_tuples = tuples[number]
-        for image, rows in _images(before, after, spelled, length).items():
-            look = np.array(image, np.int32)
-            joint = [
-                count(before, after, offsets, spelled[row], look, window, occurrences[row] > 0)
-                for row in rows
-            ]
-            hits = np.sum(joint, axis=0)
+    for number, (length, n_tuples) in enumerate(zip(lengths, tuples, strict=True)):
+        for image, joint, alike in _count_images(
+            before, after, offsets, spelled, occurrences, length=length, window=window
+        ):
+            hits = np.sum([*joint.values()], axis=0)
             some = hits > 0
-            if not some.any():
-                continue
-            alike = count(after, after, offsets, look, look, window, some)
             none_leakage[number, some] -= _rest(alike[some], hits[some], n_tuples[some])
-            for row, both in zip(rows, joint, strict=True):
+            for row, both in joint.items():
                 met = both > 0
                 share, all_of = both[met] / n_tuples[met], occurrences[row, met]
                 # In this order 1 / 1 comes out of what is generalized to the root, and its logarithm is 0.
@@ -196,15 +184,15 @@ def measure_leakage(
                 leakage[row, met] += share * bits
                 other_leakage[row, met] -= _rest(alike[met], both[met], n_tuples[met])
                 posterior[row, met] = np.maximum(posterior[row, met], both[met] / alike[met])
-                is_shown[row, met] |= tuple(after_book.decode(image)) == ordered[row]
-    shares = np.divide(occurrences, tuples[rows_of], out=np.ones(shape), where=occurrences > 0)
-    entropy = shares * np.log2(1 / shares)
-    other_entropy = _rest(tuples[rows_of], occurrences, tuples[rows_of])
-    none_entropy = _rest(tuples, sensitive, tuples)
+                is_shown[row, met] |= tuple(released.codebook.decode(image)) == ordered[row]
+    among = np.array(tuples, np.int64).reshape(per_length)
+    shares = np.divide(occurrences, among[rows_of], out=np.ones(shape), where=occurrences > 0)
+    other_entropy = _rest(among[rows_of], occurrences, among[rows_of])
+    none_entropy = _rest(among, sensitive, among)
     return Leakage(
         patterns=tuple(ordered),
         occurrences=occurrences,
-        entropy=entropy,
+        entropy=shares * np.log2(1 / shares),
         leakage=leakage,
         other_entropy=other_entropy,
         other_leakage=other_entropy + other_leakage,
@@ -213,6 +201,32 @@ def measure_leakage(
         posterior=posterior,
         is_shown=is_shown,
     )
+
+
+def _count_images(
+    before: Codes,
+    after: Codes,
+    offsets: Offsets,
+    spelled: Mapping[int, Codes],
+    occurrences: Counts,
+    *,
+    length: int,
+    window: int,
+) -> Iterator[tuple[tuple[int, ...], dict[int, Counts], Counts]]:
+    """Yield each image of the patterns of a length, how often it is of which, and how often it occurs.
+
+    The tuples of each person are counted who have the image in the place of a pattern.
+    """
+    count = kernels.window_counts.count_spelled
+    for image, rows in _images(before, after, spelled, length).items():
+        look = np.array(image, np.int32)
+        joint = {
+            row: count(before, after, offsets, spelled[row], look, window, occurrences[row] > 0)
+            for row in rows
+        }
+        some = np.any([*joint.values()], axis=0)
+        if some.any():
+            yield image, joint, count(after, after, offsets, look, look, window, some)
 
 
 def _images(
