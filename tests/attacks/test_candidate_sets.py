@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import attacks as oracle
-from sequester.attacks.background_knowledge import kinds_for
+from sequester.attacks.background_knowledge import TargetPool, kinds_for
 from sequester.attacks.candidate_sets import DayRanges, Evidence, find_candidates
 from sequester.attacks.context import AttackContext
 from sequester.attacks.domain import Domain
-from sequester.attacks.targets import TargetPool
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.engine import LocalEngine

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from oracles import singling_out as oracle
 from sequester.attacks import Linkage, attack_tables
+from sequester.attacks.background_knowledge import TargetPool
 from sequester.attacks.candidate_sets import Evidence, find_candidates
 from sequester.attacks.domain import Domain
 from sequester.attacks.linkage import bound_of
 from sequester.attacks.singling_out import SinglingOut
-from sequester.attacks.targets import TargetPool
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.hierarchies.hierarchy import Hierarchy

@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 import sequester as sq
 from oracles import snapshots as oracles
 from sequester.attacks.context import Case, Stream
-from sequester.attacks.snapshot_attacks import (
+from sequester.attacks.snapshots import (
+    Snapshots,
     arrival_risk,
     attack_snapshots,
+    estimate_arrivals,
     intersection_risk,
     snapshot_risk,
 )
-from sequester.attacks.snapshots import Snapshots, estimate_arrivals
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.errors import InputError, ParameterError, UnattainableError

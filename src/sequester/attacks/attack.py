@@ -18,7 +18,7 @@ from sequester.attacks.narrowing import refinement_risk
 from sequester.attacks.pattern_hiding import attack_hidden
 from sequester.attacks.sequence_k_anonymity import attack_destinations
 from sequester.attacks.singling_out import singling_out_risks
-from sequester.attacks.snapshot_attacks import attack_snapshots
+from sequester.attacks.snapshots import attack_snapshots
 from sequester.datasets import SEED
 from sequester.engine import LocalEngine, part, silent
 from sequester.errors import ParameterError

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 import numpy as np
 
 from sequester._validation import at_least
+from sequester.attacks.background_knowledge import TargetPool
 from sequester.attacks.candidate_sets import (
     CandidateSets,
     DayRanges,
@@ -19,12 +20,12 @@ from sequester.attacks.candidate_sets import (
 )
 from sequester.attacks.domain import Domain
 from sequester.attacks.narrowing import Narrowing
-from sequester.attacks.targets import TargetPool
 from sequester.data.text import as_text
 from sequester.datasets import SEED
 from sequester.datasets.draws import generator
 from sequester.engine import silent
 from sequester.errors import InputError, ParameterError, ignore_warning
+from sequester.ragged import owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -394,8 +395,7 @@ def permute(sequences: Sequences, rng: np.random.Generator, *, within_persons: b
     """
     chance = rng.random(sequences.n_events)
     if within_persons:
-        owner = np.repeat(np.arange(sequences.n_persons), np.diff(sequences.person_offsets))
-        order = np.lexsort((chance, owner))
+        order = np.lexsort((chance, owners_of(sequences.person_offsets)))
     else:
         order = np.argsort(chance)
     columns = {name: codes[order] for name, codes in sequences.columns.items()}

@@ -12,6 +12,7 @@ from sequester.errors import InputError, ParameterError
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import ROOT, in_label_order
 from sequester.hierarchies.outline import Outline
+from sequester.ragged import offsets_of, owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,7 +71,7 @@ class Domain:
         kept = [name for name in schema.keep if name in original.labels]
         columns = tuple(name for name in (*is_open, *closed, *kept) if name is not None)
         trees = tuple(_tree(original, others, name) for name in columns)
-        starts = np.concatenate([[0], np.cumsum([len(tree) for tree in trees])]).astype(np.int64)
+        starts = offsets_of([len(tree) for tree in trees])
 
         nothing = int(starts[-1])
 
@@ -79,7 +80,7 @@ class Domain:
             return np.append(np.concatenate(parts), last).astype(np.int32)
 
         depth = np.append(np.concatenate([tree.depth for tree in trees]), 0).astype(np.int32)
-        column_of = np.append(np.repeat(np.arange(len(trees)), np.diff(starts)), 0).astype(np.int32)
+        column_of = np.append(owners_of(starts), 0).astype(np.int32)
         parent = joined("parent", nothing)
         kernel = Trees(joined("subtree_end", nothing + 1), column_of, parent)
         names = value_names(original, groups)

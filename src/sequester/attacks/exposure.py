@@ -9,13 +9,13 @@ import numpy as np
 
 from sequester._repr import Document
 from sequester._validation import at_least
-from sequester.attacks.exposure_rows import ItemKind, Items, SearchRows
-from sequester.attacks.exposure_search import CandidateSearch
+from sequester.attacks.exposure_search import CandidateSearch, ItemKind, Items, SearchRows
 from sequester.attacks.risk import Proportion
 from sequester.datasets import SEED
 from sequester.datasets.draws import generator
 from sequester.engine import LocalEngine, part, silent
 from sequester.kernels.shares import exceeds_share
+from sequester.ragged import offsets_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -249,8 +249,7 @@ def _with_the_rarest(items: Items, targets: int) -> Counts:
         order = np.argsort(often, kind="stable")
         is_rare = np.zeros(len(often), np.bool_)
         is_rare[order[np.cumsum(often[order]) <= targets // 2]] = True
-        before = np.concatenate([[0], np.cumsum(is_rare[codes])])
-        found.append(np.flatnonzero(np.diff(before[offsets])))
+        found.append(np.flatnonzero(np.diff(offsets_of(is_rare[codes])[offsets])))
     return np.unique(np.concatenate(found))
 
 

@@ -285,7 +285,7 @@ def attack_hidden(model: PatternHiding, case: Case) -> list[Risk]:
 
 def _pick(remain: npt.NDArray[np.bool_], starts: Counts, mine: Counts) -> Chances:
     """Return the chance to pick ``mine[i]`` among those that remain of ``starts[i]`` to ``starts[i + 1]``."""
-    running = np.concatenate([[0], np.cumsum(remain)])
+    running = offsets_of(remain)
     left = running[starts[1:]] - running[starts[:-1]]
     chances: Chances = np.where(remain[mine], 1 / np.maximum(left, 1), 0.0)
     return chances

@@ -12,7 +12,7 @@ from sequester.attacks.risk import Proportion, Risk, percent, rounded_percent
 from sequester.data.text import as_text
 from sequester.datasets.draws import generator
 from sequester.hierarchies.labels import MISSING
-from sequester.ragged import places_of
+from sequester.ragged import offsets_of, owners_of, places_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -290,15 +290,14 @@ class _Known:
         is_new = np.ones(len(self.rows), np.bool_)
         is_new[1:] = self.rows[1:] != self.rows[:-1]
         is_new[self.offsets[:-1]] = True
-        offsets = np.concatenate([[0], np.cumsum(is_new)])[self.offsets]
+        offsets = offsets_of(is_new)[self.offsets]
         return _sequence(self.rows[is_new], _places(offsets), offsets)
 
     def count_by_one_event(self) -> int:
         """Count the persons with an event that is like no event of anybody else."""
         if not self.columns:
             return 0
-        owners = np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), np.diff(self.offsets))
-        pairs = pl.DataFrame({"owner": owners, "row": self.rows}).unique()
+        pairs = pl.DataFrame({"owner": owners_of(self.offsets), "row": self.rows}).unique()
         return pairs.filter(pl.col("row").is_unique())["owner"].n_unique()
 
     def attribute(self, singled: Mask) -> tuple[tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]]:

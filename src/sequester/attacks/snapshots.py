@@ -1,19 +1,23 @@
-"""Published snapshots of records: counts of each sensitive value, and what they say about arrivals."""
+"""Attacks on records that are published in snapshots: their values, when they came, and who came again."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import polars as pl
 
-from sequester.attacks.risk import Proportion
+from sequester._validation import one_of
+from sequester.attacks.risk import Risk, exact, exact_mean, mean_of
 from sequester.data.text import as_text
-from sequester.errors import InputError
+from sequester.datasets.draws import generator
+from sequester.errors import InputError, SequesterError
 from sequester.hierarchies.labels import MISSING
 from sequester.privacy.l_diversity import RECORDS, VALUES
-from sequester.privacy.snapshots import COUNT, GROUP, TIME, records_of
+from sequester.privacy.snapshots import COUNT, GROUP, TIME, exact_level, records_of
+from sequester.ragged import owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,10 +25,16 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Codes, Counts
-    from sequester.attacks.context import Stream
+    from sequester.attacks.context import Case, Stream
+    from sequester.attacks.risk import Proportion
     from sequester.data.table import EventTable
+    from sequester.privacy.l_diversity import LDiversity, LEligibility
 
     Amounts = npt.NDArray[np.float64]
+    Key = tuple[int, tuple[str, ...]]
+    """A snapshot, and the quasi-identifiers of records in it."""
+    Index = dict[Key, set[int]]
+    """The values that are possible for a person with these quasi-identifiers in this snapshot."""
 
 
 SLOT, VALUE = "slot", "value"
@@ -65,14 +75,12 @@ class Snapshots:
         texts = as_text(original.frame[column]).fill_null(MISSING)
         cells = _cells(tables, sensitive)
         values = tuple(sorted({*texts.unique().to_list(), *cells[VALUE].unique().to_list()}))
-        code_of = {label: code for code, label in enumerate(values)}
-        slot_of = {label: slot for slot, label in enumerate(labels)}
         cells = cells.with_columns(
-            pl.col(SLOT).replace_strict(slot_of, return_dtype=pl.Int64),
-            pl.col(VALUE).replace_strict(code_of, return_dtype=pl.Int64),
+            pl.col(SLOT).replace_strict(labels, range(len(labels)), return_dtype=pl.Int64),
+            pl.col(VALUE).replace_strict(values, range(len(values)), return_dtype=pl.Int64),
         )
         homes = slots[stream.homes]
-        codes = texts.replace_strict(code_of, return_dtype=pl.Int32).to_numpy()
+        codes = texts.replace_strict(values, range(len(values)), return_dtype=pl.Int32).to_numpy()
         shape = (len(labels), len(values))
         published, came = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
         np.add.at(published, (cells[SLOT].to_numpy(), cells[VALUE].to_numpy()), cells[COUNT].to_numpy())
@@ -142,9 +150,13 @@ def _cells(tables: Mapping[str, pl.DataFrame], sensitive: str) -> pl.DataFrame:
         times = pl.DataFrame({GROUP: main[GROUP], SLOT: main[TIME]}).unique()
         plain = pl.DataFrame({GROUP: values[GROUP], VALUE: values[sensitive], COUNT: values[COUNT]})
         return plain.join(times, on=GROUP).select(SLOT, GROUP, VALUE, COUNT)
-    group = main[GROUP] if GROUP in main.columns else pl.Series(GROUP, np.arange(main.height))
-    plain = pl.DataFrame({SLOT: main[TIME], GROUP: group, VALUE: main[sensitive].fill_null(MISSING)})
+    plain = pl.DataFrame({SLOT: main[TIME], GROUP: _groups(main), VALUE: main[sensitive].fill_null(MISSING)})
     return plain.group_by(SLOT, GROUP, VALUE).agg(pl.len().cast(pl.Int64).alias(COUNT))
+
+
+def _groups(records: pl.DataFrame) -> pl.Series:
+    """Return the group of each record; without groups it is one of its own."""
+    return records[GROUP] if GROUP in records.columns else pl.Series(GROUP, np.arange(records.height))
 
 
 _NONE = 1e-12
@@ -177,7 +189,6 @@ def estimate_arrivals(snapshots: Snapshots) -> ArrivalBelief:
 
     >>> import polars as pl
     >>> from sequester.attacks.context import Stream
-    >>> from sequester.attacks.snapshots import Snapshots
     >>> from sequester.data.schema import Schema
     >>> from sequester.data.table import EventTable
     >>> ills = ["flu", "flu", "flu", "HIV", "cold", "x"]
@@ -199,7 +210,8 @@ def estimate_arrivals(snapshots: Snapshots) -> ArrivalBelief:
     came, moved = published.astype(np.float64), np.zeros(published.shape)
     for slot in np.flatnonzero(excess).tolist():
         before = range(slot - 1, max(slot - snapshots.reach, -1), -1)
-        room = _held_back(is_full, missing, before)
+        # Records of each value that may have been held back in the snapshots before.
+        room = missing[list(before)] @ is_full[list(before)]
         here = np.minimum(published[slot], room) * (published[slot] > 0)
         suspected = published[slot] * (here > _NONE)
         if not suspected.any():
@@ -220,15 +232,6 @@ def estimate_arrivals(snapshots: Snapshots) -> ArrivalBelief:
         full = is_full[slot]
         came[slot] += missing[slot] * (full / full.sum() if full.any() else everything)
     return ArrivalBelief(came, moved)
-
-
-def _held_back(is_full: npt.NDArray[np.bool_], missing: Amounts, before: range) -> Amounts:
-    """Return how many records of each value may have been held back in the snapshots before."""
-    rows = list(before)
-    if not rows:
-        return np.zeros(is_full.shape[1])
-    room: Amounts = missing[rows] @ is_full[rows]
-    return room
 
 
 def guess_records(tables: Mapping[str, pl.DataFrame], *, sensitive: str) -> Proportion:
@@ -260,7 +263,7 @@ def guess_original(table: EventTable, *, sensitive: str) -> Proportion:
 
 
 def _guess(records: pl.DataFrame, known: Sequence[str], sensitive: str) -> Proportion:
-    columns = {f"known {place}": records[name] for place, name in enumerate(known)}
+    columns = {key: records[name] for key, name in zip(_keys(known), known, strict=True)}
     named = pl.DataFrame({**columns, "value": records[sensitive]})
     counts = named.group_by(named.columns).agg(pl.len().cast(pl.Int64).alias(COUNT))
     return _mean_chance(counts.drop("value"), list(columns))
@@ -270,5 +273,371 @@ def _mean_chance(counts: pl.DataFrame, by: Sequence[str]) -> Proportion:
     """Add up, over all groups and values, the records of a value times its share of the group."""
     chances = counts.group_by(by).agg((pl.col(COUNT) ** 2).sum() / pl.col(COUNT).sum())
     total = int(counts[COUNT].sum())
-    value = float(chances[COUNT].sum()) / total if total else 0.0
-    return Proportion(value, (value, value))
+    return exact(float(chances[COUNT].sum()) / total if total else 0.0)
+
+
+RecordPlace = Literal["snapshot", "group"]
+"""Where a record is known to be: in a published snapshot, or in a group of it."""
+ArrivalMeasure = Literal["arrival", "surest_arrival", "moved"]
+"""What is counted; see `arrival_risk`."""
+MOST_REMADE = 300_000
+"""Events of an original that is done again, to see which records were moved."""
+
+
+def snapshot_risk(
+    snapshots: Snapshots, control: Snapshots, *, level: object, kind: RecordPlace = "snapshot"
+) -> Risk:
+    """Return the largest share of one value where a record is known to be: in a snapshot, or a group of it.
+
+    ``confidence`` is the largest share that one value has. This is what l is about.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.attacks.context import Stream
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> ills = ["flu", "flu", "flu", "HIV", "cold", "x"]
+    >>> came = pl.DataFrame({"who": list("abcdef"), "day": [1, 1, 1, 1, 2, 2], "ill": ills})
+    >>> table = EventTable(came, Schema(person="who", order="day", sensitive={"ill": "all"}))
+    >>> shown = ["flu", "HIV", "cold", "x", "flu", "flu"]
+    >>> out = pl.DataFrame({"time": ["1", "1", "2", "2", "2", "2"], "ill": shown})
+    >>> stream = Stream(np.array([0, 0, 0, 0, 1, 1]), ("1", "2"), 2)
+    >>> snapshots = Snapshots.of({"events": out}, table, stream, sensitive="ill")
+    >>> risk = snapshot_risk(snapshots, snapshots, level=2)
+    >>> risk.value, risk.raw.value, risk.bound
+    (0.5, 0.75, 0.5)
+    """
+    one_of("kind", kind, get_args(RecordPlace))
+    everything = snapshots.published.sum(axis=0)
+    release = _largest_among(snapshots, kind)
+    return Risk.of(
+        release,
+        float(everything.max(initial=0) / max(everything.sum(), 1)),
+        _largest_among(control, kind),
+        raw=exact(_largest_share(snapshots.came)),
+        name="confidence",
+        kind=kind,
+        bound=float(1 / exact_level(level)),
+        targets=int(everything.sum()),
+    )
+
+
+def _largest_among(snapshots: Snapshots, kind: RecordPlace) -> Proportion:
+    if kind == "snapshot":
+        return exact(_largest_share(snapshots.published))
+    shares = (
+        snapshots.cells.group_by(SLOT, GROUP, VALUE)
+        .agg(pl.col(COUNT).sum())
+        .group_by(SLOT, GROUP)
+        .agg((pl.col(COUNT).max() / pl.col(COUNT).sum()).alias("share"))["share"]
+    )
+    return exact(float(np.max(shares.to_numpy(), initial=0.0)))
+
+
+def arrival_risk(
+    snapshots: Snapshots,
+    control: Snapshots,
+    *,
+    measure: ArrivalMeasure = "arrival",
+    moved: Counts | None = None,
+) -> Risk:
+    """Return what an adversary believes who knows when a record came, how many came then, and the method.
+
+    What came when is estimated by `estimate_arrivals`. ``arrival`` is the mean belief in the value that a
+    record really has, ``surest_arrival`` the largest belief in any value of a snapshot, as far as it is
+    true of the records that came then, ``moved`` the share of records that were moved among those suspected
+    of it, picked by how many of a snapshot and value are suspected. The control is the same person without
+    the reasoning, who takes a snapshot as it is published; for ``moved``, whose reasoning is all there is,
+    permuted values.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sequester.attacks.context import Stream
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> ills = ["flu", "flu", "flu", "HIV", "cold", "x"]
+    >>> came = pl.DataFrame({"who": list("abcdef"), "day": [1, 1, 1, 1, 2, 2], "ill": ills})
+    >>> table = EventTable(came, Schema(person="who", order="day", sensitive={"ill": "all"}))
+    >>> shown = ["flu", "HIV", "cold", "x", "flu", "flu"]
+    >>> out = pl.DataFrame({"time": ["1", "1", "2", "2", "2", "2"], "ill": shown})
+    >>> stream = Stream(np.array([0, 0, 0, 0, 1, 1]), ("1", "2"), 2)
+    >>> snapshots = Snapshots.of({"events": out}, table, stream, sensitive="ill")
+    >>> risk = arrival_risk(snapshots, snapshots, measure="surest_arrival")
+    >>> risk.value, risk.control.value
+    (0.75, 0.5)
+
+    References
+    ----------
+    Wong, Fu, Wang, Pei (2007), Minimality attack in privacy preserving data publishing.
+    """
+    one_of("measure", measure, get_args(ArrivalMeasure))
+    believed, shown, came = estimate_arrivals(snapshots), snapshots.published, snapshots.came
+    targets = int(came.sum())
+    if measure == "moved":
+        truth = np.zeros(shown.shape, np.int64) if moved is None else moved
+        release, control_share = (
+            _caught(each.moved, shown, truth) for each in (believed, estimate_arrivals(control))
+        )
+        raw, baseline = exact(0.0), float(truth.sum() / max(shown.sum(), 1))
+        targets = int(shown[believed.moved > 0].sum())
+    elif measure == "arrival":
+        release, control_share, raw = (
+            exact_mean(_belief(amounts, snapshots)) for amounts in (believed.came, shown, came)
+        )
+        everything = shown.sum(axis=0) / max(shown.sum(), 1)
+        baseline = float(everything @ came.sum(axis=0) / max(targets, 1))
+    else:
+        release, control_share, raw = (_surest(amounts, came) for amounts in (believed.came, shown, came))
+        baseline = float(np.max(came.sum(axis=0) / max(targets, 1), initial=0.0))
+    return Risk.of(
+        release,
+        baseline,
+        control_share,
+        raw=raw,
+        name=measure,
+        kind="minimality",
+        targets=targets,
+        control_of="shuffled" if measure == "moved" else "no reasoning",
+    )
+
+
+def attack_snapshots(model: LEligibility | LDiversity, case: Case) -> list[Risk]:
+    """Run the attacks on snapshots; only how frequent a value is in them is claimed."""
+    if case.stream is None:
+        return []
+    case.progress(0.0, "attacking (snapshots)")
+    sensitive = model.sensitive or next(iter(case.original.schema.sensitive))
+    snapshots = Snapshots.of(case.tables, case.original, case.stream, sensitive=sensitive)
+    control = snapshots.permuted(generator("attack control", case.seed))
+    kinds: tuple[RecordPlace, ...] = ("snapshot", "group") if model.has_groups else ("snapshot",)
+    risks = [snapshot_risk(snapshots, control, level=model.l, kind=kind) for kind in kinds]
+    risks += [arrival_risk(snapshots, control), arrival_risk(snapshots, control, measure="surest_arrival")]
+    case.progress(0.3, "attacking (records that were moved)")
+    moved = _moved(case, snapshots)
+    if moved is not None and moved.any():
+        risks.append(arrival_risk(snapshots, control, measure="moved", moved=moved))
+    case.progress(0.7, "attacking (persons in several snapshots)")
+    risk = intersection_risk(snapshots, case.tables, case.original, targets=case.targets, seed=case.seed)
+    if risk.targets:
+        risks.append(risk)
+    case.progress(1.0, "attacked")
+    return risks
+
+
+def _moved(case: Case, snapshots: Snapshots) -> Counts | None:
+    """Count, per snapshot and value, the published records that came earlier; None where it is not known."""
+    if case.replay is None or snapshots.reach < 2 or case.original.n_events > MOST_REMADE:
+        return None
+    try:
+        changes = case.replay(case.original).changes
+    except SequesterError:
+        return None
+    later = changes.lazy().filter(pl.col("to").is_not_null()).group_by("to", "value").len().collect()
+    counts = np.zeros(snapshots.published.shape, np.int64)
+    slots, codes = (
+        later[name].replace_strict(labels, range(len(labels)), return_dtype=pl.Int64).to_numpy()
+        for name, labels in (("to", snapshots.labels), ("value", snapshots.values))
+    )
+    counts[slots, codes] = later["len"]
+    return counts
+
+
+def _largest_share(counts: Counts) -> float:
+    totals = counts.sum(axis=1)
+    shares = counts.max(axis=1, initial=0) / np.maximum(totals, 1)
+    return float(shares.max(initial=0.0))
+
+
+def _belief(amounts: Amounts | Counts, snapshots: Snapshots) -> Amounts:
+    """Return, for each record that came, the belief in its value by the amounts of its snapshot."""
+    totals = amounts.sum(axis=1, keepdims=True)
+    n_values = max(amounts.shape[1], 1)
+    # Who sees nothing believes anything.
+    shares = np.where(totals > 0, amounts / np.maximum(totals, 1e-300), 1 / n_values)
+    beliefs: Amounts = shares[snapshots.homes, snapshots.codes]
+    return beliefs
+
+
+def _surest(amounts: Amounts | Counts, came: Counts) -> Proportion:
+    """Return the largest belief, by the amounts, as far as it is true of those who came."""
+    totals = amounts.sum(axis=1, keepdims=True)
+    believed = amounts / np.where(totals > 0, totals, 1)
+    true = came / np.maximum(came.sum(axis=1, keepdims=True), 1)
+    return exact(float(np.minimum(believed, true).max(initial=0.0)))
+
+
+def _caught(suspected: Amounts, shown: Counts, moved: Counts) -> Proportion:
+    """Return the share of moved records among those picked by how many of their kind are suspected."""
+    total = float(suspected.sum())
+    right = float((suspected * moved / np.maximum(shown, 1)).sum())
+    return exact(right / total if total else 0.0)
+
+
+MOST_TARGETS = 500
+"""Persons whose snapshots are laid side by side."""
+
+
+def intersection_risk(
+    snapshots: Snapshots,
+    tables: Mapping[str, pl.DataFrame],
+    original: EventTable,
+    *,
+    targets: int,
+    seed: str,
+) -> Risk:
+    """Return the chance of an adversary who intersects what a person's snapshots show.
+
+    They suppose that the person had one sensitive value throughout, as with an illness that stays. In every
+    snapshot in which a record may be published, the values of the groups that the quasi-identifiers fit are
+    possible; the values that are possible each time remain, and one of them is picked. ``intersection`` is
+    the mean chance to be right, over persons who came in several snapshots and really had one value. The
+    control is an adversary who looks at one of the snapshots alone.
+
+    Examples
+    --------
+    >>> from sequester.attacks.context import Stream
+    >>> from sequester.data.schema import Schema
+    >>> from sequester.data.table import EventTable
+    >>> came = pl.DataFrame({"who": list("abac"), "day": [1, 1, 2, 2], "ill": ["HIV", "flu", "HIV", "cold"]})
+    >>> table = EventTable(came, Schema(person="who", order="day", sensitive={"ill": "all"}))
+    >>> out = {"events": pl.DataFrame({"time": list("1122"), "ill": ["HIV", "flu", "HIV", "cold"]})}
+    >>> snapshots = Snapshots.of(out, table, Stream(np.array([0, 1, 0, 1]), ("1", "2"), 1), sensitive="ill")
+    >>> risk = intersection_risk(snapshots, out, table, targets=9, seed="any")
+    >>> risk.value, risk.control.value, risk.targets
+    (1.0, 0.5, 1)
+    """
+    owners = owners_of(original.person_offsets)
+    chosen, n_fit = _targets(snapshots, owners, original.n_persons, min(targets, MOST_TARGETS), seed)
+    events = np.flatnonzero(np.isin(owners, chosen))
+    names = list(original.schema.quasi)
+    quasi = [as_text(original.frame[name]).fill_null(MISSING) for name in names]
+    known = list(zip(*(each.gather(events).to_list() for each in quasi), strict=True))
+    known = known or [()] * len(events)
+    above = _above(original, names, known)
+    homes = snapshots.homes[events].tolist()
+    slots = [range(home, min(home + snapshots.reach, len(snapshots.labels))) for home in homes]
+    asked = {
+        (slot, lifted)
+        for reached, labels in zip(slots, known, strict=True)
+        for slot in reached
+        for lifted in above[labels]
+    }
+    released = _released(snapshots, tables, names, asked)
+    came = pl.DataFrame(
+        {SLOT: snapshots.homes, **dict(zip(_keys(names), quasi, strict=True)), VALUE: snapshots.codes}
+    )
+    raw = _index(came, _keys(names), set(zip(homes, known, strict=True)))
+    tried: dict[int, list[tuple[set[int], set[int]]]] = {}
+    for event, home, reached, labels in zip(events.tolist(), homes, slots, known, strict=True):
+        keys = ((slot, lifted) for slot in reached for lifted in above[labels])
+        possible: set[int] = set().union(*(released.get(key, set()) for key in keys))
+        tried.setdefault(int(owners[event]), []).append((possible, raw[home, labels]))
+    truth = dict(zip(owners[events].tolist(), snapshots.codes[events].tolist(), strict=True))
+    chances = np.array([_chances(sets, truth[person]) for person, sets in tried.items()])
+    chances = chances.reshape(-1, 3)
+    estimate = exact_mean if len(chosen) == n_fit else mean_of
+    release, single, before = (estimate(chances[:, place]) for place in range(3))
+    return Risk.of(
+        release,
+        1 / max(len(snapshots.values), 1),
+        single,
+        raw=before,
+        name="intersection",
+        kind="snapshots",
+        known=max(len(names), 1),
+        targets=len(chosen),
+        control_of="no reasoning",
+    )
+
+
+def _chances(sets: Sequence[tuple[set[int], set[int]]], value: int) -> tuple[float, float, float]:
+    """Return the chance by all snapshots, by one of them, and by all of the original's."""
+    singles = [_chance(released, value) for released, _ in sets]
+    return (
+        _chance(set.intersection(*(released for released, _ in sets)), value),
+        sum(singles) / len(singles),
+        _chance(set.intersection(*(before for _, before in sets)), value),
+    )
+
+
+def _chance(possible: set[int], value: int) -> float:
+    return 1 / len(possible) if value in possible else 0.0
+
+
+def _targets(
+    snapshots: Snapshots, owners: Counts, n_persons: int, most: int, seed: str
+) -> tuple[Counts, int]:
+    """Draw persons who came in several snapshots with one value, and say how many there are."""
+
+    def extremes(values: npt.NDArray[np.integer]) -> tuple[Counts, Counts]:
+        low = np.full(n_persons, np.iinfo(np.int64).max)
+        high = np.full(n_persons, -1, np.int64)
+        np.minimum.at(low, owners, values)
+        np.maximum.at(high, owners, values)
+        return low, high
+
+    first, last = extremes(snapshots.homes)
+    low, high = extremes(snapshots.codes)
+    fit = np.flatnonzero((last > first) & (low == high)).astype(np.int64)
+    if len(fit) <= most:
+        return fit, len(fit)
+    rng = generator("attack intersection", seed)
+    return np.sort(rng.choice(fit, most, replace=False)), len(fit)
+
+
+def _above(
+    original: EventTable, names: Sequence[str], known: Sequence[tuple[str, ...]]
+) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return all that may be released of each combination of labels: every label, or what lies above."""
+    chains = []
+    for place, name in enumerate(names):
+        tree = original.hierarchies[name]
+        labels = {each[place] for each in known}
+        chains.append(
+            {label: [tree.labels[node] for node in tree.ancestors(tree.node(label))] for label in labels}
+        )
+    return {
+        each: list(product(*(chain[label] for chain, label in zip(chains, each, strict=True))))
+        for each in set(known)
+    }
+
+
+def _released(
+    snapshots: Snapshots,
+    tables: Mapping[str, pl.DataFrame],
+    names: Sequence[str],
+    asked: set[Key],
+) -> Index:
+    """List the values of the groups that show each combination of quasi-identifiers."""
+    main = next(iter(tables.values()))
+    labels = snapshots.labels
+    shown = pl.DataFrame(
+        {
+            SLOT: main[TIME].replace_strict(labels, range(len(labels)), return_dtype=pl.Int64),
+            GROUP: _groups(main),
+            **{key: main[name] for key, name in zip(_keys(names), names, strict=True)},
+        }
+    ).unique()
+    values = snapshots.cells.select(SLOT, GROUP, VALUE)
+    return _index(shown.join(values, on=[SLOT, GROUP]), _keys(names), asked)
+
+
+def _index(records: pl.DataFrame, keys: Sequence[str], asked: set[Key]) -> Index:
+    """List the values of the records of each snapshot and combination of labels that is asked for."""
+    wanted = pl.DataFrame(
+        [(slot, *labels) for slot, labels in sorted(asked)],
+        schema={SLOT: pl.Int64, **dict.fromkeys(keys, pl.String)},
+        orient="row",
+    )
+    index: Index = {}
+    found = records.join(wanted, on=[SLOT, *keys], how="semi").select(SLOT, *keys, VALUE).unique()
+    for slot, *labels, value in found.iter_rows():
+        index.setdefault((slot, tuple(labels)), set()).add(value)
+    return index
+
+
+def _keys(names: Sequence[str]) -> list[str]:
+    """Return names of the quasi-identifiers that nothing else has here."""
+    return [f"known {place}" for place in range(len(names))]

@@ -18,7 +18,7 @@ from sequester._validation import in_range
 from sequester.datasets import SEED
 from sequester.datasets.draws import check_persons, generator, repeat_keys
 from sequester.datasets.hospital import ORDINARY, PROTECTED, YEARS
-from sequester.ragged import offsets_of
+from sequester.ragged import offsets_of, owners_of, places_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -180,15 +180,15 @@ def longitudinal(
     if most_events is not None:
         in_range("most_events", most_events, 1)
         lengths = np.minimum(lengths, most_events)
-    person = np.repeat(np.arange(persons), lengths)
     offsets = offsets_of(lengths)
+    person = owners_of(offsets)
     values = _visit_values(chance, lengths, [len(YEARS), 61, 365, 40])
     year, stay, day, area = values[:, 0], values[:, 1], values[:, 2], values[:, 3]
     year = year[np.lexsort((year, person))]
     day = day[np.lexsort((day, year, person))]
     is_first = np.ones(len(person), np.bool_)
     is_first[1:] = (person[1:] != person[:-1]) | (year[1:] != year[:-1])
-    visit = np.arange(len(person)) - offsets[person]
+    visit = places_of(offsets)
     moved_after = np.where(chance.random(persons) < 0.1, chance.integers(1, 1 + lengths), lengths)
     lives_at = np.where(visit < moved_after[person], area[offsets[person]], area[offsets[person + 1] - 1])
     zips = pl.Series(10_000 + np.sort(chance.choice(90_000, 40, replace=False))).cast(pl.String)

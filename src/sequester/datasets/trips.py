@@ -12,7 +12,7 @@ from sequester._validation import in_range
 from sequester.datasets import SEED
 from sequester.datasets.draws import check_persons, generator, repeat_keys
 from sequester.errors import ParameterError
-from sequester.ragged import offsets_of
+from sequester.ragged import offsets_of, owners_of, places_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -193,8 +193,8 @@ def _points(
     corners = _corners(trips.start[part], trips.end[part])
     needed = np.abs(np.diff(corners, axis=1)).sum(axis=2) / _SPEEDS
     reached = np.concatenate([np.zeros((len(needed), 1)), np.cumsum(needed, axis=1)], axis=1)
-    trip = np.repeat(np.arange(len(needed)), n_points[part])
-    rank = np.arange(len(trip)) - np.repeat(offsets_of(n_points[part])[:-1], n_points[part])
+    offsets = offsets_of(n_points[part])
+    trip, rank = owners_of(offsets), places_of(offsets)
     duration = trips.seconds[part][trip]
     passed = np.minimum(rank * every, duration)
     along = passed * (reached[:, -1] / np.maximum(trips.seconds[part], 1))[trip]

@@ -384,9 +384,8 @@ class _Side:
         taken = np.repeat(persons, self.lengths)
         if items is not None:
             taken &= items
-        lengths = np.diff(np.concatenate([[0], np.cumsum(taken)])[self.offsets])[persons]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        return _Side(self.items[taken], offsets, self.book)
+        lengths = np.diff(offsets_of(taken)[self.offsets])[persons]
+        return _Side(self.items[taken], offsets_of(lengths), self.book)
 
     def sequences(self) -> Sequences:
         return Sequences(self.offsets, {SYMBOL: self.items}, {SYMBOL: self.book})

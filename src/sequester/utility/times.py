@@ -11,7 +11,7 @@ import numpy as np
 from sequester._validation import at_least
 from sequester.errors import ParameterError
 from sequester.mining.support import sequences_of
-from sequester.ragged import owners_of
+from sequester.ragged import offsets_of, owners_of, places_of
 from sequester.utility.distributions import attributes_of, wasserstein_distance
 from sequester.utility.score import Score, units_of
 
@@ -91,7 +91,7 @@ def _numbers(tree: Hierarchy) -> Amounts:
     values = np.full(len(tree), np.nan)
     leaves = tree.leaf_nodes
     values[leaves] = [_number(tree.labels[node]) for node in leaves]
-    known = np.concatenate([[0], np.cumsum(~np.isnan(values))])
+    known = offsets_of(~np.isnan(values))
     sums = np.concatenate([[0.0], np.cumsum(np.nan_to_num(values))])
     nodes = np.arange(len(tree))
     counts = known[tree.subtree_end] - known[nodes]
@@ -177,10 +177,7 @@ def return_distance(released: SequenceData, *, original: SequenceData) -> Score:
 
 def _returns(sequences: Sequences) -> npt.NDArray[np.float64]:
     """List after how many steps each item comes again."""
-    offsets = sequences.person_offsets
-    persons = np.repeat(np.arange(sequences.n_persons, dtype=np.int64), np.diff(offsets))
-    book = len(sequences.codebook)
-    keys = persons * max(book, 1) + sequences.codes
+    keys = owners_of(sequences.person_offsets) * max(len(sequences.codebook), 1) + sequences.codes
     order = np.argsort(keys, kind="stable")
     same = keys[order][1:] == keys[order][:-1]
     return np.asarray(np.diff(order)[same], np.float64)
@@ -274,7 +271,7 @@ def _times(after: Sequences, original: EventTable, clock: Clock | None) -> tuple
     """Number the times of the events of release and original on one scale."""
     sides = after.person_offsets, original.person_offsets
     if clock is None:
-        return _places(sides[0]), _places(sides[1])
+        return places_of(sides[0]), places_of(sides[1])
     (column,) = (each for each in attributes_of(after, original) if each.name == clock.name)
     since = [
         _since_first(clock, nodes, offsets)
@@ -283,10 +280,6 @@ def _times(after: Sequences, original: EventTable, clock: Clock | None) -> tuple
     points = np.unique(np.quantile(np.concatenate([*since, [0.0]]), np.linspace(0, 1, N_TIMES)))
     after_times, before_times = (np.searchsorted(points, each).astype(np.int64) for each in since)
     return after_times, before_times
-
-
-def _places(offsets: Offsets) -> Counts:
-    return np.arange(int(offsets[-1]), dtype=np.int64) - np.repeat(offsets[:-1], np.diff(offsets))
 
 
 def _since_first(clock: Clock, nodes: Codes, offsets: Offsets) -> Amounts:

@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 
 from attacks.tables import some_persons, table_of
 from sequester.attacks.attack import attack_tables
-from sequester.attacks.background_knowledge import kinds_for
+from sequester.attacks.background_knowledge import TargetPool, kinds_for
 from sequester.attacks.candidate_sets import Evidence, find_candidates
 from sequester.attacks.context import AttackContext
 from sequester.attacks.domain import Domain
 from sequester.attacks.inference import Inference
 from sequester.attacks.linkage import Linkage
-from sequester.attacks.targets import TargetPool
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.engine import LocalEngine

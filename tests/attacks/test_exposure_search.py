@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attacks.tables import some_persons, table_of
-from sequester.attacks.exposure_rows import Items, SearchRows
+from sequester.attacks.exposure_search import Items, SearchRows
 
 
 def rows_of(units, items):
