@@ -12,7 +12,7 @@ from sequester.data.table import EventTable
 from sequester.errors import SequesterWarning
 from sequester.methods import METHODS
 from sequester.report import external_page, internal_page
-from sequester.report.measures import measure_title
+from sequester.report.findings import measure_title
 
 COMMON = ["home", "<b>news</b>", "sports & more"]
 RARE = ["RARE-PAGE-OF-ONE", "RARE-PAGE-OF-TWO"]

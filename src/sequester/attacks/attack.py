@@ -92,10 +92,8 @@ def attack_tables(
     absence 0.0
     """
     _check_known(known)
-    released, original = released.histories, original.histories
-    held_out = None if held_out is None else held_out.histories
     engine = engine or LocalEngine()
-    groups = similar_values(original) if groups is None else groups
+    groups = similar_values(original.histories) if groups is None else groups
     prepare = partial(
         AttackContext.of,
         owners=owners,
@@ -105,43 +103,41 @@ def attack_tables(
         # Rounds run side by side, so that nothing within them has to.
         engine=LocalEngine(threads=1, shards=1),
     )
-    context = prepare(released, original, held_out=held_out)
-    is_free = kinds is None
-    kept = coded_kept(original) if kinds is None or any(kind in BEYOND for kind in kinds) else []
-    beyond = context
-    if kept:
-        # Apart, because persons who differ in kept columns only are one to all other adversaries.
-        beyond = prepare(
-            released.with_kept(kept),
-            original.with_kept(kept),
-            held_out=None if held_out is None else held_out.with_kept(kept),
-        )
-    kinds = kinds_for(original, beyond.domain) if kinds is None else kinds
-    main = main_rounds(model, kinds, known, context)
-    rounds = [(kind, size) for kind in kinds for size in known] if thorough else main
+    tables = [None if each is None else each.histories for each in (released, original, held_out)]
+    context, beyond = _contexts(tables, kinds, prepare)
+    chosen = kinds_for(context.original, beyond.domain) if kinds is None else kinds
+    main = main_rounds(model, chosen, known, context)
+    rounds = [(kind, size) for kind in chosen for size in known] if thorough else main
     progress(0.0, "attacking")
-    places = (context, beyond) if beyond is not context else (context,)
-    for number, where in enumerate(places):
-        where.prepare(
-            [kind for kind, _ in rounds if (kind in BEYOND) == (where is beyond) or beyond is context],
-            engine=engine,
-            narrowed=thorough and where is context,
-            progress=part(progress, 0.2 * number / len(places), 0.2 * (number + 1) / len(places)),
-        )
-    done = engine.map(
-        _attack,
-        rounds,
-        shared=_Shared(context, beyond, model, main, groups, thorough),
-        progress=part(progress, 0.2, 0.9),
-        phase="attacking",
-    )
+    shared = _Shared(context, beyond, model, main, groups, thorough)
+    _read_evidence(shared, [kind for kind, _ in rounds], engine, part(progress, 0.0, 0.2))
+    done = engine.map(_attack, rounds, shared=shared, progress=part(progress, 0.2, 0.9), phase="attacking")
     risks = [risk for each in done for risk in each]
     if context.narrowing is not None:
         risks.append(refinement_risk(context, context.narrowing))
-    if is_free:
-        risks += singling_out_risks(released, original, seed=seed)
+    if kinds is None:
+        risks += singling_out_risks(context.released, context.original, seed=seed)
     progress(1.0, "attacked")
     return risks
+
+
+def _contexts(
+    tables: Sequence[EventTable | None],
+    kinds: Sequence[KnowledgeKind] | None,
+    prepare: Callable[..., AttackContext],
+) -> tuple[AttackContext, AttackContext]:
+    """Prepare release, original and persons who were held out; and the same with the kept columns coded.
+
+    They are apart, because persons who differ in kept columns only are one to all other adversaries. Where
+    nobody knows kept columns, both are the same.
+    """
+    released, original, held_out = tables
+    context = prepare(released, original, held_out=held_out)
+    kept = coded_kept(context.original) if kinds is None or any(kind in BEYOND for kind in kinds) else []
+    if not kept:
+        return context, context
+    released, original, held_out = (None if each is None else each.with_kept(kept) for each in tables)
+    return context, prepare(released, original, held_out=held_out)
 
 
 class _Shared(NamedTuple):
@@ -155,19 +151,37 @@ class _Shared(NamedTuple):
     groups: Mapping[str, str]
     thorough: bool
 
+    def where(self, kind: KnowledgeKind) -> AttackContext:
+        """Return the context that knowledge of the kind is for."""
+        return self.beyond if kind in BEYOND else self.context
+
+
+def _read_evidence(
+    shared: _Shared, kinds: Sequence[KnowledgeKind], engine: Engine, progress: Progress
+) -> None:
+    """Read what adversaries with such knowledge look at, side by side."""
+    places = [shared.context] if shared.beyond is shared.context else [shared.context, shared.beyond]
+    for number, where in enumerate(places):
+        where.prepare(
+            [kind for kind in kinds if shared.where(kind) is where],
+            engine=engine,
+            narrowed=shared.thorough and where is shared.context,
+            progress=part(progress, number / len(places), (number + 1) / len(places)),
+        )
+
 
 def _attack(chosen: tuple[KnowledgeKind, int], shared: _Shared) -> list[Risk]:
     """Run the adversaries who know so many items of a kind."""
     kind, size = chosen
     model, thorough = shared.model, shared.thorough
-    where = shared.beyond if kind in BEYOND else shared.context
-    first = {each.name: each for each in _main_adversaries(where, kind, size, model)}
-    first = first if chosen in shared.main else {}
+    where = shared.where(kind)
+    first = _main_adversaries(where, kind, size, model) if chosen in shared.main else ()
     k = getattr(model, "k", FEW)
     others = _adversaries(where, kind, size, k=k, groups=shared.groups) if thorough else ()
-    run = {**{each.name: each for each in others}, **first}
+    main = {each.name: each for each in first}
+    run = {each.name: each for each in others} | main
     found = [
-        replace(each.judge(where), bound=bound_of(model, each), main=each.name in first)
+        replace(each.judge(where), bound=bound_of(model, each), main=each.name in main)
         for each in run.values()
     ]
     where.forget(kind, size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
@@ -20,10 +21,11 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from sequester._typing import Counts
+    from sequester._typing import Codes, Counts
     from sequester.attacks.background_knowledge import BackgroundKnowledge
     from sequester.attacks.candidate_sets import Evidence
     from sequester.attacks.context import AttackContext, Trial, Trials
+    from sequester.attacks.domain import ProtectedValues
     from sequester.attacks.risk import Risk
     from sequester.data.table import EventTable
 
@@ -63,26 +65,26 @@ class Inference(Adversary):
             raise ParameterError(msg)
         found = self._find(context)
         is_largest = self.measure in ("confidence", "at_risk")
-        measure = self._largest if is_largest else self._mean
-        (raw, _), (release, baseline), (control, _) = (measure(context, each) for each in found)
         if not is_largest:
+            (raw, _), (release, baseline), (control, _) = (self._mean(context, each) for each in found)
             return self._risk(context, found, (raw, release, control), baseline=baseline)
         rarest = self._find_rarest(context)
-        others = [measure(context, each)[0] for each in rarest]
-        shares = larger_of(raw, others[0]), larger_of(release, others[1]), larger_of(control, others[2])
-        return self._risk(context, found, shares, baseline=baseline, rarest=rarest)
+        raw, release, control = (
+            larger_of(self._largest(each), self._largest(other))
+            for each, other in zip(found, rarest, strict=True)
+        )
+        baseline = self._base(found.release.evidence)
+        return self._risk(context, found, (raw, release, control), baseline=baseline, rarest=rarest)
 
     def _groups(self) -> Mapping[str, str] | None:
         return self.groups
 
-    def _largest(self, context: AttackContext, trial: Trial) -> tuple[Proportion, float]:
-        """Return the largest share of candidates, and the same of everybody."""
-        del context
+    def _largest(self, trial: Trial) -> Proportion:
+        """Return the largest share of candidates."""
         candidates = trial.candidates
-        largest = largest_of(
+        return largest_of(
             candidates.share(candidates.most if self.measure == "confidence" else candidates.at_risk)
         )
-        return largest, self._base(trial.evidence)
 
     def _mean(self, context: AttackContext, trial: Trial) -> tuple[Proportion, float]:
         """Return the mean share of candidates with a value of the target's, and the same of everybody."""
@@ -112,7 +114,8 @@ class Inference(Adversary):
         own = trial.windows
         if self.measure == "guess":
             return own
-        lows, highs = (_groups if self.measure == "group" else _close)(context, self.groups or {})
+        names = context.domain.names
+        lows, highs = _groups(names, self.groups or {}) if self.measure == "group" else _close(names)
         return without_known(
             ValueRanges(offsets=own.offsets, lows=lows[own.lows], highs=highs[own.lows]),
             trial.knowledge.value_code,
@@ -122,26 +125,20 @@ class Inference(Adversary):
 
 def has_numbers(context: AttackContext) -> bool:
     """Return whether some attribute has nothing but numbers to protect, so that values can be close."""
-    lows, highs = _close(context, {})
+    lows, highs = _close(context.domain.names)
     return bool((lows < highs).any())
 
 
-def _groups(
-    context: AttackContext, groups: Mapping[str, str]
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+def _groups(names: ProtectedValues, groups: Mapping[str, str]) -> tuple[Codes, Codes]:
     """Return the first and the last value of each value's group; groups stand side by side."""
-    keys = [(attribute, groups.get(label, label)) for attribute, label in context.domain.names]
+    keys = [(attribute, groups.get(label, label)) for attribute, label in names]
     lows = np.array([keys.index(key) for key in keys], np.int32)
     highs = np.array([len(keys) - 1 - keys[::-1].index(key) for key in keys], np.int32)
     return lows, highs
 
 
-def _close(
-    context: AttackContext, groups: Mapping[str, str]
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+def _close(names: ProtectedValues) -> tuple[Codes, Codes]:
     """Return the first and the last value that is close to each; what is no number is close to none."""
-    del groups  # numbers stand in their own order
-    names = context.domain.names
     lows = np.arange(len(names), dtype=np.int32)
     highs = lows.copy()
     for attribute in dict.fromkeys(attribute for attribute, _ in names):
@@ -202,9 +199,7 @@ def similar_values(table: EventTable) -> dict[str, str]:
             for rule in sensitive.protect.rules():
                 if rule.kind != "value":
                     groups |= {label: str(rule) for label in rule.matches(labels)}
-    sizes: dict[str, int] = {}
-    for group in groups.values():
-        sizes[group] = sizes.get(group, 0) + 1
+    sizes = Counter(groups.values())
     return {label: group for label, group in groups.items() if sizes[group] > 1}
 
 

@@ -174,7 +174,7 @@ _SHOWN = 10
 
 
 def _lines(found: "AttackResult", *, all_risks: bool) -> Iterator[str]:
-    from sequester.report.risks import main_risks, risk_row  # noqa: PLC0415  (--help need not wait)
+    from sequester.report.summary import main_risks, risk_row  # noqa: PLC0415  (--help need not wait)
 
     claimed = sum(risk.bound is not None for risk in found.risks)
     kept = "none exceeds its bound" if found else f"{len(found.beaten):,} exceed their bound"

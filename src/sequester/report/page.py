@@ -23,21 +23,21 @@ from sequester.report.findings import (
     describe_columns,
     describe_persons,
     evidence_samples,
+    generalization_levels,
+    group_measures,
+    level_text,
     promised_levels,
     summarize_changes,
 )
 from sequester.report.map import maps
-from sequester.report.measures import generalization_levels, group_measures, level_text
 from sequester.report.plot import bars
-from sequester.report.risks import summarize_risks
-from sequester.report.summary import ReleaseSummary
+from sequester.report.summary import ReleaseSummary, summarize_risks
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.release.plot import Figure
     from sequester.release.release import Release
-    from sequester.report.findings import Findings
-    from sequester.report.measures import AttributeLevels
+    from sequester.report.findings import AttributeLevels, Findings
     from sequester.utility.score import Score
 
 

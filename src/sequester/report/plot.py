@@ -111,56 +111,16 @@ def draw_frontier(marks: Sequence[Mark], axes: FrontierAxes, *, standalone: bool
     import altair as alt  # noqa: PLC0415
 
     names = list(dict.fromkeys(each.series for each in marks))
-    # Room for the intervals, unless they are so long that nothing else could be told apart.
-    right = max((min(each.interval[1], 2 * max(m.risk for m in marks)) for each in marks), default=1.0)
-    rows = _rows(marks, names, right)
-    better = "less is better" if axes.goal == "minimize" else "more is better"
-    base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=alt.X(
-            "risk:Q",
-            title=f"{shown(axes.risk, 70)} (less is better)",
-            scale=alt.Scale(domain=[0, right * 1.05 or 1.0], nice=True),
-        ),
-        y=alt.Y(
-            "value:Q", title=f"{shown(axes.measure, 36)} ({better})", scale=alt.Scale(zero=_from_zero(marks))
-        ),
-    )
     # Labels are data and never part of the specification; series are places, which a legend shows as names.
-    color = alt.Color(
-        "place:N",
-        title=None,
-        scale=alt.Scale(
-            domain=list(range(len(names))), range=[_COLORS[i % len(_COLORS)] for i in range(len(names))]
-        ),
-        legend=None,
+    places = list(range(len(names)))
+    color, shape = (
+        channel(
+            "place:N",
+            scale=alt.Scale(domain=places, range=[styles[i % len(styles)] for i in places]),
+            legend=None,
+        )
+        for channel, styles in ((alt.Color, _COLORS), (alt.Shape, _SHAPES))
     )
-    shape = alt.Shape(
-        "place:N",
-        scale=alt.Scale(
-            domain=list(range(len(names))), range=[_SHAPES[i % len(_SHAPES)] for i in range(len(names))]
-        ),
-        legend=None,
-    )
-    frontier = base.transform_filter(alt.datum.frontier)
-    layers = [
-        base.mark_rule(color=INK, opacity=0.18).encode(x="low:Q", x2="high:Q"),
-        frontier.mark_line(interpolate="step-after", color=SERIES[0], opacity=0.5).encode(order="risk:Q"),
-        base.mark_point(filled=True, size=70, opacity=1).encode(
-            color=color,
-            shape=shape,
-            fillOpacity=alt.condition(alt.datum.frontier, alt.value(1.0), alt.value(0.35)),
-            **({"href": "link:N"} if any(each.link for each in marks) else {}),
-        ),
-        base.transform_filter(alt.datum.recommended).mark_point(size=320, color=INK, strokeWidth=2),
-        base.transform_filter(alt.datum.optimum).mark_point(size=200, color=INK, strokeDash=[2, 2]),
-        # A name that is centred at the edge would be cut off.
-        *(
-            base.transform_filter(alt.datum.named & (alt.datum.align == align))
-            .mark_text(color=INK, align=align, dx=dx, dy=-13, fontSize=11)
-            .encode(text="text:N")
-            for align, dx in _SIDES
-        ),
-    ]
     legend = alt.Chart(
         alt.InlineData(values=[{"place": i, "name": shown(name, 30)} for i, name in enumerate(names)])
     ).encode(y=alt.Y("place:O", axis=None))
@@ -170,6 +130,7 @@ def draw_frontier(marks: Sequence[Mark], axes: FrontierAxes, *, standalone: bool
         width=110,
         height=22 * max(len(names), 1),
     )
+    layers = _frontier_layers(marks, axes, names, color=color, shape=shape)
     chart = alt.hconcat(alt.layer(*layers, width=_WIDTH, height=_HEIGHT), key, spacing=14).configure(
         background="#ffffff" if standalone else "transparent",
         font="sans-serif",
@@ -187,6 +148,45 @@ def draw_frontier(marks: Sequence[Mark], axes: FrontierAxes, *, standalone: bool
     title = f"{axes.measure} against {axes.risk}, {len(marks)} candidates; the numbers follow as a table"
     # The renderer takes whole addresses only.
     return Markup(as_svg(chart, title=title, standalone=standalone).replace(_PLACE, ""))  # noqa: S704
+
+
+def _frontier_layers(
+    marks: Sequence[Mark], axes: FrontierAxes, names: Sequence[str], **style: Any
+) -> list[Any]:
+    """Return intervals, the frontier, the marks in the `style` of their series, rings and names."""
+    import altair as alt  # noqa: PLC0415  (as above)
+
+    # Room for the intervals, unless they are so long that nothing else could be told apart.
+    right = max((min(each.interval[1], 2 * max(m.risk for m in marks)) for each in marks), default=1.0)
+    better = "less is better" if axes.goal == "minimize" else "more is better"
+    base = alt.Chart(alt.InlineData(values=_rows(marks, names, right))).encode(
+        x=alt.X(
+            "risk:Q",
+            title=f"{shown(axes.risk, 70)} (less is better)",
+            scale=alt.Scale(domain=[0, right * 1.05 or 1.0], nice=True),
+        ),
+        y=alt.Y(
+            "value:Q", title=f"{shown(axes.measure, 36)} ({better})", scale=alt.Scale(zero=_from_zero(marks))
+        ),
+    )
+    frontier = base.transform_filter(alt.datum.frontier)
+    links = {"href": "link:N"} if any(each.link for each in marks) else {}
+    return [
+        base.mark_rule(color=INK, opacity=0.18).encode(x="low:Q", x2="high:Q"),
+        frontier.mark_line(interpolate="step-after", color=SERIES[0], opacity=0.5).encode(order="risk:Q"),
+        base.mark_point(filled=True, size=70, opacity=1).encode(
+            fillOpacity=alt.condition(alt.datum.frontier, alt.value(1.0), alt.value(0.35)), **style, **links
+        ),
+        base.transform_filter(alt.datum.recommended).mark_point(size=320, color=INK, strokeWidth=2),
+        base.transform_filter(alt.datum.optimum).mark_point(size=200, color=INK, strokeDash=[2, 2]),
+        # A name that is centred at the edge would be cut off.
+        *(
+            base.transform_filter(alt.datum.named & (alt.datum.align == align))
+            .mark_text(color=INK, align=align, dx=dx, dy=-13, fontSize=11)
+            .encode(text="text:N")
+            for align, dx in _SIDES
+        ),
+    ]
 
 
 def _rows(marks: Sequence[Mark], names: Sequence[str], right: float) -> list[dict[str, Any]]:

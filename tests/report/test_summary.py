@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sequester.attacks.risk import Proportion, Risk
-from sequester.report.risks import GENERAL, is_largest, main_risks, summarize_risks
+from sequester.report.summary import GENERAL, is_largest, main_risks, summarize_risks
 from sequester.report.text import ATTACKS, KNOWLEDGE, attack_means, attack_title
 
 

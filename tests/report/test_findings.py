@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sequester.hierarchies import Hierarchy
 from sequester.release.plot import values_of
-from sequester.report.measures import generalization_levels, level_text
+from sequester.report.findings import generalization_levels, level_text
 
 TREE = Hierarchy.from_tree({"acute": {"cold": {}, "airways": ["flu", "croup"]}, "asthma": {}})
 
