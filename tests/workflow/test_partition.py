@@ -146,6 +146,38 @@ def test_the_parts_give_the_table_and_its_text_is_coded(visits):
     assert all(table.hierarchies[n].labels == whole.hierarchies[n].labels for n in table.hierarchies)
 
 
+CLICKS = """
+[data]
+path = "{path}"
+person = "user"
+time = "at"
+[data.symbol]
+column = "page"
+"""
+
+
+@pytest.mark.parametrize("late", ["", "2024-05-14T07:41:20+02:00", "2024-05-14"])
+def test_persons_and_times_are_held_once(tmp_path, late):
+    clicks = make("clicks", persons=40, seed="parts")
+    clicks = clicks.with_columns(pl.col("at").dt.strftime("%Y-%m-%dT%H:%M:%S"))
+    if late:
+        # One file has times of another form, which are read all the same.
+        clicks[0, "at"] = late
+    (tmp_path / "parts").mkdir()
+    for number, user in enumerate(clicks["user"].unique(maintain_order=True)):
+        clicks.filter(pl.col("user") == user).write_parquet(tmp_path / "parts" / f"{number:02d}.parquet")
+    clicks.write_parquet(tmp_path / "one.parquet")
+    tables = []
+    for path in ("parts", "one.parquet"):
+        (tmp_path / "release.toml").write_text(CLICKS.format(path=path))
+        tables.append(Config.load(tmp_path / "release.toml").table())
+    parts, one = tables
+    assert parts.frame.columns == ["page"]
+    assert parts.times.equals(one.times)
+    assert parts.persons.equals(one.persons)
+    assert parts.sequences.to_rows() == one.sequences.to_rows()
+
+
 def test_a_release_from_parts_verifies_and_is_that_of_one_file(visits):
     partition(source(visits / "visits.csv"), visits / "parts", 6)
     # One file with the rows of all parts, in their order, is the same table.

@@ -341,6 +341,24 @@ class EventTable(Shown):
         labels = {each.name: distinct_labels(each) for each in texts}
         return self.replace(frame=self.frame.with_columns(texts), labels=self.labels | labels)
 
+    def without_keys(self) -> EventTable:
+        """Return the same events without the columns that only say who and when, which take most memory.
+
+        `persons` and `times` hold the same; a column with another role stays.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> from sequester.data.schema import Schema
+        >>> frame = pl.DataFrame({"user": ["a"], "at": ["2010-01-31"], "page": ["news"]})
+        >>> EventTable(frame, Schema(person="user", time="at", symbol="page")).without_keys().frame.columns
+        ['page']
+        """
+        schema = self.schema
+        used = {*schema.attributes, *schema.keep, schema.order, schema.tie, schema.weight}
+        keys = {schema.person, *schema.time_columns} - used
+        return self.replace(frame=self.frame.drop(keys, strict=False))
+
     def take(self, persons: Mask | Counts, *, keep_labels: bool = False) -> EventTable:
         """Return the table of some persons, or trips; roles, hierarchies and protection stay as they are.
 

@@ -85,6 +85,22 @@ def read_times(columns: Sequence[pl.Series], time_format: str | None) -> Times:
     return Times(values, missing, unreadable, mixed)
 
 
+def shorten_times(text: pl.Series) -> pl.Series:
+    """Return times of one form of ISO 8601 without offsets as date-times of eight bytes; others as they are.
+
+    Examples
+    --------
+    >>> shorten_times(pl.Series(["2010-01-31T09:30", "2010-02-01T10:00"])).dtype
+    Datetime(time_unit='us', time_zone=None)
+    >>> shorten_times(pl.Series(["2010-01-31", "soon"])).to_list()
+    ['2010-01-31', 'soon']
+    """
+    if text.str.len_bytes().n_unique() != 1 or text.str.contains(_OFFSET_AT_END).any():
+        return text
+    times = read_times([text], None)
+    return text if times.values.null_count() else times.values.dt.replace_time_zone(None)
+
+
 def clock_ahead(columns: Sequence[pl.Series], time_format: str | None, times: pl.Series) -> Counts | None:
     """Return how far the clock that wrote each of `times` is ahead of UTC; None where none has an offset.
 

@@ -14,6 +14,7 @@ import polars as pl
 
 from sequester.data.problems import first_line
 from sequester.data.text import as_text
+from sequester.data.times import shorten_times
 from sequester.errors import InputError
 from sequester.hierarchies.labels import quoted
 from sequester.io import trial_program
@@ -39,18 +40,23 @@ def read_parquet_folder(
     folder: Path,
     *,
     coded: Collection[str] = (),
+    time: str | None = None,
     person: str | None = None,
     engine: Engine | None = None,
 ) -> pl.DataFrame:
     """Read the Parquet files of a folder one after the other, by name; all have the columns of the first.
 
     Of the `coded` columns, text and whole numbers become categories as each file is read: four bytes per
-    cell, and the text of one file at a time is held. A `person` who is in two files is refused by name.
-    Workers of `engine` read files side by side.
+    cell, and the text of one file at a time is held. A column of the `time` becomes date-times where all of
+    its texts can be read. A `person` who is in two files is refused by name. Workers of `engine` read files
+    side by side.
     """
     paths = parquet_files(folder)
-    read = [each for some in map_files(_read_coded, paths, [*coded], engine) for each in some]
+    read = [each for some in map_files(_read_coded, paths, ([*coded], time), engine) for each in some]
     first = read[0][0]
+    if time is not None and len({frame.schema.get(time) for _, frame in read}) > 1:
+        # Only some files have times that can be read as they are.
+        return read_parquet_folder(folder, coded=coded, person=person, engine=engine)
     lines = [
         f"{path}: {difference}, unlike {paths[0].name}"
         for path, (schema, _) in zip(paths, read, strict=True)
@@ -73,8 +79,11 @@ def read_parquet_folder(
     return pl.concat([pl.DataFrame({name: frame[name] for name in first}) for frame in frames])
 
 
-def _read_coded(paths: Sequence[Path], coded: Collection[str]) -> list[tuple[pl.Schema, pl.DataFrame]]:
+def _read_coded(
+    paths: Sequence[Path], shared: tuple[Collection[str], str | None]
+) -> list[tuple[pl.Schema, pl.DataFrame]]:
     """Read files, and return of each its types, and its rows with codes in the place of labels."""
+    coded, time = shared
     check_parquet(paths)
     read = []
     for path in paths:
@@ -83,6 +92,8 @@ def _read_coded(paths: Sequence[Path], coded: Collection[str]) -> list[tuple[pl.
         for name in coded:
             if name in columns and (columns[name].dtype.is_integer() or columns[name].dtype == pl.String):
                 columns[name] = as_text(columns[name]).cast(pl.Categorical)
+        if time is not None and frame.schema.get(time) == pl.String:
+            columns[time] = shorten_times(columns[time])
         read.append((frame.schema, pl.DataFrame(columns)))
     return read
 

@@ -234,16 +234,25 @@ class Config:
         """Read the data, with the role of every column; `warn` is called with what was left out."""
         # Mistakes in roles are told before the data is read.
         _ = self.schema, self.persons_schema
-        return self.table_of(self.frame(warn, engine=engine), warn)
+        table = self.table_of(self.frame(warn, engine=engine), warn)
+        # Data in parts is large: nothing is held twice.
+        return table if self._parts is None else table.without_keys()
 
     def _read_parts(self, folder: Path, engine: Engine | None) -> pl.DataFrame:
         """Read a folder of Parquet files one by one; columns of which only labels are needed are coded."""
         schema = self.schema
-        others = {*schema.time_columns, schema.person, schema.order, schema.tie, schema.trip, schema.weight}
-        # What is renamed or has markers of missing values is text until that is settled.
-        coded = [] if schema.rename or schema.missing else [n for n in schema.attributes if n not in others]
+        keys = {*schema.time_columns, schema.person, schema.order, schema.tie, schema.trip, schema.weight}
+        coded, time = [name for name in schema.attributes if name not in keys], None
+        released = {*schema.attributes, *schema.keep}
+        if schema.time_format is None and not released.intersection(schema.time_columns):
+            time = schema.time_columns[0] if len(schema.time_columns) == 1 else None
+        if schema.rename or schema.missing:
+            # What is renamed or has markers of missing values is text until that is settled.
+            coded, time = [], None
         check_path(folder)
-        frame = read_parquet_folder(folder, coded=coded, person=schema.person_column, engine=engine)
+        frame = read_parquet_folder(
+            folder, coded=coded, time=time, person=schema.person_column, engine=engine
+        )
         return check_cells(frame, str(folder))
 
     def _read(
