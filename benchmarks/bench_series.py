@@ -239,7 +239,7 @@ def attacks(data: Path) -> bool:
             parts = [folder / how / str(year) for year in YEARS]
             attacked = attack_release(
                 parts[-1],
-                also=parts[:-1],
+                *parts[:-1],
                 original=folder / f"{how}-{YEARS[-1]}.toml",
                 known=[KNOWN],
                 targets=1_000,

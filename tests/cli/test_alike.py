@@ -11,8 +11,8 @@ import pytest
 
 from sequester.errors import InputError
 from sequester.workflow.config import Config
-from sequester.workflow.dry_run import _part_of
 from sequester.workflow.follow import follow
+from sequester.workflow.protect import _part_of
 
 HEAD = "PID,VID,ZIP,Disease\n"
 VISITS = HEAD + "".join(

@@ -7,8 +7,8 @@ import pytest
 
 from sequester.datasets import clicks, trips
 from sequester.errors import UnattainableError
-from sequester.workflow import dry_run as module
-from sequester.workflow.dry_run import dry_run
+from sequester.workflow import protect as module
+from sequester.workflow.protect import dry_run
 
 TOML = """
 [data]

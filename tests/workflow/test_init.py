@@ -17,6 +17,7 @@ from sequester.errors import InputError, SequesterWarning
 from sequester.methods import METHODS
 from sequester.workflow.config import Config
 from sequester.workflow.draft.columns import SAMPLE
+from sequester.workflow.draft.toml import DataFile
 from sequester.workflow.init import init
 
 CLICKS = "user,at,page\na,2024-05-14T07:41:20,news\na,2024-05-14T07:41:32,tech\nb,2024-05-14T14:50:30,news\n"
@@ -150,9 +151,8 @@ def test_a_name_that_is_no_text_is_refused(tmp_path):
 
 def test_how_the_file_is_read_is_written_down(tmp_path):
     (tmp_path / "clicks.dat").write_text("user:n:seite\na:1:café\na:2:x\nb:1:x\n", encoding="latin-1")
-    init(
-        tmp_path / "clicks.dat", tmp_path / "release.toml", format="csv", delimiter=":", encoding="latin-1"
-    ).write()
+    data = DataFile(str(tmp_path / "clicks.dat"), format="csv", delimiter=":", encoding="latin-1")
+    init(data, tmp_path / "release.toml").write()
     data = tomllib.loads((tmp_path / "release.toml").read_text(encoding="utf-8"))["data"]
     assert (data["format"], data["delimiter"], data["encoding"]) == ("csv", ":", "latin-1")
     assert loaded(tmp_path / "release.toml").labels["seite"] == ["café", "x"]

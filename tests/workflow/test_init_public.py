@@ -15,6 +15,7 @@ from sequester.workflow.advise import advise
 from sequester.workflow.config import Config
 from sequester.workflow.draft.attributes import REGIONS_PER_TRIP
 from sequester.workflow.draft.draft import MOST_QUASI
+from sequester.workflow.draft.toml import DataFile
 from sequester.workflow.init import init
 
 pytestmark = pytest.mark.real
@@ -125,9 +126,8 @@ def names(shared_data):
 
 
 def drafted(shared_data, name, folder):
-    proposed = init(
-        shared_data / name, folder / "release.toml", format=FORMATS.get(name.split("/")[0]), force=True
-    )
+    data = DataFile(str(shared_data / name), format=FORMATS.get(name.split("/")[0]))
+    proposed = init(data, folder / "release.toml", force=True)
     proposed.write()
     return proposed
 

@@ -10,8 +10,7 @@ import pytest
 from sequester.attacks.risk import Risks
 from sequester.errors import InputError, UnattainableError
 from sequester.workflow.attack import attack
-from sequester.workflow.dry_run import dry_run
-from sequester.workflow.protect import protect
+from sequester.workflow.protect import dry_run, protect
 
 TOML = """
 [data]

@@ -9,10 +9,9 @@ import polars as pl
 import pytest
 
 from sequester.errors import InputError
-from sequester.workflow import dry_run as dry
-from sequester.workflow.dry_run import dry_run
+from sequester.workflow import protect as module
 from sequester.workflow.inspect import inspect_config
-from sequester.workflow.protect import protect
+from sequester.workflow.protect import dry_run, protect
 
 KEPT = [f"kept{number}" for number in range(10)]
 METHODS = {
@@ -146,7 +145,7 @@ def test_a_dry_run_of_some_persons_counts_the_kept_columns_of_everybody(tmp_path
     frame = encounters(600).with_columns(pl.lit("x").alias(name) for name in KEPT[1:])
     frame = frame.with_columns(kept0=pl.col("patient") // 2).group_by("patient", maintain_order=True).first()
     frame = frame.with_columns(n=1)
-    monkeypatch.setattr(dry, "TRIAL_EVENTS", 200)
+    monkeypatch.setattr(module, "TRIAL_EVENTS", 200)
     forecast = dry_run(write(tmp_path, frame))
     assert not forecast.is_whole
     assert forecast.singled_out.by_kept == 0

@@ -85,22 +85,20 @@ def init(
     Looks at the data, guesses the role and the hierarchy of every column, and explains each guess in a
     comment. What is sensitive is never guessed: it is asked on a terminal, and left open otherwise.
     """
-    from sequester.workflow.init import init as draft  # noqa: PLC0415  (--help need not wait for polars)
+    # --help need not wait for polars.
+    from sequester.workflow.draft.toml import DataFile  # noqa: PLC0415
+    from sequester.workflow.init import init as draft  # noqa: PLC0415
 
+    own = None
+    if persons or persons_query or persons_table:
+        own = DataFile(persons or data, query=persons_query, table=persons_table)
     terminal = Terminal(json, quiet)
     with terminal.progress() as progress:
         proposed = draft(
-            data,
+            DataFile(data, form, delimiter, encoding, query=query, table=table),
             out,
-            query=query,
-            table=table,
-            persons=persons,
-            persons_query=persons_query,
-            persons_table=persons_table,
+            persons=own,
             person=person,
-            format=form,
-            delimiter=delimiter,
-            encoding=encoding,
             force=force,
             progress=progress,
         )

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from sequester.explanation.offers import Offer
     from sequester.release.release import Release
     from sequester.report.summary import ReleaseSummary
-    from sequester.workflow.dry_run import Forecast
-    from sequester.workflow.protect import Protected
+    from sequester.workflow.job import JobOptions
+    from sequester.workflow.protect import Forecast, Protected
     from sequester.workflow.stream.stream import StreamResult
 
 
@@ -73,64 +73,65 @@ def protect(
     changes are explained in the internal report.
     """
     terminal = Terminal(json, quiet)
+    asked: JobOptions = {
+        "out": out,
+        "seed": seed,
+        "force": force,
+        "continues": continues,
+        "thorough": thorough,
+    }
     if follow is not None:
-        given = {
-            "--out": out,
-            "--force": force,
-            "--continues": continues,
-            "--checkpoint": checkpoint,
-            "--quick": quick,
-            "--thorough": thorough,
-            "--dry-run": dry_run,
-            "--engine": engine,
-        }
-        _follow(config, follow, [name for name, value in given.items() if value], terminal)
-        return
-    if dry_run:
-        from sequester.workflow.dry_run import dry_run as try_out  # noqa: PLC0415  (--help need not wait)
+        others = {**asked, "checkpoint": checkpoint, "quick": quick, "dry-run": dry_run, "engine": engine}
+        given = [f"--{name}" for name, value in others.items() if value and name != "seed"]
+        _follow(config, follow, given, terminal)
+    elif dry_run:
+        _dry_run(config, engine, asked, terminal)
+    else:
+        _protect(config, engine, asked, terminal, checkpoint=checkpoint, quick=quick)
 
-        with (
-            terminal.engine(engine) as workers,
-            terminal.progress(configured_method(config), "protect", "attack") as progress,
-        ):
-            forecast = try_out(
-                config,
-                out=out,
-                seed=seed,
-                force=force,
-                thorough=thorough,
-                engine=workers,
-                progress=progress,
-                warn=terminal.warn,
-            )
-        terminal.answer(forecast.to_json(), _forecast_lines(forecast))
-        return
+
+def _protect(
+    config: Path,
+    engine: str | None,
+    asked: "JobOptions",
+    terminal: Terminal,
+    *,
+    checkpoint: Path | None,
+    quick: bool,
+) -> None:
     from sequester.workflow.protect import protect as make  # noqa: PLC0415  (--help need not wait for polars)
 
+    commands = ("protect", "verify") if quick else ("protect", "verify", "attack")
     try:
-        commands = ("protect", "verify") if quick else ("protect", "verify", "attack")
         with (
             terminal.engine(engine) as workers,
             terminal.progress(configured_method(config), *commands) as progress,
         ):
             done = make(
                 config,
-                out=out,
-                seed=seed,
-                force=force,
-                continues=continues,
                 checkpoint=checkpoint,
                 quick=quick,
-                thorough=thorough,
                 engine=workers,
                 progress=progress,
                 warn=terminal.warn,
+                **asked,
             )
     except KeyboardInterrupt:
         if checkpoint is not None and checkpoint.exists():
             terminal.say(f"the steps so far are kept in {checkpoint}; the same command resumes")
         raise
     terminal.answer(done.to_json(), _summary(done, config.parent), made=done.written.path)
+
+
+def _dry_run(config: Path, engine: str | None, asked: "JobOptions", terminal: Terminal) -> None:
+    from sequester.workflow.protect import dry_run  # noqa: PLC0415  (--help need not wait for polars)
+
+    with (
+        terminal.engine(engine) as workers,
+        terminal.progress(configured_method(config), "protect", "attack") as progress,
+    ):
+        forecast = dry_run(config, engine=workers, progress=progress, warn=terminal.warn, **asked)
+    terminal.answer(forecast.to_json(), _forecast_lines(forecast))
 
 
 def _follow(config: Path, source: str, others: list[str], terminal: Terminal) -> None:

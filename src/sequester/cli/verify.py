@@ -152,12 +152,12 @@ def attack(
     ):
         found = attack_release(
             folder,
+            *(also or ()),
             original=original,
             held_out=held_out,
             known=range(int(low), int(high or low) + 1),
             targets=targets,
             seed=seed,
-            also=also or (),
             thorough=thorough,
             engine=workers,
             progress=progress,

@@ -20,7 +20,7 @@ from sequester.workflow.config import Config
 from sequester.workflow.draft.attributes import Proposal, propose_hierarchy
 from sequester.workflow.draft.columns import Column
 from sequester.workflow.draft.roles import NOTHING_SAYS_SO
-from sequester.workflow.draft.toml import to_toml
+from sequester.workflow.draft.toml import DataFile, to_toml
 from sequester.workflow.init import init
 from sequester.workflow.output_file import write_file
 from sequester.workflow.settings import Settings
@@ -65,15 +65,12 @@ def draft(
     data: str,
     out: str,
     keep: bool = False,  # noqa: ARG001  (for the project, which adopts the draft)
-    query: str | None = None,
-    table: str | None = None,
     persons: str | None = None,
-    **reading: str,
+    **reading: Any,
 ) -> dict[str, Any]:
     """Draft a configuration, and describe every column; with `keep`, describe those of one that is there."""
-    proposed = init(
-        data, out, query=query, table=table, persons=persons, force=True, progress=work.progress, **reading
-    )
+    file = DataFile(data, **reading)
+    proposed = init(file, out, persons=persons, force=True, progress=work.progress)
     work.progress(0.8, "looking at the values")
     text = to_toml(proposed.draft, proposed.data, proposed.persons)
     tables = {"events": proposed.frame, "persons": proposed.persons_frame}

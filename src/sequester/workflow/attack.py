@@ -155,73 +155,73 @@ def attack(
     ...         print(risk.raw.value, risk.bound, risk.is_within)
     1.0 0.5 True
     """
-    given: dict[str, object] = {"original": original, "held_out": held_out}  # Python lets anything through.
-    for name, table in given.items():
-        if not isinstance(table, EventTable) and not (name == "held_out" and table is None):
-            msg = f"{name} must be an EventTable, got {type(table).__name__}"
-            raise SchemaError(msg)
-    released = None if isinstance(release.model, RecordModel) else release.table
+    _check_tables(original, held_out)
     notes: list[str] = []
-    # Records have the attributes of their persons among their own.
-    original = original.with_attributes if released is None else original
+    has_persons = not isinstance(release.model, RecordModel)
+    case = Case(
+        tables=release.tables,
+        released=release.table if has_persons else None,
+        # Records have the attributes of their persons among their own.
+        original=original if has_persons else original.with_attributes,
+        method=release.method,
+        parameters=release.parameters,
+        known=known,
+        targets=targets,
+        seed=SEED if seed is None else seed,
+        thorough=thorough,
+        engine=engine,
+        progress=progress,
+        warn=notes.append,
+    )
     risks = _attack(
         release.model,
-        Case(
-            tables=release.tables,
-            released=released,
-            original=original,
-            method=release.method,
-            parameters=release.parameters,
-            **background_knowledge(method_of(release), released, original, release.pseudonyms),
-            known=known,
-            targets=targets,
-            seed=SEED if seed is None else seed,
-            thorough=thorough,
-            engine=engine,
-            progress=progress,
-            warn=notes.append,
-        ),
+        case,
+        method_of(release),
+        release.pseudonyms,
         held_out=held_out,
         groups=groups,
-        owners=_owners(released, original, release.pseudonyms),
         thorough=thorough,
     )
     return Risks(risks, notes)
 
 
+def _check_tables(original: object, held_out: object) -> None:
+    """Refuse what is no table: Python lets anything through."""
+    for name, table in (("original", original), ("held_out", held_out)):
+        if not isinstance(table, EventTable) and not (name == "held_out" and table is None):
+            msg = f"{name} must be an EventTable, got {type(table).__name__}"
+            raise SchemaError(msg)
+
+
 def attack_release(
-    folder: str | os.PathLike[str],
-    *,
+    *folders: str | os.PathLike[str],
     original: str | Path | Config,
     held_out: str | Path | Config | None = None,
     known: Sequence[int] = KNOWN,
     targets: int | None = None,
     seed: str | None = None,
-    also: Sequence[str | os.PathLike[str]] = (),
     thorough: bool = False,
     engine: Engine | None = None,
     progress: Progress = silent,
     warn: Warn = ignore_warning,
 ) -> AttackResult:
-    """Attack the release in `folder`; `original` is the configuration that it was made from.
+    """Attack the release in the first folder; `original` is the configuration that it was made from.
 
-    `held_out` is a configuration of persons who are not in it, for the control. Unless `targets` says how
-    many are tried, they are 10,000, or fewer where the table is large or wide. With `thorough` they are never
-    fewer, and attacks run, too, that take minutes. `also` are other releases of the same people. Parts of one
-    series are joined by their pseudonyms, and attacked as one release; others are laid side by side by who is
-    who.
+    Other `folders` are releases of the same people. Parts of one series are joined by their pseudonyms, and
+    attacked as one release; others are laid side by side by who is who. `held_out` is a configuration of
+    persons who are not in the release, for the control. Unless `targets` says how many are tried, they are
+    10,000, or fewer where the table is large or wide. With `thorough` they are never fewer, and attacks run,
+    too, that take minutes.
 
     Raises
     ------
     InputError
-        Where the folder is no release or not as certified, or the configuration or its data is at fault.
+        Where a folder is no release or not as certified, or the configuration or its data is at fault.
     """
     progress(0.0, "reading the release")
-    others = [release_folder(each) for each in also]
-    folder = release_folder(folder) if also else folder
-    parts = _series_of([Path(folder), *others])
-    opened = open_parts(*parts) if parts else open_release(folder)
-    folder = parts[-1] if parts else folder
+    places = [release_folder(each) if len(folders) > 1 else Path(each) for each in folders]
+    parts = _series_of(places)
+    opened = open_parts(*parts) if parts else open_release(places[0])
     config = Config.load(original)
     progress(0.1, "reading the original")
     table = config.table(warn, engine=engine)
@@ -230,52 +230,50 @@ def attack_release(
         progress(0.15, "reading who was held out")
         absent = Config.load(held_out).table(warn, engine=engine)
     if targets is None:
-        targets = TARGETS if thorough else targets_for_all(table.n_events, len(table.schema.quasi))
-        if targets < TARGETS:
-            warn(
-                f"{targets:,} targets are tried of each kind of knowledge, not {TARGETS:,}, because there is "
-                "much data: --targets or --thorough tries more"
-            )
+        targets = TARGETS if thorough else _affordable_targets(table, warn)
     method = None if config.settings.method is None else config.method()
     certificate = opened.certificate
     model = claimed_model(certificate, None if method is None else method.model().about(table))
-    released = None
+    # What may not be published, such as patterns, is in the configuration.
+    if method is not None and method.name != certificate.method:
+        method = None
+    released, pseudonyms = None, None
     if isinstance(model, RecordModel):
         table = table.with_attributes
     else:
         released = rebuild_table(opened.tables, certificate, opened.hierarchies)
-    # What may not be published, such as patterns, is in the configuration.
-    if method is not None and method.name != certificate.method:
-        method = None
-    unpublished = {} if method is None else method.parameters()
-    pseudonyms = None if released is None else load_pseudonyms(folder, opened.frame, table)
-    if table.owners is not None and pseudonyms is None and released is not None:
-        warn(f"no {PSEUDONYMS} was found, so released trips are counted, and not persons")
-    risks = _attack(
-        model,
-        Case(
-            tables=opened.tables,
-            released=released,
-            original=table,
-            method=certificate.method,
-            parameters={**unpublished, **certificate.parameters},
-            **background_knowledge(method, released, table, pseudonyms),
-            known=known,
-            targets=targets,
-            seed=SEED if seed is None else seed,
-            thorough=thorough,
-            engine=engine,
-            progress=part(progress, 0.2, 1.0),
-            warn=warn,
-        ),
-        held_out=absent,
-        owners=_owners(released, table, pseudonyms),
+        pseudonyms = load_pseudonyms(parts[-1] if parts else places[0], opened.frame, table)
+        if table.owners is not None and pseudonyms is None:
+            warn(f"no {PSEUDONYMS} was found, so released trips are counted, and not persons")
+    case = Case(
+        tables=opened.tables,
+        released=released,
+        original=table,
+        method=certificate.method,
+        parameters={**({} if method is None else method.parameters()), **certificate.parameters},
+        known=known,
+        targets=targets,
+        seed=SEED if seed is None else seed,
+        thorough=thorough,
+        engine=engine,
+        progress=part(progress, 0.2, 1.0),
+        warn=warn,
     )
-    if others and not parts:
-        risks += _attack_side_by_side(
-            [Path(folder), *others], table, known=known, targets=targets, seed=seed, engine=engine
-        )
+    risks = _attack(model, case, method, pseudonyms, held_out=absent)
+    if len(places) > 1 and not parts:
+        risks += _attack_side_by_side(places, case)
     return AttackResult(risks=tuple(risks), model=certificate.model)
+
+
+def _affordable_targets(table: EventTable, warn: Warn) -> int:
+    """Return how many targets all attacks can try on a table; warn where they are fewer than usual."""
+    targets = targets_for_all(table.n_events, len(table.schema.quasi))
+    if targets < TARGETS:
+        warn(
+            f"{targets:,} targets are tried of each kind of knowledge, not {TARGETS:,}, because there is "
+            "much data: --targets or --thorough tries more"
+        )
+    return targets
 
 
 def _series_of(folders: Sequence[Path]) -> list[Path]:
@@ -289,15 +287,7 @@ def _series_of(folders: Sequence[Path]) -> list[Path]:
     return ordered if is_one else []
 
 
-def _attack_side_by_side(
-    folders: Sequence[Path],
-    original: EventTable,
-    *,
-    known: Sequence[int],
-    targets: int,
-    seed: str | None,
-    engine: Engine | None,
-) -> list[Risk]:
+def _attack_side_by_side(folders: Sequence[Path], case: Case) -> list[Risk]:
     """Attack independent releases of the same people together, beside the first of them alone."""
     tables, names = [], []
     for folder in folders:
@@ -317,12 +307,12 @@ def _attack_side_by_side(
     together, alone = (
         attack_tables(
             each,
-            original=original.events,
-            known=known,
-            targets=targets,
-            seed=SEED if seed is None else seed,
+            original=case.original.events,
+            known=case.known,
+            targets=case.targets,
+            seed=case.seed,
             thorough=False,
-            engine=engine,
+            engine=case.engine,
         )
         for each in (lay_side_by_side(tables, names), tables[0])
     )
@@ -343,13 +333,15 @@ def targets_for_all(n_events: int, n_columns: int) -> int:
 def _attack(
     model: PrivacyModel,
     case: Case,
+    method: Method | None,
+    pseudonyms: pl.DataFrame | None,
     *,
     held_out: EventTable | None = None,
     groups: Mapping[str, str] | None = None,
-    owners: Codes | None = None,
     thorough: bool = True,
 ) -> list[Risk]:
-    """Run the attacks that apply to the release, those on its promise last."""
+    """Run the attacks that apply to a release of `method`, those on its promise last."""
+    case = replace(case, **background_knowledge(method, case.released, case.original, pseudonyms))
     risks: list[Risk] = []
     is_crowd = case.original.n_owners != 1
     if case.released is not None:
@@ -363,7 +355,7 @@ def _attack(
             model=model,
             held_out=held_out,
             groups=groups,
-            owners=owners,
+            owners=_owners(case.released, case.original, pseudonyms),
             thorough=thorough,
             known=case.known,
             targets=case.targets,
@@ -378,11 +370,9 @@ def _attack(
     return risks
 
 
-def _owners(
-    released: EventTable | None, original: EventTable, pseudonyms: pl.DataFrame | None
-) -> Codes | None:
+def _owners(released: EventTable, original: EventTable, pseudonyms: pl.DataFrame | None) -> Codes | None:
     """Return whose each released trip is; None where there are no trips, or it is not known."""
-    if released is None or original.owners is None or pseudonyms is None:
+    if original.owners is None or pseudonyms is None:
         return None
     return with_owners(pseudonyms, released).owners
 

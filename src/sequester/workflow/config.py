@@ -34,7 +34,7 @@ from sequester.workflow.settings import (
     PersonsSettings,
     Settings,
 )
-from sequester.workflow.validation_errors import toml_key, validation_errors
+from sequester.workflow.validation_errors import errors_in, toml_key, validation_errors
 
 if TYPE_CHECKING:
     import polars as pl
@@ -162,7 +162,7 @@ class Config:
         # Naming a column in a method's weight is its role, and labels in its patterns may have no twin.
         weight = (self.settings.method or {}).get("weight")
         named = () if self.settings.method is None else self.method().named_labels()
-        try:
+        with errors_in(self.path.name):
             return make_schema(
                 self.settings.data,
                 self.folder,
@@ -170,8 +170,6 @@ class Config:
                 named=named,
                 purpose=self.settings.release.purpose,
             )
-        except InputError as error:
-            raise type(error)(*(f"{self.path.name}: {line}" for line in error.lines)) from None
 
     @cached_property
     def persons_schema(self) -> Schema | None:
@@ -179,10 +177,8 @@ class Config:
         settings = self.settings.data.persons
         if settings is None:
             return None
-        try:
+        with errors_in(self.path.name):
             return make_persons_schema(settings, self.folder)
-        except InputError as error:
-            raise type(error)(*(f"{self.path.name}: {line}" for line in error.lines)) from None
 
     @property
     def _parts(self) -> Path | None:
@@ -413,17 +409,13 @@ def _without_null(schema: Any) -> Any:
         return schema
     choices = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
     if "anyOf" in schema and len(choices) == 1:
-        schema = {
-            **choices[0],
-            **{toml_key: value for toml_key, value in schema.items() if toml_key != "anyOf"},
-        }
+        schema = {**choices[0], **{key: value for key, value in schema.items() if key != "anyOf"}}
     elif "anyOf" in schema:
         schema = {**schema, "anyOf": choices}
     return {
-        toml_key: {name: _without_null(each) for name, each in value.items()}
-        if toml_key in _BY_NAME
+        key: {name: _without_null(each) for name, each in value.items()}
+        if key in _BY_NAME
         else _without_null(value)
-        for toml_key, value in schema.items()
-        if not (toml_key == "default" and value is None)
-        and not (toml_key == "title" and isinstance(value, str))
+        for key, value in schema.items()
+        if not (key == "default" and value is None) and not (key == "title" and isinstance(value, str))
     }

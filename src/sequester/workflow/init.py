@@ -14,13 +14,14 @@ from sequester.engine import silent
 from sequester.errors import InputError, issue_warning
 from sequester.io import looks_like_spmf, read_frame
 from sequester.io.clinical import CLINICAL, open_clinical, recognize
-from sequester.io.database import Database, local_files, locate, source_errors
+from sequester.io.database import Database, local_files, source_errors
 from sequester.workflow.draft.attributes import QuasiDraft, draft_persons, find_constant
 from sequester.workflow.draft.draft import Draft, make_draft
 from sequester.workflow.draft.toml import DataFile, to_toml
 from sequester.workflow.output_file import refuse_existing, refuse_inputs, write_file
 from sequester.workflow.schema import make_schema
 from sequester.workflow.settings import DataSettings, File
+from sequester.workflow.validation_errors import errors_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sequester.data.schema import Schema
     from sequester.engine import Progress
     from sequester.errors import Warn
+    from sequester.io.clinical import ClinicalFolder
     from sequester.workflow.draft.attributes import PersonsDraft
 
 
@@ -56,9 +58,13 @@ class Proposed:
 
     def with_person(self, person: str) -> Proposed:
         """Guess again, the person being known."""
-        draft = _with_notes(make_draft(self.frame, person=person), self.said)
+        return self.with_draft(make_draft(self.frame, person=person))
+
+    def with_draft(self, draft: Draft) -> Proposed:
+        """Take the roles of a draft, with what the other inputs say of them."""
         draft = _with_persons(draft, self.frame, self.persons_frame)
-        return replace(self, draft=_with_vocabulary(draft, self.vocabulary))
+        draft = _with_vocabulary(draft, self.vocabulary)
+        return replace(self, draft=replace(draft, doubts=(*self.said, *draft.doubts)))
 
     def with_sensitive(self, names: Iterable[str]) -> Proposed:
         """Take the steward's word for what is sensitive."""
@@ -93,88 +99,77 @@ class Proposed:
 
 
 def init(
-    data: str | Path,
+    data: str | Path | DataFile,
     out: str | Path = "release.toml",
     *,
-    query: str | None = None,
-    table: str | None = None,
-    persons: str | Path | None = None,
-    persons_query: str | None = None,
-    persons_table: str | None = None,
+    persons: str | Path | DataFile | None = None,
     person: str | None = None,
-    format: str | None = None,  # noqa: A002 - the name it has in the configuration
-    delimiter: str | None = None,
-    encoding: str | None = None,
     force: bool = False,
     progress: Progress = silent,
 ) -> Proposed:
     """Read a file and draft a configuration for it; `Proposed.write` puts it at `out`.
 
-    A database needs its `query` or `table`, or the format ``"omop"``. `persons` is a table of persons, with
-    one row each: a file, or a database, with `persons_query` or `persons_table`; without it, these are of the
-    database `data`.
+    A database needs its query or table, or the format ``"omop"``. `persons` is a table of persons, with one
+    row each: a file, or a database with its query or table.
     """
     out = Path(out)
-    if persons is None and (persons_query or persons_table):
-        persons = data
-    named = DataFile(str(data), format, delimiter, encoding, query=query, table=table)
-    own = None if persons is None else DataFile(str(persons), query=persons_query, table=persons_table)
-    lines = _source_errors(named)
-    lines += [] if own is None else [f"--persons: {line}" for line in _source_errors(own)]
+    data = data if isinstance(data, DataFile) else DataFile(str(data))
+    if persons is not None and not isinstance(persons, DataFile):
+        persons = DataFile(str(persons))
+    lines = _source_errors(data)
+    lines += [] if persons is None else [f"--persons: {line}" for line in _source_errors(persons)]
     if lines:
         raise InputError(*lines)
-    source = locate(str(data), Path(), query=query, table=table)
-    persons_source = None if own is None else locate(own.path, Path(), query=own.query, table=own.table)
+    source, persons_source = data.locate(), None if persons is None else persons.locate()
     refuse_existing(out, force=force)
-    refuse_inputs(
-        out,
-        inputs=local_files({"the data": source, "the table of persons": persons_source}),
-    )
+    inputs = local_files({"the data": source, "the table of persons": persons_source})
+    refuse_inputs(out, inputs=inputs)
     progress(0.0, "reading")
-    if format is None and isinstance(source, Path):
-        format = "spmf" if looks_like_spmf(source) else recognize(source)  # noqa: A001 - as above
+    if data.format is None and isinstance(source, Path):
+        data = replace(data, format="spmf" if looks_like_spmf(source) else recognize(source))
     said: list[str] = []
-    persons_file = None
-    if own is not None and persons_source is not None:
-        persons_file = replace(own, path=_relative(persons_source, out))
-    vocabulary = None
     frame = read_frame(
-        source, format=format, delimiter=delimiter, encoding=encoding or "utf-8", warn=said.append
+        source,
+        format=data.format,
+        delimiter=data.delimiter,
+        encoding=data.encoding or "utf-8",
+        warn=said.append,
     )
     progress(0.5, "looking at the columns")
-    try:
+    with errors_in(source):
         draft = make_draft(frame, person=person)
-    except InputError as error:
-        raise InputError(*(f"{source}: {line}" for line in error.lines)) from None
-    others = None if persons_source is None else read_frame(persons_source, warn=said.append)
-    if format in CLINICAL:
-        folder = open_clinical(source, format)
-        if others is None:
-            others, persons_file = folder.persons(), DataFile("")
-            if others.width == 1:  # keys alone say nothing of persons
-                others = persons_file = None
-        if folder.has_hierarchy():
-            tree = File.model_validate({"path": _relative(source, out), "format": format})
-            vocabulary = QuasiDraft(
-                folder.concept, tree, "what lies under what in the vocabulary of the folder"
-            )
-    try:
-        draft = _with_persons(draft, frame, others)
-    except InputError as error:
-        raise InputError(*(f"{persons}: {line}" for line in error.lines)) from None
-    tables = tuple(frame["table"].unique(maintain_order=True)) if format == "omop" else ()
-    named = replace(named, path=_relative(source, out), format=format, tables=tables)
-    draft = _with_notes(_with_vocabulary(draft, vocabulary), said)
-    return Proposed(
-        data=named,
+    others = None
+    if persons is not None and persons_source is not None:
+        others = read_frame(persons_source, warn=said.append)
+        persons = replace(persons, path=_relative(persons_source, out))
+    vocabulary = None
+    if data.format in CLINICAL:
+        folder = open_clinical(source, data.format)
+        vocabulary = _vocabulary(folder, data.format, _relative(source, out))
+        # Keys alone say nothing of persons.
+        if others is None and (found := folder.persons()).width > 1:
+            others, persons = found, DataFile("")
+    tables = tuple(frame["table"].unique(maintain_order=True)) if data.format == "omop" else ()
+    proposed = Proposed(
+        data=replace(data, path=_relative(source, out), tables=tables),
         out=out,
         frame=frame,
         draft=draft,
         said=tuple(said),
-        persons=persons_file,
+        persons=persons,
         persons_frame=others,
         vocabulary=vocabulary,
     )
+    with errors_in(persons_source):
+        return proposed.with_draft(draft)
+
+
+def _vocabulary(folder: ClinicalFolder, form: str, path: str) -> QuasiDraft | None:
+    """Return what happened with its hierarchy, where a folder of clinical data has one."""
+    if not folder.has_hierarchy():
+        return None
+    tree = File.model_validate({"path": path, "format": form})
+    return QuasiDraft(folder.concept, tree, "what lies under what in the vocabulary of the folder")
 
 
 def _source_errors(named: DataFile) -> list[str]:
@@ -226,10 +221,6 @@ def propose_schema(
     # What is written for a file is what is meant for a frame.
     settings = tomllib.loads(to_toml(draft, DataFile("frame")))
     return make_schema(DataSettings.model_validate(settings["data"]), Path())
-
-
-def _with_notes(draft: Draft, said: Iterable[str]) -> Draft:
-    return replace(draft, doubts=(*said, *draft.doubts))
 
 
 def _with_persons(draft: Draft, frame: pl.DataFrame, persons: pl.DataFrame | None) -> Draft:

@@ -9,7 +9,7 @@ import os
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 import tomli_w
@@ -30,6 +30,16 @@ if TYPE_CHECKING:
     from sequester.workflow.config import Config
 
 
+class JobOptions(TypedDict, total=False):
+    """What may be asked for beside the configuration, which it wins over."""
+
+    out: str | Path | None
+    seed: str | None
+    force: bool
+    continues: str | Path | None
+    thorough: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """One release to be made; the command line has won over the file."""
@@ -48,6 +58,8 @@ class Job:
     """Replace what is there."""
     continues: Path | None = None
     """The folder of the part of a series that this one continues."""
+    thorough: bool = False
+    """Run all attacks, and the method without bounds on its work."""
 
     @classmethod
     def of(
@@ -58,34 +70,32 @@ class Job:
         seed: str | None = None,
         force: bool = False,
         continues: str | Path | None = None,
+        thorough: bool = False,
     ) -> Job:
         """Settle what is asked for; refuse an output that exists, cannot be written, or holds the input."""
         release = config.settings.release
-        lines: list[str] = []
-        method = None
+        place = _path(out, release.path, config.folder)
+        method, lines = None, list[str]()
         try:
             method = config.method()
         except InputError as error:
             lines += error.lines
-        if out is None and release.path is None:
+        if place is None:
             lines.append(
                 f"{config.path.name}: release.path is missing: name the folder for the release there, or "
                 "with --out"
             )
-        if method is None or lines:
+        if method is None or place is None:
             raise InputError(*lines)
         job = cls(
             config=config,
-            method=method,
-            out=Path(out) if out is not None else config.folder / str(release.path),
-            internal=None if release.internal is None else config.folder / release.internal,
+            method=method.thorough() if thorough else method,
+            out=place,
+            internal=_path(None, release.internal, config.folder),
             seed=release.seed if seed is None else seed,
             force=force,
-            continues=Path(continues)
-            if continues is not None
-            else None
-            if release.continues is None
-            else config.folder / release.continues,
+            continues=_path(continues, release.continues, config.folder),
+            thorough=thorough,
         )
         refuse_inputs(*Target.of(job.out, job.internal).folders, inputs=config.inputs)
         if job.continues is not None:
@@ -123,6 +133,13 @@ class Job:
         document = {"data": data, "method": method, "release": release}
         head = f"# Repeats this run byte for byte with sequester {__version__}. Keep it: it holds the seed."
         return f"{head}\n\n{tomli_w.dumps(document)}"
+
+
+def _path(given: str | Path | None, written: str | None, folder: Path) -> Path | None:
+    """Return the path that was given, or else that of the file, which is relative to its folder."""
+    if given is not None:
+        return Path(given)
+    return None if written is None else folder / written
 
 
 def check_problems(table: EventTable) -> tuple[str, ...]:

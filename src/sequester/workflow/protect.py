@@ -1,33 +1,40 @@
-"""Make the release that a configuration describes, audit it with attacks, and verify it from its files."""
+"""Make the release that a configuration describes, audit it, and verify it from its files; or try it out."""
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+import numpy as np
+import polars as pl
+
+from sequester.attacks.singling_out import SinglingOut
+from sequester.data.alike import merged_persons
+from sequester.data.schema import ALL, ROW
+from sequester.data.table import EventTable
+from sequester.data.text import as_text
 from sequester.engine import part, silent
 from sequester.errors import InputError, UnattainableError, WarningCollector, ignore_warning
 from sequester.explanation import explain
 from sequester.release.release import data_flow_counts
-from sequester.report.findings import Phase, Timings
+from sequester.report.findings import Findings, Phase, Timings
 from sequester.report.summary import ReleaseSummary
 from sequester.workflow.attack import attack
 from sequester.workflow.config import Config
-from sequester.workflow.job import FolderCheckpoint, Job, check_problems
+from sequester.workflow.job import FolderCheckpoint, Job, JobOptions, check_problems
 from sequester.workflow.memory import MemoryForecast, obtainable, peak
-from sequester.workflow.write import check_unprotected, find_unprotected, write
+from sequester.workflow.write import check_suppressed, check_unprotected, find_unprotected, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from sequester.attacks import Risk
-    from sequester.data.table import EventTable
+    from sequester.data.schema import Schema
     from sequester.engine import Engine, Progress
     from sequester.errors import Warn
     from sequester.explanation import Explanation
-    from sequester.methods.method import Method
     from sequester.release.release import Release
     from sequester.workflow.write import Written
 
@@ -42,7 +49,7 @@ class Protected:
     """Where it is."""
     warnings: tuple[str, ...]
     """What the steward must know."""
-    audit: AuditResult
+    audit: Findings
     """What adversaries achieved, and why the data was changed."""
     summary: ReleaseSummary
     """Risks, columns and price, as the first screen of the internal page has them."""
@@ -74,24 +81,20 @@ class Protected:
 def protect(
     config: str | Path | Config,
     *,
-    out: str | Path | None = None,
-    seed: str | None = None,
-    force: bool = False,
-    continues: str | Path | None = None,
     checkpoint: str | Path | None = None,
     quick: bool = False,
-    thorough: bool = False,
     engine: Engine | None = None,
     progress: Progress = silent,
     warn: Warn = ignore_warning,
+    **asked: Unpack[JobOptions],
 ) -> Protected:
-    """Make the release that a configuration describes; `out`, `seed` and `continues` win over it.
+    """Make the release that a configuration describes; what is `asked` for beside wins over it.
 
     `checkpoint` is a folder for the steps of a long run: one that was interrupted is resumed to the same
     bytes, and the folder goes when the release is there. Adversaries try the release before it is written,
     and its changes are explained; `quick` leaves out both, and the internal report has nothing about them.
-    `thorough` runs all attacks instead of the main ones, and the method without bounds on its work.
-    `continues` is the folder of the part of a series that this release continues.
+    With ``thorough`` all attacks run instead of the main ones, and the method without bounds on its work.
+    ``continues`` is the folder of the part of a series that this release continues.
 
     Raises
     ------
@@ -102,32 +105,11 @@ def protect(
         Where no release keeps the promise, too much would be lost, or an adversary achieves more than is
         promised; nothing has been written.
     """
-    collect = WarningCollector(warn)
-    watch = Stopwatch()
-
+    collect, watch = WarningCollector(warn), Stopwatch()
     watch.begin("reading")
-    job = Job.of(
-        Config.load(config),
-        out=out,
-        seed=seed,
-        force=force,
-        continues=continues,
-    )
-    if thorough:
-        job = replace(job, method=job.method.thorough())
+    job = Job.of(Config.load(config), **asked)
     settings, about = job.config.settings.release, job.config.about
-    n_rows, schema = job.config.n_rows, job.config.schema
-    if n_rows is not None:
-        # Parts may be far larger than memory, and reading them takes a while.
-        MemoryForecast(n_rows, len(schema.attributes) + len(schema.keep), obtainable()).check()
-    progress(0.0, "reading")
-    table = job.config.table(collect, engine=engine)
-    collect(*check_problems(table))
-    memory = MemoryForecast.of(table)
-    progress(0.1, str(memory))
-    memory.check()
-    if not memory.fits:
-        collect(str(memory))
+    table = _read(job.config, engine, progress, collect)
     kept = None if checkpoint is None else FolderCheckpoint.of(checkpoint, job, table)
 
     began = time.monotonic()
@@ -145,22 +127,11 @@ def protect(
     check_unprotected(release.singled_out, accept=settings.accept_unprotected)
     collect(*find_unprotected(release.singled_out))
 
-    found = AuditResult(notes=("Attacks and reasons were left out: the run was quick.",))
+    found = Findings(notes=("Attacks and reasons were left out: the run was quick.",))
     if not quick:
-        found = audit(
-            release,
-            table,
-            job.method,
-            seconds=time.monotonic() - began,
-            stopwatch=watch,
-            thorough=thorough,
-            engine=engine,
-            progress=part(progress, 0.55, 0.75),
-        )
-
-    fresh_loss = None if found.explanation is None else found.explanation.fresh_loss
-    if release.series is not None and fresh_loss is not None:
-        release = replace(release, series=release.series.with_fresh_loss(fresh_loss))
+        seconds = time.monotonic() - began
+        found = _audit(release, table, job, seconds, watch, engine, part(progress, 0.55, 0.75))
+    release = _with_fresh_loss(release, found.explanation)
     # A later part of a series has only what is new, and is compared with that.
     arrived = None if release.series is None else release.series.arrived
     original = table if arrived is None else arrived
@@ -186,13 +157,32 @@ def protect(
     )
     if kept is not None:
         kept.remove()
-    return Protected(
-        release=release,
-        written=written,
-        warnings=collect.lines,
-        audit=found,
-        summary=ReleaseSummary.of(release, original=original, risks=found.risks),
-    )
+    summary = ReleaseSummary.of(release, original=original, risks=found.risks)
+    return Protected(release=release, written=written, warnings=collect.lines, audit=found, summary=summary)
+
+
+def _read(config: Config, engine: Engine | None, progress: Progress, collect: WarningCollector) -> EventTable:
+    """Read the data; refuse what memory cannot hold, and labels that look alike."""
+    n_rows, schema = config.n_rows, config.schema
+    if n_rows is not None:
+        # Parts may be far larger than memory, and reading them takes a while.
+        MemoryForecast(n_rows, len(schema.attributes) + len(schema.keep), obtainable()).check()
+    progress(0.0, "reading")
+    table = config.table(collect, engine=engine)
+    collect(*check_problems(table))
+    memory = MemoryForecast.of(table)
+    progress(0.1, str(memory))
+    memory.check()
+    if not memory.fits:
+        collect(str(memory))
+    return table
+
+
+def _with_fresh_loss(release: Release, explanation: Explanation | None) -> Release:
+    """Note in a part of a series what a fresh series would have lost, where that was tried."""
+    if release.series is None or explanation is None or explanation.fresh_loss is None:
+        return release
+    return replace(release, series=release.series.with_fresh_loss(explanation.fresh_loss))
 
 
 MOST_TARGETS, FEWEST_TARGETS = 1_000, 100
@@ -204,54 +194,40 @@ LEAST_SECONDS, MOST_SECONDS = 5.0, 10.0
 """How long relaxations may be tried; in between, as long as the method itself took."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditResult:
-    """What adversaries achieved, and why the data was changed."""
-
-    risks: tuple[Risk, ...] = ()
-    """One for each adversary, kind of knowledge and number of items."""
-    explanation: Explanation | None = None
-    """What was changed and why, and what would have kept more."""
-    notes: tuple[str, ...] = ()
-    """What was not tried, and why."""
-
-
-def audit(
+def _audit(
     release: Release,
     original: EventTable,
-    method: Method,
-    *,
+    job: Job,
     seconds: float,
-    stopwatch: Stopwatch,
-    thorough: bool = False,
-    engine: Engine | None = None,
-    progress: Progress = silent,
-) -> AuditResult:
-    """Attack and explain a release that took so many `seconds` to make; run all attacks if `thorough`.
+    watch: Stopwatch,
+    engine: Engine | None,
+    progress: Progress,
+) -> Findings:
+    """Attack and explain a release that took so many `seconds` to make.
 
     Raises
     ------
     UnattainableError
         Where an adversary achieves more than the release claims: it must not be handed out.
     """
-    stopwatch.begin("attacking")
-    risks, notes = attack_main(
-        release, original, thorough=thorough, engine=engine, progress=part(progress, 0.0, 0.6)
+    watch.begin("attacking")
+    found = attack_main(
+        release, original, thorough=job.thorough, engine=engine, progress=part(progress, 0.0, 0.6)
     )
-    beaten = [risk for risk in risks if not risk.is_within]
+    beaten = [risk for risk in found.risks if not risk.is_within]
     if beaten:
         promise = type(release.model).__name__
         msg = f"an attack achieved more than {promise} promises, and nothing was written: {beaten[0]}"
         raise UnattainableError(msg, achieved=release.verdict.achieved)
-    stopwatch.begin("explaining")
+    watch.begin("explaining")
     explanation = explain(
         release,
         original=original,
-        method=method,
+        method=job.method,
         seconds=min(max(seconds, LEAST_SECONDS), MOST_SECONDS),
         progress=_named(part(progress, 0.6, 1.0), "looking for what would have kept more"),
     )
-    return AuditResult(risks=risks, explanation=explanation, notes=notes)
+    return replace(found, explanation=explanation)
 
 
 def attack_main(
@@ -261,7 +237,7 @@ def attack_main(
     thorough: bool = False,
     engine: Engine | None = None,
     progress: Progress = silent,
-) -> tuple[tuple[Risk, ...], tuple[str, ...]]:
+) -> Findings:
     """Return what the main adversaries achieve, or all if `thorough`, and why nobody tried, if so."""
     try:
         risks = attack(
@@ -274,8 +250,8 @@ def attack_main(
         )
     except InputError as error:
         # Nobody is there who could try.
-        return (), (f"No attack was tried: {error}",)
-    return tuple(risks), tuple(f"{line[0].upper()}{line[1:]}." for line in risks.notes)
+        return Findings(notes=(f"No attack was tried: {error}",))
+    return Findings(risks=tuple(risks), notes=tuple(f"{line[0].upper()}{line[1:]}." for line in risks.notes))
 
 
 def _named(progress: Progress, phase: str) -> Progress:
@@ -351,3 +327,188 @@ class Stopwatch:
     def _end(self, now: float) -> None:
         if self._phase is not None:
             self._seconds[self._phase] = self._seconds.get(self._phase, 0.0) + now - self._began
+
+
+TRIAL_EVENTS = 200_000
+"""A table with more events is tried on some of its persons."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What a run would do."""
+
+    job: Job
+    """What is asked for."""
+    trial: Release
+    """A release in memory: of everybody, or of some persons drawn at random."""
+    n_persons: int
+    """Persons in the data."""
+    tried_persons: int
+    """Persons in the trial."""
+    n_trips: int | None
+    """Trips in the data; None where every person has one sequence."""
+    n_events: int
+    """Events in the data."""
+    n_problems: int = 0
+    """Warnings about the data; notes are none."""
+    seconds: float
+    """Reading and protecting would take about this long."""
+    memory: MemoryForecast
+    """How much memory it would take, and from where on it would not fit."""
+    singled_out: SinglingOut | None
+    """Who would be singled out by columns that the promise does not cover; where only some persons were
+    tried, who is in the data as it stands, because fewer persons look more alone than they are."""
+    warnings: tuple[str, ...]
+    """What the steward must know, such as that a search was cut short."""
+    summary: ReleaseSummary
+    """Risks, columns and price of the trial."""
+
+    @property
+    def targets(self) -> int | None:
+        """Targets that attacks draw, where they would try fewer than on a small table."""
+        targets = targets_for(self.n_events, len(self.job.config.schema.quasi))
+        return targets if targets < MOST_TARGETS else None
+
+    @property
+    def is_whole(self) -> bool:
+        """The trial was made with everybody."""
+        return self.tried_persons == self.n_persons
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document that ``protect --dry-run --json`` prints."""
+        return {
+            "dry_run": True,
+            "holds": self.trial.verdict.holds,
+            "model": type(self.trial.model).__name__,
+            "achieved": dict(self.trial.verdict.achieved),
+            "violations": 0,
+            "witnesses": [],
+            "release": str(self.job.out / "release"),
+            "persons": self.n_persons,
+            **({} if self.n_trips is None else {"trips": self.n_trips}),
+            "events": self.n_events,
+            "tried_persons": self.tried_persons,
+            "journey": data_flow_counts(self.trial),
+            "lost_share": self.trial.lost_share,
+            "seconds": round(self.seconds, 1),
+            "memory": {"needed": self.memory.needed, "free": self.memory.free},
+            "attack_targets": self.targets,
+            "singled_out": None if self.singled_out is None else self.singled_out.to_json(),
+            "warnings": list(self.warnings),
+            "summary": self.summary.to_json(),
+        }
+
+
+def dry_run(
+    config: str | Path | Config,
+    *,
+    engine: Engine | None = None,
+    progress: Progress = silent,
+    warn: Warn = ignore_warning,
+    **asked: Unpack[JobOptions],
+) -> Forecast:
+    """Check what `protect` would check, and try the method on the table or on a part of it.
+
+    More persons only add supporters, so a promise that can be kept for a part can as a rule be kept for the
+    whole; where the part is too small for it, or loses too much, the whole is tried.
+
+    Raises
+    ------
+    InputError
+        As `protect` would.
+    UnattainableError
+        As `protect` would.
+    """
+    collect = WarningCollector(warn)
+    job = Job.of(Config.load(config), **asked)
+    progress(0.0, "reading")
+    started = time.monotonic()
+    frame = job.config.frame(collect, engine=engine)
+    table = job.config.table_of(frame, collect)
+    reading = time.monotonic() - started
+    collect(*check_problems(table))
+    job.method.accept(job.method.view(table))
+    trial, tried, seconds = _try(job, table, frame, engine, part(progress, 0.2, 0.7), collect)
+    found = attack_main(trial, tried, engine=engine, progress=part(progress, 0.7, 1.0))
+    singled_out = trial.singled_out
+    if singled_out is not None and singled_out.unit == "persons" and tried.n_owners != table.n_owners:
+        singled_out = SinglingOut.of(table)
+    accept = job.config.settings.release.accept_unprotected
+    collect(*check_unprotected(singled_out, accept=accept), *find_unprotected(singled_out))
+    return Forecast(
+        job=job,
+        trial=trial,
+        n_problems=sum(problem.severity == "warning" or bool(problem.alike) for problem in table.problems),
+        n_persons=table.n_owners,
+        tried_persons=tried.n_owners,
+        n_trips=None if table.owners is None else table.n_persons,
+        n_events=table.n_events,
+        seconds=reading + seconds,
+        memory=MemoryForecast.of(table),
+        singled_out=singled_out,
+        warnings=collect.lines,
+        summary=ReleaseSummary.of(trial, original=tried, risks=found.risks),
+    )
+
+
+def _try(
+    job: Job,
+    table: EventTable,
+    frame: pl.DataFrame,
+    engine: Engine | None,
+    progress: Progress,
+    collect: WarningCollector,
+) -> tuple[Release, EventTable, float]:
+    """Return a release in memory, what it was made of, and about how long one of everybody would take."""
+    if table.n_events > TRIAL_EVENTS:
+        share = TRIAL_EVENTS / table.n_events
+        # What a part draws warnings for need not be so for the whole.
+        nothing = WarningCollector()
+        try:
+            half, some = (_part_of(table, frame, job.config.schema, each) for each in (share / 2, share))
+            _, shorter = _timed(job, half, table, engine, part(progress, 0.0, 0.3), nothing)
+            trial, longer = _timed(job, some, table, engine, part(progress, 0.3, 1.0), nothing)
+        except (UnattainableError, InputError):
+            # The method has accepted the whole table: what a part lacks, such as a rare pattern, is there.
+            pass
+        else:
+            # Between once around everybody and comparing everybody with everybody.
+            growth = min(max(math.log2(longer / shorter), 1.0), 2.0)
+            return trial, some, longer * (1 / share) ** growth
+    trial, seconds = _timed(job, table, table, engine, progress, collect)
+    return trial, table, seconds
+
+
+def _timed(
+    job: Job,
+    tried: EventTable,
+    whole: EventTable,
+    engine: Engine | None,
+    progress: Progress,
+    collect: WarningCollector,
+) -> tuple[Release, float]:
+    """Make a release of a part; what was left out on reading counts for the whole input."""
+    started = time.monotonic()
+    release = job.method.apply(tried, seed=job.seed, engine=engine, progress=progress, warn=collect)
+    seconds = time.monotonic() - started
+    release = replace(release, reading=whole.reading)
+    collect(*check_suppressed(release, job.config.settings.release.max_suppressed))
+    return release, seconds
+
+
+def _part_of(table: EventTable, frame: pl.DataFrame, schema: Schema, share: float) -> EventTable:
+    """Take some persons, with all of their rows: trips and regions come from all points."""
+    if table.demographics is not None:
+        return table.sample(
+            persons=max(round(share * table.n_persons), 1), events=table.n_events, seed="part"
+        )
+    persons = table.joined().persons
+    count = max(round(share * len(persons)), 1)
+    chosen = persons.gather(np.sort(np.random.default_rng(0).choice(len(persons), count, replace=False)))
+    if schema.person == ROW:
+        return EventTable(frame[chosen.cast(pl.Int64).to_numpy() - 1], schema)
+    if schema.person == ALL:
+        return table
+    keys = frame[schema.input_name(schema.person)]
+    keys = merged_persons(keys) if schema.alike == "merge" else as_text(keys)
+    return EventTable(frame.filter(keys.is_in(chosen)), schema)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import difflib
 import json
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, Tag
 
+from sequester.errors import InputError
 from sequester.workflow.parameters import describe_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pydantic import ValidationError
 
@@ -44,6 +46,15 @@ def validation_errors(
             is_there = each["type"] != "missing" or found.place[-1:] != each["loc"][-1:]
             lines[name] = _line("wrong" if found.is_choice and is_there else each["type"], name, found, given)
     return list(lines.values())
+
+
+@contextmanager
+def errors_in(name: object) -> Iterator[None]:
+    """Begin every line of an input error with what is at fault, such as the name of a file."""
+    try:
+        yield
+    except InputError as error:
+        raise type(error)(*(f"{name}: {line}" for line in error.lines)) from None
 
 
 def toml_key(place: Place) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import polars as pl
@@ -36,7 +37,7 @@ from sequester.report.findings import NO_FINDINGS, Findings
 from sequester.verification.verify import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from sequester.attacks.risk import Risk
@@ -82,7 +83,7 @@ class Written:
     """The certificate's own hash, to be sent by another way."""
     verification: Verification
     """What the check of the written files said."""
-    warnings: tuple[str, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
     """What the steward must know; also given as `SequesterWarning`."""
 
     def __fspath__(self) -> str:
@@ -183,6 +184,52 @@ def write(
     target = Target.of(out, internal)
     if force:
         target.refuse_foreign()
+    remarks = _check(release, max_suppressed, accept_unprotected)
+    for note in remarks:
+        warn(note)
+    pages = _usual_pages() if report is None else report
+    with _disk_errors(target), staging(target, force=force) as stage:
+        aside = stage.aside
+        own_hash = _write_release(release, aside.release, pages, progress)
+        write_internal(
+            release,
+            aside.internal,
+            config_toml=config_toml,
+            pseudonyms=pseudonyms,
+            leave_out=leave_out or (() if explanation is None else explanation.leave_out),
+            certificate_sha256=own_hash,
+        )
+        # What was worked out of the release gives way to what is read from the files.
+        release.forget_table()
+        verification = _verify(aside, release, original, engine, part(progress, 0.5, 0.8))
+        progress(0.8, "drawing the internal report")
+        findings = Findings(
+            risks=tuple(risks),
+            explanation=explanation,
+            # Last, so that it can say how long everything else took.
+            timings=None if stopwatch is None else stopwatch.read(),
+            notes=tuple(notes),
+        )
+        write_report(
+            aside.internal,
+            page=pages.internal_page(release, original=original, findings=findings),
+            document=pages.internal_document(release, original=original, findings=findings),
+        )
+        for folder in aside.folders:
+            _sync(folder)
+        stage.commit()
+    progress(1.0, "written")
+    return Written(
+        target.release,
+        target.internal,
+        own_hash,
+        replace(verification, release=os.fspath(target.release)),
+        tuple(remarks),
+    )
+
+
+def _check(release: Release, max_suppressed: float | None, accept_unprotected: bool | None) -> list[str]:
+    """Return what the steward must know of a release; refuse one that must not be written."""
     remarks = [
         *check_suppressed(release, max_suppressed),
         *check_unprotected(release.singled_out, accept=accept_unprotected),
@@ -192,47 +239,14 @@ def write(
     if not release.verdict:
         msg = f"the release does not keep its promise: {release.verdict.witnesses[:1]}"
         raise UnattainableError(msg, achieved=release.verdict.achieved)
-    for note in remarks:
-        warn(note)
-    pages = _usual_pages() if report is None else report
+    return remarks
+
+
+@contextmanager
+def _disk_errors(target: Target) -> Iterator[None]:
+    """Say in a line where the disk is full or cannot be written."""
     try:
-        with staging(target, force=force) as stage:
-            aside = stage.aside
-            progress(0.0, "writing")
-            write_tables(release, aside.release)
-            write_hierarchies(release, aside.release)
-            write_regions(release, aside.release)
-            progress(0.3, "drawing the report")
-            page = pages.external_page(release)
-            (aside.release / "report.html").write_text(page, encoding="utf-8", newline="\n")
-            own_hash = write_certificate(release, aside.release)
-            write_internal(
-                release,
-                aside.internal,
-                config_toml=config_toml,
-                pseudonyms=pseudonyms,
-                leave_out=leave_out or (() if explanation is None else explanation.leave_out),
-                certificate_sha256=own_hash,
-            )
-            # What was worked out of the release gives way to what is read from the files.
-            release.forget_table()
-            verification = _verify(aside, release, original, engine, part(progress, 0.5, 0.8))
-            progress(0.8, "drawing the internal report")
-            # Last, so that it can say how long everything else took.
-            findings = Findings(
-                risks=tuple(risks),
-                explanation=explanation,
-                timings=None if stopwatch is None else stopwatch.read(),
-                notes=tuple(notes),
-            )
-            write_report(
-                aside.internal,
-                page=pages.internal_page(release, original=original, findings=findings),
-                document=pages.internal_document(release, original=original, findings=findings),
-            )
-            for folder in aside.folders:
-                _sync(folder)
-            stage.commit()
+        yield
     except (OSError, pl.exceptions.ComputeError) as error:
         # polars says in either way that the disk is full.
         reason = system_reason(error)
@@ -240,14 +254,17 @@ def write(
             raise
         msg = f"cannot write {target.release.parent}: {reason or error}"
         raise InputError(msg) from error
-    progress(1.0, "written")
-    return Written(
-        target.release,
-        target.internal,
-        own_hash,
-        replace(verification, release=os.fspath(target.release)),
-        tuple(remarks),
-    )
+
+
+def _write_release(release: Release, folder: Path, pages: Pages, progress: Progress) -> str:
+    """Write what is handed out; return the hash of its certificate, which comes last."""
+    progress(0.0, "writing")
+    write_tables(release, folder)
+    write_hierarchies(release, folder)
+    write_regions(release, folder)
+    progress(0.3, "drawing the report")
+    (folder / "report.html").write_text(pages.external_page(release), encoding="utf-8", newline="\n")
+    return write_certificate(release, folder)
 
 
 def _usual_pages() -> Pages:

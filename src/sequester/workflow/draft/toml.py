@@ -6,14 +6,17 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sequester.data.schema import ALL, ROW
+from sequester.io.database import locate
 from sequester.workflow.draft.columns import SAMPLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sequester.io.database import Database
     from sequester.workflow.draft.attributes import RegionProposal
     from sequester.workflow.draft.draft import Draft
     from sequester.workflow.draft.roles import SensitiveCandidate
@@ -35,6 +38,10 @@ class DataFile:
     """Tables of an OMOP folder that become events."""
     query: str | None = None
     table: str | None = None
+
+    def locate(self) -> Path | Database:
+        """Return where the data is; a path is relative to the current folder."""
+        return locate(self.path, Path(), query=self.query, table=self.table)
 
 
 def to_toml(draft: Draft, data: DataFile, persons: DataFile | None = None) -> str:
