@@ -196,8 +196,9 @@ def test_the_heaviest_path_wins_then_the_shallowest():
     # The paths 0, 01, 02 and 1; symbol 1 is near symbol 2.
     symbols, depths = np.array([-1, 0, 1, 2, 1], np.int32), np.array([0, 1, 2, 2, 1], np.int32)
     ends, heights = np.array([5, 4, 3, 4, 5], np.int32), np.array([2, 1, 0, 0, 0], np.int32)
+    tree = PrefixTree(symbols, depths, np.array([0, 0, 1, 1, 0], np.int32), ends, heights)
     weights = np.array([[1000, 0, 0], [0, 1000, 400], [0, 400, 1000], [0, 0, 0]], np.int32)
     items, offsets = flat([[0, 2], [2], [1], [3], [0, 3]])
     sums, nodes = np.zeros((3, 3), np.int64), np.zeros(5, np.int32)
-    heaviest_paths(items, offsets, np.arange(5), symbols, depths, ends, heights, weights, sums, nodes)
+    heaviest_paths(items, offsets, np.arange(5), tree, weights, sums, nodes)
     assert nodes.tolist() == [3, 3, 4, 0, 1]

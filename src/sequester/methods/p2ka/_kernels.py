@@ -22,6 +22,7 @@ from sequester.kernels.compiler import inner, njit
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
+    from sequester.methods.p2ka.algorithm import PrefixTree
 
 WORD = 62
 """Positions per word."""
@@ -131,10 +132,7 @@ def closest_paths(
     items: Codes,
     offsets: Offsets,
     rows: Counts,
-    symbols: Codes,
-    depths: Codes,
-    ends: Codes,
-    heights: Codes,
+    tree: PrefixTree,
     masks: Counts,
     states: Counts,
     nodes: Codes,
@@ -147,6 +145,7 @@ def closest_paths(
     `masks` has a line for each code, and comes and leaves zero; `states` has two lines for each depth, and
     two more.
     """
+    symbols, depths, ends, heights = tree.symbols, tree.depths, tree.ends, tree.heights
     best, sizes = states[-1], states[-2]
     for first in range(0, rows.size, LANES):
         n_together = min(LANES, rows.size - first)
@@ -200,10 +199,7 @@ def closest_of_long(
     items: Codes,
     offsets: Offsets,
     rows: Counts,
-    symbols: Codes,
-    depths: Codes,
-    ends: Codes,
-    heights: Codes,
+    tree: PrefixTree,
     places: Counts,
     masks: Counts,
     states: Counts,
@@ -213,6 +209,7 @@ def closest_of_long(
 
     The first column of `states` has the common lengths.
     """
+    symbols, depths, ends, heights = tree.symbols, tree.depths, tree.ends, tree.heights
     for number in range(rows.size):
         row = items[offsets[rows[number]] : offsets[rows[number] + 1]]
         n_words = _mask_positions(row, places, masks, states[0])
@@ -277,10 +274,7 @@ def heaviest_paths(
     items: Codes,
     offsets: Offsets,
     rows: Counts,
-    symbols: Codes,
-    depths: Codes,
-    ends: Codes,
-    heights: Codes,
+    tree: PrefixTree,
     weights: Codes,
     sums: Counts,
     nodes: Codes,
@@ -291,6 +285,7 @@ def heaviest_paths(
     ``weights[a, b]`` is what item ``a`` of a row and symbol ``b`` of a path weigh as a pair, at most `WHOLE`.
     `sums` has a line of 0 for each depth, one longer than the longest row.
     """
+    symbols, depths, ends, heights = tree.symbols, tree.depths, tree.ends, tree.heights
     for i in range(rows.size):
         start, size = offsets[rows[i]], offsets[rows[i] + 1] - offsets[rows[i]]
         best, best_depth, best_node = 0, 0, 0
@@ -316,10 +311,7 @@ def longest_parts(
     items: Codes,
     offsets: Offsets,
     rows: Counts,
-    symbols: Codes,
-    depths: Codes,
-    ends: Codes,
-    heights: Codes,
+    tree: PrefixTree,
     supports: Counts,
     is_open: Mask,
     places: Counts,
@@ -330,6 +322,7 @@ def longest_parts(
     Among equals the node with most `supports` wins, then the first in preorder; node 0 where there is none.
     `places` has one more than the deepest node has items: where the item of each depth was found.
     """
+    symbols, depths, ends, heights = tree.symbols, tree.depths, tree.ends, tree.heights
     for i in range(rows.size):
         start, stop = offsets[rows[i]], offsets[rows[i] + 1]
         best, best_depth = 0, 0

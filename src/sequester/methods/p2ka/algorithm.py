@@ -13,6 +13,7 @@ from sequester.engine import part, silent
 from sequester.errors import UnattainableError
 from sequester.methods.p2ka import _kernels
 from sequester.methods.relax import largest
+from sequester.ragged import offsets_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,12 +36,9 @@ class _Paths(NamedTuple):
 
     items: Codes
     offsets: Offsets
-    tree: tuple[Codes, Codes, Codes, Codes]
-    """Symbol, depth, end of the subtree and height of each node."""
+    tree: PrefixTree
     n_known: int
     """Symbols of the tree."""
-    n_levels: int
-    """Levels of the tree, the root included."""
     weights: Codes | None
     """What pairs of symbols weigh; None where equal ones count."""
 
@@ -50,8 +48,8 @@ def _weigh_most(part: tuple[Counts, Codes], paths: _Paths) -> Codes:
     rows, _ = part
     nodes = np.zeros(len(rows), np.int32)
     longest = int((paths.offsets[rows + 1] - paths.offsets[rows]).max(initial=0))
-    sums = np.zeros((paths.n_levels, longest + 1), np.int64)
-    _kernels.heaviest_paths(paths.items, paths.offsets, rows, *paths.tree, paths.weights, sums, nodes)
+    sums = np.zeros((paths.tree.height + 1, longest + 1), np.int64)
+    _kernels.heaviest_paths(paths.items, paths.offsets, rows, paths.tree, paths.weights, sums, nodes)
     return nodes
 
 
@@ -63,19 +61,18 @@ def _share_most(part: tuple[Counts, Codes], paths: _Paths) -> Codes:
     found, is_long = guesses.copy(), lengths > _kernels.WORD
     short = np.flatnonzero(~is_long)
     nodes, masks = found[short], np.zeros((paths.n_known + 1, _kernels.LANES), np.int64)
-    states = np.empty((2 * paths.n_levels + 2, _kernels.LANES), np.int64)
-    _kernels.closest_paths(items, offsets, rows[short], *tree, masks, states, nodes)
+    states = np.empty((2 * tree.height + 4, _kernels.LANES), np.int64)
+    _kernels.closest_paths(items, offsets, rows[short], tree, masks, states, nodes)
     found[short] = nodes
     if is_long.any():
         nodes, long = found[is_long], rows[is_long]
-        room = _kernels.room_for(int(lengths.max()), paths.n_known + 1, paths.n_levels - 1)
-        _kernels.closest_of_long(items, offsets, long, *tree, *room, nodes)
+        room = _kernels.room_for(int(lengths.max()), paths.n_known + 1, tree.height)
+        _kernels.closest_of_long(items, offsets, long, tree, *room, nodes)
         found[is_long] = nodes
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class PrefixTree:
+class PrefixTree(NamedTuple):
     """Nodes in preorder, children in label order; a node stands for the items on its path from the root.
 
     Examples
@@ -109,7 +106,7 @@ class PrefixTree:
         # A node is one item of a row, and takes an event each of at least `least` persons.
         n_events = int(distinct.weights @ distinct.lengths)
         room = 1 + min(len(distinct.items), n_events // least)
-        before = np.concatenate([[0], np.cumsum(distinct.weights)]).astype(np.int64)
+        before = offsets_of(distinct.weights)
         nodes, waiting = np.empty((3, room), np.int32), np.empty((3, room), np.int64)
         deepest = np.zeros(distinct.n_rows, np.int32)
         n_nodes = _kernels.grow(distinct.items, distinct.offsets, before, least, nodes, waiting, deepest)
@@ -134,6 +131,11 @@ class PrefixTree:
         """Number of nodes, the root included."""
         return len(self.symbols)
 
+    @property
+    def height(self) -> int:
+        """Length of the longest path."""
+        return int(self.heights[ROOT])
+
     def closest(
         self,
         distinct: Distinct,
@@ -156,14 +158,12 @@ class PrefixTree:
         known = np.unique(self.symbols[1:])
         numbers = np.full(int(distinct.items.max(initial=0)) + 1, len(known), np.int32)
         numbers[known] = np.arange(len(known), dtype=np.int32)
-        tree = (numbers[self.symbols], self.depths, self.ends, self.heights)
         weights = None if weigh is None else weigh(known.astype(np.int32))
         shared = _Paths(
             items=numbers[distinct.items] if weights is None else distinct.items,
             offsets=distinct.offsets,
-            tree=tree,
+            tree=self._replace(symbols=numbers[self.symbols]),
             n_known=len(known),
-            n_levels=int(self.heights[ROOT]) + 1,
             weights=weights,
         )
         shards = [slice(shard.start, shard.stop) for shard in engine.split(len(rows))]
@@ -184,7 +184,7 @@ class PrefixTree:
         if distinct.owners is None:
             # All who pass a node end in its subtree, which is a range.
             ending = np.bincount(targets, distinct.weights, self.n_nodes).astype(np.int64)
-            up_to = np.concatenate([[0], np.cumsum(ending)])
+            up_to = offsets_of(ending)
             passing: Counts = up_to[self.ends] - up_to[:-1]
             return passing
         passing = np.zeros(self.n_nodes, np.int64)
@@ -204,7 +204,7 @@ class PrefixTree:
 
     def paths(self) -> tuple[Codes, Offsets]:
         """Write the items of every node's path, one row per node."""
-        offsets = np.concatenate([[0], np.cumsum(self.depths)]).astype(np.int64)
+        offsets = offsets_of(self.depths)
         items = np.empty(offsets[-1], np.int32)
         # From the last item of each path to the first, all nodes at once.
         above = np.flatnonzero(self.depths).astype(np.int32)
@@ -228,7 +228,7 @@ class Reconstruction:
     is_cut: Mask
     """The sequence does not end on a kept node."""
     cut_share: float
-    """Return the share of the persons whose sequence is cut."""
+    """The share of the persons whose sequence is cut."""
     n_rounds: int
     """How often persons were counted."""
 
@@ -283,9 +283,13 @@ class Reconstructor:
         """At least those are cut whose whole sequence fewer than k persons begin with."""
         return True
 
+    def share(self, marked: Mask) -> float:
+        """Return the share of the persons who have one of the marked sequences."""
+        weights = self.distinct.weights
+        return int(weights[marked].sum()) / max(int(weights.sum()), 1)
+
     def run(self, k: int, *, progress: Progress = silent) -> Reconstruction:
         """Return the reconstruction for one k."""
-        weights = self.distinct.weights
         tree, deepest = PrefixTree.grow(self.distinct, k)
         targets = np.full(self.distinct.n_rows, -1, np.int32)
         for n_rounds in count(1):
@@ -322,7 +326,7 @@ class Reconstructor:
             tree=tree,
             targets=targets,
             is_cut=is_cut,
-            cut_share=int(weights[is_cut].sum()) / max(int(weights.sum()), 1),
+            cut_share=self.share(is_cut),
             n_rounds=n_rounds,
         )
 
@@ -418,8 +422,7 @@ class FeasibleK:
         """Return the share of the persons whose whole sequence fewer than `k` persons begin with."""
         if not self.reconstructor.is_cut_by_beginning:
             return 0.0
-        weights = self.reconstructor.distinct.weights
-        return int(weights[self._beginners < k].sum()) / max(int(weights.sum()), 1)
+        return self.reconstructor.share(self._beginners < k)
 
     def most_cut(self, k: int) -> float:
         """Return the share of the persons whom pruning to a fixpoint cuts when nobody is re-attached."""

@@ -16,7 +16,7 @@ from sequester.methods.limits import tie_limits
 from sequester.methods.p2ka import _kernels
 from sequester.methods.p2ka.algorithm import ROOT, PrefixTree, Reconstructor
 from sequester.mining.support import supports_of_codes
-from sequester.ragged import gather_rows
+from sequester.ragged import gather_rows, offsets_of, owners_of
 from sequester.release.outcome import Outcome, Reason, count_affected
 from sequester.release.release import ORDER, PERSON
 from sequester.utility import Score, edit_distance, invented_items
@@ -108,7 +108,7 @@ def list_changes(table: EventTable, distinct: Distinct, reconstruction: Reconstr
     room = _kernels.room_for(longest, len(labels), deepest)
     _kernels.align_rows(items, offsets, path_items, path_offsets, *room, is_shown, partners)
     is_added = partners < 0
-    n_added = np.diff(np.concatenate([[0], np.cumsum(is_added)])[path_offsets])
+    n_added = np.diff(offsets_of(is_added)[path_offsets])
     kinds = np.where(targets == ROOT, DROPPED, np.where(n_added > 0, REATTACHED, SHORTENED))
     # The last partner so far, as a position in `items`. Those of a later row are larger, so one running
     # maximum over all paths serves; a path that begins with an added item starts at its row's first event.
@@ -166,23 +166,15 @@ def number_trips(owners: Codes) -> Counts:
     >>> number_trips(np.array([0, 0, 1, 0], np.int32)).tolist()
     [1, 2, 1, 3]
     """
-    return (
-        pl.Series("owner", owners)
-        .to_frame()
-        .select(pl.int_range(1, pl.len() + 1).over("owner"))
-        .to_series()
-        .to_numpy()
-    )
+    frame = pl.DataFrame({"owner": owners})
+    return frame.select(pl.int_range(1, pl.len() + 1).over("owner")).to_series().to_numpy()
 
 
 def _cells(offsets: Offsets, rows: Counts, *, where: Mask) -> tuple[Counts, Counts]:
     """List the marked cells of `rows`, row after row: the place of the row in `rows`, and the cell."""
-    lengths = np.diff(offsets)[rows]
-    owner = np.repeat(np.arange(len(rows)), lengths)
-    before = np.cumsum(lengths) - lengths
-    cell = np.arange(len(owner)) + (offsets[rows] - before)[owner]
+    cell, gathered = gather_rows(np.arange(offsets[-1]), offsets, rows)
     marked = where[cell]
-    return owner[marked], cell[marked]
+    return owners_of(gathered)[marked], cell[marked]
 
 
 def reasons_of(
@@ -314,11 +306,7 @@ def _shares(outcome: Outcome, table: EventTable) -> dict[str, Score]:
         **{
             name: _share(counts.get(KINDS[kind], 0) / max(table.n_persons, 1), f"{persons} {of}")
             for name, kind, of in (
-                (
-                    "shortened_sequences",
-                    SHORTENED,
-                    "of whose sequence only a part is released",
-                ),
+                ("shortened_sequences", SHORTENED, "of whose sequence only a part is released"),
                 ("reattached_sequences", REATTACHED, f"{who} were moved to a path that they did not take"),
                 ("dropped_sequences", DROPPED, f"of {whom} nothing is released"),
             )

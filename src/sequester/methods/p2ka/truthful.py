@@ -14,7 +14,7 @@ from sequester.methods.p2ka import _kernels
 from sequester.methods.p2ka.algorithm import ROOT, PrefixTree, Reconstruction, Reconstructor
 from sequester.mining.frequent import frequent
 from sequester.mining.support import supports_of_codes
-from sequester.ragged import gather_rows
+from sequester.ragged import gather_rows, offsets_of, owners_of
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask
@@ -59,7 +59,7 @@ class TruthfulReconstructor(Reconstructor):
     @property
     def sharing(self) -> tuple[Codes, str]:
         """The items of which k persons must have one, one row each, and what is said where no two have."""
-        rows = np.repeat(np.arange(self.distinct.n_rows), self.distinct.lengths)
+        rows = owners_of(self.distinct.offsets)
         return np.unique(np.column_stack([rows, self.distinct.items]), axis=0), "no two persons share an item"
 
     @property
@@ -75,7 +75,7 @@ class TruthfulReconstructor(Reconstructor):
         is_open = np.ones(tree.n_nodes, np.bool_)
         targets = np.full(distinct.n_rows, -1, np.int32)
         is_settled = np.zeros(distinct.n_rows, np.bool_)
-        deepest = n_rounds = int(tree.heights[ROOT])
+        deepest = n_rounds = tree.height
         for depth in range(deepest, 0, -1):
             progress(1 - 0.7 * depth / deepest, PHASE)
             for round_number in range(ROUNDS):
@@ -99,12 +99,11 @@ class TruthfulReconstructor(Reconstructor):
         targets = np.maximum(targets, ROOT)
         is_cut = tree.depths[targets] < distinct.lengths
         progress(1.0, PHASE)
-        weights = distinct.weights
         return Reconstruction(
             tree=tree,
             targets=targets,
             is_cut=is_cut,
-            cut_share=int(weights[is_cut].sum()) / max(int(weights.sum()), 1),
+            cut_share=self.share(is_cut),
             n_rounds=n_rounds,
         )
 
@@ -116,8 +115,7 @@ class TruthfulReconstructor(Reconstructor):
         rows = [prefixes.paths(), *((each.codes, each.offsets) for each in mined)]
         counts = np.concatenate([beginning, *(each.supports for each in mined)])
         items = np.concatenate([each for each, _ in rows]).astype(np.int32)
-        lengths = np.concatenate([np.diff(offsets) for _, offsets in rows])
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        offsets = offsets_of(np.concatenate([np.diff(offsets) for _, offsets in rows]))
         source = self.sequences
         folded = Sequences(offsets, {source.symbol: items}, source.codebooks).distinct()
         tree, ends = PrefixTree.grow(folded, 1)
@@ -190,18 +188,7 @@ def _choose(
 def _longest_parts(rows: Counts, shared: tuple[Distinct, PrefixTree, Counts, Mask]) -> Codes:
     """Return for each row the open node whose path is the longest part of it."""
     distinct, tree, supports, is_open = shared
-    nodes, places = np.zeros(len(rows), np.int32), np.zeros(int(tree.heights[ROOT]) + 1, np.int64)
-    _kernels.longest_parts(
-        distinct.items,
-        distinct.offsets,
-        rows,
-        tree.symbols,
-        tree.depths,
-        tree.ends,
-        tree.heights,
-        supports,
-        is_open,
-        places,
-        nodes,
-    )
+    nodes, places = np.zeros(len(rows), np.int32), np.zeros(tree.height + 1, np.int64)
+    items, offsets = distinct.items, distinct.offsets
+    _kernels.longest_parts(items, offsets, rows, tree, supports, is_open, places, nodes)
     return nodes
