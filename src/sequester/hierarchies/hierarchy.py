@@ -384,6 +384,19 @@ class Hierarchy:
             raise HierarchyError(msg)
         return found
 
+    def nodes_of(self, column: pl.Series) -> Codes:
+        """Find the node of each label of a column; a label that occurs often is looked up once.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> Hierarchy.from_tree({"short": ["1", "2"]}).nodes_of(pl.Series(["2", "1", "2"])).tolist()
+        [3, 2, 3]
+        """
+        labels = column.unique().to_list()
+        found = dict(zip(labels, self.nodes(labels).tolist(), strict=True))
+        return column.replace_strict(found).to_numpy().astype(np.int32) if labels else np.empty(0, np.int32)
+
     def lca(self, a: int, b: int) -> int:
         """Find the lowest node that lies at or above both nodes."""
         while not a <= b < self.subtree_end[a]:

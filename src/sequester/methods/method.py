@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args, get_origin, get_type_hints
 
+from sequester._validation import at_least, one_of, true_or_false
 from sequester.engine import LocalEngine, part, silent
 from sequester.engine.progress import NoCheckpoint
 from sequester.errors import ParameterError, SchemaError, UnattainableError, issue_warning
 from sequester.methods.limits import series_limits
-from sequester.methods.relax import feasible_alternatives
+from sequester.methods.relax import RelaxationPath, downwards, feasible_alternatives, upwards
 
 # The names of types are read from the class, so that parameters can be listed.
 from sequester.release.purpose import Suitability  # noqa: TC001
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from sequester.engine import Engine, Progress
     from sequester.engine.progress import Checkpoint
     from sequester.errors import Warn
-    from sequester.methods.relax import RelaxationPath
     from sequester.privacy.model import PrivacyModel
     from sequester.release.outcome import Outcome, PartOutcome, Reason
     from sequester.release.randomness import Randomness
@@ -60,6 +61,21 @@ class Method(ABC):
     """Why it cannot make a series of releases; empty where it can."""
     harmless: ClassVar[frozenset[str]] = frozenset()
     """Kinds of changes that take nothing from an event but its place."""
+
+    def __post_init__(self) -> None:
+        """Refuse a parameter that is not what its field declares: a word, true or false, or a number.
+
+        Numbers of numpy are numbers, too; plain ones are made of those that must be at least so many.
+        """
+        kinds = _annotations(type(self))
+        for each in fields(self):  # type: ignore[arg-type]  # every method is a dataclass
+            value, kind = getattr(self, each.name), kinds.get(each.name)
+            if get_origin(kind) is Literal:
+                one_of(each.name, value, get_args(kind))
+            elif kind is bool:
+                true_or_false(each.name, value)
+            elif kind is int and "least" in each.metadata:
+                object.__setattr__(self, each.name, at_least(each.name, value, each.metadata["least"]))
 
     @abstractmethod
     def model(self) -> PrivacyModel:
@@ -120,8 +136,7 @@ class Method(ABC):
 
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Return which constraint of the promise led to which changes; kind by kind unless overridden."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.release.outcome import reasons_by_kind  # noqa: PLC0415
+        from sequester.release.outcome import reasons_by_kind
 
         del original
         return reasons_by_kind(release.changes, constraint=self.promise)
@@ -146,8 +161,7 @@ class Method(ABC):
 
     def refuse_twins(self, table: EventTable) -> None:
         """Refuse a table in which labels look alike and nobody has decided whether they are one."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.data.alike import find_named_twins  # noqa: PLC0415
+        from sequester.data.alike import find_named_twins
 
         lines = [str(problem) for problem in table.problems if problem.severity == "error"]
         if not lines:
@@ -226,34 +240,63 @@ class Method(ABC):
         >>> release.n_persons, release.verdict.holds
         (2, True)
         """
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.release.assemble import SeriesStep, assemble, outcome_losses  # noqa: PLC0415
-        from sequester.release.randomness import Randomness  # noqa: PLC0415
-        from sequester.release.series import Series, check_series_table  # noqa: PLC0415
+        past = self._past(continues, series=series)
+        table = self._accepted(table, seed, in_series=series or past is not None)
+        release = self._release(
+            table,
+            past,
+            seed=seed,
+            engine=engine or LocalEngine(),
+            progress=progress,
+            checkpoint=checkpoint or NoCheckpoint(),
+            evaluate=evaluate,
+            series=series,
+        )
+        progress(1.0, "checked")
+        for line in release.warnings:
+            warn(line)
+        return release
+
+    def _past(self, continues: str | os.PathLike[str] | Series | None, *, series: bool) -> Series | None:
+        """Return the part of a series that is continued; refuse a series where the method makes none."""
+        from sequester.release.series import Series
 
         if (series or continues is not None) and (refusal := self.series_refusal()):
             msg = f"{self.name} cannot make a series of releases: {refusal}"
             raise ParameterError(msg)
-        past = continues if isinstance(continues, Series | None) else Series.read(continues)
-        table = self._accepted(table, seed)
-        if series or past is not None:
-            check_series_table(table)
+        return continues if isinstance(continues, Series | None) else Series.read(continues)
+
+    def _release(
+        self,
+        table: EventTable,
+        past: Series | None,
+        *,
+        seed: str | None,
+        engine: Engine,
+        progress: Progress,
+        checkpoint: Checkpoint,
+        evaluate: bool,
+        series: bool,
+    ) -> Release:
+        """Run the method, measure what it made, and assemble a release that its model has checked."""
+        from sequester.release.assemble import SeriesStep, assemble, outcome_losses
+        from sequester.release.randomness import Randomness
+
         randomness = Randomness.of(seed)
-        engine = engine or LocalEngine()
-        model, step = self.model(), None
-        if past is not None:
-            made = self.extend(table, past, engine=engine, progress=part(progress, 0.0, 0.6))
+        running = part(progress, 0.0, 0.6)
+        model, step = self.model(), SeriesStep() if series else None
+        if past is None:
+            outcome = self._run(table, randomness, engine, running, checkpoint)
+        else:
+            made = self.extend(table, past, engine=engine, progress=running)
             outcome, table, model = made.outcome, made.table, made.model
             step = SeriesStep(past=past, known=made.known, held_back=made.held_back)
-        else:
-            outcome = self._run(table, randomness, engine, part(progress, 0.0, 0.6), checkpoint)
-            step = SeriesStep() if series else None
         if step is not None:
             outcome = replace(outcome, limits=series_limits(outcome.limits))
         losses = outcome_losses(outcome, table)
         scores = self._measure(outcome, table, losses, part(progress, 0.6, 0.8)) if evaluate else {}
         progress(0.8, "shuffling persons")
-        release = assemble(
+        return assemble(
             replace(outcome, scores=scores),
             table,
             method=self.name,
@@ -265,10 +308,6 @@ class Method(ABC):
             step=step,
             engine=engine,
         )
-        progress(1.0, "checked")
-        for line in release.warnings:
-            warn(line)
-        return release
 
     def _run(
         self,
@@ -276,16 +315,12 @@ class Method(ABC):
         randomness: Randomness,
         engine: Engine,
         progress: Progress,
-        checkpoint: Checkpoint | None,
+        checkpoint: Checkpoint,
     ) -> Outcome:
         """Return the outcome; where the promise is not feasible, raise with the nearest that is."""
         try:
             return self.resume(
-                table,
-                randomness=randomness,
-                engine=engine,
-                progress=progress,
-                checkpoint=checkpoint or NoCheckpoint(),
+                table, randomness=randomness, engine=engine, progress=progress, checkpoint=checkpoint
             )
         except UnattainableError as refusal:
             if refusal.is_settled:
@@ -311,10 +346,10 @@ class Method(ABC):
             raise SchemaError(msg)
         return table.histories
 
-    def _accepted(self, table: object, seed: object) -> EventTable:
+    def _accepted(self, table: object, seed: object, *, in_series: bool) -> EventTable:
         """Return the table as the method sees it; refuse, before anything runs, what it cannot work with."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.data.table import EventTable  # noqa: PLC0415
+        from sequester.data.table import EventTable
+        from sequester.release.series import check_series_table
 
         if not isinstance(table, EventTable):
             got = type(table).__name__
@@ -332,14 +367,15 @@ class Method(ABC):
         self.refuse_twins(table)
         view = self.view(table)
         self.accept(view)
+        if in_series:
+            check_series_table(view)
         return view
 
     def _measure(
         self, outcome: Outcome, table: EventTable, losses: Losses, progress: Progress
     ) -> dict[str, Score]:
         """Return the measures of this method, and all others that apply."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.evaluate import evaluate_release, loss_with_persons, parted  # noqa: PLC0415
+        from sequester.methods.evaluate import evaluate_release, loss_with_persons, parted
 
         whole = outcome, table
         outcome, table = parted(outcome, table)
@@ -350,33 +386,80 @@ class Method(ABC):
         )
 
 
-def require_quasi_identifiers(method: Method, table: EventTable) -> None:
-    """Refuse a table without quasi-identifiers."""
-    symbol = table.schema.symbol
-    if symbol is not None:
-        msg = (
-            f"{method.name} needs quasi-identifiers, and column {symbol.column!r} is a symbol: name it in "
-            "quasi, with a hierarchy"
+class HistoryMethod(Method):
+    """A method that makes quasi-identifiers coarser, for at least k persons and at most the share c."""
+
+    takes_persons: ClassVar[bool] = True
+    k: int
+    """Fewest persons."""
+    c: float | str
+    """Largest share of them with a protected value."""
+
+    def accept(self, table: EventTable) -> None:
+        """Refuse a table without quasi-identifiers."""
+        symbol = table.schema.symbol
+        if symbol is not None:
+            msg = (
+                f"{self.name} needs quasi-identifiers, and column {symbol.column!r} is a symbol: name it in "
+                "quasi, with a hierarchy"
+            )
+            raise SchemaError(msg)
+        if not table.schema.quasi:
+            msg = f"{self.name} needs quasi-identifiers, and no column has the role quasi"
+            raise SchemaError(msg)
+
+    @classmethod
+    def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
+        """Return k as it is asked, and a c above the share of those at risk."""
+        from sequester.methods.defaults import default_share
+
+        return {"k": k, "c": default_share(table)}
+
+    def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
+        """Ask for fewer persons, or a larger share of them at risk; or allow coarser values of one column."""
+        from sequester.methods.relax_hierarchies import quasi_relaxations
+
+        return (
+            RelaxationPath.of(self, "k", downwards(self.k, 2)),
+            RelaxationPath.of(self, "c", upwards(self.c) if any(original.protected.values()) else ()),
+            *quasi_relaxations(original),
         )
-        raise SchemaError(msg)
-    if not table.schema.quasi:
-        msg = f"{method.name} needs quasi-identifiers, and no column has the role quasi"
-        raise SchemaError(msg)
 
 
-def symbol_errors(method: Method, table: EventTable, *roles: str) -> list[str]:
-    """Return why a table is not one symbol per event: no symbol, or a column with one of these `roles`."""
-    schema = table.schema
-    columns = {"quasi": schema.quasi, "sensitive": schema.sensitive_columns, "keep": schema.keep}
-    missing = f"{method.name} needs one symbol per event, and no column has the role symbol"
-    return [
-        *(() if schema.symbol is not None else (missing,)),
-        *(
-            f"{method.name} releases only the symbol column: move {column!r} from {role} to drop"
-            for role in roles
-            for column in columns[role]
-        ),
-    ]
+class SymbolMethod(Method):
+    """A method for one symbol per event."""
+
+    refused_roles: ClassVar[tuple[str, ...]] = ("quasi", "sensitive", "keep")
+    """Roles of columns that it can only drop."""
+
+    def accept(self, table: EventTable) -> None:
+        """Refuse a table that has anything but one symbol per event, and name every column in the way."""
+        lines = self.schema_errors(table)
+        if lines:
+            raise SchemaError(*lines)
+
+    def schema_errors(self, table: EventTable) -> list[str]:
+        """Return why a table is not one symbol per event: no symbol, or columns that are not released."""
+        schema = table.schema
+        columns = {"quasi": schema.quasi, "sensitive": schema.sensitive_columns, "keep": schema.keep}
+        missing = f"{self.name} needs one symbol per event, and no column has the role symbol"
+        return [
+            *(() if schema.symbol is not None else (missing,)),
+            *(
+                f"{self.name} releases only the symbol column: move {column!r} from {role} to drop"
+                for role in self.refused_roles
+                for column in columns[role]
+            ),
+        ]
+
+
+@cache
+def _annotations(method: type[Method]) -> dict[str, object]:
+    """Return the types of parameters; none where some are known to type checkers only."""
+    try:
+        return get_type_hints(method)
+    except NameError:
+        return {}
 
 
 def _as_table(value: object) -> object:

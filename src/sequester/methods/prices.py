@@ -9,14 +9,14 @@ import polars as pl
 
 from sequester.errors import SchemaError
 from sequester.hierarchies.labels import MISSING
+from sequester.ragged import offsets_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from sequester._typing import Codes, Mask
+    from sequester._typing import Codes
     from sequester.data.schema import Purpose
     from sequester.data.table import EventTable
-    from sequester.hierarchies.hierarchy import Hierarchy
 
     Amounts = npt.NDArray[np.float64]
 
@@ -59,21 +59,12 @@ def _kept_by_levels(table: EventTable, purpose: Purpose, name: str) -> Amounts:
     Each target counts by the share of its own entropy. A coarser level has no more than a finer one: what the
     estimate says beyond that is noise.
     """
-    tree, labels = table.hierarchies[name], event_labels(table, name)
-    different = labels.unique()
-    nodes = dict(zip(different, tree.nodes(different.to_list()), strict=True))
-    leaves = (
-        labels.replace_strict(nodes, return_dtype=pl.Int64).to_numpy() if len(labels) else np.empty(0, int)
-    )
+    tree = table.hierarchies[name]
+    leaves = tree.nodes_of(event_labels(table, name))
     kept = np.zeros(tree.height + 1)
     for target in classes_of(table, purpose):
-        kept[:-1] += [share_told(_at_level(tree, leaves, level), target) for level in range(tree.height)]
+        kept[:-1] += [share_told(tree.levels[level][leaves], target) for level in range(tree.height)]
     return np.maximum.accumulate(kept[::-1])[::-1]
-
-
-def _at_level(tree: Hierarchy, leaves: Codes, level: int) -> Codes:
-    released: Codes = tree.levels[level][leaves]
-    return released
 
 
 def share_told(values: Codes, target: Codes) -> float:
@@ -117,19 +108,14 @@ def event_labels(table: EventTable, column: str) -> pl.Series:
     """Return the label of a column in every event; an attribute of persons in all events of the person."""
     labels = table.frame[column].cast(pl.String)
     if table.of_persons:
-        is_first = _is_first(table)
+        is_first = np.zeros(table.n_events, np.bool_)
+        is_first[table.person_offsets[:-1]] = True
         if column in table.of_persons:
             n_events = np.diff(table.person_offsets) - 1
             labels = labels.filter(is_first).gather(np.repeat(np.arange(table.n_persons), n_events))
         else:
             labels = labels.filter(~is_first)
     return labels.fill_null(MISSING)
-
-
-def _is_first(table: EventTable) -> Mask:
-    mask = np.zeros(table.n_events, np.bool_)
-    mask[table.person_offsets[:-1]] = True
-    return mask
 
 
 def _columns(table: EventTable, name: str) -> tuple[str, ...]:
@@ -157,7 +143,7 @@ def _classes(labels: pl.Series) -> Codes:
 def _holders(table: EventTable, pattern: tuple[str, ...]) -> Codes:
     """Mark the events of persons who have the values of a pattern in order."""
     n_events = np.diff(table.person_offsets) - bool(table.of_persons)
-    starts = np.concatenate([[0], np.cumsum(n_events)])
+    starts = offsets_of(n_events)
     places = starts[:-1].copy()
     has = np.ones(len(n_events), np.bool_)
     for item in pattern:

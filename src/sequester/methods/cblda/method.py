@@ -7,11 +7,9 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from sequester._validation import one_of, true_or_false
 from sequester.engine.progress import NoCheckpoint
 from sequester.errors import ParameterError
-from sequester.methods.method import Method, require_quasi_identifiers
-from sequester.methods.relax import RelaxationPath, downwards, upwards
+from sequester.methods.method import HistoryMethod
 from sequester.release.purpose import BEST, FAIR, GOOD, Suitability
 
 if TYPE_CHECKING:
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KCMethod(Method):
+class KCMethod(HistoryMethod):
     """A method that puts persons into classes and releases the same quasi-identifiers for all of a class."""
 
     promise: ClassVar[str] = (
@@ -36,7 +34,6 @@ class KCMethod(Method):
         'alike show a protected value (with reading = "each": the same one).'
     )
     trial_persons: ClassVar[int] = 2_000
-    takes_persons: ClassVar[bool] = True
     no_series: ClassVar[str] = (
         "its classes would have to stay together, and on Medicare claims those of 2008 could keep at most "
         "0.6 % of the events of 2009; halt can"
@@ -54,21 +51,18 @@ class KCMethod(Method):
     """Where more than the share c of all persons are at risk: refuse, or leave some of them out ("drop")."""
 
     def __post_init__(self) -> None:
-        model = self.model()
-        object.__setattr__(self, "k", model.k)
-        one_of("infeasible", self.infeasible, ("refuse", "drop"))
+        super().__post_init__()
+        self.model()  # It refuses what a promise cannot be.
 
     def model(self) -> KCPrivacy:
         """Promise (K,C)-privacy."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.privacy.kc import KCPrivacy  # noqa: PLC0415
+        from sequester.privacy.kc import KCPrivacy
 
         return KCPrivacy(k=self.k, c=self.c, reading=self.reading)
 
     def plan(self) -> ClassPlan:
         """Return what is asked for."""
-        # Loaded here so that `sequester methods` need not wait for numpy and numba.
-        from sequester.methods.cblda.algorithm import BLOCK, ClassPlan  # noqa: PLC0415
+        from sequester.methods.cblda.algorithm import BLOCK, ClassPlan
 
         return ClassPlan(
             k=self.k,
@@ -81,10 +75,6 @@ class KCMethod(Method):
             exact=None,
             block=BLOCK,
         )
-
-    def accept(self, table: EventTable) -> None:
-        """Refuse a table without quasi-identifiers."""
-        require_quasi_identifiers(self, table)
 
     def transform(
         self, table: EventTable, *, randomness: Randomness, engine: Engine, progress: Progress
@@ -104,9 +94,8 @@ class KCMethod(Method):
         checkpoint: Checkpoint,
     ) -> Outcome:
         """Do as `transform`, and keep the merges that were made: a resumed run repeats them at once."""
-        # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.cblda.algorithm import solve  # noqa: PLC0415
-        from sequester.methods.cblda.publish import publish  # noqa: PLC0415
+        from sequester.methods.cblda.algorithm import solve
+        from sequester.methods.cblda.publish import publish
 
         plan = self.plan()
         solution = solve(
@@ -114,36 +103,15 @@ class KCMethod(Method):
         )
         return publish(table, solution, plan)
 
-    @classmethod
-    def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
-        """Return k as it is asked, and a c above the share of those at risk."""
-        # Loaded here so that `sequester methods` need not wait for numpy.
-        from sequester.methods.defaults import default_share  # noqa: PLC0415
-
-        return {"k": k, "c": default_share(table)}
-
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Return what was made alike for k, and what in classes that only c makes so large."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.cblda.publish import reasons_of  # noqa: PLC0415
+        from sequester.methods.cblda.publish import reasons_of
 
         return reasons_of(self, release.changes, original)
 
-    def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
-        """List smaller classes, larger shares of them at risk, and coarser rules of one column."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.relax_hierarchies import quasi_relaxations  # noqa: PLC0415
-
-        return (
-            RelaxationPath.of(self, "k", downwards(self.k, 2)),
-            RelaxationPath.of(self, "c", upwards(self.c) if any(original.protected.values()) else ()),
-            *quasi_relaxations(original),
-        )
-
     def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Return how much coarser the release is, what is missing, and how well counts can be estimated."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.cblda.publish import measure  # noqa: PLC0415
+        from sequester.methods.cblda.publish import measure
 
         return measure(outcome, table, progress=progress)
 
@@ -225,13 +193,10 @@ class CBLDA(KCMethod):
                 msg = f"block must be at least 2 k = {2 * self.k}, got {number}"
                 raise ParameterError(msg)
             object.__setattr__(self, "block", number)
-        true_or_false("split", self.split)
-        one_of("search", self.search, ("greedy", "improve"))
 
     def plan(self) -> ClassPlan:
         """Return what is asked for."""
-        # Loaded here so that `sequester methods` need not wait for numpy and numba.
-        from sequester.methods.cblda.algorithm import BLOCK, EXACT  # noqa: PLC0415
+        from sequester.methods.cblda.algorithm import BLOCK, EXACT
 
         if self.block == "auto":
             exact, block = EXACT, max(BLOCK, 2 * self.k)

@@ -211,13 +211,7 @@ def _compare(table: EventTable, events: Counts, released: pl.DataFrame) -> None:
         own = as_text(table.frame[name]).fill_null(MISSING).gather(events)
         if name in table.schema.quasi:
             tree = table.hierarchies[name]
-
-            def nodes(labels: pl.Series, tree: Hierarchy = tree) -> Counts:
-                known = labels.unique()
-                numbers = tree.nodes(known.to_list()).astype(np.int64)
-                return labels.replace_strict(known, pl.Series(numbers), return_dtype=pl.Int64).to_numpy()
-
-            above, below = nodes(released[name]), nodes(own)
+            above, below = tree.nodes_of(released[name]), tree.nodes_of(own)
             differs = (below < above) | (below >= tree.subtree_end[above])
         else:
             differs = (own != released[name]).to_numpy()

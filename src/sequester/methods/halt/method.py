@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from sequester._validation import one_of
 from sequester.errors import SchemaError
-from sequester.methods.method import Method, require_quasi_identifiers
-from sequester.methods.relax import RelaxationPath, downwards, upwards
+from sequester.methods.method import HistoryMethod
+from sequester.methods.relax import RelaxationPath, downwards
 from sequester.release.purpose import BEST, FAIR, GOOD, Suitability
 
 if TYPE_CHECKING:
     from sequester.data.table import EventTable
     from sequester.engine import Engine, Progress
+    from sequester.methods.halt.signature_rows import Thresholds
     from sequester.privacy.kcp import KCPPrivacy
     from sequester.release.outcome import Outcome, PartOutcome, Reason
     from sequester.release.randomness import Randomness
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KCPMethod(Method):
+class KCPMethod(HistoryMethod):
     """What HALT and GloGen share: quasi-identifiers become coarse for all persons alike.
 
     `transform` is the algorithm of the thesis: `algorithm.solve` folds equal histories, `lattice_search` goes
@@ -38,7 +38,6 @@ class KCPMethod(Method):
         "persons or none, and no protected value is shown for more than the share c of them (with levels = "
         '"same": as long as the values of one column are known at one level throughout).'
     )
-    takes_persons: ClassVar[bool] = True
     no_series: ClassVar[str] = ""
     takes_purpose: ClassVar[bool] = True
     suppresses: ClassVar[bool]
@@ -60,12 +59,11 @@ class KCPMethod(Method):
     """Whether values of other sensitive attributes than the one to be learned are among the p items."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         model = self.model()
         for name in ("k", "c", "p"):
             # Numbers of numpy are numbers, too, and the model has made plain ones of them.
             object.__setattr__(self, name, getattr(model, name))
-        one_of("infeasible", self.infeasible, ("refuse", "drop"))
-        one_of("effort", self.effort, ("bounded", "thorough"))
 
     @property
     def counts_stars(self) -> bool:
@@ -84,8 +82,7 @@ class KCPMethod(Method):
 
     def model(self) -> KCPPrivacy:
         """Promise (K,C)^P-privacy."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.privacy.kcp import KCPPrivacy  # noqa: PLC0415
+        from sequester.privacy.kcp import KCPPrivacy
 
         return KCPPrivacy(
             k=self.k,
@@ -98,7 +95,7 @@ class KCPMethod(Method):
 
     def accept(self, table: EventTable) -> None:
         """Refuse a table without quasi-identifiers, and columns of two roles if sensitive ones are known."""
-        require_quasi_identifiers(self, table)
+        super().accept(table)
         histories = table.histories.schema
         both = [name for name in histories.sensitive_columns if name in histories.quasi]
         if self.sensitive_known and both and len(histories.sensitive) > 1:
@@ -112,11 +109,9 @@ class KCPMethod(Method):
         self, table: EventTable, *, randomness: Randomness, engine: Engine, progress: Progress
     ) -> Outcome:
         """Find the levels and suppressed values that lose least; nothing here is random."""
-        # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.halt.algorithm import solve  # noqa: PLC0415
-        from sequester.methods.halt.publish import publish  # noqa: PLC0415
-        from sequester.methods.halt.signature_rows import Thresholds  # noqa: PLC0415
-        from sequester.privacy.views import with_known  # noqa: PLC0415
+        from sequester.methods.halt.algorithm import solve
+        from sequester.methods.halt.publish import publish
+        from sequester.privacy.views import with_known
 
         del randomness
         mixed = self.levels == "mixed"
@@ -125,7 +120,7 @@ class KCPMethod(Method):
         columns = [name for name in extended.schema.quasi if name not in table.schema.quasi]
         solution = solve(
             extended,
-            Thresholds(k=self.k, c=float(Fraction(self.c)), p=self.p, mixed=mixed),
+            self.thresholds(),
             suppression=self.suppresses_how,
             stars=self.counts_stars,
             full=self.searches_fully,
@@ -139,7 +134,7 @@ class KCPMethod(Method):
 
     def _known(self, table: EventTable) -> list[str]:
         """Return the sensitive attributes that may be known to who wants to learn another one."""
-        from sequester.privacy.views import other_attributes  # noqa: PLC0415
+        from sequester.privacy.views import other_attributes
 
         known = [other_attributes(table, table.protected_nodes, name) for name in table.schema.sensitive]
         return list(dict.fromkeys(name for each in known for name in each)) if self.sensitive_known else []
@@ -151,13 +146,11 @@ class KCPMethod(Method):
 
     def extend(self, table: EventTable, past: Series, *, engine: Engine, progress: Progress) -> PartOutcome:
         """Release what is new at the levels of the series; suppress and hold back the rest."""
-        # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.halt.algorithm import BestNode  # noqa: PLC0415
-        from sequester.methods.halt.arrivals import check_same_series, find_new, joined_promise  # noqa: PLC0415
-        from sequester.methods.halt.continuation import Continuation  # noqa: PLC0415
-        from sequester.methods.halt.publish import publish_part  # noqa: PLC0415
-        from sequester.methods.halt.signature_rows import Thresholds  # noqa: PLC0415
-        from sequester.release.outcome import PartOutcome  # noqa: PLC0415
+        from sequester.methods.halt.algorithm import BestNode
+        from sequester.methods.halt.arrivals import check_same_series, find_new, joined_promise
+        from sequester.methods.halt.continuation import Continuation
+        from sequester.methods.halt.publish import publish_part
+        from sequester.release.outcome import PartOutcome
 
         check_same_series(table, self.model(), past, self.name)
         arrivals = find_new(table, past)
@@ -167,7 +160,7 @@ class KCPMethod(Method):
             arrivals,
             past,
             model,
-            Thresholds(k=self.k, c=float(Fraction(self.c)), p=self.p, mixed=mixed),
+            self.thresholds(),
             suppress=self.suppresses,
             stars=self.counts_stars,
             engine=engine,
@@ -183,6 +176,12 @@ class KCPMethod(Method):
             held_back=held_back,
         )
 
+    def thresholds(self) -> Thresholds:
+        """Return what makes a channel."""
+        from sequester.methods.halt.signature_rows import Thresholds
+
+        return Thresholds(k=self.k, c=float(Fraction(self.c)), p=self.p, mixed=self.levels == "mixed")
+
     def channel_thresholds(self) -> tuple[int, float]:
         """Return the k and c of the promise."""
         return self.k, float(Fraction(self.c))
@@ -194,34 +193,22 @@ class KCPMethod(Method):
     @classmethod
     def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
         """Return k as it is asked, a c above the share of those at risk, and 3 values that are known."""
-        # Loaded here so that `sequester methods` need not wait for numpy.
-        from sequester.methods.defaults import default_share  # noqa: PLC0415
-
-        return {"k": k, "c": default_share(table), "p": 3}
+        return super().suggest(table, k=k) | {"p": 3}
 
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """List per column which values were suppressed for k, which for c, and how coarse it became."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.halt.publish import reasons_of  # noqa: PLC0415
+        from sequester.methods.halt.publish import reasons_of
 
         return reasons_of(self, release.change_list, original)
 
     def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Ask for less company, a surer adversary, or one who knows less; or allow one column more."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.relax_hierarchies import quasi_relaxations  # noqa: PLC0415
-
-        return (
-            RelaxationPath.of(self, "k", downwards(self.k, 2)),
-            RelaxationPath.of(self, "c", upwards(self.c) if any(original.protected.values()) else ()),
-            RelaxationPath.of(self, "p", downwards(self.p, 1)),
-            *quasi_relaxations(original),
-        )
+        k, c, *rules = super().relaxations(original)
+        return (k, c, RelaxationPath.of(self, "p", downwards(self.p, 1)), *rules)
 
     def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Measure how much coarser the release is, and what is missing."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.evaluate import measure_cells  # noqa: PLC0415
+        from sequester.methods.evaluate import measure_cells
 
         how = "cell by cell" if self.suppresses_how == "local" else "value by value"
         return measure_cells(outcome, table, suppressed=f"are suppressed {how}", progress=progress)
@@ -286,12 +273,6 @@ class HALT(KCPMethod):
     """Is a suppressed cell something that can be known ("counted"), or nothing."""
     search: Literal["greedy", "full"] = "greedy"
     """How levels are looked for: from the coarsest down ("greedy"), or among all combinations ("full")."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of("suppression", self.suppression, ("local", "global"))
-        one_of("stars", self.stars, ("counted", "ignored"))
-        one_of("search", self.search, ("greedy", "full"))
 
     @property
     def counts_stars(self) -> bool:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from sequester._validation import one_of
 from sequester.engine import part
-from sequester.errors import ParameterError, SchemaError
-from sequester.methods.method import Method, symbol_errors
+from sequester.errors import ParameterError
+from sequester.methods.method import SymbolMethod
 from sequester.methods.patterns import as_patterns
 from sequester.methods.relax import RelaxationPath, upwards
 from sequester.release.purpose import BEST, FAIR, GOOD, Suitability
@@ -31,15 +30,14 @@ if TYPE_CHECKING:
 
 NAMED_COSTS = ("information-loss", "linear", "exponential")
 """Costs that need no table."""
-Scope = Literal["global", "local"]
-Search = Literal["greedy", "improve", "optimal"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class MutualInformationMethod(Method):
+class MutualInformationMethod(SymbolMethod):
     """A method that generalizes one person's symbols until the sequence tells little about patterns in it."""
 
     no_series: ClassVar[str] = "it protects one log; top-down goes on with it by protect --follow"
+    refused_roles: ClassVar[tuple[str, ...]] = ("keep",)
     way: ClassVar[Literal["top-down", "bottom-up"]]
     """Which of the two ways."""
 
@@ -61,9 +59,9 @@ class MutualInformationMethod(Method):
     """What generalizing costs: information-loss, linear, exponential, or a table leaf -> node -> cost."""
     weight: str | None = None
     """A column with the importance of each event's time; all are alike without it."""
-    scope: Scope = "global"
+    scope: Literal["global", "local"] = "global"
     """All occurrences of a symbol alike ("global"), or only those generalized that take part in a pattern."""
-    search: Search = "improve"
+    search: Literal["greedy", "improve", "optimal"] = "improve"
     """A local search from the answer of the paper's heuristic, that alone ("greedy"), or an exact search for
     small alphabets ("optimal")."""
 
@@ -82,8 +80,7 @@ class MutualInformationMethod(Method):
         if not isinstance(given["weight"], str | None):
             msg = f"weight must be the name of a column, got {given['weight']!r}"
             raise ParameterError(msg)
-        one_of("scope", self.scope, get_args(Scope))
-        one_of("search", self.search, get_args(Search))
+        super().__post_init__()
 
     def unpublished(self) -> frozenset[str]:
         """Return the patterns, and a table of costs, whose leaves are those below the released nodes."""
@@ -92,8 +89,7 @@ class MutualInformationMethod(Method):
 
     def model(self) -> MutualInformationPrivacy:
         """Return the promise of mutual information privacy."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.privacy.mutual_information import MutualInformationPrivacy  # noqa: PLC0415
+        from sequester.privacy.mutual_information import MutualInformationPrivacy
 
         return MutualInformationPrivacy(
             sensitive=frozenset(self.patterns),
@@ -110,11 +106,15 @@ class MutualInformationMethod(Method):
 
     def accept(self, table: EventTable) -> None:
         """Refuse a table without a taxonomy of its one symbol, and one in which no pattern occurs."""
-        # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.mutual_information.algorithm import LeakagePlan  # noqa: PLC0415
+        from sequester.methods.mutual_information.algorithm import LeakagePlan
 
+        super().accept(table)
+        LeakagePlan.of(self, table)
+
+    def schema_errors(self, table: EventTable) -> list[str]:
+        """Return why a table is not one symbol per event with a taxonomy, weighed as the method is told."""
         schema = table.schema
-        lines = symbol_errors(self, table, "keep")
+        lines = super().schema_errors(table)
         if schema.symbol is not None and schema.symbol.hierarchy is None:
             lines.append(
                 f"{self.name} generalizes, and column {schema.symbol.column!r} has no hierarchy to do it by"
@@ -124,17 +124,14 @@ class MutualInformationMethod(Method):
                 f"weight of {self.name} is {_column(self.weight)}, and the table has the role weight for "
                 f"{_column(schema.weight)}: name the same in both"
             )
-        if lines:
-            raise SchemaError(*lines)
-        LeakagePlan.of(self, table)
+        return lines
 
     def transform(
         self, table: EventTable, *, randomness: Randomness, engine: Engine, progress: Progress
     ) -> Outcome:
         """Generalize each person's symbols; nothing here is random."""
-        # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.mutual_information.algorithm import LeakagePlan  # noqa: PLC0415
-        from sequester.methods.mutual_information.publish import publish  # noqa: PLC0415
+        from sequester.methods.mutual_information.algorithm import LeakagePlan
+        from sequester.methods.mutual_information.publish import publish
 
         del randomness
         progress(0.0, "looking for the patterns")
@@ -146,8 +143,7 @@ class MutualInformationMethod(Method):
     @classmethod
     def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
         """Return a pattern that shows the form, and a half as the share that may leak."""
-        # Loaded here so that `sequester methods` need not wait for numpy.
-        from sequester.methods.defaults import default_pattern  # noqa: PLC0415
+        from sequester.methods.defaults import default_pattern
 
         del k
         return {"patterns": default_pattern(table), "window": 10, "max_leakage": 0.5}
@@ -160,16 +156,14 @@ class MutualInformationMethod(Method):
 
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Return which patterns told more than their bound, and whose symbols became coarser for it."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.mutual_information.publish import reasons_of  # noqa: PLC0415
+        from sequester.methods.mutual_information.publish import reasons_of
 
         del original
         return reasons_of(release.changes, release.evidence)
 
     def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Return how more may leak: a larger share of the entropy, or more bits, up to all that there are."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.mutual_information.publish import more_bits  # noqa: PLC0415
+        from sequester.methods.mutual_information.publish import more_bits
 
         if self.max_leakage_bits is not None:
             steps = more_bits(self.max_leakage_bits, self.model(), original)
@@ -178,8 +172,7 @@ class MutualInformationMethod(Method):
 
     def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Measure what generalizing lost, what can still be mined, and how leakage spreads over persons."""
-        # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.mutual_information.publish import measure  # noqa: PLC0415
+        from sequester.methods.mutual_information.publish import measure
 
         return measure(self, outcome, table, progress=progress)
 
@@ -249,8 +242,7 @@ class TopDown(MutualInformationMethod):
         >>> list(method.follow(shop).run(["Beer", "Chips", "Wine"]))
         ['*', '*', '*']
         """
-        # Loaded here so that `sequester methods` need not wait for numpy.
-        from sequester.methods.mutual_information.online import OnlineTopDown  # noqa: PLC0415
+        from sequester.methods.mutual_information.online import OnlineTopDown
 
         if self.max_leakage_bits is None:
             msg = (

@@ -8,11 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from sequester._validation import at_least, one_of, true_or_false
 from sequester.engine import part
 from sequester.errors import ParameterError, SchemaError
 from sequester.methods.limits import ONE_RELEASE
-from sequester.methods.method import Method, symbol_errors
+from sequester.methods.method import SymbolMethod
 from sequester.methods.p2ka.nearness import Near
 from sequester.methods.relax import RelaxationPath, downwards
 from sequester.release.purpose import BEST, FAIR, GOOD, Suitability
@@ -62,7 +61,7 @@ ABSENT = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrefixMethod(Method):
+class PrefixMethod(SymbolMethod):
     """A method that releases the paths of a prefix tree that enough persons take."""
 
     takes_trips: ClassVar[bool] = True
@@ -71,9 +70,6 @@ class PrefixMethod(Method):
 
     k: int = field(metadata={"least": 2})
     """Fewest persons who share any part of a released sequence; at least 2."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", at_least("k", self.k, 2))
 
     @property
     def counts_released(self) -> bool:
@@ -92,8 +88,7 @@ class PrefixMethod(Method):
 
     def model(self) -> SequenceKAnonymity:
         """Return the promise of sequence k-anonymity."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.privacy.sequence_k import SequenceKAnonymity  # noqa: PLC0415
+        from sequester.privacy.sequence_k import SequenceKAnonymity
 
         return SequenceKAnonymity(k=self.k, strict=self.counts_released)
 
@@ -101,19 +96,12 @@ class PrefixMethod(Method):
         """Return what pairs of symbols have in common, where not only equal ones have something."""
         return None
 
-    def accept(self, table: EventTable) -> None:
-        """Refuse a table that has anything but one symbol per event, and name every column in the way."""
-        lines = symbol_errors(self, table, "quasi", "sensitive", "keep")
-        if lines:
-            raise SchemaError(*lines)
-
     def transform(
         self, table: EventTable, *, randomness: Randomness, engine: Engine, progress: Progress
     ) -> Outcome:
         """Prune the prefix tree and find a place in it for every sequence; nothing here is random."""
-        # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.p2ka.algorithm import HALF, FeasibleK  # noqa: PLC0415
-        from sequester.methods.p2ka.publish import publish  # noqa: PLC0415
+        from sequester.methods.p2ka.algorithm import HALF, FeasibleK
+        from sequester.methods.p2ka.publish import publish
 
         del randomness
         progress(0.0, "folding equal sequences")
@@ -133,8 +121,7 @@ class PrefixMethod(Method):
 
     def reconstructor(self, table: EventTable, engine: Engine) -> Reconstructor:
         """Return what finds a place for every sequence of a table."""
-        # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.p2ka.algorithm import Reconstructor  # noqa: PLC0415
+        from sequester.methods.p2ka.algorithm import Reconstructor
 
         return Reconstructor(
             distinct=table.sequences.distinct(),
@@ -157,23 +144,20 @@ class PrefixMethod(Method):
 
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Return whose sequences too few begin with, and who lost too many of those who do."""
-        # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.p2ka.publish import reasons_of  # noqa: PLC0415
+        from sequester.methods.p2ka.publish import reasons_of
 
         return reasons_of(release.changes, original, k=self.k, truthful=self.is_truthful)
 
     def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Ask for fewer persons, or for coarser symbols where there is a hierarchy."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.relax_hierarchies import coarser_start  # noqa: PLC0415
+        from sequester.methods.relax_hierarchies import coarser_start
 
         fewer = RelaxationPath.of(self, "k", downwards(self.k, 2))
         return (fewer, *(coarser_start(original, column) for column in original.hierarchies))
 
     def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Measure how many events, sequences and patterns survive."""
-        # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.p2ka.publish import measure  # noqa: PLC0415
+        from sequester.methods.p2ka.publish import measure
 
         return measure(outcome, table, k=self.k, progress=progress)
 
@@ -240,8 +224,6 @@ class BFP2kA(PrefixMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        true_or_false("strict", self.strict)
-        one_of("reconstruction", self.reconstruction, ("closest", "truthful"))
         if self.nearness is not None and self.is_truthful:
             msg = 'nearness moves visits to other regions: leave it out, or take reconstruction = "closest"'
             raise ParameterError(msg)
@@ -282,8 +264,7 @@ class BFP2kA(PrefixMethod):
         """Return what finds a path, or a part of itself, for every sequence of a table."""
         if not self.is_truthful:
             return super().reconstructor(table, engine)
-        # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.p2ka.truthful import TruthfulReconstructor  # noqa: PLC0415
+        from sequester.methods.p2ka.truthful import TruthfulReconstructor
 
         return TruthfulReconstructor(
             distinct=table.sequences.distinct(),
@@ -314,8 +295,7 @@ class BFP2kA(PrefixMethod):
         """Measure how many events, sequences and patterns survive; with nearness also what it gains."""
         scores = super().evaluate(outcome, table, progress=progress)
         if self.nearness is not None and "displacement" in scores:
-            # Loaded here so that `sequester methods` need not wait for polars and numba.
-            from sequester.methods.p2ka.publish import displacement_without  # noqa: PLC0415
+            from sequester.methods.p2ka.publish import displacement_without
 
             scores |= displacement_without(table, k=self.k, strict=self.strict)
         return scores

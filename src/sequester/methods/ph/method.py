@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from sequester._validation import at_least, one_of
+from sequester._validation import at_least
 from sequester.engine import part
-from sequester.errors import ParameterError, SchemaError, UnattainableError
+from sequester.errors import ParameterError, UnattainableError
 from sequester.methods.limits import ONE_RELEASE
-from sequester.methods.method import Method, symbol_errors
+from sequester.methods.method import SymbolMethod
 from sequester.methods.patterns import Pattern, absent_warnings, as_pattern, as_patterns
 from sequester.release.purpose import BEST, FAIR, GOOD, Suitability
 
@@ -55,7 +55,7 @@ class SensitivePattern:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PatternMethod(Method):
+class PatternMethod(SymbolMethod):
     """A method that hides patterns from those who mine the release."""
 
     promise: ClassVar[str] = (
@@ -75,9 +75,9 @@ class PatternMethod(Method):
     """Longest pattern whose loss or appearance counts as a side effect."""
 
     def __post_init__(self) -> None:
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.privacy.pattern_hiding import as_threshold  # noqa: PLC0415
+        from sequester.privacy.pattern_hiding import as_threshold
 
+        super().__post_init__()
         object.__setattr__(self, "patterns", as_patterns("patterns", self.patterns))
         given: object = self.pattern
         if not isinstance(given, list | tuple):
@@ -101,7 +101,6 @@ class PatternMethod(Method):
             if self.patterns or None in own or len({type(each) for each in own}) > 1:
                 msg = "min_support must be a whole number of persons or a share below 1, and is missing"
                 raise ParameterError(msg)
-        object.__setattr__(self, "max_length", at_least("max_length", self.max_length, 1))
 
     @property
     def sensitive(self) -> tuple[Pattern, ...]:
@@ -119,8 +118,7 @@ class PatternMethod(Method):
 
     def model(self) -> PatternHiding:
         """Promise that every pattern has fewer supporters than its threshold."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.privacy.pattern_hiding import PatternHiding  # noqa: PLC0415
+        from sequester.privacy.pattern_hiding import PatternHiding
 
         own = {each.items: each.min_support for each in self.pattern if each.min_support is not None}
         general = min(own.values()) if self.min_support is None else self.min_support
@@ -128,17 +126,17 @@ class PatternMethod(Method):
 
     def accept(self, table: EventTable) -> None:
         """Refuse a table with anything but one symbol per event, or in which none of the patterns occurs."""
-        lines = symbol_errors(self, table, "quasi", "sensitive", "keep")
-        if table.owners is not None:
-            lines.append(f"{self.name} hides patterns in one sequence per person: leave trip out")
-        if lines:
-            raise SchemaError(*lines)
+        super().accept(table)
         self._absent(table)
+
+    def schema_errors(self, table: EventTable) -> list[str]:
+        """Return why a table is not one symbol per event, and one sequence per person."""
+        trips = f"{self.name} hides patterns in one sequence per person: leave trip out"
+        return [*super().schema_errors(table), *(() if table.owners is None else (trips,))]
 
     def _absent(self, table: EventTable) -> tuple[str, ...]:
         """Warn of the patterns that nobody has; that nobody has any is an error."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.mining.support import supports  # noqa: PLC0415
+        from sequester.mining.support import supports
 
         return absent_warnings("patterns", self.sensitive, supports(self.sensitive, table).tolist())
 
@@ -146,9 +144,8 @@ class PatternMethod(Method):
         self, table: EventTable, *, randomness: Randomness, engine: Engine, progress: Progress
     ) -> Outcome:
         """Find who has to be changed, and change them one after the other."""
-        # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.ph.problem import HidingProblem, HidingTask, track_patterns  # noqa: PLC0415
-        from sequester.methods.ph.publish import publish  # noqa: PLC0415
+        from sequester.methods.ph.problem import HidingProblem, HidingTask, track_patterns
+        from sequester.methods.ph.publish import publish
 
         warnings = self._absent(table)
         model = self.model().about(table)
@@ -177,29 +174,25 @@ class PatternMethod(Method):
     @classmethod
     def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
         """Return a pattern that shows the form, and as many supporters as somebody is to be hidden among."""
-        # Loaded here so that `sequester methods` need not wait for numpy.
-        from sequester.methods.defaults import default_pattern  # noqa: PLC0415
+        from sequester.methods.defaults import default_pattern
 
         return {"patterns": default_pattern(table), "min_support": k}
 
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Return per pattern how many had it, how many may, and whose records it changed."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.ph.publish import reasons_of  # noqa: PLC0415
+        from sequester.methods.ph.publish import reasons_of
 
         return reasons_of(self, release.changes, original)
 
     def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Let patterns have more supporters, all of them or those with a threshold of their own."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.ph.publish import threshold_relaxations  # noqa: PLC0415
+        from sequester.methods.ph.publish import threshold_relaxations
 
         return threshold_relaxations(self, original)
 
     def evaluate(self, outcome: Outcome, table: EventTable, *, progress: Progress) -> dict[str, Score]:
         """Measure which patterns and itemsets survive, and how much was changed."""
-        # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.ph.publish import measure  # noqa: PLC0415
+        from sequester.methods.ph.publish import measure
 
         return measure(
             outcome,
@@ -213,8 +206,7 @@ class PatternMethod(Method):
 
 def _as_sensitive(number: int, given: object) -> SensitivePattern:
     """Take a table with items and min_support, or a value of the class."""
-    # Loaded here so that `sequester methods` need not wait for polars.
-    from sequester.privacy.pattern_hiding import as_threshold  # noqa: PLC0415
+    from sequester.privacy.pattern_hiding import as_threshold
 
     name = f"pattern[{number}]"
     if isinstance(given, Mapping):
@@ -298,8 +290,6 @@ class PH(PatternMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of("prefer", self.prefer, ("least-harm", "permutation"))
-        one_of("search", self.search, ("greedy", "improve"))
         forbidden: object = self.forbidden
         if isinstance(forbidden, str):
             if forbidden != UNSEEN:
@@ -326,8 +316,7 @@ class PH(PatternMethod):
 
     def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Ask for what pattern methods ask less of, or for less uncertainty where it is bounded."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.ph.publish import spread_relaxations  # noqa: PLC0415
+        from sequester.methods.ph.publish import spread_relaxations
 
         bounded = self.uncertainty if isinstance(self.uncertainty, Bounded) else None
         return (*super().relaxations(original), *(() if bounded is None else spread_relaxations(bounded)))
@@ -344,8 +333,7 @@ class PH(PatternMethod):
 
     def sanitize(self, task: HidingTask) -> Sanitized:
         """Phases II and III."""
-        # Loaded here so that `sequester methods` need not wait for numba.
-        from sequester.methods.ph.algorithm import permute  # noqa: PLC0415
+        from sequester.methods.ph.algorithm import permute
 
         return permute(self, task)
 
@@ -389,8 +377,7 @@ class SBSH(PatternMethod):
 
     def sanitize(self, task: HidingTask) -> Sanitized:
         """Delete where it hurts the fewest patterns."""
-        # Loaded here so that `sequester methods` need not wait for numba.
-        from sequester.methods.ph.algorithm import delete_by_side_effects  # noqa: PLC0415
+        from sequester.methods.ph.algorithm import delete_by_side_effects
 
         return delete_by_side_effects(task)
 
@@ -427,7 +414,6 @@ class Abul(PatternMethod):
 
     def sanitize(self, task: HidingTask) -> Sanitized:
         """Delete, for each pattern, from those who have it in the fewest ways."""
-        # Loaded here so that `sequester methods` need not wait for numba.
-        from sequester.methods.ph.algorithm import delete_by_matchings  # noqa: PLC0415
+        from sequester.methods.ph.algorithm import delete_by_matchings
 
         return delete_by_matchings(task)

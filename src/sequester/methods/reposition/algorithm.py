@@ -13,9 +13,8 @@ from sequester.data.ordering import order_keys
 from sequester.data.sequences import Sequences
 from sequester.data.text import as_text
 from sequester.errors import UnattainableError
-from sequester.hierarchies.labels import MISSING
+from sequester.hierarchies.labels import MISSING, counted
 from sequester.methods.reposition.groups import Records, publish
-from sequester.methods.reposition.limits import in_several
 from sequester.methods.reposition.measures import (
     LEFT_OUT,
     MOVED,
@@ -26,6 +25,7 @@ from sequester.methods.reposition.measures import (
     spans_of,
 )
 from sequester.methods.reposition.window import Snapshot
+from sequester.ragged import offsets_of, owners_of
 from sequester.release.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Timeline:
     def numbers(self) -> Counts:
         """The number of the snapshot of each event of the table."""
         numbers = np.empty(len(self.events), np.int64)
-        numbers[self.events] = np.repeat(np.arange(self.n_snapshots), np.diff(self.offsets))
+        numbers[self.events] = owners_of(self.offsets)
         return numbers
 
     @property
@@ -77,8 +77,7 @@ def timeline(table: EventTable, unit: str) -> Timeline:
     """
     numbers, labels = _by_order(table) if unit == "order" else _by_time(table, unit)
     events = np.argsort(numbers, kind="stable").astype(np.int64)
-    counts = np.bincount(numbers, minlength=len(labels))
-    return Timeline(events, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), labels)
+    return Timeline(events, offsets_of(np.bincount(numbers, minlength=len(labels))), labels)
 
 
 def _by_order(table: EventTable) -> tuple[Counts, tuple[str, ...]]:
@@ -148,7 +147,11 @@ def transform(
     placement = place(method, table, line, randomness, progress)
     published = placement.published
     if not len(published):
-        raise _nothing(method, attribute)
+        msg = (
+            f"l = {method.l} leaves no record that can be published: values of {attribute} are too uneven in "
+            "every snapshot, or all records of a window are of too few persons"
+        )
+        raise UnattainableError(msg)
     progress(0.8, "forming groups")
     records = Records(
         times=placement.labels,
@@ -171,7 +174,8 @@ def transform(
     betas = np.array(method.costs.betas(labels))
     moves = len(method.costs.mu) > 1
     loss = float(np.array(method.costs.mu)[distances[is_out]].sum() + betas[values[~is_out]].sum())
-    asked = measure_queries(table, tables.tables, exact.numbers, spans_of(placement.labels, method.merged))
+    spans = spans_of(placement.labels, method.merged)
+    query_error, query_plot = measure_queries(table, tables.tables, exact.numbers, spans)
     return Outcome(
         sequences=Sequences.from_rows([]),
         tables=tables.tables,
@@ -184,9 +188,9 @@ def transform(
         plots=(
             *((distance_plot(distances, is_out),) if moves else ()),
             expired_plot(values[~is_out], labels),
-            asked.plot,
+            query_plot,
         ),
-        scores=scores(distances, is_out, loss, asked, moves=moves),
+        scores=scores(distances, is_out, loss, query_error, moves=moves),
     )
 
 
@@ -202,7 +206,7 @@ def place(
     column = table.schema.sensitive_columns[0]
     window.labels = list(table.sequences.codebooks[column].labels)
     values = table.sequences.columns[column]
-    persons = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
+    persons = owners_of(table.person_offsets)
     homes = np.empty(table.n_events, np.int64)
     slots = np.full(table.n_events, SUPPRESSED, np.int64)
 
@@ -253,20 +257,13 @@ def _refuse_few_values(method: SnapshotMethod, line: Timeline, values: Codes, at
     raise UnattainableError(msg)
 
 
-def _nothing(method: SnapshotMethod, attribute: str) -> UnattainableError:
-    return UnattainableError(
-        f"l = {method.l} leaves no record that can be published: values of {attribute} are too uneven in "
-        "every snapshot, or all records of a window are of too few persons"
-    )
-
-
 def _changes(table: EventTable, placement: Placement, values: Codes, labels: tuple[str, ...]) -> pl.DataFrame:
     """List every record that is published later than it came, or not at all."""
     changed = np.flatnonzero(placement.slots != placement.homes)
     by_row = changed[np.argsort(table.rows[changed])]
     slots = placement.slots[by_row]
     names = pl.Series([*placement.labels, None], dtype=pl.String)
-    owners = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))[by_row]
+    owners = owners_of(table.person_offsets)[by_row]
     what = pl.Series([MOVED, LEFT_OUT], dtype=pl.Enum([MOVED, LEFT_OUT]))
     return pl.DataFrame(
         {
@@ -281,13 +278,28 @@ def _changes(table: EventTable, placement: Placement, values: Codes, labels: tup
 
 
 def _warnings(table: EventTable, placement: Placement) -> tuple[str, ...]:
-    persons = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
+    persons = owners_of(table.person_offsets)
     seen = np.bincount(persons[placement.slots >= 0], minlength=table.n_persons)
     repeated = int((seen > 1).sum())
     lines = [in_several(repeated)] if repeated else []
     if placement.n_unplanned:
         lines.append(unplanned(placement.n_unplanned))
     return tuple(lines)
+
+
+def in_several(n_persons: int) -> str:
+    """Return the warning about persons who are in several published snapshots.
+
+    Examples
+    --------
+    >>> in_several(1)[:50]
+    '1 person has records in several published snapshot'
+    """
+    who = counted(n_persons, "person has", "persons have")
+    return (
+        f"{who} records in several published snapshots; they are not protected against an adversary who "
+        "knows in which"
+    )
 
 
 def unplanned(n_windows: int) -> str:

@@ -14,6 +14,7 @@ from sequester.hierarchies.labels import in_label_order
 from sequester.methods.reposition import _group_kernels
 from sequester.privacy.l_diversity import RECORDS, VALUES
 from sequester.privacy.snapshots import COUNT, GROUP, TIME
+from sequester.ragged import offsets_of, owners_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,18 +83,17 @@ def _anatomy(records: Records, size: int, state: np.ndarray[tuple[int], np.dtype
     _group_kernels.form_groups(records.values, records.offsets, len(records.labels), size, state, groups)
     order = _shuffled(records, groups, state)
     frame = _frame(records, records.quasi, order).with_columns(pl.Series(GROUP, groups[order]))
-    counted = np.unique(groups * len(records.labels) + records.values, return_counts=True)
-    cells, counts = counted[0].astype(np.int64), counted[1].astype(np.int64)
+    n_labels = max(len(records.labels), 1)
+    cells, counts = np.unique(groups * n_labels + records.values, return_counts=True)
+    numbers, codes = np.divmod(cells, n_labels)
     # The codes of a stream come in any order; the values of a group are listed in that of their labels.
     ranks = {label: rank for rank, label in enumerate(in_label_order(records.labels))}
     rank = np.array([ranks[label] for label in records.labels], np.int64)
-    by = np.lexsort((rank[cells % max(len(rank), 1)], cells // max(len(rank), 1)))
+    by = np.lexsort((rank[codes], numbers))
     values = pl.DataFrame(
         {
-            GROUP: pl.Series((cells // max(len(rank), 1))[by], dtype=pl.Int64),
-            records.attribute: pl.Series(records.labels, dtype=pl.String).gather(
-                (cells % max(len(rank), 1))[by]
-            ),
+            GROUP: pl.Series(numbers[by], dtype=pl.Int64),
+            records.attribute: pl.Series(records.labels, dtype=pl.String).gather(codes[by]),
             COUNT: pl.Series(counts[by], dtype=pl.Int64),
         }
     )
@@ -116,13 +116,11 @@ def _partitioned(records: Records, level: Fraction) -> tuple[Counts, dict[str, p
     if not len(records.values):
         return np.zeros(0, np.int64), dict(records.quasi)
     trees = [records.trees[name] for name in records.quasi]
-    nodes = np.stack(
-        [_nodes(tree, labels) for tree, labels in zip(trees, records.quasi.values(), strict=True)]
-    )
+    nodes = np.stack([records.trees[name].nodes_of(labels) for name, labels in records.quasi.items()])
     losses = [records.weights[name] * tree.loss for name, tree in zip(records.quasi, trees, strict=True)]
     groups, published = _group_kernels.partition(
         nodes,
-        np.concatenate([[0], np.cumsum([len(tree) for tree in trees])]).astype(np.int64),
+        offsets_of([len(tree) for tree in trees]),
         np.concatenate([tree.parent for tree in trees]),
         np.concatenate([tree.subtree_end for tree in trees]),
         np.concatenate(losses),
@@ -137,15 +135,9 @@ def _partitioned(records: Records, level: Fraction) -> tuple[Counts, dict[str, p
     }
 
 
-def _nodes(tree: Hierarchy, labels: pl.Series) -> Codes:
-    distinct = labels.unique()
-    found = dict(zip(distinct.to_list(), tree.nodes(distinct.to_list()).tolist(), strict=True))
-    return labels.replace_strict(found, return_dtype=pl.Int32).to_numpy()
-
-
 def _shuffled(records: Records, groups: Counts, state: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> Counts:
     """Return records in the order of snapshot and group, otherwise by chance, and never as they came."""
-    snapshot = np.repeat(np.arange(len(records.times)), np.diff(records.offsets))
+    snapshot = owners_of(records.offsets)
     n_groups = int(groups.max(initial=0)) + 1
     # Groups are numbered snapshot after snapshot; without groups there is one of each snapshot.
     places = groups if n_groups > 1 else snapshot
@@ -154,8 +146,7 @@ def _shuffled(records: Records, groups: Counts, state: np.ndarray[tuple[int], np
 
 
 def _frame(records: Records, quasi: Mapping[str, pl.Series], order: Counts) -> pl.DataFrame:
-    snapshot = np.repeat(np.arange(len(records.times)), np.diff(records.offsets))[order]
-    time = pl.Series(records.times, dtype=pl.String).gather(snapshot)
+    time = pl.Series(records.times, dtype=pl.String).gather(owners_of(records.offsets)[order])
     return pl.DataFrame({TIME: time, **{name: labels.gather(order) for name, labels in quasi.items()}})
 
 

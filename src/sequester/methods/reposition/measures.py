@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +12,7 @@ from sequester.data.text import as_text
 from sequester.hierarchies.labels import MISSING, counted
 from sequester.privacy.l_diversity import VALUES
 from sequester.privacy.snapshots import COUNT, GROUP, TIME
+from sequester.ragged import owners_of
 from sequester.release.outcome import Plot, Reason, count_affected
 from sequester.utility.queries import RecordView, draw_window_queries, exact_values, query_errors
 from sequester.utility.score import Score
@@ -42,16 +42,6 @@ EXAMPLES = 3
 REFERENCE = "Wang, Xu, Wong, Fu (2010), section II"
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What window queries found."""
-
-    error: float
-    """The mean relative error over all lengths."""
-    plot: Plot
-    """The mean relative error per length, in percent."""
-
-
 def spans_of(labels: Sequence[str], merged: int) -> dict[str, tuple[int, int]]:
     """Lead from the name of a published snapshot to the first and last snapshot that it stands for."""
     return {label: (place * merged, place * merged + merged - 1) for place, label in enumerate(labels)}
@@ -62,8 +52,11 @@ def measure_queries(
     tables: Mapping[str, pl.DataFrame],
     homes: Counts,
     spans: Mapping[str, tuple[int, int]],
-) -> Asked:
-    """Ask random window queries of the released tables, and compare with the original."""
+) -> tuple[float, Plot]:
+    """Ask random window queries of the released tables, and compare with the original.
+
+    Returns the mean relative error, and how it depends on the number of snapshots that a query spans.
+    """
     trees = {name: table.hierarchies[name] for name in table.schema.quasi}
     weights = {name: each.weight for name, each in table.schema.quasi.items()}
     column = table.schema.sensitive_columns[0]
@@ -73,7 +66,7 @@ def measure_queries(
         first=homes,
         last=homes,
         nodes={
-            name: _nodes(tree, as_text(table.frame[name]).fill_null(MISSING)) for name, tree in trees.items()
+            name: tree.nodes_of(as_text(table.frame[name]).fill_null(MISSING)) for name, tree in trees.items()
         },
         groups=groups,
         shares=shares,
@@ -90,7 +83,7 @@ def measure_queries(
         labels=tuple(map(str, LENGTHS)),
         series={"error": tuple(round(100 * mean, 1) for mean in means)},
     )
-    return Asked(float(np.mean(means)), plot)
+    return float(np.mean(means)), plot
 
 
 def view_of(
@@ -118,19 +111,15 @@ def view_of(
     return RecordView(
         first=main[TIME].replace_strict(first, return_dtype=pl.Int64).to_numpy(),
         last=main[TIME].replace_strict(last, return_dtype=pl.Int64).to_numpy(),
-        nodes={name: _nodes(tree, main[name]) for name, tree in trees.items()},
+        nodes={name: tree.nodes_of(main[name]) for name, tree in trees.items()},
         groups=groups,
         shares=shares,
     )
 
 
-def _nodes(tree: Hierarchy, labels: pl.Series) -> Codes:
-    distinct = labels.unique().to_list()
-    found = dict(zip(distinct, tree.nodes(distinct).tolist(), strict=True))
-    return labels.replace_strict(found, return_dtype=pl.Int32).to_numpy()
-
-
-def scores(distances: Counts, published: Mask, loss: float, asked: Asked, *, moves: bool) -> dict[str, Score]:
+def scores(
+    distances: Counts, published: Mask, loss: float, query_error: float, *, moves: bool
+) -> dict[str, Score]:
     """Put the figures together; none of them is published. What never `moves` has no distances."""
     n_records = max(len(published), 1)
     found = {
@@ -141,7 +130,7 @@ def scores(distances: Counts, published: Mask, loss: float, asked: Asked, *, mov
             reference=REFERENCE,
         ),
         "window_query_error": Score(
-            value=asked.error,
+            value=query_error,
             bounds=(0, None),
             means="By how much counts over windows of time are off, relative to the count, on average over "
             "random predicates and windows of 1 to 14 snapshots.",
@@ -205,7 +194,7 @@ def reasons_of(
 ) -> tuple[Reason, ...]:
     """Count moved and lost records by whether their person had another one in the same snapshot."""
     numbers = snapshot_numbers // method.merged
-    owners = np.repeat(np.arange(table.n_persons), np.diff(table.person_offsets))
+    owners = owners_of(table.person_offsets)
     pairs = pl.DataFrame({"row": table.rows, "person": owners, "snapshot": numbers})
     twice = pairs.select("row", twice=pl.len().over("person", "snapshot") > 1)
     marked = changes.join(twice, on="row", how="left", maintain_order="left")

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from sequester._validation import one_of, true_or_false, within
+from sequester._validation import within
 from sequester.errors import ParameterError, SchemaError
+from sequester.methods.limits import ONE_RELEASE
 from sequester.methods.method import Method
 from sequester.methods.relax import RelaxationPath
-from sequester.methods.reposition.limits import LATE, MERGED, SEVERAL, UNPUBLISHED, limits_of
 from sequester.release.purpose import BEST, FAIR, GOOD, Suitability
 
 if TYPE_CHECKING:
@@ -30,6 +30,36 @@ if TYPE_CHECKING:
     from sequester.release.randomness import Randomness
     from sequester.release.release import Release
     from sequester.utility.score import Score
+
+ONE_RECORD = (
+    "A published snapshot has at most one record of each person. The program saw to that; nobody can check "
+    "it in the release, because records carry no person."
+)
+POSTERIOR = (
+    "The promise bounds how often a sensitive value occurs in a snapshot. An adversary who also knows how "
+    "the program works, and how many records arrived when, may infer a value with more confidence than 1/l."
+)
+SEVERAL = (
+    "Persons with records in several snapshots are not protected against an adversary who knows in which "
+    "snapshots they are, and looks for what those have in common."
+)
+LATE = (
+    "The time of a record is the snapshot in which it is published. It may have arrived earlier, by fewer "
+    "snapshots than the window has, and some records are not published at all."
+)
+MERGED = (
+    "The time of a record is a span of several snapshots; in which of them it arrived is not shown, and some "
+    "records are not published at all."
+)
+UNPUBLISHED = "Some records are not published at all, and more often those with frequent sensitive values."
+AS_THEY_ARE = (
+    "Quasi-identifiers are published unchanged. An adversary who knows those of a person finds their "
+    "records, and learns when they are in the data, and which sensitive values are possible for them."
+)
+WITH_VALUES = (
+    "Quasi-identifiers are published unchanged beside the sensitive value: an adversary who knows those of a "
+    "person finds their record with its value. The promise bounds only what a whole snapshot shows."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,13 +89,11 @@ class SnapshotMethod(Method):
     """What follows within a snapshot: values in a table apart, generalized groups, or nothing."""
 
     def __post_init__(self) -> None:
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.privacy.snapshots import exact_level, plain_level  # noqa: PLC0415
+        from sequester.privacy.snapshots import exact_level, plain_level
 
         object.__setattr__(self, "l", plain_level(exact_level(self.l)))
         object.__setattr__(self, "window", within("window", self.window, 1, 1000))
-        one_of("snapshot", self.snapshot, ("day", "week", "month", "order"))
-        one_of("then", self.then, ("anatomy", "generalize", "none"))
+        super().__post_init__()
         if self.then == "anatomy" and self.level.denominator != 1:
             msg = f'l must be a whole number where then = "anatomy", got {self.l}'
             raise ParameterError(msg)
@@ -73,7 +101,7 @@ class SnapshotMethod(Method):
     @property
     def level(self) -> Fraction:
         """The exact value of `l`."""
-        from sequester.privacy.snapshots import exact_level  # noqa: PLC0415  (as above)
+        from sequester.privacy.snapshots import exact_level
 
         return exact_level(self.l)
 
@@ -85,35 +113,33 @@ class SnapshotMethod(Method):
     @property
     def limits(self) -> tuple[str, ...]:
         """What is not promised, whatever the data."""
-        return limits_of(self.then, time=self.time_limit)
+        shown = {"none": (WITH_VALUES,), "anatomy": (AS_THEY_ARE,), "generalize": ()}[self.then]
+        return (*shown, ONE_RECORD, POSTERIOR, SEVERAL, self.time_limit, ONE_RELEASE)
 
     def stream_of(self, table: EventTable) -> Stream:
         """Return when records come, and that they may be published within the window."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.attacks.context import Stream  # noqa: PLC0415
-        from sequester.methods.reposition.algorithm import timeline  # noqa: PLC0415
+        from sequester.attacks.context import Stream
+        from sequester.methods.reposition.algorithm import timeline
 
         line = timeline(table, self.snapshot)
         return Stream(line.numbers, line.labels, self.new_window(0).size)
 
     def model(self) -> LEligibility | LDiversity:
         """Return the promise: l-diversity of groups, or l-eligibility of snapshots where there are none."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.privacy.l_diversity import LDiversity, LEligibility  # noqa: PLC0415
+        from sequester.privacy.l_diversity import LDiversity, LEligibility
 
         return LEligibility(l=self.l) if self.then == "none" else LDiversity(l=self.l)
 
     @property
     def costs(self) -> Costs:
         """The costs of every distance and of suppression."""
-        from sequester.methods.reposition.costs import Costs  # noqa: PLC0415  (beside the window)
+        from sequester.methods.reposition.costs import Costs
 
         return Costs.of("linear", window=1)
 
     def new_window(self, seed: int) -> Window:
         """Return an empty window for snapshots to go through."""
-        # Loaded here so that `sequester methods` need not wait for numba.
-        from sequester.methods.reposition.window import Window  # noqa: PLC0415
+        from sequester.methods.reposition.window import Window
 
         return Window(size=1, level=self.level, costs=self.costs, seed=seed)
 
@@ -184,8 +210,7 @@ class SnapshotMethod(Method):
         self, table: EventTable, *, randomness: Randomness, engine: Engine, progress: Progress
     ) -> Outcome:
         """Let the snapshots of the table go through the window, and publish what comes out."""
-        # Loaded here so that `sequester methods` need not wait for polars and numba.
-        from sequester.methods.reposition.algorithm import transform  # noqa: PLC0415
+        from sequester.methods.reposition.algorithm import transform
 
         del engine
         return transform(self, table, randomness=randomness, progress=progress)
@@ -193,8 +218,7 @@ class SnapshotMethod(Method):
     @classmethod
     def suggest(cls, table: EventTable, *, k: int) -> dict[str, object]:
         """Return an l that the values allow, and the finest snapshots that have enough records for it."""
-        # Loaded here so that `sequester methods` need not wait for numpy.
-        from sequester.methods.defaults import default_level, default_snapshot  # noqa: PLC0415
+        from sequester.methods.defaults import default_level, default_snapshot
 
         level = default_level(table, at_most=max(k // 2, 2))
         return {
@@ -215,16 +239,14 @@ class SnapshotMethod(Method):
 
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Return which records a too frequent value moved or lost, and which a second record of a person."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.reposition.algorithm import timeline  # noqa: PLC0415
-        from sequester.methods.reposition.measures import reasons_of  # noqa: PLC0415
+        from sequester.methods.reposition.algorithm import timeline
+        from sequester.methods.reposition.measures import reasons_of
 
         return reasons_of(self, release.changes, original, timeline(original, self.snapshot).numbers)
 
     def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Return what could be relaxed: values may be more frequent, or records come out later."""
-        # Loaded here so that `sequester methods` need not wait for polars.
-        from sequester.methods.reposition.measures import smaller_levels  # noqa: PLC0415
+        from sequester.methods.reposition.measures import smaller_levels
 
         del original
         lower = RelaxationPath.of(self, "l", smaller_levels(self.level, whole=self.then == "anatomy"))
@@ -308,9 +330,6 @@ class Reposition(SnapshotMethod):
         if isinstance(cost, list):
             object.__setattr__(self, "cost", tuple(cost))
         _ = self.costs
-        one_of("first_window", self.first_window, ("grow", "ilp"))
-        one_of("search", self.search, ("greedy", "improve"))
-        true_or_false("randomize", self.randomize)
         if self.randomize and self.search == "improve":
             msg = 'search must be "greedy" with randomize = true, got "improve"'
             raise ParameterError(msg)
@@ -318,14 +337,13 @@ class Reposition(SnapshotMethod):
     @property
     def costs(self) -> Costs:
         """The costs of every distance and of suppression."""
-        from sequester.methods.reposition.costs import Costs  # noqa: PLC0415  (beside the window)
+        from sequester.methods.reposition.costs import Costs
 
         return Costs.of(self.cost, window=self.window, suppression=self.suppression_cost)
 
     def new_window(self, seed: int) -> Window:
         """Return an empty window for snapshots to go through."""
-        # Loaded here so that `sequester methods` need not wait for numba.
-        from sequester.methods.reposition.window import Window  # noqa: PLC0415
+        from sequester.methods.reposition.window import Window
 
         return Window(
             size=self.window,
@@ -353,8 +371,8 @@ class Reposition(SnapshotMethod):
         >>> [each.number for each in stream.flush()]
         [1, 2]
         """
-        from sequester.methods.reposition.algorithm import window_seed  # noqa: PLC0415  (as above)
-        from sequester.release.randomness import Randomness  # noqa: PLC0415
+        from sequester.methods.reposition.algorithm import window_seed
+        from sequester.release.randomness import Randomness
 
         window = self.new_window(window_seed(Randomness.of(seed)))
         window.labels = list(values)

@@ -17,8 +17,7 @@ from sequester.data.schema import ROW
 from sequester.engine import silent
 from sequester.errors import InputError, WarningCollector, ignore_warning
 from sequester.hierarchies.labels import counted
-from sequester.methods.reposition.algorithm import unplanned, window_seed
-from sequester.methods.reposition.limits import in_several
+from sequester.methods.reposition.algorithm import in_several, unplanned, window_seed
 from sequester.methods.reposition.method import SnapshotMethod
 from sequester.methods.reposition.window import Snapshot, label_codes
 from sequester.release.fields import plain_table
