@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gc
 import os
+import pickle
 import signal
 import subprocess
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from multiprocessing import Pipe
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,9 +23,13 @@ from sequester.engine.address import open_engine
 from sequester.engine.cluster import DaskEngine
 from sequester.release.plot import Tally
 from sequester.report import plot
+from sequester.workflow.comparison import pool
+from sequester.workflow.comparison.worker import work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from sequester.workflow.comparison.trial import TrialTask
 
 
 # Commands that tests start load a third faster from bytecode.
@@ -189,21 +196,39 @@ def _own_signals() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _decode_in_this_process(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Read Parquet and Arrow without a trial in another process, which takes a third of a second."""
+def _in_this_process(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Start no process to try a file, which takes a third of a second, or a candidate, which takes three."""
     with pytest.MonkeyPatch.context() as patch:
         if PROFILE != "thorough" and not request.node.get_closest_marker("second_process"):
             patch.setattr("sequester.io.parquet.subprocess", _no_process())
+            patch.setattr(pool._Run, "start", _try_here)
         yield
 
 
 @pytest.fixture(autouse=True)
-def _decode_elsewhere(
-    request: pytest.FixtureRequest, _decode_in_this_process: None, monkeypatch: pytest.MonkeyPatch
+def _in_another_process(
+    request: pytest.FixtureRequest, _in_this_process: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Read with a trial in tests that are marked so."""
+    """Start them in tests that are marked so."""
     if request.node.get_closest_marker("second_process"):
         monkeypatch.setattr("sequester.io.parquet.subprocess", subprocess)
+        monkeypatch.setattr(pool._Run, "start", _start_candidate)
+
+
+_start_candidate = pool._Run.start
+
+
+def _try_here(task: TrialTask, table: bytes, do: Callable[[bytes, bytes], dict[str, Any]]) -> pool._Run:
+    """Try a candidate as its process does; what acts as one is started all the same."""
+    if do is not work:
+        return _start_candidate(task, table, do)
+    connection, other = Pipe()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sequester.workflow.comparison.worker._parent", [connection])
+        patch.setattr("sequester.kernels.on_compilation", lambda announce: None)
+        future = Future[dict[str, Any]]()
+        future.set_result(work(pickle.dumps(task), table))
+    return pool._Run(task, ThreadPoolExecutor(1), future, other)
 
 
 def _no_process() -> SimpleNamespace:

@@ -29,6 +29,7 @@ def told(found):
     return [replace(each, seconds=0, peak_memory=0) for each in found.tried]
 
 
+@pytest.mark.second_process
 def test_the_same_results_whatever_order_they_come_in(tmp_path):
     table = symbol_table(ROWS)
     methods = [sq.BFP2kA(k=2), sq.BFP2kA(k=99)]
