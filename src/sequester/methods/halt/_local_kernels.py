@@ -28,61 +28,68 @@ if TYPE_CHECKING:
 ENTRIES, CLOCK, LISTED, PICKS, LONELY, HOPELESS, N_STATE = range(7)
 """What the table keeps beside its arrays: entries in use, the clock of stamps, choices listed, picks made,
 lonely entries listed, and the last entry that nothing allowed breaks (0: none)."""
+FIRST, FIRST_NEW, WEIGHT, LOOKED_AT, LOOKED_AT_ALL, N_ROW_FIELDS = range(6)
+"""Fields of a row: its first cell, its first cell that was not released before, its persons, and when none of
+its g-sequences without a star, and none at all, was last found to be rare; `NEVER` where one is."""
+IS_COUNTED, STAR, FALLEN, N_ITEM_FIELDS = range(4)
+"""Fields of an item: 1 where it is counted here; what its cell shows when it is suppressed, which is itself
+for a star and -1 where stars are no items; and when a g-sequence became rare of whose items it is the
+rarest."""
 KEY, COUNT, STAMP, TIMES, N_FIELDS = range(5)
 """Fields of an entry: what it stands for, the persons who show it, when it was last counted, and how often
 the row shows it that cells are given back to."""
 ENTRY, CELL, ABOVE, N_CHOICE_FIELDS = range(4)
 """Fields of a choice: its entry, its last cell, and the place of the choice without it (-1: none)."""
+PICKED, CAUSE, PERSONS, ITEM, N_PICK_FIELDS = range(5)
+"""Fields of a pick: the cell, the entry it is suppressed for, the persons of that, and what it showed."""
 ITEM_BITS = 32
 NEVER = -1
 """When a row was last looked at that has to be looked at."""
 
 
 class Shown(NamedTuple):
-    """Rows of cells, and how many persons show each sequence of them."""
+    """Rows of cells, and how many persons show each sequence of them.
+
+    What is known of rows, items and entries stands side by side, for the cache and because every array makes
+    kernels slower to compile.
+    """
 
     cells: Codes
     """The item of each cell; -1 where nothing is known."""
-    offsets: Offsets
-    """Row ``r`` has the cells from ``offsets[r]`` to ``offsets[r + 1]``."""
-    weights: Counts
-    """Persons of each row."""
-    is_item: Mask
-    """Item to whether it is counted here."""
-    star_of: Codes
-    """Item to what its cell shows when it is suppressed: itself for a star, -1 where stars are no items."""
     is_locked: Mask
     """Cell to whether it may not be suppressed."""
+    rows: Counts
+    """The fields of each row; behind the last one, the end of its cells."""
+    items: Counts
+    """The fields of each item."""
     prices: Amounts
     """Item to the cost of its suppression in one cell of one person."""
     slots: Counts
     """A hash table, at most half filled: where the entry of a key is, 0 for nowhere."""
     entries: Counts
-    """The fields of each entry, side by side for the cache."""
-    fallen: Counts
-    """Item to when a g-sequence became rare of whose items it is the rarest."""
-    looked_at: Counts
-    """Row to when none of its g-sequences without a star, or none at all, was last found to be rare; `NEVER`
-    where one is."""
+    """The fields of each entry."""
     choices: Counts
     """The choices of cells that were listed last, shorter ones first."""
     spent: Amounts
     """What all suppression has cost, in its only place."""
     state: Counts
-    first_new: Counts
-    """Row to its first cell that was not released before."""
-    past_rows: Codes
-    """The rows in which each item was released before, item by item."""
-    past_offsets: Offsets
-    """Item ``i`` has ``past_rows[past_offsets[i]:past_offsets[i + 1]]``."""
-    past_pairs: Mask
-    """Two items, and 1 for the same event, to whether they were released before; empty where not known."""
-    is_looked_up: Mask
-    """Entry to whether it was looked up in the past."""
     n_columns: int
     length: int
     """The most cells of a choice."""
     k: int
+
+
+class Past(NamedTuple):
+    """What was released before; kernels are compiled without it where there is none."""
+
+    rows: Codes
+    """The rows in which each item was released before, item by item."""
+    offsets: Offsets
+    """Item ``i`` has ``rows[offsets[i]:offsets[i + 1]]``."""
+    pairs: Mask
+    """Two items, and 1 for the same event, to whether they were released before; empty where not known."""
+    is_looked_up: Mask
+    """Entry to whether it was looked up in the past."""
 
 
 @inner
@@ -105,30 +112,27 @@ def index_entries(slots: Counts, entries: Counts, n_entries: int) -> None:
 
 
 @inner
-def is_past_pair(shown: Shown, first: int, second: int, is_same: bool) -> bool:
+def is_past_pair(past: Past, first: int, second: int, is_same: bool) -> bool:
     """Return whether two items, the second in the event of the first or later, are known to be released."""
-    return bool(shown.past_pairs.size > 0 and shown.past_pairs[first, second, np.int64(is_same)])
+    return bool(past.pairs.size > 0 and past.pairs[first, second, np.int64(is_same)])
 
 
 @inner
-def list_choices(shown: Shown, row: int, cell: int) -> int:
+def list_choices(shown: Shown, past: Past | None, row: int, cell: int) -> int:
     """List the choices of cells of a row, or only those with a cell and what they extend; return how many.
 
     All that end in a new cell are listed, and what they extend, where `cell` is -1. Those that are asked for
     have a last cell at or behind `cell`, or a new one. Requires room for the row.
     """
-    cells, is_item, slots, entries, choices, state = (
+    cells, items, slots, entries, choices = (
         shown.cells,
-        shown.is_item,
+        shown.items,
         shown.slots,
         shown.entries,
         shown.choices,
-        shown.state,
     )
-    first, stop = shown.offsets[row], shown.offsets[row + 1]
+    first, stop, first_new = shown.rows[row, FIRST], shown.rows[row + 1, FIRST], shown.rows[row, FIRST_NEW]
     n_choices, start, end = 0, -1, 0
-    # A pair of the past is never rare, and where there is nothing longer, nothing extends it.
-    has_pairs = shown.length == 2 and shown.past_pairs.size > 0
     for length in range(shown.length):
         n_before = n_choices
         for above in range(start, end):
@@ -139,29 +143,31 @@ def list_choices(shown: Shown, row: int, cell: int) -> int:
                 end_of_event = last - last % shown.n_columns + shown.n_columns
             low, high = last + 1, stop
             if length == shown.length - 1:
-                low = max(low, shown.first_new[row])
+                low = max(low, first_new)
             if last < cell:
                 low, high = cell if length == shown.length - 1 else low, cell + 1
             for place in range(low, high):
-                item = cells[place]
-                if item < 0 or not is_item[item]:
+                item = np.int64(cells[place])
+                if item < 0 or items[item, IS_COUNTED] == 0:
                     continue
-                if length == 1 and has_pairs and is_past_pair(shown, cells[last], item, place < end_of_event):
+                is_same = np.int64(place < end_of_event)
+                # A pair of the past is never rare, and where there is nothing longer, nothing extends it.
+                is_last = length == 1 and shown.length == 2
+                if past is not None and is_last and is_past_pair(past, cells[last], item, is_same):
                     continue
-                key = prefix | (np.int64(place < end_of_event) << ITEM_BITS) | np.int64(item)
+                key = prefix | (is_same << ITEM_BITS) | item
                 slot = find_slot(slots, entries, key)
                 entry = slots[slot]
                 if entry == 0:
-                    entry = state[ENTRIES]
-                    state[ENTRIES] += 1
+                    entry = shown.state[ENTRIES]
+                    shown.state[ENTRIES] += 1
                     slots[slot], entries[entry, KEY] = entry, key
                     entries[entry, COUNT], entries[entry, STAMP] = 0, 0
-                choices[n_choices, ENTRY] = entry
-                choices[n_choices, CELL] = place
+                choices[n_choices, ENTRY], choices[n_choices, CELL] = entry, place
                 choices[n_choices, ABOVE] = above
                 n_choices += 1
         start, end = n_before, n_choices
-    state[LISTED] += n_choices
+    shown.state[LISTED] += n_choices
     return n_choices
 
 
@@ -176,15 +182,16 @@ def _note_fallen(shown: Shown, entry: int) -> None:
         if n_persons < fewest:
             rarest, fewest = item, n_persons
         entry = key >> (ITEM_BITS + 1)
-    shown.fallen[rarest] = shown.state[CLOCK]
+    shown.items[rarest, FALLEN] = shown.state[CLOCK]
 
 
 @inner
-def tally(shown: Shown, row: int, change: int) -> None:
+def tally(shown: Shown, past: Past | None, row: int, change: int) -> None:
     """Add a row's persons, times `change`, to everything that the row shows, once each."""
-    n_choices, choices, entries = list_choices(shown, row, np.int64(-1)), shown.choices, shown.entries
+    n_choices, choices, entries = list_choices(shown, past, row, np.int64(-1)), shown.choices, shown.entries
     shown.state[CLOCK] += 1
-    clock, amount, first_new = shown.state[CLOCK], change * shown.weights[row], shown.first_new[row]
+    clock, amount = shown.state[CLOCK], change * shown.rows[row, WEIGHT]
+    first_new = shown.rows[row, FIRST_NEW]
     for i in range(n_choices):
         entry = choices[i, ENTRY]
         if choices[i, CELL] >= first_new and entries[entry, STAMP] != clock:
@@ -197,11 +204,11 @@ def tally(shown: Shown, row: int, change: int) -> None:
 @inner
 def _was_shown(shown: Shown, row: int, pattern: Counts, at: Counts) -> bool:
     """Return whether a row showed items before, each in the event of the one before it or in a later one."""
-    depth, place, n_columns = 0, shown.offsets[row], shown.n_columns
+    depth, place, n_columns = 0, shown.rows[row, FIRST], shown.n_columns
     while True:
         event = at[depth - 1] // n_columns if depth > 0 else np.int64(-1)
         is_same = depth > 0 and pattern[depth, 1] == 1
-        if place >= shown.first_new[row] or (is_same and place // n_columns > event):
+        if place >= shown.rows[row, FIRST_NEW] or (is_same and place // n_columns > event):
             if depth == 0:
                 return False
             depth -= 1
@@ -216,36 +223,43 @@ def _was_shown(shown: Shown, row: int, pattern: Counts, at: Counts) -> bool:
 
 
 @inner
-def count_persons(shown: Shown, entry: int) -> int:
-    """Return how many persons show an entry; where the past shows it, so many that it is never rare."""
-    if shown.entries[entry, COUNT] >= shown.k or shown.is_looked_up[entry] or shown.past_rows.size == 0:
-        return int(shown.entries[entry, COUNT])
-    shown.is_looked_up[entry] = True
+def _look_up(shown: Shown, past: Past, entry: int) -> None:
+    """Count so many persons for an entry that the past shows that it is never rare; once."""
+    if past.is_looked_up[entry] or past.rows.size == 0:
+        return
+    past.is_looked_up[entry] = True
     length, above = 0, entry
     while above > 0:
         length += 1
         above = shown.entries[above, KEY] >> (ITEM_BITS + 1)
     pattern, at = np.empty((length, 2), np.int64), np.empty(length, np.int64)
-    above, rarest, fewest = entry, np.int64(0), np.int64(shown.past_rows.size + 1)
+    above, rarest, fewest = entry, np.int64(0), np.int64(past.rows.size + 1)
     for j in range(length - 1, -1, -1):
         key = shown.entries[above, KEY]
         item = key & ((np.int64(1) << ITEM_BITS) - 1)
         pattern[j, 0], pattern[j, 1] = item, (key >> ITEM_BITS) & 1
         above = key >> (ITEM_BITS + 1)
-        n_rows = shown.past_offsets[item + 1] - shown.past_offsets[item]
+        n_rows = past.offsets[item + 1] - past.offsets[item]
         if n_rows < fewest:
             rarest, fewest = item, n_rows
-    for i in range(shown.past_offsets[rarest], shown.past_offsets[rarest + 1]):
-        if _was_shown(shown, shown.past_rows[i], pattern, at):
+    for i in range(past.offsets[rarest], past.offsets[rarest + 1]):
+        if _was_shown(shown, past.rows[i], pattern, at):
             shown.entries[entry, COUNT] += np.int64(1) << ITEM_BITS
             break
+
+
+@inner
+def count_persons(shown: Shown, past: Past | None, entry: int) -> int:
+    """Return how many persons show an entry; where the past shows it, so many that it is never rare."""
+    if past is not None and shown.entries[entry, COUNT] < shown.k:
+        _look_up(shown, past, entry)
     return int(shown.entries[entry, COUNT])
 
 
 @inner
 def has_room(shown: Shown, row: int) -> bool:
     """Return whether all that a row may show fits into the table."""
-    n_cells, total, ways = shown.offsets[row + 1] - shown.offsets[row], 1, 1.0
+    n_cells, total, ways = shown.rows[row + 1, FIRST] - shown.rows[row, FIRST], 1, 1.0
     for size in range(shown.length):
         ways = ways * (n_cells - size) / (size + 1)
         total += ways
@@ -255,12 +269,12 @@ def has_room(shown: Shown, row: int) -> bool:
 
 
 @njit
-def count_rows(shown: Shown, first: int, stop: int) -> int:
-    """Count the rows from one up to another; return the row for which there is no room."""
+def count_rows(shown: Shown, past: Past | None, first: int, stop: int, change: int) -> int:
+    """Add the persons of rows, times `change`, to what they show; return the row that has no room."""
     for row in range(first, stop):
         if not has_room(shown, row):
             return row
-        tally(shown, row, np.int64(1))
+        tally(shown, past, row, change)
     return stop
 
 
@@ -268,36 +282,36 @@ def count_rows(shown: Shown, first: int, stop: int) -> int:
 def is_free(shown: Shown, place: int) -> bool:
     """Return whether a cell may still be suppressed."""
     item = shown.cells[place]
-    return bool(item >= 0 and shown.star_of[item] != item and not shown.is_locked[place])
+    return bool(item >= 0 and shown.items[item, STAR] != item and not shown.is_locked[place])
 
 
 @inner
 def is_safe(shown: Shown, row: int, with_stars: bool) -> bool:
     """Return whether nothing in a row can have become rare since it was last looked at."""
-    since = shown.looked_at[row, np.int64(with_stars)]
+    since = shown.rows[row, LOOKED_AT + np.int64(with_stars)]
     if since == NEVER:
         return False
-    for place in range(shown.offsets[row], shown.offsets[row + 1]):
+    for place in range(shown.rows[row, FIRST], shown.rows[row + 1, FIRST]):
         item = shown.cells[place]
-        if item >= 0 and shown.fallen[item] > since:
+        if item >= 0 and shown.items[item, FALLEN] > since:
             return False
     return True
 
 
 @inner
-def _collect(shown: Shown, row: int, with_stars: bool, rare: Counts, lonely: Counts) -> int:
+def _collect(
+    shown: Shown, past: Past | None, row: int, with_stars: bool, rare: Counts, lonely: Counts
+) -> int:
     """List the choices of cells of a row that too few persons show; return how many.
 
     Those with stars are left out unless asked for. What nothing in this row breaks is noted in the state, or
     listed as lonely where it has a star.
     """
     n_rare, width, state, choices = 0, rare.shape[1] - 1, shown.state, shown.choices
-    is_rare = False
-    for i in range(list_choices(shown, row, np.int64(-1))):
+    first_new, is_rare = shown.rows[row, FIRST_NEW], False
+    for i in range(list_choices(shown, past, row, np.int64(-1))):
         entry = choices[i, ENTRY]
-        if choices[i, CELL] < shown.first_new[row]:
-            continue
-        if shown.entries[entry, COUNT] >= shown.k or count_persons(shown, entry) >= shown.k:
+        if choices[i, CELL] < first_new or count_persons(shown, past, entry) >= shown.k:
             continue
         is_rare = True
         has_star, has_free, at = False, False, np.int64(i)
@@ -307,7 +321,7 @@ def _collect(shown: Shown, row: int, with_stars: bool, rare: Counts, lonely: Cou
                 place = choices[at, CELL]
                 rare[n_rare, j] = place
                 item = shown.cells[place]
-                has_star |= shown.star_of[item] == item
+                has_star |= shown.items[item, STAR] == item
                 has_free |= is_free(shown, place)
                 at = choices[at, ABOVE]
         rare[n_rare, width] = entry
@@ -320,19 +334,20 @@ def _collect(shown: Shown, row: int, with_stars: bool, rare: Counts, lonely: Cou
         elif not has_free and state[LONELY] < lonely.size:
             lonely[state[LONELY]] = entry
             state[LONELY] += 1
-    shown.looked_at[row, 0] = NEVER if n_rare > 0 else state[CLOCK]
-    shown.looked_at[row, 1] = NEVER if is_rare else state[CLOCK]
+    shown.rows[row, LOOKED_AT] = NEVER if n_rare > 0 else state[CLOCK]
+    shown.rows[row, LOOKED_AT_ALL] = NEVER if is_rare else state[CLOCK]
     return n_rare
 
 
 @inner
-def _cover(shown: Shown, row: int, rare: Counts, n_rare: int, power: float, picks: Counts) -> None:
+def _cover(
+    shown: Shown, row: int, rare: Counts, n_rare: int, power: float, scores: Counts, picks: Counts
+) -> None:
     """Pick cells of a row until every listed choice has one; each time the one in most of them per price.
 
-    A pick is a cell, the entry that it is for, and the persons of that.
+    `scores` has a place for each cell, all 0, and is left so.
     """
-    first = shown.offsets[row]
-    scores = np.zeros(shown.offsets[row + 1] - first, np.int64)
+    first, stop = shown.rows[row, FIRST], shown.rows[row + 1, FIRST]
     width, n_left = rare.shape[1] - 1, n_rare
     for i in range(n_rare):
         for j in range(width):
@@ -340,7 +355,7 @@ def _cover(shown: Shown, row: int, rare: Counts, n_rare: int, power: float, pick
                 scores[rare[i, j] - first] += 1
     while n_left > 0:
         best, most = np.int64(0), -1.0
-        for cell in range(scores.size):
+        for cell in range(stop - first):
             if scores[cell] > 0:
                 price = shown.prices[shown.cells[first + cell]] ** power
                 worth = scores[cell] / price if price > 0 else np.inf
@@ -358,40 +373,40 @@ def _cover(shown: Shown, row: int, rare: Counts, n_rare: int, power: float, pick
                 for j in range(width):
                     if rare[i, j] >= 0 and is_free(shown, rare[i, j]):
                         scores[rare[i, j] - first] -= 1
-        n_picks = shown.state[PICKS]
-        picks[n_picks, 0], picks[n_picks, 1], picks[n_picks, 2] = best, cause, shown.entries[cause, COUNT]
+        pick = shown.state[PICKS]
+        picks[pick, PICKED], picks[pick, ITEM] = best, shown.cells[best]
+        picks[pick, CAUSE], picks[pick, PERSONS] = cause, shown.entries[cause, COUNT]
         shown.state[PICKS] += 1
 
 
 @inner
-def suppress_picks(shown: Shown, row: int, picks: Counts, first_pick: int) -> None:
+def _suppress_picks(shown: Shown, past: Past | None, row: int, picks: Counts, first_pick: int) -> None:
     """Suppress the cells of a row that were picked last, and count the row anew."""
-    n_picks = shown.state[PICKS] - first_pick
-    items = np.empty(n_picks, np.int32)
-    for i in range(n_picks):
-        place = picks[first_pick + i, 0]
-        items[i] = shown.cells[place]
-        shown.cells[place] = shown.star_of[items[i]]
-        shown.spent[0] += shown.prices[items[i]] * shown.weights[row]
-    tally(shown, row, np.int64(1))
+    n_picks = shown.state[PICKS]
+    for i in range(first_pick, n_picks):
+        shown.spent[0] += shown.prices[picks[i, ITEM]] * shown.rows[row, WEIGHT]
     # What it shows no more is taken away last: only that can become rare.
-    for i in range(n_picks):
-        shown.cells[picks[first_pick + i, 0]] = items[i]
-    tally(shown, row, np.int64(-1))
-    for i in range(n_picks):
-        shown.cells[picks[first_pick + i, 0]] = shown.star_of[items[i]]
-    shown.looked_at[row, 0], shown.looked_at[row, 1] = NEVER, NEVER
+    for change in range(1, -2, -2):
+        for i in range(first_pick, n_picks):
+            item = picks[i, ITEM]
+            shown.cells[picks[i, PICKED]] = shown.items[item, STAR] if change > 0 else item
+        tally(shown, past, row, change)
+    for i in range(first_pick, n_picks):
+        shown.cells[picks[i, PICKED]] = shown.items[picks[i, ITEM], STAR]
+    shown.rows[row, LOOKED_AT], shown.rows[row, LOOKED_AT_ALL] = NEVER, NEVER
 
 
 @njit
 def sweep(
     shown: Shown,
+    past: Past | None,
     rows: Counts,
     with_stars: bool,
     power: float,
     enough: float,
     rare: Counts,
     lonely: Counts,
+    scores: Counts,
     picks: Counts,
 ) -> int:
     """Break, from one row up to another, what too few persons show; return the row where it stops.
@@ -401,13 +416,13 @@ def sweep(
     for row in range(rows[0], rows[1]):
         n_rare = 0 if is_safe(shown, row, with_stars) else rare.shape[0]
         while n_rare == rare.shape[0]:
-            n_cells = shown.offsets[row + 1] - shown.offsets[row]
+            n_cells = shown.rows[row + 1, FIRST] - shown.rows[row, FIRST]
             first_pick = shown.state[PICKS]
             is_full = not has_room(shown, row) or first_pick + n_cells > picks.shape[0]
             if is_full or shown.spent[0] > enough:
                 return row
-            n_rare = _collect(shown, row, with_stars, rare, lonely)
+            n_rare = _collect(shown, past, row, with_stars, rare, lonely)
             if n_rare > 0:
-                _cover(shown, row, rare, n_rare, power, picks)
-                suppress_picks(shown, row, picks, first_pick)
+                _cover(shown, row, rare, n_rare, power, scores, picks)
+                _suppress_picks(shown, past, row, picks, first_pick)
     return int(rows[1])

@@ -12,10 +12,17 @@ from sequester.methods.halt._local_kernels import (
     CLOCK,
     COUNT,
     ENTRY,
+    FIRST,
+    FIRST_NEW,
+    IS_COUNTED,
     ITEM_BITS,
+    LOOKED_AT,
+    LOOKED_AT_ALL,
     NEVER,
     STAMP,
     TIMES,
+    WEIGHT,
+    Past,
     Shown,
     count_persons,
     find_slot,
@@ -29,25 +36,14 @@ if TYPE_CHECKING:
 
 
 @inner
-def _count_times(shown: Shown, row: int) -> None:
-    """Count how often a row shows each of its choices."""
-    n_choices, choices, entries = list_choices(shown, row, np.int64(-1)), shown.choices, shown.entries
-    shown.state[CLOCK] += 1
-    clock = shown.state[CLOCK]
-    for i in range(n_choices):
-        if choices[i, CELL] >= shown.first_new[row]:
-            entry = choices[i, ENTRY]
-            if entries[entry, STAMP] != clock:
-                entries[entry, STAMP], entries[entry, TIMES] = clock, 0
-            entries[entry, TIMES] += 1
+def _exchange(shown: Shown, past: Past | None, row: int, place: int, item: int, change: int) -> bool:
+    """Let a cell show an item, and add the choices with it `change` times to what the row shows.
 
-
-@inner
-def _exchange(shown: Shown, row: int, place: int, item: int, change: int) -> None:
-    """Let a cell show an item, and add the choices with it `change` times to what the row shows."""
+    Where `change` is 0, returns whether enough persons show each of them, or nobody.
+    """
     shown.cells[place] = item
-    n_choices, choices, entries = list_choices(shown, row, place), shown.choices, shown.entries
-    clock, amount = shown.state[CLOCK], change * shown.weights[row]
+    n_choices, choices, entries = list_choices(shown, past, row, place), shown.choices, shown.entries
+    clock, amount = shown.state[CLOCK], change * shown.rows[row, WEIGHT]
     for i in range(n_choices):
         if choices[i, CELL] >= place:
             entry = choices[i, ENTRY]
@@ -57,77 +53,76 @@ def _exchange(shown: Shown, row: int, place: int, item: int, change: int) -> Non
             entries[entry, TIMES] += change
             if before == 0 or entries[entry, TIMES] == 0:
                 entries[entry, COUNT] += amount
-
-
-@inner
-def _is_enough(shown: Shown, row: int, place: int, item: int, or_none: bool) -> bool:
-    """Return whether enough persons show every choice with an item in a cell; or nobody, if that will do."""
-    shown.cells[place] = item
-    n_choices, choices = list_choices(shown, row, place), shown.choices
-    for i in range(n_choices):
-        if choices[i, CELL] >= place:
-            n_persons = count_persons(shown, choices[i, ENTRY])
-            if n_persons < shown.k and not (or_none and n_persons == 0):
+            if change == 0 and entries[entry, COUNT] > 0 and count_persons(shown, past, entry) < shown.k:
                 return False
     return True
 
 
 @inner
-def _give_back(shown: Shown, row: int, place: int, item: int) -> bool:
-    """Show a suppressed cell again if nothing becomes rare by that; return whether it is shown.
-
-    Requires room for the row, and that `_count_times` has counted it last.
-    """
-    star = shown.cells[place]
-    _exchange(shown, row, place, star, np.int64(-1))
-    _exchange(shown, row, place, item, np.int64(1))
-    # What the row shows now, and what it showed before and others may still show.
-    is_fine = _is_enough(shown, row, place, item, False) and _is_enough(shown, row, place, star, True)
-    shown.cells[place] = item
-    if is_fine:
-        shown.looked_at[row, 0], shown.looked_at[row, 1] = NEVER, NEVER
-    else:
-        _exchange(shown, row, place, item, np.int64(-1))
-        _exchange(shown, row, place, star, np.int64(1))
-    return bool(is_fine)
+def _count_times(shown: Shown, past: Past | None, row: int) -> None:
+    """Count how often a row shows each of its choices."""
+    n_choices, choices, entries = list_choices(shown, past, row, np.int64(-1)), shown.choices, shown.entries
+    shown.state[CLOCK] += 1
+    clock, first_new = shown.state[CLOCK], shown.rows[row, FIRST_NEW]
+    for i in range(n_choices):
+        if choices[i, CELL] >= first_new:
+            entry = choices[i, ENTRY]
+            if entries[entry, STAMP] != clock:
+                entries[entry, STAMP], entries[entry, TIMES] = clock, 0
+            entries[entry, TIMES] += 1
 
 
 @inner
-def _find_pair(shown: Shown, first: int, second: int, is_same: bool) -> int:
+def _find_pair(shown: Shown, past: Past | None, first: int, second: int, is_same: int) -> int:
     """Return how many persons show two items one after the other, or in the same event; 0 where unknown."""
-    if is_past_pair(shown, first, second, is_same):
+    if past is not None and is_past_pair(past, first, second, is_same):
         return int(shown.k)
-    entry = shown.slots[find_slot(shown.slots, shown.entries, np.int64(first))]
+    entry = shown.slots[find_slot(shown.slots, shown.entries, first)]
     if entry > 0:
-        key = (entry << (ITEM_BITS + 1)) | (np.int64(is_same) << ITEM_BITS) | np.int64(second)
+        key = (entry << (ITEM_BITS + 1)) | (is_same << ITEM_BITS) | second
         entry = shown.slots[find_slot(shown.slots, shown.entries, key)]
-    return int(count_persons(shown, entry))
+    return int(count_persons(shown, past, entry)) if entry > 0 else 0
 
 
 @inner
-def _may_return(shown: Shown, row: int, place: int, item: int) -> bool:
+def _may_return(shown: Shown, past: Past | None, row: int, place: int, item: int) -> bool:
     """Return whether an item may be shown again as far as pairs say: quicker than to try it."""
-    for other in range(shown.offsets[row], shown.offsets[row + 1]):
-        beside = shown.cells[other]
-        if shown.length > 1 and other != place and beside >= 0 and shown.is_item[beside]:
-            is_same = other // shown.n_columns == place // shown.n_columns
-            n_persons = (
-                _find_pair(shown, beside, item, is_same)
-                if other < place
-                else _find_pair(shown, item, beside, is_same)
-            )
-            if n_persons + shown.weights[row] < shown.k:
+    if shown.length == 1:
+        return True
+    for other in range(shown.rows[row, FIRST], shown.rows[row + 1, FIRST]):
+        beside = np.int64(shown.cells[other])
+        if other != place and beside >= 0 and shown.items[beside, IS_COUNTED] > 0:
+            is_same = np.int64(other // shown.n_columns == place // shown.n_columns)
+            first, second = (beside, item) if other < place else (item, beside)
+            n_persons = _find_pair(shown, past, first, second, is_same)
+            if n_persons + shown.rows[row, WEIGHT] < shown.k:
                 return False
     return True
 
 
 @njit
-def give_back_all(shown: Shown, rows: Counts, places: Counts, items: Codes, is_back: Mask) -> None:
+def give_back_all(
+    shown: Shown, past: Past | None, rows: Counts, places: Counts, items: Codes, is_back: Mask
+) -> None:
     """Show suppressed cells again, one after the other, wherever nothing becomes rare by that."""
     counted = -1
     for i in range(places.size):
-        if _may_return(shown, rows[i], places[i], items[i]) and has_room(shown, rows[i]):
-            if counted != rows[i]:
-                _count_times(shown, rows[i])
-                counted = rows[i]
-            is_back[i] = _give_back(shown, rows[i], places[i], items[i])
+        row, place, item = rows[i], places[i], np.int64(items[i])
+        if not (_may_return(shown, past, row, place, item) and has_room(shown, row)):
+            continue
+        if counted != row:
+            _count_times(shown, past, row)
+            counted = row
+        star = np.int64(shown.cells[place])
+        _exchange(shown, past, row, place, star, np.int64(-1))
+        _exchange(shown, past, row, place, item, np.int64(1))
+        # What the row shows now, and what it showed before and others may still show.
+        is_back[i] = _exchange(shown, past, row, place, item, np.int64(0)) and _exchange(
+            shown, past, row, place, star, np.int64(0)
+        )
+        shown.cells[place] = item
+        if is_back[i]:
+            shown.rows[row, LOOKED_AT], shown.rows[row, LOOKED_AT_ALL] = NEVER, NEVER
+        else:
+            _exchange(shown, past, row, place, item, np.int64(-1))
+            _exchange(shown, past, row, place, star, np.int64(1))

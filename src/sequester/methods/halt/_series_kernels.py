@@ -15,7 +15,12 @@ from sequester.methods.halt._local_kernels import (
     CELL,
     CLOCK,
     ENTRY,
+    FIRST,
+    FIRST_NEW,
+    LOOKED_AT,
+    LOOKED_AT_ALL,
     NEVER,
+    Past,
     Shown,
     count_persons,
     is_safe,
@@ -25,7 +30,11 @@ from sequester.methods.halt._local_kernels import (
 from sequester.methods.halt._match_kernels import price_match
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from sequester._typing import Codes, Counts, Mask, Offsets
+
+    Amounts = npt.NDArray[np.float64]
 
 
 @njit
@@ -64,23 +73,23 @@ def mark_pairs(cells: Codes, offsets: Offsets, first_new: Counts, n_columns: int
 
 
 @inner
-def _cut(shown: Shown, row: int, place: int) -> None:
+def _cut(shown: Shown, past: Past, row: int, place: int) -> None:
     """Show nothing of a row from the event of a cell on, and count the row anew."""
-    tally(shown, row, np.int64(-1))
-    for at in range(place - place % shown.n_columns, shown.offsets[row + 1]):
+    tally(shown, past, row, np.int64(-1))
+    for at in range(place - place % shown.n_columns, shown.rows[row + 1, FIRST]):
         shown.cells[at] = -1
-    shown.looked_at[row, 0], shown.looked_at[row, 1] = NEVER, NEVER
-    tally(shown, row, np.int64(1))
+    shown.rows[row, LOOKED_AT], shown.rows[row, LOOKED_AT_ALL] = NEVER, NEVER
+    tally(shown, past, row, np.int64(1))
 
 
 @njit
-def cut_row(shown: Shown, row: int, place: int) -> None:
+def cut_row(shown: Shown, past: Past, row: int, place: int) -> None:
     """Show nothing of a row from the event of a cell on."""
-    _cut(shown, row, place)
+    _cut(shown, past, row, place)
 
 
 @njit
-def cut_rare(shown: Shown, n_rows: int, places: Counts, causes: Counts) -> int:
+def cut_rare(shown: Shown, past: Past, n_rows: int, places: Counts, causes: Counts) -> int:
     """Cut each of the first rows where it first completes what too few persons show; return how many.
 
     Writes the cell at which a row is cut, and the entry that it is cut for.
@@ -89,36 +98,43 @@ def cut_rare(shown: Shown, n_rows: int, places: Counts, causes: Counts) -> int:
     for row in range(n_rows):
         if is_safe(shown, row, True):
             continue
-        stop = shown.offsets[row + 1]
+        stop = shown.rows[row + 1, FIRST]
         earliest, cause = stop, np.int64(0)
-        for i in range(list_choices(shown, row, np.int64(-1))):
+        for i in range(list_choices(shown, past, row, np.int64(-1))):
             entry, place = shown.choices[i, ENTRY], shown.choices[i, CELL]
-            if place < shown.first_new[row]:
+            if place < shown.rows[row, FIRST_NEW]:
                 continue
-            if count_persons(shown, entry) < shown.k and place < earliest:
+            if count_persons(shown, past, entry) < shown.k and place < earliest:
                 earliest, cause = place, entry
         if earliest < stop:
             places[row], causes[row] = earliest, cause
-            _cut(shown, row, earliest)
+            _cut(shown, past, row, earliest)
             n_cut += 1
         else:
-            shown.looked_at[row, 0] = shown.looked_at[row, 1] = shown.state[CLOCK]
+            shown.rows[row, LOOKED_AT] = shown.rows[row, LOOKED_AT_ALL] = shown.state[CLOCK]
     return n_cut
 
 
 @njit
-def match_rows(shown: Shown, rows: Counts, stops: Counts, pattern: Counts, is_match: Mask) -> None:
+def match_rows(
+    shown: Shown,
+    rows: Counts,
+    stops: Counts,
+    pattern: Counts,
+    spent: Amounts,
+    places: Counts,
+    is_match: Mask,
+) -> None:
     """Mark the given rows that show a pattern before the given cells."""
-    places = np.empty(pattern.shape[0], np.int64)
     for i in range(rows.size):
-        is_match[i] = price_match(shown, rows[i], stops[i], pattern, False, places) == 0.0
+        cost = price_match(shown, rows[i], stops[i], pattern, False, spent, places, np.int64(0))
+        is_match[i] = cost == 0.0
 
 
 @njit
-def find_end(shown: Shown, row: int, pattern: Counts) -> int:
+def find_end(shown: Shown, row: int, pattern: Counts, spent: Amounts, places: Counts) -> int:
     """Return the cell at which a row first completes a pattern that it shows."""
-    places = np.empty(pattern.shape[0], np.int64)
-    end = shown.offsets[row + 1]
-    while price_match(shown, row, end, pattern, False, places) == 0.0:
-        end = places[-1]
+    end = shown.rows[row + 1, FIRST]
+    while price_match(shown, row, end, pattern, False, spent, places, np.int64(0)) == 0.0:
+        end = places[0, -1]
     return int(end)

@@ -90,6 +90,8 @@ class LocalRows:
     cause_of: Codes = field(init=False)
     """Cell to the place of what it was suppressed for among the causes; -1 where it is not suppressed."""
     causes: dict[Cause, int] = field(default_factory=dict)
+    past: kernel.Past | None = field(init=False, default=None)
+    """What was released before, if anything was."""
 
     def __post_init__(self) -> None:
         self.cells = self.items.copy()
@@ -101,8 +103,10 @@ class LocalRows:
         is_secret = np.concatenate([column.is_secret for column in quasi.columns])
         self._star_of = stars.astype(np.int32)
         self._is_item: Mask = ~is_secret & ~quasi.is_root
-        self._picks = np.empty((int(np.diff(self.offsets).max(initial=0)) + 4096, 3), np.int64)
+        most_cells = int(np.diff(self.offsets).max(initial=0))
+        self._picks = np.empty((most_cells + 4096, kernel.N_PICK_FIELDS), np.int64)
         self._lonely = np.empty(4096, np.int64)
+        self._scores = np.zeros(most_cells, np.int64)
 
     @property
     def n_free(self) -> int:
@@ -113,15 +117,6 @@ class LocalRows:
     def first_new(self) -> Counts:
         """Row to its first cell that was not released before."""
         return self.offsets[:-1]
-
-    @property
-    def past(self) -> tuple[Codes, Offsets, Mask]:
-        """The rows in which each item was released before, where those of each begin, and pairs of items."""
-        return (
-            np.empty(0, np.int32),
-            np.zeros(self.quasi.n_items + 1, np.int64),
-            np.empty((0, 0, 2), np.bool_),
-        )
 
     @property
     def is_suppressed(self) -> Mask:
@@ -175,7 +170,7 @@ class LocalRows:
             rows = np.searchsorted(self.offsets, places, side="right") - 1
             is_back = np.zeros(len(places), np.bool_)
             self._make_room(int(np.diff(self.offsets).max(initial=0)))
-            give_back_all(self._shown, rows, places, self.items[places], is_back)
+            give_back_all(self._shown, self.past, rows, places, self.items[places], is_back)
             self._count_work()
             self.cause_of[places[is_back]] = -1
 
@@ -184,91 +179,122 @@ class LocalRows:
 
         Returns the persons who show it no more.
         """
-        number = self._number(cause)
-        pattern = self.pattern(cause)
+        number, pattern = self._number(cause), self.pattern(cause)
         n_broken, n_hopeless = 0, 0
         for row in rows.tolist():
             if n_broken >= needed:
                 break
             self._make_room(int(self.offsets[row + 1] - self.offsets[row]))
-            if _match_kernels.break_row(self._shown, row, pattern, number, self._picks):
+            if self._break_row(row, pattern, number):
                 n_broken += int(self.weights[row])
             else:
                 n_hopeless += 1
-            self._note_picks()
         return -1 if n_hopeless and n_broken < needed else n_broken
+
+    def _break_row(self, row: int, pattern: Counts, number: int) -> bool:
+        """Suppress the cheapest cell of each match of a pattern in a row; return whether none is left."""
+        while len(places := self._match(pattern, np.array([row]))[2]):
+            items = self.cells[places[0]]
+            is_free = (self._star_of[items] != items) & ~self.is_locked[places[0]]
+            if not is_free.any():
+                return False
+            best = np.argmin(np.where(is_free, self.prices[items], np.inf))
+            self._suppress(row, places[0, best : best + 1], number)
+        return True
+
+    def _suppress(self, row: int, places: Counts, number: int) -> None:
+        """Suppress cells of a row for a cause, and count the row anew. Requires room."""
+        shown, items = self._shown, self.cells[places]
+        stars = self._star_of[items]
+        for price in self.prices[items].tolist():
+            shown.spent[0] += price * self.weights[row]
+        # What it shows no more is taken away last: only that can become rare.
+        for codes, change in ((stars, 1), (items, -1)):
+            self.cells[places] = codes
+            kernel.count_rows(shown, self.past, row, row + 1, change)
+        self.cells[places] = stars
+        shown.rows[row, [kernel.LOOKED_AT, kernel.LOOKED_AT_ALL]] = kernel.NEVER
+        self.cause_of[places] = number
 
     def shows(self, cause: Cause) -> Mask:
         """Mark the rows that show a channel."""
         mask = np.zeros(len(self.weights), np.bool_)
-        mask[self._price(cause, may_star=False)[0]] = True
+        self.work.add(len(self.cells))
+        mask[self._match(self.pattern(cause), np.arange(len(self.weights)))[0]] = True
         return mask
 
-    def _price(
-        self, cause: Cause, *, may_star: bool, most: int = np.iinfo(np.int64).max
-    ) -> tuple[Counts, Amounts]:
-        """Return the rows that show a channel; with `may_star`, those that could by further stars, and costs.
+    def _price(self, cause: Cause, most: int) -> tuple[Counts, Amounts, Counts]:
+        """Return the rows that show a channel only by further stars, the costs, and the cells.
 
         No more are looked for once these are so many persons.
         """
         self.work.add(len(self.cells))
-        rows, costs = np.empty(len(self.weights), np.int64), np.empty(len(self.weights))
-        n_rows = _match_kernels.price_rows(self._shown, self.pattern(cause), may_star, most, rows, costs)
-        return rows[:n_rows].copy(), costs[:n_rows].copy()
+        return self._match(self.pattern(cause), np.arange(len(self.weights)), may_star=True, most=most)
+
+    def _match(
+        self, pattern: Counts, rows: Counts, *, may_star: bool = False, most: int = np.iinfo(np.int64).max
+    ) -> tuple[Counts, Amounts, Counts]:
+        """Return which of consecutive rows show a pattern, at what cost, and the cells of each match."""
+        costs, places = np.empty(len(rows)), np.empty((len(rows), len(pattern)), np.int64)
+        spent = np.zeros(len(pattern) + 1)
+        n_rows = _match_kernels.price_rows(self._shown, pattern, may_star, most, spent, rows, costs, places)
+        return rows[:n_rows].copy(), costs[:n_rows].copy(), places[:n_rows].copy()
 
     def join(self, cause: Cause, needed: int, rows: Mask | None = None) -> Obstacle | int:
         """Let the cheapest rows show the stars of a channel, until so many persons more do."""
         most = CHOICE * needed if rows is None else np.iinfo(np.int64).max
-        candidates, costs = self._price(cause, may_star=True, most=most)
+        candidates, costs, places = self._price(cause, most)
+        chosen = np.lexsort((self.weights[candidates], costs))
         if rows is not None:
-            candidates, costs = candidates[rows[candidates]], costs[rows[candidates]]
-        candidates = candidates[np.lexsort((self.weights[candidates], costs))]
-        company = np.cumsum(self.weights[candidates])
+            chosen = chosen[rows[candidates[chosen]]]
+        company = np.cumsum(self.weights[candidates[chosen]])
         if not len(company) or company[-1] < needed:
             return Obstacle(cause)
-        chosen = candidates[: int(np.searchsorted(company, needed)) + 1]
-        number, pattern = self._number(cause), self.pattern(cause)
-        for row in chosen.tolist():
+        chosen = chosen[: int(np.searchsorted(company, needed)) + 1]
+        number, items = self._number(cause), np.array(cause.items)
+        for row, own in zip(candidates[chosen].tolist(), places[chosen], strict=True):
             self._make_room(int(self.offsets[row + 1] - self.offsets[row]))
-            _match_kernels.join_row(self._shown, row, pattern, number, self._picks)
-            self._note_picks()
+            shows = (items <= self.cells[own]) & (self.cells[own] < self.quasi.ends[items])
+            self._suppress(row, own[~shows], number)
         return len(chosen)
 
     def pattern(self, cause: Cause) -> Counts:
         """Write a channel as kernels read it."""
         items = np.array(cause.items)
-        same = [cause.kinds >> place & 1 for place in range(len(items))]
-        columns = np.searchsorted(self.columns, self.quasi.owners[items])
-        return np.column_stack([items, self.quasi.ends[items], columns, same]).astype(np.int64)
+        pattern = np.zeros((len(items), _match_kernels.N_PATTERN_FIELDS), np.int64)
+        pattern[:, _match_kernels.LOW], pattern[:, _match_kernels.HIGH] = items, self.quasi.ends[items]
+        pattern[:, _match_kernels.COLUMN] = np.searchsorted(self.columns, self.quasi.owners[items])
+        pattern[:, _match_kernels.IS_SAME] = [cause.kinds >> place & 1 for place in range(len(items))]
+        return pattern
 
     def count_up_to(self, length: int) -> None:
         """Count all g-sequences of up to so many items that are shown now, and were not before."""
         n_entries, n_slots = 1 << 12, 1 << 13
+        rows = np.full((len(self.offsets), kernel.N_ROW_FIELDS), kernel.NEVER)
+        rows[:, kernel.FIRST] = self.offsets
+        rows[:-1, kernel.FIRST_NEW], rows[:-1, kernel.WEIGHT] = self.first_new, self.weights
+        items = np.zeros((self.quasi.n_items, kernel.N_ITEM_FIELDS), np.int64)
+        items[:, kernel.IS_COUNTED], items[:, kernel.STAR] = self._is_item, self._star_of
         self._shown = kernel.Shown(
             self.cells,
-            self.offsets,
-            self.weights,
-            self._is_item,
-            self._star_of,
             self.is_locked,
+            rows,
+            items,
             self.prices,
             np.zeros(n_slots, np.int64),
             np.zeros((n_entries, kernel.N_FIELDS), np.int64),
-            np.zeros(self.quasi.n_items, np.int64),
-            np.full((len(self.weights), 2), kernel.NEVER),
             np.empty((1 << 12, kernel.N_CHOICE_FIELDS), np.int64),
             np.array([self.cost]),
             np.zeros(kernel.N_STATE, np.int64),
-            self.first_new,
-            *self.past,
-            np.zeros(n_entries, np.bool_),
             len(self.columns),
             length,
             self.k,
         )
+        if self.past is not None:
+            self.past = self.past._replace(is_looked_up=np.zeros(n_entries, np.bool_))
         self._shown.state[kernel.ENTRIES] = 1
         row = 0
-        while (row := kernel.count_rows(self._shown, row, self.n_free)) < self.n_free:
+        while (row := kernel.count_rows(self._shown, self.past, row, self.n_free, 1)) < self.n_free:
             self._count_work()
             self._make_room(int(self.offsets[row + 1] - self.offsets[row]), grow=True)
         self._count_work()
@@ -293,9 +319,11 @@ class LocalRows:
             entries[: len(shown.entries)] = shown.entries
             slots = np.zeros(1 << (2 * n_entries - 1).bit_length(), np.int64)
             kernel.index_entries(slots, entries, int(shown.state[kernel.ENTRIES]))
-            is_looked_up = np.zeros(n_entries, np.bool_)
-            is_looked_up[: len(shown.entries)] = shown.is_looked_up
-            shown = shown._replace(slots=slots, entries=entries, is_looked_up=is_looked_up)
+            if self.past is not None:
+                is_looked_up = np.zeros(n_entries, np.bool_)
+                is_looked_up[: len(shown.entries)] = self.past.is_looked_up
+                self.past = self.past._replace(is_looked_up=is_looked_up)
+            shown = shown._replace(slots=slots, entries=entries)
         self._shown = shown
 
     def _sweep(self, power: float, enough: float, *, with_stars: bool) -> bool:
@@ -304,7 +332,18 @@ class LocalRows:
         row, is_changed = 0, False
         while row < self.n_free and self._shown.spent[0] <= enough:
             rows = np.array([row, self.n_free])
-            row = kernel.sweep(self._shown, rows, with_stars, power, enough, rare, self._lonely, self._picks)
+            row = kernel.sweep(
+                self._shown,
+                self.past,
+                rows,
+                with_stars,
+                power,
+                enough,
+                rare,
+                self._lonely,
+                self._scores,
+                self._picks,
+            )
             is_changed |= self._note_picks()
             self._count_work()
             if row < self.n_free:
@@ -328,7 +367,7 @@ class LocalRows:
             if not 0 < persons < self.k:
                 continue
             if values and entry not in lonely:
-                _, costs = self._price(cause, may_star=True, most=CHOICE * needed)
+                _, costs, _ = self._price(cause, CHOICE * needed)
                 if (
                     len(costs) < needed
                     or np.sort(costs)[:needed].sum() >= persons * self.prices[values].min()
@@ -378,20 +417,19 @@ class LocalRows:
     def _note_picks(self) -> bool:
         """Write down why cells were suppressed since the last time; return whether there were any."""
         n_picks = int(self._shown.state[kernel.PICKS])
+        if not n_picks:
+            return False
         self._shown.state[kernel.PICKS] = 0
         picks = self._picks[:n_picks]
-        is_counted = picks[:, 2] >= 0
-        self.cause_of[picks[~is_counted, 0]] = picks[~is_counted, 1]
-        if not is_counted.any():
-            return bool(n_picks)
         # The largest number of persons comes first, and is the one that is kept.
-        found, which = np.unique(picks[is_counted, 1:] * [1, -1], axis=0, return_inverse=True)
+        causes = picks[:, [kernel.CAUSE, kernel.PERSONS]] * [1, -1]
+        found, which = np.unique(causes, axis=0, return_inverse=True)
         numbers = []
         for entry, negated in found.tolist():
             cause = self._cause(entry)
             numbers.append(self._number(Cause(cause.items, cause.kinds, -negated)))
-        self.cause_of[picks[is_counted, 0]] = np.array(numbers, np.int32)[which.reshape(-1)]
-        return bool(n_picks)
+        self.cause_of[picks[:, kernel.PICKED]] = np.array(numbers, np.int32)[which.reshape(-1)]
+        return True
 
 
 def pieces_of(weights: Counts, sizes: Counts) -> tuple[Counts, Counts]:

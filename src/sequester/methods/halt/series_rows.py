@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester.methods.halt import _series_kernels as kernel
+from sequester.methods.halt._local_kernels import Past
 from sequester.methods.halt.local_rows import Cause, LocalRows
 
 if TYPE_CHECKING:
-    from sequester._typing import Codes, Counts, Mask, Offsets
+    from sequester._typing import Counts, Mask
 
 NOT_CUT = np.iinfo(np.int64).max
 MOST_PAIRS = 1 << 25
@@ -44,7 +45,7 @@ class SeriesRows(LocalRows):
         pairs = np.zeros((n_items, n_items, 2), np.bool_)
         if n_items:
             kernel.mark_pairs(self.items, self.offsets, self._first_new, len(self.quasi), pairs)
-        self._past = rows, offsets, pairs
+        self.past = Past(rows, offsets, pairs, np.empty(0, np.bool_))
 
     @property
     def n_free(self) -> int:
@@ -55,11 +56,6 @@ class SeriesRows(LocalRows):
     def first_new(self) -> Counts:
         """Row to its first cell that was not released before."""
         return self._first_new
-
-    @property
-    def past(self) -> tuple[Codes, Offsets, Mask]:
-        """The rows in which each item was released before, where those of each begin, and pairs of items."""
-        return self._past
 
     def settle_new(self, *, suppress: bool) -> None:
         """Suppress new cells, then hold back new events, until at least k persons show all that is shown."""
@@ -73,7 +69,7 @@ class SeriesRows(LocalRows):
     def _cut_rare(self) -> int:
         places = np.full(self.n_free, NOT_CUT)
         causes = np.zeros(self.n_free, np.int64)
-        n_cut: int = kernel.cut_rare(self._shown, self.n_free, places, causes)
+        n_cut: int = kernel.cut_rare(self._shown, self.past, self.n_free, places, causes)
         for row in np.flatnonzero(places < NOT_CUT).tolist():
             cause = self._cause(int(causes[row]))
             # It shows it no more.
@@ -82,7 +78,7 @@ class SeriesRows(LocalRows):
 
     def cut(self, row: int, place: int, cause: Cause) -> None:
         """Hold back a row from the event of a cell on."""
-        kernel.cut_row(self._shown, row, place)
+        kernel.cut_row(self._shown, self.past, row, place)
         self._note_cut(row, place, cause)
 
     def _note_cut(self, row: int, place: int, cause: Cause) -> None:
@@ -98,9 +94,13 @@ class SeriesRows(LocalRows):
     def matches(self, cause: Cause, rows: Counts, stops: Counts) -> Mask:
         """Mark the rows that show a channel before some cells."""
         found = np.zeros(len(rows), np.bool_)
-        kernel.match_rows(self._shown, rows, stops, self.pattern(cause), found)
+        pattern = self.pattern(cause)
+        spent, places = np.zeros(len(pattern) + 1), np.empty((1, len(pattern)), np.int64)
+        kernel.match_rows(self._shown, rows, stops, pattern, spent, places, found)
         return found
 
     def end_of(self, cause: Cause, row: int) -> int:
         """Return the cell at which a row first completes a channel."""
-        return int(kernel.find_end(self._shown, row, self.pattern(cause)))
+        pattern = self.pattern(cause)
+        spent, places = np.zeros(len(pattern) + 1), np.empty((1, len(pattern)), np.int64)
+        return int(kernel.find_end(self._shown, row, pattern, spent, places))
