@@ -159,6 +159,24 @@ def test_who_cannot_be_told_a_purpose_says_so():
         BFP2kA(k=2).apply(told, seed=SEED)
 
 
+@pytest.mark.parametrize("method", [HALT(k=2, c=1, p=1), CBLDA(k=2, c=1)], ids=["halt", "cblda"])
+@pytest.mark.parametrize(
+    ("predict", "said"),
+    [
+        (["kind"], "'kind', which is the same in all events"),
+        ([["sort=w"]], "['sort=w'], which nobody has"),
+        ([["sort=u"]], "['sort=u'], which everybody has"),
+        (["sort"], None),
+    ],
+)
+def test_what_has_one_class_only_warns(method, predict, said):
+    rows = [("a", "a", "x", "u"), ("b", "a", "x", "v")] * 4
+    warnings = []
+    method.apply(table_of(rows, predict), seed=SEED, warn=warnings.append)
+    told = [line for line in warnings if line.startswith("purpose")]
+    assert told == ([] if said is None else [f"purpose predicts {said}: it has no effect"])
+
+
 def test_it_stands_in_the_configuration(tmp_path: Path):
     (tmp_path / "data.csv").write_text("who,n,one,kind\n" + "".join(f"{n},1,{n % 3},x\n" for n in range(9)))
     text = """
@@ -182,4 +200,7 @@ purpose = { predict = ["kind", ["one=1", "kind=x"]] }
     assert sq.read(tmp_path / "release.toml").schema.purpose == Purpose(("kind", ("one=1", "kind=x")))
     (tmp_path / "release.toml").write_text(text.replace('["kind", ["one=1", "kind=x"]]', "3"))
     with pytest.raises(InputError, match=r"release\.purpose\.predict must be"):
+        _ = Config.load(tmp_path / "release.toml").schema
+    (tmp_path / "release.toml").write_text(text.replace('["kind", ["one=1", "kind=x"]]', "[]"))
+    with pytest.raises(InputError, match=r"^release\.toml: release\.purpose must be a table with predict"):
         _ = Config.load(tmp_path / "release.toml").schema

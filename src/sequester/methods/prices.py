@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from sequester.data.schema import Purpose
 from sequester.errors import SchemaError
 from sequester.hierarchies.labels import MISSING
 from sequester.ragged import offsets_of
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Codes
-    from sequester.data.schema import Purpose
     from sequester.data.table import EventTable
 
     Amounts = npt.NDArray[np.float64]
@@ -51,6 +51,20 @@ def price_nodes(table: EventTable) -> tuple[list[float], list[Amounts]]:
         priced_weights.append(weight * whole)
         priced_losses.append(np.where(loss == 0, 0.0, (relevance * shape + GENERAL * loss) / whole))
     return priced_weights, priced_losses
+
+
+def purpose_warnings(table: EventTable) -> list[str]:
+    """Return a line for each thing that is to be predicted and has one class only: it prices nothing."""
+    lines = []
+    for each in () if table.schema.purpose is None else table.schema.purpose.predict:
+        targets = classes_of(table, Purpose((each,)))
+        if all(len(np.unique(target)) < 2 for target in targets):
+            if isinstance(each, str):
+                what = f"{each!r}, which is the same in all events"
+            else:
+                what = f"{list(each)}, which {'everybody' if targets[0].any() else 'nobody'} has"
+            lines.append(f"purpose predicts {what}: it has no effect")
+    return lines
 
 
 def _kept_by_levels(table: EventTable, purpose: Purpose, name: str) -> Amounts:

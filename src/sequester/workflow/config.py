@@ -168,7 +168,7 @@ class Config:
                 self.folder,
                 weight=weight if isinstance(weight, str) else None,
                 named=named,
-                purpose=self.settings.release.purpose,
+                release=self.settings.release,
             )
 
     @cached_property

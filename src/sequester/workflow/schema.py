@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sequester.data.schema import ROW, Protect, Quasi, Schema, Sensitive, Symbol
+from sequester.data.schema import ROW, Protect, Purpose, Quasi, Schema, Sensitive, Symbol
 from sequester.data.sequences import SYMBOL
 from sequester.errors import InputError
 from sequester.io.database import is_url
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
         ConfigTable,
         HierarchySettings,
         PersonsSettings,
-        PurposeSettings,
         QuasiSettings,
+        ReleaseSettings,
         SensitiveSettings,
     )
 
@@ -36,12 +36,12 @@ def make_schema(
     *,
     weight: str | None = None,
     named: tuple[str, ...] = (),
-    purpose: PurposeSettings | None = None,
+    release: ReleaseSettings | None = None,
 ) -> Schema:
     """Return the role of every column, or refuse with one line per problem.
 
-    `weight` is the column and `named` are the labels of the symbol that a method names; `purpose` is what is
-    to be predicted from the release.
+    `weight` is the column and `named` are the labels of the symbol that a method names; `release` says
+    what is to be predicted.
     """
     data = with_implied_roles(data)
     builder = _SchemaBuilder(folder, ("data",))
@@ -56,7 +56,7 @@ def make_schema(
         place=None if place is None or regions is None else builder.attempt(place.value, at, place),
         trip=builder.attempt(trip.value, ("data", "trip"), trip) if isinstance(trip, TripSettings) else trip,
         weight=weight,
-        purpose=None if purpose is None else purpose.model_dump(),
+        purpose=None if release is None else builder.purpose(release),
         **{name: getattr(data, name) for name in same},
     )
 
@@ -160,6 +160,12 @@ class _SchemaBuilder:
             return Sensitive(columns, Protect(tuple(protect)))
 
         return self.attempt(make, (*self.at, "sensitive", name), settings)
+
+    def purpose(self, settings: ReleaseSettings) -> Purpose | None:
+        given = settings.purpose
+        if given is None:
+            return None
+        return self.attempt(lambda: Purpose.of(given.model_dump()), ("release",), settings)
 
     def symbol(self, settings: SymbolSettings, named: tuple[str, ...]) -> Symbol:
         given = settings.hierarchy

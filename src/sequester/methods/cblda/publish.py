@@ -13,6 +13,7 @@ from sequester.hierarchies.labels import counted
 from sequester.kernels.rows import fold_rows
 from sequester.methods.evaluate import measure_cells
 from sequester.methods.limits import ONE_BY_ONE, ONE_RELEASE, kept_columns, tie_limits
+from sequester.methods.prices import purpose_warnings
 from sequester.ragged import offsets_of, owners_of
 from sequester.release.certificate import released_schema
 from sequester.release.outcome import Outcome, Reason, count_affected
@@ -141,7 +142,7 @@ def limits_of(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the limits, which hold no value of the data, and the warnings, which may."""
     schema = table.schema
-    limits, warnings = [], []
+    limits, warnings = [], purpose_warnings(table)
     if plan.each and any(table.protected.values()):
         limits.append(ONE_BY_ONE)
     if schema.sensitive:

@@ -15,6 +15,7 @@ from sequester.errors import NothingNewError
 from sequester.hierarchies.labels import ROOT, counted
 from sequester.methods.halt.local import LocalDraft
 from sequester.methods.limits import ONE_BY_ONE, ONE_RELEASE, kept_columns, tie_limits
+from sequester.methods.prices import purpose_warnings
 from sequester.mining.dependence import find_dependences
 from sequester.ragged import offsets_of, owners_of, places_of
 from sequester.release.certificate import released_schema
@@ -372,7 +373,7 @@ def limits_of(
     schema = table.schema
     values = "value" if p == 1 else "values"
     limits = [f"An adversary who knows more than {p:,} {values} of a person is not covered."]
-    warnings = []
+    warnings = purpose_warnings(table)
     if p > 1 and not mixed:
         limits.append(ONE_LEVEL)
     limits.append(SUCCESSION)
