@@ -6,6 +6,7 @@ import contextlib
 import sqlite3
 import subprocess
 import sys
+import time
 import tomllib
 from contextlib import closing
 from pathlib import Path
@@ -407,6 +408,7 @@ def test_the_password_is_in_no_process_list(put, write, tmp_path):
             for path in Path("/proc").glob("[0-9]*/cmdline"):
                 with contextlib.suppress(OSError):  # it has just ended
                     seen.add(path.read_bytes())
+            time.sleep(0.01)
         said = process.stdout.read() + process.stderr.read()
     assert process.returncode == 0, said
     assert any(b"sequester" in each for each in seen)
@@ -414,22 +416,21 @@ def test_the_password_is_in_no_process_list(put, write, tmp_path):
     assert PASSWORD.encode() not in said
 
 
-def omop_tables(folder):
-    """The tables of a made OMOP folder."""
+def put_omop(kind, put, folder):
+    """Fill a database with the tables of a made OMOP folder, which is beside it, and give its address."""
+    (folder / "cdm").mkdir()
     frames = {}
     for name, content in make_omop(persons=40, seed="forty persons").items():
-        (folder / name).write_bytes(content)
-        frames[name.removesuffix(".parquet")] = pl.read_parquet(folder / name)
-    return frames
+        (folder / "cdm" / name).write_bytes(content)
+        frames[name.removesuffix(".parquet")] = pl.read_parquet(folder / "cdm" / name)
+    if kind == "sqlite":  # it has no dates
+        frames = {name: each.cast({pl.Date: pl.String}) for name, each in frames.items()}
+    return put(kind, **frames)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_omop_from_a_database_is_that_from_a_folder(kind, run, put, tmp_path):
-    (tmp_path / "cdm").mkdir()
-    frames = omop_tables(tmp_path / "cdm")
-    if kind == "sqlite":  # it has no dates
-        frames = {name: each.cast({pl.Date: pl.String}) for name, each in frames.items()}
-    url = put(kind, **frames)
+    url = put_omop(kind, put, tmp_path)
     database, folder = Omop(locate(url, tmp_path)), Omop(tmp_path / "cdm")
     assert database.events().equals(folder.events())
     assert database.persons().equals(folder.persons())
@@ -442,6 +443,16 @@ def test_omop_from_a_database_is_that_from_a_folder(kind, run, put, tmp_path):
     data = tomllib.loads(text)["data"]
     assert (data["path"], data["format"], data["persons"].get("path")) == (url, "omop", None)
     assert data["quasi"]["concept"]["hierarchy"] == {"path": url, "format": "omop"}
+
+
+# The events are the same whatever the database is, and so is what is made of them.
+@pytest.mark.parametrize(
+    "kind", ["duckdb", *(pytest.param(each, marks=pytest.mark.thorough) for each in ("sqlite", "postgresql"))]
+)
+def test_a_release_of_an_omop_database(kind, run, put, tmp_path):
+    url = put_omop(kind, put, tmp_path)
+    assert run("init", url, "--format", "omop").code == 0
+    text = (tmp_path / "release.toml").read_text()
     method = '[data.sensitive.concept]\nprotect = ["HIV"]\n[method]\nname = "halt"\nk = 2\nc = 0.9\np = 1\n'
     (tmp_path / "release.toml").write_text(text.replace("#[data.sensitive.concept]", f"{method}#"))
     done = run("protect", "release.toml", "--quick", "--seed", "sixteen letters!")

@@ -166,7 +166,11 @@ def test_what_was_held_back_comes_when_it_fits(here, run):
 
 
 @pytest.mark.parametrize(
-    "place", ["sequester.workflow.write._verify", "sequester.methods.halt.publish.publish"]
+    "place",
+    [
+        "sequester.workflow.write._verify",
+        pytest.param("sequester.methods.halt.publish.publish", marks=pytest.mark.thorough),
+    ],
 )
 def test_a_killed_run_leaves_the_series_as_it_was(here, run, listing, place):
     begin(here, "2025")

@@ -18,6 +18,7 @@ from refusal_cases import GOOD, TOML
 from sequester.datasets import clicks
 from sequester.methods.p2ka.method import BFP2kA
 
+SLOW = pytest.mark.thorough
 # Runs a command with a place in it where the run waits; it says so on stdout.
 WAITING = """
 import importlib, sys, time
@@ -45,9 +46,9 @@ def clicks_here(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("place", "sent", "existing"),
     [
-        ("sequester.workflow.config:Config.table", signal.SIGINT, False),
+        pytest.param("sequester.workflow.config:Config.table", signal.SIGINT, False, marks=SLOW),
         ("sequester.methods.p2ka.method:BFP2kA.transform", signal.SIGTERM, False),
-        ("sequester.workflow.write._verify", signal.SIGTERM, False),
+        pytest.param("sequester.workflow.write._verify", signal.SIGTERM, False, marks=SLOW),
         ("sequester.workflow.write._verify", signal.SIGINT, True),
     ],
 )
@@ -82,7 +83,15 @@ sys.exit(main())
 """
 
 
-@pytest.mark.parametrize("then", ["raise", "raise RuntimeError", "raise ImportError", "raise SystemExit(0)"])
+@pytest.mark.parametrize(
+    "then",
+    [
+        "raise",
+        "raise RuntimeError",
+        pytest.param("raise ImportError", marks=SLOW),
+        pytest.param("raise SystemExit(0)", marks=SLOW),
+    ],
+)
 def test_an_interrupt_that_a_library_changes_is_still_one(clicks_here, listing, then):
     before = listing()
     argv = [sys.executable, "-c", TURNED.format(then=then)]
@@ -152,11 +161,12 @@ def test_an_interrupted_demo_leaves_nothing(tmp_path, listing, monkeypatch):
 def test_a_full_disk_is_said_and_leaves_nothing(clicks_here, run, listing):
     clicks.make(persons=3_000).write_csv("clicks.csv")
     (clicks_here / "release.toml").write_text(TOML.replace("order", "time").replace('"n"', '"at"'))
-    # Kernels are compiled before, because their cache would meet the limit, too.
+    # Kernels are compiled before, and no bytecode is written: both would meet the limit, too, and Python
+    # takes bytecode that was cut off for whole.
     assert run("protect", "release.toml", "--dry-run").code == 0
     before = listing()
     done = subprocess.run(
-        [sys.executable, "-m", "sequester", "protect", "release.toml", "--quiet"],
+        [sys.executable, "-B", "-m", "sequester", "protect", "release.toml", "--quiet"],
         capture_output=True,
         text=True,
         check=False,

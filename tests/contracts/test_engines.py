@@ -45,7 +45,8 @@ def test_workers_give_the_risks_of_threads(workers):
     assert attack_tables(release.table, **asked, engine=workers) == attack_tables(release.table, **asked)
 
 
-@pytest.mark.parametrize("n_workers", [pytest.param(1, marks=pytest.mark.thorough), 3])
+@pytest.mark.thorough
+@pytest.mark.parametrize("n_workers", [1, 3])
 def test_the_number_of_workers_does_not_matter(n_workers):
     with open_engine(f"local:{n_workers}") as engine:
         for method, make in (

@@ -74,7 +74,16 @@ def test_a_rejected_file_stays_where_it_was_if_there_is_no_room(disk, tmp_path):
 def test_the_command_ends_with_2_and_goes_on_later(whole, tmp_path):
     folder = make_stream(tmp_path / "stream")
     options = [str(each) for name in ("in", "out", "state") for each in (f"--{name}", folder / name)]
-    command = [sys.executable, "-m", "sequester", "stream", str(folder / "c.toml"), *options, "--finish"]
+    command = [
+        sys.executable,
+        "-B",
+        "-m",
+        "sequester",
+        "stream",
+        str(folder / "c.toml"),
+        *options,
+        "--finish",
+    ]
     limit = 1_000_000
     # A limit on the size of a file stops the writer in the middle, too, and needs no rights.
     done = subprocess.run(
