@@ -148,7 +148,7 @@ def repeats(offsets: Offsets, key: Keys) -> Mask:
 
 
 def first_events(offsets: Offsets) -> Mask:
-    """Mark the first event of each person; every person has one."""
+    """Mark the first event of each person who has one."""
     first = np.zeros(int(offsets[-1]), np.bool_)
     first[offsets[:-1][offsets[:-1] < len(first)]] = True
     return first

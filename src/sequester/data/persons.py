@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -91,9 +91,8 @@ class Persons:
 
     def among(self, events: Schema) -> Schema:
         """Return the roles of the columns, the key among them, in a table read as the events are."""
-        given = {each.name: getattr(self.schema, each.name) for each in fields(Schema)}
-        given |= {"alike": events.alike, "released": events.released}
-        return Schema(**given | {"drop": (*self.schema.drop, self.person or events.person)})
+        drop = (*self.schema.drop, self.person or events.person)
+        return replace(self.schema, alike=events.alike, released=events.released, drop=drop)
 
 
 def refuse_persons(problems: Sequence[Problem]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from sequester._repr import Card
@@ -325,12 +325,12 @@ class Schema:
 
     def only(self, columns: Collection[str]) -> Schema:
         """Return the same roles, without quasi-identifiers, sensitive and kept columns other than these."""
-        given = {each.name: getattr(self, each.name) for each in fields(self)}
-        given["quasi"] = {name: each for name, each in self.quasi.items() if name in columns}
-        given["sensitive"] = {
-            name: each for name, each in self.sensitive.items() if {*each.columns} <= {*columns}
-        }
-        return Schema(**given | {"keep": tuple(name for name in self.keep if name in columns)})
+        return replace(
+            self,
+            quasi={name: each for name, each in self.quasi.items() if name in columns},
+            sensitive={name: each for name, each in self.sensitive.items() if {*each.columns} <= {*columns}},
+            keep=tuple(name for name in self.keep if name in columns),
+        )
 
     @property
     def attributes(self) -> tuple[str, ...]:

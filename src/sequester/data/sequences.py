@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester import kernels
-from sequester.data.ordering import group_persons
+from sequester.data.ordering import first_events, group_persons
 from sequester.data.text import Codebook, as_text, encode
 from sequester.errors import SchemaError
 from sequester.hierarchies.labels import MISSING, quoted
@@ -219,8 +219,7 @@ class Sequences:
         Returns the other events, and the first ones. Whoever has no event has none in both.
         """
         lengths = np.diff(self.person_offsets)
-        is_first = np.zeros(self.n_events, np.bool_)
-        is_first[self.person_offsets[:-1][lengths > 0]] = True
+        is_first = first_events(self.person_offsets)
         own = set(columns)
 
         def chosen(taken: Mask, lengths: Counts, names: set[str]) -> Sequences:

@@ -12,6 +12,7 @@ import polars as pl
 
 from sequester._repr import Card, Shown
 from sequester.data.intake import prepare
+from sequester.data.ordering import first_events
 from sequester.data.persons import (
     LEFT_OUT,
     Persons,
@@ -216,8 +217,7 @@ class EventTable(Shown):
             return self
         offsets = self.person_offsets + np.arange(self.n_persons + 1)
         order = np.empty(self.n_events + self.n_persons, np.int64)
-        is_first = np.zeros(len(order), np.bool_)
-        is_first[offsets[:-1]] = True
+        is_first = first_events(offsets)
         order[is_first] = np.arange(self.n_persons)
         order[~is_first] = self.n_persons + np.arange(self.n_events)
 
@@ -225,13 +225,17 @@ class EventTable(Shown):
             return table.frame.with_columns(table.frame[name].fill_null(MISSING) for name in table.labels)
 
         first = filled(own).with_columns(self.persons.alias(self.schema.person))
-        given = {each.name: getattr(self.schema, each.name) for each in fields(Schema)}
-        given |= {name: getattr(own.schema, name) | given[name] for name in ("quasi", "sensitive")}
+        schema = replace(
+            self.schema,
+            quasi={**own.schema.quasi, **self.schema.quasi},
+            sensitive={**own.schema.sensitive, **self.schema.sensitive},
+            keep=(*own.schema.keep, *self.schema.keep),
+        )
         times = None
         if self.times is not None:
             times = pl.concat([self.times.clear(self.n_persons), self.times]).gather(order)
         return self.replace(
-            schema=Schema(**given | {"keep": (*own.schema.keep, *self.schema.keep)}),
+            schema=schema,
             frame=pl.concat([first, filled(self)], how="diagonal")[order],
             rows=np.concatenate([own.rows, self.rows])[order],
             person_offsets=offsets,
@@ -246,8 +250,7 @@ class EventTable(Shown):
     @cached_property
     def parted(self) -> tuple[EventTable, EventTable]:
         """The events of `histories` without those that hold attributes, and those alone, one per person."""
-        is_first = np.zeros(self.n_events, np.bool_)
-        is_first[self.person_offsets[:-1]] = True
+        is_first = first_events(self.person_offsets)
         others = [name for name in self.frame.columns if name not in self.of_persons]
 
         def part(taken: Mask, columns: Sequence[str], offsets: Offsets) -> EventTable:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester.data.schema import Quasi, Schema
+from sequester.data.schema import Quasi
 from sequester.errors import SchemaError
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import ROOT as ROOT_LABEL
@@ -67,9 +67,8 @@ def with_known(table: EventTable, attributes: Sequence[str]) -> EventTable:
         for column in columns
         if (labels := table.labels[column]) and labels != [ROOT_LABEL]
     }
-    given = {each.name: getattr(table.schema, each.name) for each in fields(table.schema)}
-    quasi = dict(table.schema.quasi) | {column: Quasi(tree) for column, tree in trees.items()}
-    return table.replace(schema=Schema(**given | {"quasi": quasi}), hierarchies=table.hierarchies | trees)
+    quasi = {**table.schema.quasi, **{column: Quasi(tree) for column, tree in trees.items()}}
+    return table.replace(schema=replace(table.schema, quasi=quasi), hierarchies=table.hierarchies | trees)
 
 
 def read_cells(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from sequester.attacks.singling_out import SinglingOut
-from sequester.data.schema import Schema
+from sequester.data.schema import Quasi
 from sequester.errors import InternalError
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.privacy.model import RecordModel
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sequester._typing import Counts
+    from sequester.data.schema import Schema
     from sequester.data.sequences import Sequences
     from sequester.data.table import EventTable
     from sequester.engine import Engine
@@ -191,8 +192,8 @@ def _accumulated(
     trees = join_hierarchies([past.hierarchies, outcome.hierarchies])
 
     def with_trees(roles: Schema) -> Schema:
-        given = {each.name: getattr(roles, each.name) for each in fields(Schema)}
-        return Schema(**given | {"quasi": {name: Hierarchy.from_frame(trees[name]) for name in roles.quasi}})
+        quasi = {name: Quasi(Hierarchy.from_frame(trees[name])) for name in roles.quasi}
+        return replace(roles, quasi=quasi)
 
     own = None if persons_schema is None else with_trees(persons_schema)
     return released_table(tables, with_trees(schema), own)
