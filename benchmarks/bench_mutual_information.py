@@ -101,7 +101,7 @@ def rescanning_top_down(method: TopDown, table: EventTable, *, counts_all: bool)
         if not counts_all:
             for pattern in task.patterns:
                 look = nodes[pattern]
-                yield kernels.window_counts.count_spelled(
+                yield kernels.containment.count_spelled(
                     released, released, whole, look, look, task.window, everybody
                 )[0]
             return

@@ -123,7 +123,7 @@ class PatternPositions:
         book = self.original.codebook
         offsets, window, has = self.original.person_offsets, self.model.window, self.has
         right, alike = np.zeros(has.shape, np.int64), np.zeros(has.shape, np.int64)
-        count = kernels.window_counts.count_spelled
+        count = kernels.containment.count_spelled
         for row, pattern in enumerate(self.measured.patterns):
             if not has[row].any():
                 continue

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from sequester.kernels import records as records
     from sequester.kernels import rows as rows
     from sequester.kernels import trajectories as trajectories
-    from sequester.kernels import window_counts as window_counts
 
 _MODULES = frozenset(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
 _listeners: list[Callable[[], None]] = []

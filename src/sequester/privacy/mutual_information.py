@@ -164,7 +164,7 @@ def measure_leakage(
         for row, pattern in enumerate(ordered)
         if all(label in before_book.codes for label in pattern)
     }
-    count, everybody = kernels.window_counts.count_spelled, np.ones(original.n_persons, np.bool_)
+    count, everybody = kernels.containment.count_spelled, np.ones(original.n_persons, np.bool_)
     for row, codes in spelled.items():
         occurrences[row] = count(before, before, offsets, codes, codes, window, everybody)
     rows_of = np.array([lengths.index(len(pattern)) for pattern in ordered], np.int64)
@@ -217,7 +217,7 @@ def _count_images(
 
     The tuples of each person are counted who have the image in the place of a pattern.
     """
-    count = kernels.window_counts.count_spelled
+    count = kernels.containment.count_spelled
     for image, rows in _images(before, after, spelled, length).items():
         look = np.array(image, np.int32)
         joint = {

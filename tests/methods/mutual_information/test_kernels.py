@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from methods.mutual_information.cases import TREES, taxonomy
 from oracles import mutual_information as oracles
-from sequester.kernels.window_counts import count_spelled
+from sequester.kernels.containment import count_spelled
 from sequester.methods.mutual_information._kernels import (
     bottom_up,
     is_private,

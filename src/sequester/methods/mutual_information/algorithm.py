@@ -83,7 +83,7 @@ class LeakagePlan:
             if all(label in book.codes for label in pattern):
                 codes = book.encode(pattern)
                 counts.append(
-                    kernels.window_counts.count_spelled(
+                    kernels.containment.count_spelled(
                         items, items, offsets, codes, codes, method.window, everybody
                     )
                 )
