@@ -16,7 +16,7 @@ from sequester.data.table import EventTable
 from sequester.errors import InputError, ParameterError
 from sequester.hierarchies import Hierarchy
 from sequester.privacy import MODELS, LDiversity, LEligibility, RecordModel
-from sequester.privacy.snapshots import Skew
+from sequester.privacy.l_diversity import Skew
 
 records = st.lists(st.tuples(st.sampled_from("123"), st.sampled_from("abc")), max_size=14)
 levels = st.sampled_from([2, 3, "3/2", 2.5, "7/3"])

@@ -15,8 +15,7 @@ from sequester.data.text import as_text
 from sequester.datasets.draws import generator
 from sequester.errors import InputError, SequesterError
 from sequester.hierarchies.labels import MISSING
-from sequester.privacy.l_diversity import RECORDS, VALUES
-from sequester.privacy.snapshots import COUNT, GROUP, TIME, exact_level, records_of
+from sequester.privacy.l_diversity import COUNT, GROUP, RECORDS, TIME, VALUES, exact_level, records_of
 from sequester.ragged import owners_of
 
 if TYPE_CHECKING:

@@ -13,19 +13,11 @@ from sequester.attacks.singling_out import SinglingOut
 from sequester.data.schema import Quasi
 from sequester.errors import InternalError
 from sequester.hierarchies.hierarchy import Hierarchy
+from sequester.privacy.l_diversity import GROUP
 from sequester.privacy.model import RecordModel
-from sequester.privacy.snapshots import GROUP
 from sequester.ragged import gather_rows, owners_of, places_of
 from sequester.release.randomness import pseudonym_labels, seed_warnings
-from sequester.release.release import (
-    EVENTS,
-    ORDER,
-    PERSON,
-    PERSONS,
-    Release,
-    SeriesLink,
-    released_table,
-)
+from sequester.release.release import EVENTS, ORDER, PERSON, PERSONS, Release, SeriesLink, released_table
 from sequester.release.series import Series, event_keys, join_hierarchies, join_tables
 from sequester.utility.edits import Losses, count_losses
 from sequester.utility.score import Scores

@@ -13,8 +13,8 @@ from sequester.data.table import EventTable
 from sequester.errors import InputError, InternalError
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.privacy import MODELS
+from sequester.privacy.l_diversity import COUNT, GROUP, TIME
 from sequester.privacy.model import RecordModel
-from sequester.privacy.snapshots import COUNT, GROUP, TIME
 from sequester.release.fields import plain_table, plain_value, read_document, safe_repr
 from sequester.release.files import unsafe_path_reason
 from sequester.release.release import EVENTS, NAMES, ORDER, PERSON, PERSONS, About, SeriesLink, released_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from sequester.privacy.snapshots import COUNT, GROUP
+from sequester.privacy.l_diversity import COUNT, GROUP
 from sequester.release.release import ORDER
 
 if TYPE_CHECKING:

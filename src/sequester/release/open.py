@@ -12,7 +12,7 @@ from sequester._repr import Card, Shown
 from sequester.data.roles import nearest_name
 from sequester.errors import ParameterError
 from sequester.hierarchies.labels import ROOT, as_number
-from sequester.privacy.snapshots import COUNT, GROUP
+from sequester.privacy.l_diversity import COUNT, GROUP
 from sequester.release.fields import safe_repr
 from sequester.release.release import PERSON, PERSONS
 

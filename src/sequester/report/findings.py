@@ -9,7 +9,7 @@ import polars as pl
 
 from sequester._repr import number, shown
 from sequester.hierarchies.labels import ROOT, counted
-from sequester.privacy.snapshots import GROUP, TIME
+from sequester.privacy.l_diversity import GROUP, TIME
 from sequester.release.files import MEDS_FILES, unsupported_reason
 from sequester.release.plot import Released, change_figures
 from sequester.release.release import ORDER, PERSON

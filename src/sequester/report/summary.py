@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sequester._repr import shown
 from sequester.hierarchies.labels import ROOT, counted
-from sequester.privacy.snapshots import COUNT, GROUP, TIME
+from sequester.privacy.l_diversity import COUNT, GROUP, TIME
 from sequester.release.plot import Released
 from sequester.report.text import (
     attack_means,

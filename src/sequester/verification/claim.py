@@ -12,9 +12,8 @@ from sequester._validation import lists_of_text
 from sequester.data.places import REGION
 from sequester.errors import InputError
 from sequester.privacy import MODELS
-from sequester.privacy.l_diversity import VALUES
+from sequester.privacy.l_diversity import COUNT, GROUP, TIME, VALUES
 from sequester.privacy.model import spelled
-from sequester.privacy.snapshots import COUNT, GROUP, TIME
 from sequester.release.certificate import (
     CERTIFICATE,
     PUBLIC_MEASURE,

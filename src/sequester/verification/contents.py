@@ -12,7 +12,7 @@ import polars as pl
 from sequester.data.places import AT, REGION
 from sequester.errors import InputError
 from sequester.hierarchies.labels import ROOT, in_label_order
-from sequester.privacy.snapshots import COUNT, GROUP, TIME
+from sequester.privacy.l_diversity import COUNT, GROUP, TIME
 from sequester.release.certificate import REGION_ROLES, with_role
 from sequester.release.croissant import CROISSANT, croissant_json
 from sequester.release.fields import read_document, safe_repr, safe_text

@@ -14,7 +14,7 @@ from sequester.data.sequences import Sequences
 from sequester.data.text import as_labels
 from sequester.errors import InputError
 from sequester.hierarchies.labels import MISSING, ROOT, in_label_order
-from sequester.privacy.snapshots import COUNT
+from sequester.privacy.l_diversity import COUNT
 from sequester.ragged import gather_rows
 from sequester.release.certificate import (
     AREA,

@@ -14,11 +14,7 @@ from sequester.errors import InputError, SchemaError
 from sequester.hierarchies.labels import counted
 from sequester.privacy.model import RecordModel
 from sequester.release.certificate import CERTIFICATE, rebuild_table
-from sequester.release.folder import (
-    PSEUDONYMS,
-    check_files,
-    read_certificate,
-)
+from sequester.release.folder import PSEUDONYMS, check_files, read_certificate
 from sequester.release.release import EVENTS, PERSONS
 from sequester.verification.claim import (
     Verification,

@@ -12,8 +12,7 @@ from sequester.data.schema import ROW, Quasi, Schema
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import in_label_order
 from sequester.methods.reposition import _group_kernels
-from sequester.privacy.l_diversity import RECORDS, VALUES
-from sequester.privacy.snapshots import COUNT, GROUP, TIME
+from sequester.privacy.l_diversity import COUNT, GROUP, RECORDS, TIME, VALUES
 from sequester.ragged import offsets_of, owners_of
 
 if TYPE_CHECKING:

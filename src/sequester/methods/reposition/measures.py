@@ -10,8 +10,7 @@ import polars as pl
 
 from sequester.data.text import as_text
 from sequester.hierarchies.labels import MISSING, counted
-from sequester.privacy.l_diversity import VALUES
-from sequester.privacy.snapshots import COUNT, GROUP, TIME
+from sequester.privacy.l_diversity import COUNT, GROUP, TIME, VALUES
 from sequester.ragged import owners_of
 from sequester.release.outcome import Plot, Reason, count_affected
 from sequester.utility.queries import RecordView, draw_window_queries, exact_values, query_errors

@@ -89,7 +89,7 @@ class SnapshotMethod(Method):
     """What follows within a snapshot: values in a table apart, generalized groups, or nothing."""
 
     def __post_init__(self) -> None:
-        from sequester.privacy.snapshots import exact_level, plain_level
+        from sequester.privacy.l_diversity import exact_level, plain_level
 
         object.__setattr__(self, "l", plain_level(exact_level(self.l)))
         object.__setattr__(self, "window", within("window", self.window, 1, 1000))
@@ -101,7 +101,7 @@ class SnapshotMethod(Method):
     @property
     def level(self) -> Fraction:
         """The exact value of `l`."""
-        from sequester.privacy.snapshots import exact_level
+        from sequester.privacy.l_diversity import exact_level
 
         return exact_level(self.l)
 
