@@ -16,7 +16,7 @@ from sequester.hierarchies.labels import counted, quoted
 from sequester.io.contents import as_utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from sequester._typing import Codes, Mask
     from sequester.errors import Warn
@@ -54,49 +54,32 @@ def read_xes(
     """
     # What the file says about its encoding counts, unless another one than the usual is asked for.
     if encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
-        parts = _parse(contents, name)
+        traces, events, trace_of_event = _parse(contents, name)
     else:
-        parts = _parse(as_utf8(contents, name, encoding), name, encoding="utf-8")
-    n_empty = parts.traces.size - len(np.unique(parts.trace_of_event))
+        utf8 = as_utf8(contents, name, encoding)
+        traces, events, trace_of_event = _parse(utf8, name, encoding="utf-8")
+    n_empty = len(traces.starts) - len(np.unique(trace_of_event))
     if n_empty:
-        traces = counted(n_empty, "trace has no event and is", "traces have no event and are")
-        warn(f"{name}: {traces} left out")
-    return _arrange(_columns_of(parts, name), name)
+        empty = counted(n_empty, "trace has no event and is", "traces have no event and are")
+        warn(f"{name}: {empty} left out")
+    return _arrange(_columns_of(traces, events, trace_of_event, name), name)
 
 
-def _columns_of(parts: Parts, name: str) -> dict[str, pl.Series]:
+def _columns_of(
+    traces: _Attributes, events: _Attributes, trace_of_event: Codes, name: str
+) -> dict[str, pl.Series]:
     """Spread attributes over columns, one row per event; of a trace's and an event's, the trace's counts."""
-    if not parts.events.size:
+    if not events.starts:
         msg = f"{name}: has no events"
         raise InputError(msg)
-    if len(parts.traces.names) + len(parts.events.names) > MOST_NAMES:
+    if len(traces.names) + len(events.names) > MOST_NAMES:
         msg = f"{name}: has more than {MOST_NAMES:,} names of attributes, as no honest log has"
         raise InputError(msg)
-    columns = _spread(parts.events)
-    for key, values in _spread(parts.traces).items():
-        column, of_trace = OF_TRACE + key, values.gather(parts.trace_of_event)
+    columns = events.spread()
+    for key, values in traces.spread().items():
+        column, of_trace = OF_TRACE + key, values.gather(trace_of_event)
         own = columns.get(column)
         columns[column] = of_trace if own is None else of_trace.zip_with(of_trace.is_not_null(), own)
-    return columns
-
-
-def _spread(attributes: Attributes) -> dict[str, pl.Series]:
-    """Return the values of each key, one per trace or event; the first of several counts."""
-    codes, values = attributes.codes, attributes.values
-    is_date = np.array([element == "date" for element, _ in attributes.names], np.bool_)
-    dates = np.flatnonzero(is_date[codes])
-    if len(dates):
-        values = values.scatter(dates, write_times(values.gather(dates)))
-    codes_of_key: dict[str, list[int]] = {}
-    for code, (_, key) in enumerate(attributes.names):
-        codes_of_key.setdefault(key, []).append(code)
-    columns = {}
-    for key, own in codes_of_key.items():
-        # Backwards, so that the first of several is written last.
-        where = np.flatnonzero(codes == own[0] if len(own) == 1 else np.isin(codes, own))[::-1]
-        places = np.full(attributes.size, -1, np.int64)
-        places[attributes.owners[where]] = where
-        columns[key] = values.gather(pl.Series(places).replace(-1, None))
     return columns
 
 
@@ -123,45 +106,24 @@ def _arrange(columns: dict[str, pl.Series], name: str) -> pl.DataFrame:
     return pl.DataFrame({column: texts[column] for column in dict.fromkeys((*first, *filled))})
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
-    """The attributes of all traces, or of all events, as they stand in the file."""
-
-    names: Sequence[tuple[str, str]]
-    """Code to element (``string``, ``date``) and key."""
-    codes: Codes
-    """What each attribute is."""
-    owners: Codes
-    """Whose each attribute is: the number of the trace or event."""
-    values: pl.Series
-    """What each attribute says."""
-    size: int
-    """Number of traces, or of events."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """Traces, events, and which are whose."""
-
-    traces: Attributes
-    events: Attributes
-    trace_of_event: Codes
-    """The number of each event's trace."""
-
-
 _IN_LOG, _IN_TRACE, _IN_EVENT = 1, 2, 3
 """How deep an element stands."""
 
 
 @dataclass(slots=True)
-class _Collector:
-    """Collects the attributes of traces, or of events."""
+class _Attributes:
+    """The attributes of all traces, or of all events, as they stand in the file."""
 
     names: list[tuple[str, str]] = field(default_factory=list)
+    """Code to element (``string``, ``date``) and key."""
     book: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Element, as it is written, to key to code."""
     codes: list[int] = field(default_factory=list)
+    """What each attribute is."""
     values: list[str] = field(default_factory=list)
+    """What each attribute says."""
     starts: list[int] = field(default_factory=list)
+    """The first attribute of each trace, or event."""
 
     def add(self, element: str, attributes: list[str]) -> None:
         """Add one attribute; one without a key or a value, as a list is, is passed over."""
@@ -180,27 +142,41 @@ class _Collector:
             self.names.append((_local(element), key))
         self.values.append(value)
 
-    def attributes(self) -> Attributes:
-        """Return them as arrays."""
-        lengths = np.diff([*self.starts, len(self.codes)])
-        return Attributes(
-            names=self.names,
-            codes=np.array(self.codes, np.int32),
-            owners=np.repeat(np.arange(len(self.starts), dtype=np.int32), lengths),
-            values=pl.Series(self.values, dtype=pl.String),
-            size=len(self.starts),
-        )
+    def spread(self) -> dict[str, pl.Series]:
+        """Return the values of each key, the first of several, one per trace or event; and forget them."""
+        codes, values = np.array(self.codes, np.int32), pl.Series(self.values, dtype=pl.String)
+        # The lists would take most of the memory from here on.
+        self.codes.clear()
+        self.values.clear()
+        owners = np.repeat(np.arange(len(self.starts), dtype=np.int32), np.diff([*self.starts, len(codes)]))
+        is_date = np.array([element == "date" for element, _ in self.names], np.bool_)
+        dates = np.flatnonzero(is_date[codes])
+        if len(dates):
+            values = values.scatter(dates, write_times(values.gather(dates)))
+        codes_of_key: dict[str, list[int]] = {}
+        for code, (_, key) in enumerate(self.names):
+            codes_of_key.setdefault(key, []).append(code)
+        columns = {}
+        for key, own in codes_of_key.items():
+            # Backwards, so that the first of several is written last.
+            where = np.flatnonzero(codes == own[0] if len(own) == 1 else np.isin(codes, own))[::-1]
+            places = np.full(len(self.starts), -1, np.int64)
+            places[owners[where]] = where
+            columns[key] = values.gather(pl.Series(places).replace(-1, None))
+        return columns
 
 
-def _parse(contents: bytes, name: str, *, encoding: str | None = None) -> Parts:
-    """Parse a file called `name`; `encoding` wins over what the file says.
+def _parse(
+    contents: bytes, name: str, *, encoding: str | None = None
+) -> tuple[_Attributes, _Attributes, Codes]:
+    """Return traces, events and the number of each event's trace; `encoding` wins over what the file says.
 
     A document type declaration is refused, so there is no entity that could be expanded. Attributes inside
     attributes, and everything outside of traces, are passed over.
     """
     parser = expat.ParserCreate(encoding)
     parser.ordered_attributes = True
-    traces, events, trace_of_event, closed = _Collector(), _Collector(), list[int](), list[str]()
+    traces, events, trace_of_event, closed = _Attributes(), _Attributes(), list[int](), list[str]()
     n_opened, in_trace, in_event = 0, False, False
 
     def refuse(reason: str) -> NoReturn:
@@ -252,7 +228,7 @@ def _parse(contents: bytes, name: str, *, encoding: str | None = None) -> Parts:
     except (LookupError, ValueError):
         msg = f"{name}: says that it has an encoding that cannot be read; set encoding"
         raise InputError(msg) from None
-    return Parts(traces.attributes(), events.attributes(), np.array(trace_of_event, np.int32))
+    return traces, events, np.array(trace_of_event, np.int32)
 
 
 def _local(element: str) -> str:
