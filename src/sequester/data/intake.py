@@ -20,14 +20,7 @@ from sequester.data.ordering import (
 )
 from sequester.data.places import REGION, Gap
 from sequester.data.problems import Problem, ReadSummary
-from sequester.data.roles import (
-    bind,
-    check_roles,
-    find_protected,
-    read_labels,
-    refuse_patterns,
-    roles_of,
-)
+from sequester.data.roles import bind, check_roles, find_protected, read_labels, refuse_patterns, roles_of
 from sequester.data.schema import ALL, ROW, Quasi, Schema, Symbol
 from sequester.data.text import as_labels, as_text, distinct_labels, is_plain
 from sequester.data.times import clock_ahead, read_times

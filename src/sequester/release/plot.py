@@ -267,34 +267,25 @@ class Released:
         return [name for name, each in self.values.items() if each.height < self.n_rows][:_PLOTTED_COLUMNS]
 
 
-def released_figures(rows: Released, unit: str = "persons") -> list[Figure]:
-    """Return plots of the released data: events per person or trip, and the values of each column."""
+def data_figures(rows: Released, unit: str = "persons", original: EventTable | None = None) -> list[Figure]:
+    """Return plots of the released data: events per person or trip, and the values of each column.
+
+    With `original`, they show the data before and after; columns that it has not are left out.
+    """
     figures = []
     if rows.lengths is not None:
-        title = f"Events per {unit.removesuffix('s')}"
-        figures.append(Figure(title, unit, per_person({"released": rows.lengths})))
-    return figures + [
-        Figure(f"Most frequent values of {name}", "events", per_value({"released": rows.values[name]}))
-        for name in rows.plotted
-    ]
-
-
-def comparison_figures(rows: Released, original: EventTable) -> list[Figure]:
-    """Return the same plots before and after."""
-    figures = []
-    if rows.lengths is not None:
-        tally = per_person({"before": np.diff(original.person_offsets), "after": rows.lengths})
-        unit = "persons" if original.owners is None else "trips"
-        figures.append(Figure(f"Events per {unit.removesuffix('s')}", unit, tally))
-    return figures + [
-        Figure(
-            f"Most frequent values of {name}",
-            "events",
-            per_value({"before": original_values(original, name), "after": rows.values[name]}),
-        )
-        for name in rows.plotted
-        if name in original.sequences.columns
-    ]
+        lengths = {"released": rows.lengths}
+        if original is not None:
+            lengths = {"before": np.diff(original.person_offsets), "after": rows.lengths}
+        figures.append(Figure(f"Events per {unit.removesuffix('s')}", unit, per_person(lengths)))
+    for name in rows.plotted:
+        values = {"released": rows.values[name]}
+        if original is not None:
+            if name not in original.sequences.columns:
+                continue
+            values = {"before": original_values(original, name), "after": rows.values[name]}
+        figures.append(Figure(f"Most frequent values of {name}", "events", per_value(values)))
+    return figures
 
 
 def change_figures(changes: pl.LazyFrame, n_input_persons: int, unit: str) -> list[Figure]:

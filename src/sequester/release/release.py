@@ -11,14 +11,7 @@ from sequester.attacks.risk import percent
 from sequester.data.persons import Persons
 from sequester.data.table import EventTable
 from sequester.hierarchies.labels import counted
-from sequester.release.plot import (
-    Figure,
-    Released,
-    Tally,
-    change_figures,
-    comparison_figures,
-    released_figures,
-)
+from sequester.release.plot import Figure, Released, Tally, change_figures, data_figures
 from sequester.utility.score import Scores
 
 if TYPE_CHECKING:
@@ -239,11 +232,8 @@ class Release(Shown):
 
     def _figures(self, original: EventTable | None) -> tuple[Figure, ...]:
         rows = Released.of(self.frame)
-        of_data = (
-            released_figures(rows, self.unit) if original is None else comparison_figures(rows, original)
-        )
         changes = change_figures(self.change_list, self.n_input_persons, self.unit)
-        return (*of_data, *changes, *self.method_figures)
+        return (*data_figures(rows, self.unit, original), *changes, *self.method_figures)
 
     @cached_property
     def table(self) -> EventTable:

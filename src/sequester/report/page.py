@@ -13,7 +13,7 @@ import jinja2
 from sequester._repr import number, shown
 from sequester._version import __version__
 from sequester.release.fields import plain_value
-from sequester.release.plot import Released, comparison_figures, released_figures
+from sequester.release.plot import Released, data_figures
 from sequester.release.release import PERSON, data_flow, data_flow_counts
 from sequester.report import text
 from sequester.report.findings import (
@@ -55,7 +55,7 @@ def external_page(release: Release) -> str:
         **_shared(release, rows),
         maps=maps(release),
         parameters=release.published_parameters,
-        figures=released_figures(rows, release.unit),
+        figures=data_figures(rows, release.unit),
         generalities=levels_by_attribute(release, rows, None),
         example=coarse_example(release, rows),
         about_rows=release.about.rows(),
@@ -74,9 +74,7 @@ def internal_page(
     return template("internal.html").render(
         **_shared(release, rows, original),
         parameters=release.parameters,
-        figures=released_figures(rows, release.unit)
-        if original is None
-        else comparison_figures(rows, original),
+        figures=data_figures(rows, release.unit, original),
         maps=maps(release, original),
         compared=original is not None,
         changes=summarize_changes(release),
@@ -105,7 +103,7 @@ def _persons(release: Release, original: EventTable | None) -> dict[str, Any] | 
         return None
     rows = Released.of(release.persons)
     own = None if original is None else original.demographics
-    figures = released_figures(rows, release.unit) if own is None else comparison_figures(rows, own)
+    figures = data_figures(rows, release.unit, own)
     return {
         "columns": describe_persons(release, rows),
         "n_persons": rows.n_rows,
@@ -228,7 +226,7 @@ def internal_document(
     """Return the numbers of the internal page as JSON, unrounded."""
     rows = Released.of(release.frame)
     changed = summarize_changes(release)
-    figures = released_figures(rows, release.unit) if original is None else comparison_figures(rows, original)
+    figures = data_figures(rows, release.unit, original)
     document = {
         "format": FORMAT,
         "software": {"name": "sequester", "version": __version__},
