@@ -167,28 +167,10 @@ def parse_labels(labels: Sequence[str], reading: LabelKind) -> Numbers:
 
 def _read(labels: Sequence[str]) -> dict[LabelKind, Numbers]:
     """Read the labels of a column as numbers and as dates, whichever all of them can be; a gap is NaN."""
-    there = [label for label in labels if label != MISSING]
-    if not there:
-        return {}
-    readings: dict[LabelKind, Numbers] = {}
-    if all(map(is_number, there)):
-        readings["number"] = np.array([float(label) for label in there])
-    days = _days(there)
-    if days is not None:
-        readings["date"] = days
-    return {
-        kind: np.array([*numbers, np.nan]) if len(there) < len(labels) else numbers
-        for kind, numbers in readings.items()
-    }
-
-
-def _days(labels: Sequence[str]) -> Numbers | None:
-    """Count the days of ISO dates, date-times and dates like 20100131; None where there is anything else."""
-    is_compact = all(map(_COMPACT_DATE.fullmatch, labels))
-    times = read_times([pl.Series(labels)], "%Y%m%d" if is_compact else None).values
-    if times.null_count():
-        return None
-    return times.dt.date().to_physical().to_numpy().astype(np.float64)
+    is_there = np.array([label != MISSING for label in labels], np.bool_)
+    kinds: tuple[LabelKind, ...] = ("number", "date")
+    readings = {kind: parse_labels(labels, kind) for kind in kinds if is_there.any()}
+    return {kind: numbers for kind, numbers in readings.items() if not np.isnan(numbers[is_there]).any()}
 
 
 NEARLY_ALL = 0.99
