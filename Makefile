@@ -5,7 +5,9 @@ BIN := $(VENV)/bin
 RUN := $(BIN)/python
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo cluster-demo workbench test kernels coverage thorough lint docs bench dist clean help
+# Workers find the bytecode that the first process wrote.
+unexport PYTHONDONTWRITEBYTECODE
+.PHONY: demo cluster-demo workbench test suite kernels coverage thorough lint style types docs bench dist clean help
 # Each worker starts with its own half of the tests, and takes over from the other what is left at the end.
 SUITE := -n 2 --dist worksteal src tests
 
@@ -24,7 +26,11 @@ workbench: $(VENV)/.workbench  ## open the workbench in a browser, with the data
 	@test -e out/workbench/visits.csv || $(RUN) -m sequester datasets make hospital --persons 2000 --out out/workbench/visits.csv
 	@$(RUN) -m sequester workbench out/workbench/visits.csv
 
-test: $(VENV)/.tests lint  ## style, types, layers, doctests and the suite: what must pass before every change
+# Types are checked beside the suite, whose workers do not always need both cores.
+test: $(VENV)/.tests style  ## style, types, layers, doctests and the suite: what must pass before every change
+	@$(MAKE) --no-print-directory --jobs=2 types suite
+
+suite: $(VENV)/.tests
 	@SEQUESTER_TEST_PROFILE=quick $(RUN) -m pytest $(SUITE)
 
 coverage: $(VENV)/.tests  ## the suite, with the branches of promises, methods and verification that it runs
@@ -33,11 +39,15 @@ coverage: $(VENV)/.tests  ## the suite, with the branches of promises, methods a
 thorough: $(VENV)/.tests lint kernels  ## everything: many more examples, kill tests, large real data, kernels, coverage
 	@SEQUESTER_TEST_PROFILE=thorough $(RUN) -m pytest --cov --cov-report=term:skip-covered $(SUITE)
 
-lint: $(VENV)/.tests
+lint: style types
+
+style: $(VENV)/.tests
 	@$(RUN) -m ruff check
 	@$(RUN) -m ruff format --check
-	@$(RUN) -m mypy
 	@$(BIN)/lint-imports
+
+types: $(VENV)/.tests
+	@$(RUN) -m mypy
 
 # Only files that have such tests are collected, which takes a sixth of the time.
 KERNELS = -q -n 2 --dist worksteal -m kernel $$(grep -rl --include='test_*.py' mark.kernel tests)

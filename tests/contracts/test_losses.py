@@ -7,6 +7,7 @@ import warnings
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from contracts.test_laws import CASES, LETTERS, short_rows
 from oracles.losses import count_losses
@@ -58,26 +59,28 @@ def counted(release, table):
     )
 
 
-def made(method, table):
+def made(method, table, *, evaluate=True):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SequesterWarning)
         try:
-            return method.apply(table, seed="a sentence that nobody guesses")
+            return method.apply(table, seed="a sentence that nobody guesses", evaluate=evaluate)
         except UnattainableError:
             return None
 
 
 @pytest.mark.parametrize(("method", "judge", "make"), CASES)
-@given(rows=short_rows)
+@given(rows=short_rows, evaluate=st.sampled_from([False, False, False, True]))
 @settings(max_examples=25)
-def test_the_oracle_counts_what_is_reported(method, judge, make, rows):
+def test_the_oracle_counts_what_is_reported(method, judge, make, rows, evaluate):
     table = make(rows)
-    release = made(method, table)
+    release = made(method, table, evaluate=evaluate)
     if release is None:
         return
     lost, moved, invented = counted(release, table)
     assert (release.n_lost_events, release.n_moved_items, release.n_invented_items) == (lost, moved, invented)
-    assert release.utility["suppressed_events"].value == pytest.approx(lost / table.n_events)
+    if evaluate:
+        # Measures take longer than the method, so they are not asked for on every table.
+        assert release.utility["suppressed_events"].value == pytest.approx(lost / table.n_events)
 
 
 @pytest.mark.parametrize(("method", "judge", "make"), CASES)
@@ -88,6 +91,7 @@ def test_every_face_says_the_same_number(method, judge, make):
     assert set(release.verdict.achieved) <= set(release.model.level_meanings)
     lost, _, invented = counted(release, table)
     share = lost / table.n_events
+    assert release.utility["suppressed_events"].value == pytest.approx(share)
     document = json.loads(internal_document(release, original=table))
     assert document["counts"]["events"]["lost"] == lost
     assert document["counts"]["events"]["invented"] == invented
