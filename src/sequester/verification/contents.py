@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from sequester.engine import Engine
     from sequester.release.certificate import Certificate
     from sequester.release.fields import Field
+    from sequester.verification.claim import Roles
 
 
 REPORT = "report.html"
@@ -96,47 +97,19 @@ def read_contents(
     Tables in parts are read file by file, by the workers of `engine` if there is one, and come coded.
     """
     columns = claimed_columns(certificate)
-    files = certificate.files
     in_parts = stem is None and PERSON in columns.get(EVENTS, {}) and bool(certificate.part_files(EVENTS))
-    stems = {name: _stem(name, stem) for name in columns}
-    parts = {name: _part_names(name, certificate) if in_parts else [] for name in columns}
-    needed = [
-        file
-        for name in columns
-        for file in parts[name] or [f"{stems[name]}.{ending}" for ending in ("parquet", "csv")]
-    ]
-    needed += [REPORT] if stem is None else []
-    needed += [REGIONS] if with_role(columns, REGION_ROLES) else []
-    for file in needed:
-        if file not in files:
-            msg = f"the release is incomplete: the certificate lists no {safe_text(file)}"
-            raise InputError(msg)
-    allowed = {*needed}
-    if stem is None:
-        allowed |= {CROISSANT}
-        if PERSON in columns.get(EVENTS, {}) and not in_parts:
-            allowed |= {f"{EVENTS}.{form}" for form in get_args(LogFormat)} | {*MEDS_FILES}
-    names = hierarchy_files(column for roles in columns.values() for column in roles)
-    paths = {column: _path(file, stem) for column, file in names.items()}
-    trees = hierarchy_columns(certificate, columns, n_rows=certificate.events, alone=stem is not None)
-    missing = [column for column, needed in trees.items() if needed and paths[column] not in files]
-    if missing:
-        return None, [
-            f"{safe_text(paths[column])}: is not there, and column {safe_repr(column)} needs its hierarchy"
-            for column in missing
-        ]
-    trees = {column: needed for column, needed in trees.items() if paths[column] in files}
-    allowed |= {paths[column] for column in trees}
-    surplus = sorted(set(files) - allowed)
-    if surplus:
-        return None, [f"{safe_text(name)}: {_reason(name, paths)}" for name in surplus]
+    trees, findings = _check_listed(certificate, columns, stem, in_parts=in_parts)
+    if findings:
+        return None, findings
     tables: dict[str, pl.DataFrame] = {}
     for name, roles in columns.items():
         n_rows = None if tables else certificate.events
         if in_parts:
-            frame, findings = read_parts(folder, parts[name], roles, n_rows=n_rows, ours=ours, engine=engine)
+            parts = _part_names(name, certificate)
+            frame, findings = read_parts(folder, parts, roles, n_rows=n_rows, ours=ours, engine=engine)
         else:
-            frame, findings = read_table(folder, stems[name], roles, files, n_rows=n_rows, ours=ours)
+            file = _stem(name, stem)
+            frame, findings = read_table(folder, file, roles, certificate.files, n_rows=n_rows, ours=ours)
         if frame is None:
             return None, findings
         tables[name] = frame
@@ -151,13 +124,50 @@ def read_contents(
         findings += check_snapshot_names(main, certificate.parameters.get("snapshot"))
     if findings:
         return None, findings
-    hierarchies, findings = read_hierarchies(folder, {column: paths[column] for column in trees}, tables)
+    hierarchies, findings = read_hierarchies(folder, trees, tables)
     if stem is None:
-        findings += check_event_logs(folder, files, main)
+        findings += check_event_logs(folder, certificate.files, main)
         findings += [] if findings else check_meds(folder, certificate, tables, hierarchies)
         findings += check_description(folder, certificate)
-    findings += check_regions(folder, files, main)
+    findings += check_regions(folder, certificate.files, main)
     return (None, findings) if findings else (Contents(tables, hierarchies), [])
+
+
+def _check_listed(
+    certificate: Certificate, columns: Roles, stem: str | None, *, in_parts: bool
+) -> tuple[dict[str, str], list[str]]:
+    """Return the hierarchy file of each column that has one, or which listed files do not belong there.
+
+    A release without one of its tables, its page or its outlines is incomplete, which is an `InputError`.
+    """
+    files = certificate.files
+    needed: list[str] = []
+    for name in columns:
+        whole = [f"{_stem(name, stem)}.{ending}" for ending in ("parquet", "csv")]
+        needed += _part_names(name, certificate) if in_parts else whole
+    needed += [REPORT] if stem is None else []
+    needed += [REGIONS] if with_role(columns, REGION_ROLES) else []
+    for file in needed:
+        if file not in files:
+            msg = f"the release is incomplete: the certificate lists no {safe_text(file)}"
+            raise InputError(msg)
+    allowed = {*needed}
+    if stem is None:
+        allowed |= {CROISSANT}
+        if PERSON in columns.get(EVENTS, {}) and not in_parts:
+            allowed |= {f"{EVENTS}.{form}" for form in get_args(LogFormat)} | {*MEDS_FILES}
+    names = hierarchy_files(column for roles in columns.values() for column in roles)
+    paths = {column: _path(file, stem) for column, file in names.items()}
+    trees = hierarchy_columns(certificate, columns, n_rows=certificate.events, alone=stem is not None)
+    missing = [column for column, is_needed in trees.items() if is_needed and paths[column] not in files]
+    if missing:
+        return {}, [
+            f"{safe_text(paths[column])}: is not there, and column {safe_repr(column)} needs its hierarchy"
+            for column in missing
+        ]
+    present = {column: paths[column] for column in trees if paths[column] in files}
+    surplus = sorted({*files} - allowed - {*present.values()})
+    return present, [f"{safe_text(name)}: {_reason(name, paths)}" for name in surplus]
 
 
 def open(path: str | os.PathLike[str]) -> Opened:  # noqa: A001  (as in sq.open, where it is plain)
