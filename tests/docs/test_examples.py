@@ -74,7 +74,7 @@ def shown_commands(block):
 
 
 TUTORIALS = ["docs/tutorial.md", *(page for page in PAGES if page.startswith("docs/tutorials/"))]
-IN_A_SHELL = ("docs/tutorial.md", "docs/tutorials/cluster.md")
+IN_A_SHELL = ("docs/tutorials/cluster.md",)
 """Every command in a process of its own, as readers run it; the thorough profile has all tutorials so."""
 
 

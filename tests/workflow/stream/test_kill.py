@@ -14,7 +14,7 @@ import pytest
 
 from workflow.stream.days import make_stream, outputs
 
-KILLS = {"quick": 30, "thorough": 500}
+KILLS = {"quick": 12, "thorough": 500}
 
 
 class Zygote:
