@@ -15,8 +15,7 @@ from sequester.engine import LocalEngine
 from sequester.errors import InputError
 from sequester.release.folder import read_certificate
 from sequester.verification.contents import read_contents
-from sequester.workflow.convert import Roles, Source
-from sequester.workflow.partition import partition
+from sequester.workflow.convert import Roles, Source, partition
 from sequester.workflow.protect import protect
 from verification import honest
 from verification.doctoring import edit_certificate, rehash

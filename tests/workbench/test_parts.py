@@ -13,7 +13,7 @@ from sequester.workbench.jobs import _COMMANDS, argv
 from sequester.workbench.project import Project, Workbench
 from sequester.workbench.roles import ROLES, role_of, with_role, without_role
 from sequester.workbench.steps import promise
-from sequester.workbench.steps.hierarchies import KINDS
+from sequester.workbench.steps.data import KINDS
 from sequester.workbench.tasks import TASKS
 
 DATA = {

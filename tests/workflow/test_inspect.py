@@ -19,9 +19,14 @@ from oracles import halt
 from sequester.attacks import exposure
 from sequester.datasets import paper
 from sequester.errors import InputError, ParameterError
-from sequester.workflow import inspect_measures, inspect_page
-from sequester.workflow.inspect import MOST_COMBINATIONS, count_targets, inspect_config
-from sequester.workflow.inspect_measures import FrequentPatterns, Quartiles
+from sequester.workflow import inspect_page
+from sequester.workflow.inspect import (
+    MOST_COMBINATIONS,
+    FrequentPatterns,
+    Quartiles,
+    count_targets,
+    inspect_config,
+)
 
 FLAT = sq.Hierarchy.flat()
 
@@ -205,9 +210,8 @@ def test_no_pattern_is_an_answer():
 
 
 def test_patterns_that_are_too_many_are_made_fewer(monkeypatch):
-    from sequester.workflow import inspect_measures
 
-    monkeypatch.setattr(inspect_measures, "_MOST", 5)
+    monkeypatch.setattr(module, "_MOST", 5)
     found = FrequentPatterns.of(clicks(*["abcd"] * 4, *["ab"] * 4))
     assert (found.min_support, found.total) == (8, 1)
 
@@ -226,9 +230,8 @@ def test_a_support_that_is_given_is_kept():
 
 
 def test_too_many_patterns_at_a_given_support_are_refused(monkeypatch):
-    from sequester.workflow import inspect_measures
 
-    monkeypatch.setattr(inspect_measures, "_MOST", 5)
+    monkeypatch.setattr(module, "_MOST", 5)
     with pytest.raises(ParameterError, match="more than 5 patterns have at least 2 supporters"):
         sq.inspect(clicks("abcd", "abcd"), patterns=True, min_support=2)
 
@@ -347,7 +350,7 @@ def test_minimal_channels_are_counted_by_length():
 
 def test_channels_are_counted_as_far_as_there_is_not_too_much(visits, monkeypatch):
     assert len(sq.inspect(visits).channels.counts) == 3
-    monkeypatch.setattr(inspect_measures, "AFFORDABLE", 0)
+    monkeypatch.setattr(module, "AFFORDABLE", 0)
     found = sq.inspect(visits)
     assert found.channels.counts == ()
     assert "too much to count" in " ".join(repr(found).split())

@@ -14,10 +14,9 @@ from sequester.data.text import as_text
 from sequester.datasets import make
 from sequester.errors import InputError
 from sequester.io.csv import read_csv, split_records
-from sequester.workflow import partition as module
+from sequester.workflow import convert as module
 from sequester.workflow.config import Config
-from sequester.workflow.convert import Roles, Source
-from sequester.workflow.partition import partition
+from sequester.workflow.convert import Roles, Source, partition
 from sequester.workflow.protect import protect
 
 CONFIG = """

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from sequester._version import __version__
-from sequester.cli import data, hierarchy, methods, protect, start, verify
+from sequester.cli import data, methods, protect, start, verify
 from sequester.cli.exits import DONE, USAGE_ERROR
 from sequester.cli.options import Command, Group
 from sequester.errors import InputError
@@ -31,10 +31,10 @@ app.command("attack", cls=Command)(verify.attack)
 app.command("compare", cls=Command)(methods.compare)
 app.command("stream", cls=Command)(protect.stream)
 app.command("reproduce", cls=Command)(methods.reproduce)
-app.add_typer(hierarchy.app, name="hierarchy")
+app.add_typer(data.hierarchy_app, name="hierarchy")
 app.add_typer(data.datasets_app, name="datasets")
 app.command("convert", cls=Command)(data.convert)
-app.command("schema", cls=Command)(hierarchy.schema)
+app.command("schema", cls=Command)(data.schema)
 app.command("warmup", cls=Command)(methods.warmup)
 app.command("workbench", cls=Command)(start.workbench)
 

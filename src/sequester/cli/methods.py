@@ -263,23 +263,23 @@ def compare(
         force=force,
         write_releases=write_releases,
     )
-    names, values = read_methods(methods), read_settings(settings or ())
-    try:
-        with terminal.engine(engine) as workers, terminal.progress() as progress:
-            found = compare_config(
-                config,
-                out=out,
-                methods=names,
-                settings=values,
-                asked=asked,
-                engine=workers,
-                progress=progress,
-                warn=terminal.warn,
-            )
-    except KeyboardInterrupt:
-        if (out / "comparison.json").exists():
-            terminal.say(f"the results so far are kept in {out}; the same command goes on from there")
-        raise
+    with (
+        terminal.resumable(
+            out / "comparison.json",
+            f"the results so far are kept in {out}; the same command goes on from there",
+        ),
+        terminal.work(engine) as (workers, progress),
+    ):
+        found = compare_config(
+            config,
+            out=out,
+            methods=read_methods(methods),
+            settings=read_settings(settings or ()),
+            asked=asked,
+            engine=workers,
+            progress=progress,
+            warn=terminal.warn,
+        )
     if found.recommended is None:
         within = "" if max_risk is None or not found.made else f" with a risk of at most {max_risk:g}"
         terminal.say(f"error: no candidate keeps its promise{within}; {out / 'report.html'} says why")
@@ -378,21 +378,17 @@ def reproduce(
     design: Design = "quick" if quick else "sampled" if sampled else "whole"
     terminal = Terminal(json, quiet)
     folder = out or Path("out") / "reproduce" / paper
-    try:
-        with terminal.engine(engine) as workers, terminal.progress() as progress:
-            found = run(
-                paper,
-                out=folder,
-                data=data,
-                design=design,
-                finished=finished,
-                engine=workers,
-                progress=progress,
-            )
-    except KeyboardInterrupt:
-        if (folder / "cells").exists():
-            terminal.say(f"the results so far are kept in {folder}; the same command goes on from there")
-        raise
+    resume = f"the results so far are kept in {folder}; the same command goes on from there"
+    with terminal.resumable(folder / "cells", resume), terminal.work(engine) as (workers, progress):
+        found = run(
+            paper,
+            out=folder,
+            data=data,
+            design=design,
+            finished=finished,
+            engine=workers,
+            progress=progress,
+        )
     terminal.answer(found.to_json(), _claim_lines(found), made=found.out)
     return DONE
 

@@ -102,34 +102,27 @@ def _protect(
     from sequester.workflow.protect import protect as make  # noqa: PLC0415  (--help need not wait for polars)
 
     commands = ("protect", "verify") if quick else ("protect", "verify", "attack")
-    try:
-        with (
-            terminal.engine(engine) as workers,
-            terminal.progress(configured_method(config), *commands) as progress,
-        ):
-            done = make(
-                config,
-                checkpoint=checkpoint,
-                quick=quick,
-                engine=workers,
-                progress=progress,
-                warn=terminal.warn,
-                **asked,
-            )
-    except KeyboardInterrupt:
-        if checkpoint is not None and checkpoint.exists():
-            terminal.say(f"the steps so far are kept in {checkpoint}; the same command resumes")
-        raise
+    resume = f"the steps so far are kept in {checkpoint}; the same command resumes"
+    with (
+        terminal.resumable(checkpoint, resume),
+        terminal.work(engine, configured_method(config), *commands) as (workers, progress),
+    ):
+        done = make(
+            config,
+            checkpoint=checkpoint,
+            quick=quick,
+            engine=workers,
+            progress=progress,
+            warn=terminal.warn,
+            **asked,
+        )
     terminal.answer(done.to_json(), _summary(done, config.parent), made=done.written.path)
 
 
 def _dry_run(config: Path, engine: str | None, asked: "JobOptions", terminal: Terminal) -> None:
     from sequester.workflow.protect import dry_run  # noqa: PLC0415  (--help need not wait for polars)
 
-    with (
-        terminal.engine(engine) as workers,
-        terminal.progress(configured_method(config), "protect", "attack") as progress,
-    ):
+    with terminal.work(engine, configured_method(config), "protect", "attack") as (workers, progress):
         forecast = dry_run(config, engine=workers, progress=progress, warn=terminal.warn, **asked)
     terminal.answer(forecast.to_json(), _forecast_lines(forecast))
 
@@ -317,23 +310,21 @@ def stream(
     from sequester.workflow.stream.stream import stream as run  # noqa: PLC0415  (--help need not wait)
 
     terminal = Terminal(json, quiet)
-    try:
-        with terminal.progress(configured_method(config), "protect") as progress:
-            done = run(
-                config,
-                inputs=inputs,
-                out=out,
-                state=state,
-                follow=follow,
-                finish=finish,
-                progress=progress,
-                warn=terminal.warn,
-            )
-    except KeyboardInterrupt:
-        if state.exists():
-            terminal.say(f"what was taken is safe in {state}; the same command goes on from there")
-            terminal.keep(f"what was published in {out}")
-        raise
+    safe = f"what was taken is safe in {state}; the same command goes on from there"
+    with (
+        terminal.resumable(state, safe, made=f"what was published in {out}"),
+        terminal.progress(configured_method(config), "protect") as progress,
+    ):
+        done = run(
+            config,
+            inputs=inputs,
+            out=out,
+            state=state,
+            follow=follow,
+            finish=finish,
+            progress=progress,
+            warn=terminal.warn,
+        )
     for each in done.rejected:
         for reason in each.reasons:
             terminal.say(f"error: {each.name} was not taken: {reason}")

@@ -17,6 +17,7 @@ from sequester.errors import InputError, ignore_warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
     from types import TracebackType
 
     from rich.progress import Progress as RichProgress
@@ -85,10 +86,6 @@ class Terminal:
                 progress.hide()
             self.answer({}, lines)
 
-    def keep(self, what: object) -> None:
-        """Note what is whole and in its place, also if the run is stopped before its answer."""
-        _made.append(str(what))
-
     def say(self, line: str) -> None:
         """Write something in passing."""
         write_stderr(plain(line) + "\n")
@@ -137,6 +134,28 @@ class Terminal:
 
         with open_engine(address, announce=ignore_warning if self.quiet else self.say) as engine:
             yield engine
+
+    @contextmanager
+    def work(
+        self, address: str | None, method: str = "", *commands: str
+    ) -> Iterator[tuple[Engine | None, Progress]]:
+        """Open the workers of an address, and show how far the work has come."""
+        with self.engine(address) as engine, self.progress(method, *commands) as progress:
+            yield engine, progress
+
+    @contextmanager
+    def resumable(self, place: Path | None, line: str, *, made: str | None = None) -> Iterator[None]:
+        """Say how an interrupted run can be resumed, where `place` exists by then.
+
+        `made` is what is whole and in its place although there is no answer.
+        """
+        try:
+            yield
+        except KeyboardInterrupt:
+            if place is not None and place.exists():
+                self.say(line)
+                _made.extend([] if made is None else [made])
+            raise
 
 
 def _announcement(method: str, commands: Sequence[str]) -> str:

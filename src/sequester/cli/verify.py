@@ -12,6 +12,7 @@ from sequester.cli.options import EngineAddress, Json, Quiet, ReleaseFolder, con
 from sequester.cli.terminal import Terminal, aligned, levels
 
 if TYPE_CHECKING:
+    from sequester.verification.claim import Verification
     from sequester.workflow.attack import AttackResult
 
 
@@ -47,10 +48,7 @@ def verify(
     from sequester.workflow.verify import verify_release  # noqa: PLC0415  (--help need not wait for polars)
 
     terminal = Terminal(json, quiet)
-    with (
-        terminal.engine(engine) as workers,
-        terminal.progress(configured_method(original), "verify") as progress,
-    ):
+    with terminal.work(engine, configured_method(original), "verify") as (workers, progress):
         found = verify_release(
             folder,
             original=original,
@@ -64,19 +62,24 @@ def verify(
         for witness, line in zip(found.witnesses, found.lines, strict=True):
             what = "" if isinstance(witness, str) else "what breaks the promise: "
             terminal.say(f"error: {what}{line}")
-    kept = f"is as certified and keeps its promise: {found.model}, {levels(found.achieved)}"
-    if found and not found.achieved and found.parts is not None:
+    terminal.answer(found.to_json(), _verified_lines(found, folder))
+    return DONE if found else NOT_SATISFIED
+
+
+def _verified_lines(found: "Verification", folder: Path) -> list[str]:
+    if not found:
+        problems = f"{found.violations:,} problem{'s' * (found.violations != 1)}"
+        return [f"{folder} fails verification: {found.model}, {problems}"]
+    promise = f"{found.model}, {levels(found.achieved)}"
+    kept = f"is as certified and keeps its promise: {promise}"
+    if found.parts is not None and not found.achieved:
         kept = f"is as certified; its promise was not checked: {found.model}"
     elif found.parts is not None and found.parts[1] > 1:
-        kept = f"and the {found.parts[1] - 1:,} before it are as certified and keep the promise together: "
-        kept += f"{found.model}, {levels(found.achieved)}"
-    broken = f"fails verification: {found.model}, {found.violations:,} problem{'s' * (found.violations != 1)}"
+        before = f"the {found.parts[1] - 1:,} before it"
+        kept = f"and {before} are as certified and keep the promise together: {promise}"
     # A folder of snapshots has a certificate for each.
     own = [f"certificate {found.certificate_sha256}"] if found.certificate_sha256 else []
-    terminal.answer(
-        found.to_json(), [f"{folder} {kept}", *own, *found.not_checked] if found else [f"{folder} {broken}"]
-    )
-    return DONE if found else NOT_SATISFIED
+    return [f"{folder} {kept}", *own, *found.not_checked]
 
 
 _MOST_KNOWN = 10
@@ -146,10 +149,7 @@ def attack(
 
     low, _, high = known.partition("-")
     terminal = Terminal(json, quiet)
-    with (
-        terminal.engine(engine) as workers,
-        terminal.progress(configured_method(original), "attack") as progress,
-    ):
+    with terminal.work(engine, configured_method(original), "attack") as (workers, progress):
         found = attack_release(
             folder,
             *(also or ()),

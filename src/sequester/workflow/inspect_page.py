@@ -94,6 +94,13 @@ def _numbers(inspection: Inspection) -> Iterator[Number]:
 
 
 def _sections(inspection: Inspection) -> Iterator[Section]:
+    yield from _risk_sections(inspection)
+    yield from _guess_sections(inspection.exposures)
+    yield from _uncovered_sections(inspection)
+    yield from _data_sections(inspection)
+
+
+def _risk_sections(inspection: Inspection) -> Iterator[Section]:
     exposures = inspection.exposures
     yield Section(
         title="Re-identification risk from an adversary who knows a few items of a person",
@@ -134,7 +141,9 @@ def _sections(inspection: Inspection) -> Iterator[Section]:
                 for each, pattern in worst
             ),
         )
-    yield from _guess_sections(exposures)
+
+
+def _uncovered_sections(inspection: Inspection) -> Iterator[Section]:
     if inspection.singled_out is not None:
         found = inspection.singled_out
         yield Section(
@@ -153,6 +162,9 @@ def _sections(inspection: Inspection) -> Iterator[Section]:
                 for length, count in enumerate(inspection.channels.counts, start=1)
             ),
         )
+
+
+def _data_sections(inspection: Inspection) -> Iterator[Section]:
     yield Section(
         title="Quasi-identifiers that follow from others",
         text=(

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
     from sequester.attacks import AttributeExposure, Exposure, Pattern, Proportion
     from sequester.attacks.singling_out import SinglingOut
-    from sequester.workflow.inspect import Inspection
-    from sequester.workflow.inspect_measures import ChannelCounts, Quartiles, Shape
+    from sequester.workflow.inspect import ChannelCounts, Inspection, Quartiles, Shape
 
 KINDS = {
     "ordered": "items of different events, in their order, with gaps",

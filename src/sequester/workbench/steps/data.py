@@ -1,18 +1,23 @@
-"""Steps 1 and 2: choose the data, and give every column a role."""
+"""Steps 1 to 3: choose the data, give every column a role, and say how each becomes coarser."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from sequester.data.schema import ALL, ROW
 from sequester.errors import InputError
 from sequester.hierarchies.labels import quoted
+from sequester.hierarchies.lint import lint
 from sequester.workbench.roles import OF_PERSONS, ROLES, role_of, with_role, without_role
-from sequester.workbench.steps import Step
+from sequester.workbench.steps import Step, decided
+from sequester.workflow.settings import QuasiSettings
+from sequester.workflow.validation_errors import validation_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from sequester.workbench.project import Project, Workbench
 
@@ -165,4 +170,189 @@ ROLES_STEP = Step(
         "protect": _protect,
     },
     needs_roles=False,
+)
+
+
+KINDS = {
+    "flat": ("As it is, or hidden", "", ""),
+    "mask": ("First characters", "levels", "characters that stay, fewer and fewer: 3, 1"),
+    "intervals": ("Ranges of equal width", "width", "widths, each a multiple of the one before: 7, 28"),
+    "quantiles": ("Ranges of equally many events", "bins", "how many ranges, fewer and fewer: 20, 5"),
+    "dates": ("Parts of dates", "levels", "from fine to coarse: month, quarter, year"),
+    "tree": ("Groups that you write", "tree", "one group per line: acute: flu, cold"),
+    "file": ("A file, as ARX writes it", "path", "the file in the folder of the project: zip.csv"),
+}
+"""Kind of hierarchy to its name, its parameter, and how that is written."""
+_EXAMPLES = 8
+"""Values whose way up is shown."""
+
+
+def _hierarchies_context(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
+    project = bench.project
+    attributes = dict(_attributes(project))
+    chosen = query.get("attribute", next(iter(attributes), ""))
+    found: dict[str, Any] = {"attributes": attributes, "attribute": chosen, "kinds": KINDS}
+    if chosen not in attributes:
+        return found | {"attribute": ""}
+    hierarchy = attributes[chosen].get("hierarchy", {"kind": "flat"})
+    job = project.jobs.last("hierarchy", attribute=chosen)
+    return found | {
+        "hierarchy": hierarchy,
+        "kind": hierarchy.get("kind", "file"),
+        "parameter": _written(hierarchy),
+        "origin": hierarchy.get("origin", 0),
+        "job": job,
+        "is_current": job is not None and project.state.get("shown", {}).get(chosen) == hierarchy,
+        "build": project.jobs.last("build", attribute=chosen),
+        "preview": _preview_of(project, chosen, hierarchy),
+    }
+
+
+def _attributes(project: Project) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Return what has a hierarchy, or may have one, with its table of the configuration."""
+    data = project.document.get("data", {})
+    yield from data.get("quasi", {}).items()
+    yield from data.get("persons", {}).get("quasi", {}).items()
+    if "symbol" in data:
+        yield data["symbol"]["column"], data["symbol"]
+
+
+def _written(hierarchy: Mapping[str, Any]) -> str:
+    """Write the parameter of a hierarchy as the form has it."""
+    _, name, _ = KINDS.get(hierarchy.get("kind", "file"), ("", "", ""))
+    value = hierarchy.get(name, "")
+    if isinstance(value, dict):
+        flat = all(isinstance(each, list) for each in value.values())
+        lines = (f"{group}: {', '.join(leaves)}" for group, leaves in value.items())
+        return "\n".join(lines) if flat else json.dumps(value, ensure_ascii=False, indent=1)
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _read(bench: Workbench, kind: str, parameter: str, origin: str) -> dict[str, Any]:
+    """Return the hierarchy that the form describes, as the configuration has it."""
+    if kind not in KINDS:
+        msg = "choose a kind of hierarchy"
+        raise InputError(msg)
+    name, text = KINDS[kind][1], parameter.strip()
+    if kind == "file":
+        return {"path": bench.name(bench.inside(text))}
+    if kind == "flat":
+        return {"kind": kind}
+    if kind == "tree":
+        return {"kind": kind, "tree": _groups(text)}
+    items = [each.strip() for each in text.split(",") if each.strip()]
+    found: dict[str, Any] = {
+        "kind": kind,
+        name: items if kind == "dates" else [_number(each) for each in items],
+    }
+    if kind == "intervals" and _number(origin or "0") != 0:
+        found["origin"] = _number(origin)
+    return found
+
+
+def _number(text: str) -> int | float:
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        msg = f"{quoted(text)} is not a number"
+        raise InputError(msg) from None
+
+
+def _groups(text: str) -> dict[str, Any]:
+    if text.startswith("{"):
+        try:
+            found: dict[str, Any] = json.loads(text)
+        except ValueError:
+            msg = "the tree is not JSON"
+            raise InputError(msg) from None
+        return found
+    groups = {}
+    for line in filter(str.strip, text.splitlines()):
+        group, colon, leaves = line.partition(":")
+        if not colon:
+            msg = f"{quoted(line)} is not a group: write its name, a colon, and its values"
+            raise InputError(msg)
+        groups[group.strip()] = [each.strip() for each in leaves.split(",") if each.strip()]
+    return groups
+
+
+def _preview_of(project: Project, attribute: str, hierarchy: Mapping[str, Any]) -> dict[str, Any]:
+    """Try a hierarchy on the values of its column."""
+    column = next((each for each in project.columns() if each["name"] == attribute), None)
+    values = [] if column is None else [value for value, _ in values_of(project, column)]
+    try:
+        settings = QuasiSettings.model_validate({"hierarchy": dict(hierarchy)})
+        builder = settings.hierarchy.builder(project.folder)
+        findings = lint(builder, values, attribute)
+        tree = None
+        if values and not any(each.severity == "error" for each in findings):
+            tree = builder.build(values, column=attribute)
+    except ValidationError as error:
+        wrong = validation_errors(error, {"hierarchy": hierarchy}, QuasiSettings)
+        return {"wrong": wrong, "findings": [], "levels": [], "examples": []}
+    except InputError as error:
+        return {"wrong": error.lines, "findings": [], "levels": [], "examples": []}
+    levels = () if tree is None else range(tree.height + 1)
+    return {
+        "wrong": [],
+        "findings": findings,
+        "levels": [] if tree is None else [len(set(tree.level_labels(level))) for level in levels],
+        "examples": []
+        if tree is None
+        else [[tree.generalize(value, level) for level in levels] for value in values[:_EXAMPLES]],
+    }
+
+
+def _preview(
+    bench: Workbench, *, key: str, kind: str, parameter: str = "", origin: str = "0"
+) -> dict[str, Any]:
+    try:
+        tried = _preview_of(bench.project, key, _read(bench, kind, parameter, origin))
+    except InputError as error:
+        tried = {"wrong": error.lines, "findings": [], "levels": [], "examples": []}
+    return {"target": "preview", "template": "preview.html", "context": {"preview": tried}}
+
+
+def _save(bench: Workbench, *, key: str, kind: str, parameter: str = "", origin: str = "0") -> None:
+    hierarchy = _read(bench, kind, parameter, origin)
+    project = bench.project
+    wrong = _preview_of(project, key, hierarchy)
+    lines = [*wrong["wrong"], *(str(each) for each in wrong["findings"] if each.severity == "error")]
+    if lines:
+        raise InputError(*lines)
+    document = project.document
+    data = document["data"]
+    tables = (data.get("quasi", {}), data.get("persons", {}).get("quasi", {}))
+    for table in tables:
+        if key in table:
+            table[key]["hierarchy"] = hierarchy
+    if data.get("symbol", {}).get("column") == key:
+        data["symbol"]["hierarchy"] = hierarchy
+    project.save(document, f"{key}: hierarchy")
+
+
+def _show(bench: Workbench, *, key: str) -> None:
+    config = decided(bench)
+    hierarchy = dict(_attributes(bench.project)).get(key, {}).get("hierarchy")
+    shown = bench.project.state.get("shown", {})
+    bench.project.note(shown=shown | {key: hierarchy})
+    bench.project.jobs.start("hierarchy", {"config": config, "attribute": key})
+
+
+def _export(bench: Workbench, *, key: str, out: str) -> None:
+    path = bench.inside(out)
+    asked = {"config": decided(bench), "attribute": key, "out": bench.name(path)}
+    bench.project.jobs.start("build", asked)
+
+
+HIERARCHIES = Step(
+    title="Hierarchies",
+    lead="Say how each quasi-identifier may become coarser: a ZIP code its first digits, an age a range.",
+    template="hierarchies.html",
+    context=_hierarchies_context,
+    actions={"preview": _preview, "save": _save, "show": _show, "export": _export},
 )

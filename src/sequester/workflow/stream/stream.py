@@ -138,54 +138,43 @@ def stream(
     """
     config = Config.load(config, without_data=True)
     inputs, out, folder = Path(inputs), Path(out), Path(state)
-    method = config.method()
-    if not isinstance(method, SnapshotMethod):
-        msg = (
-            f"{config.path.name}: method.name must be a method that publishes snapshots, got {method.name!r}"
-        )
-        raise InputError(msg)
-    if method.merged != 1:
-        msg = f"{config.path.name}: method.name must not be {method.name!r} in a stream: it would merge files"
-        raise InputError(msg)
-    if config.settings.data.persons is not None:
-        msg = (
-            f"{config.path.name}: data.persons: stream takes no table of persons: name their attributes in "
-            "data.quasi, as columns of each record"
-        )
-        raise InputError(msg)
-    method.accept_schema(ordered(config.schema))
+    method = _snapshot_method(config)
     _refuse_folders(inputs, out, folder)
     collect = WarningCollector(warn)
     with open_state(folder) as kept:
         try:
             out.mkdir(parents=True, exist_ok=True)
-            course = StreamRun(config, method, kept, Inbox(inputs, config, method, collect), out, collect)
-            course.recover()
-            while True:
-                n_before = len(course.done.published)
-                course.take_all(progress, still=follow, stop=stop)
-                course.warn_repeated()
-                if len(course.done.published) > n_before:
-                    course.write_public_page()
-                if not follow or stop():
-                    break
-                # There is nothing to say while nothing comes.
-                progress(0.0, "")
-                time.sleep(_WAIT)
+            run = StreamRun(config, method, kept, Inbox(inputs, config, method, collect), out, collect)
+            run.recover()
+            run.publish(progress, follow=follow, stop=stop)
             if finish:
-                course.finish()
-            course.clean_up()
-            if course.window.n_unplanned:
-                collect(unplanned(course.window.n_unplanned))
+                run.finish()
+            run.clean_up()
         except OSError as error:
             place = error.filename or out
             msg = f"cannot go on at {place}: {error.strerror}; what was taken before is safe"
             raise InputError(msg) from error
-        done = course.done
-        done.in_window = course.window.n_fed - course.window.n_published
-        done.unpublished = kept.expired()
-        done.warnings = collect.lines
-        return done
+        run.done.warnings = collect.lines
+        return run.done
+
+
+def _snapshot_method(config: Config) -> SnapshotMethod:
+    """Return the method of a stream; refuse one, or a table, that does not publish file by file."""
+    method, name = config.method(), config.path.name
+    if not isinstance(method, SnapshotMethod):
+        msg = f"{name}: method.name must be a method that publishes snapshots, got {method.name!r}"
+        raise InputError(msg)
+    if method.merged != 1:
+        msg = f"{name}: method.name must not be {method.name!r} in a stream: it would merge files"
+        raise InputError(msg)
+    if config.settings.data.persons is not None:
+        msg = (
+            f"{name}: data.persons: stream takes no table of persons: name their attributes in data.quasi, "
+            "as columns of each record"
+        )
+        raise InputError(msg)
+    method.accept_schema(ordered(config.schema))
+    return method
 
 
 class StreamRun:
@@ -244,6 +233,20 @@ class StreamRun:
             path.unlink()
         self._deliver()
 
+    def publish(self, progress: Progress, *, follow: bool, stop: Callable[[], bool]) -> None:
+        """Take what has come, and go on as long as somebody follows and does not stop."""
+        while True:
+            n_before = len(self.done.published)
+            self.take_all(progress, still=follow, stop=stop)
+            self.warn_repeated()
+            if len(self.done.published) > n_before:
+                self.write_public_page()
+            if not follow or stop():
+                return
+            # There is nothing to say while nothing comes.
+            progress(0.0, "")
+            time.sleep(_WAIT)
+
     def take_all(self, progress: Progress, *, still: bool, stop: Callable[[], bool]) -> None:
         """Take every file that waits, by name."""
         waiting = self.inbox.waiting(self.taken, still=still)
@@ -292,13 +295,17 @@ class StreamRun:
         self._deliver()
 
     def clean_up(self) -> None:
-        """Leave nothing behind that is in its place already, and say who is not protected."""
+        """Leave nothing behind that is in its place already; say who is not protected, and what is left."""
         with self.state.transaction():
             self.state.delivered()
         self.warn_repeated()
         if self.state.n_published():
             self.write_public_page()
             write_page(self.out, self.state.folder, lost=self.state.expired())
+        if self.window.n_unplanned:
+            self.warn(unplanned(self.window.n_unplanned))
+        self.done.in_window = self.window.n_fed - self.window.n_published
+        self.done.unpublished = self.state.expired()
 
     def write_public_page(self) -> None:
         """Write the recipients' page again, whole, from the certificates that are published."""
