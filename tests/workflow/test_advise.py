@@ -19,7 +19,7 @@ from sequester.release.purpose import KEEP, QUESTIONS
 from sequester.testing import history_table, record_table, symbol_table
 from sequester.workflow import advise as advising
 from sequester.workflow.advise import advise
-from sequester.workflow.method_settings import build_method
+from sequester.workflow.build import build_method
 
 TREE = Hierarchy.from_tree({"early": ["a", "b"], "late": ["c", "d"]})
 ROWS = ["ab", "abc", "cda", "dab", "ab", "abc", "ba", "ca"] * 8

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from sequester._repr import Card, json_fields
+from sequester._repr import Card, Document
 from sequester.engine import silent
 from sequester.errors import InputError, ParameterError, UnattainableError
 from sequester.explanation.offers import find_offers
-from sequester.explanation.relaxation import RelaxationSearch, TrialRuns, find_relaxations, lost_parts
+from sequester.explanation.relaxation import MOST_EVENTS, find_relaxations
 from sequester.hierarchies.labels import counted
 from sequester.methods.relax import TimeUpError, run_trial, working_time
 from sequester.utility.generalization import information_loss
@@ -26,13 +26,8 @@ if TYPE_CHECKING:
     from sequester.release.release import Release
 
 
-MOST_EVENTS = 100_000
-"""Events with which they are tried at most."""
-UNTRIED = "no relaxation was tried"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(Document):
     """Why a release is as it is, and what would have kept more. Internal."""
 
     reasons: tuple[Reason, ...]
@@ -45,10 +40,6 @@ class Explanation:
     """How it was tried: on a sample, what would have helped nothing, and what there was no time for."""
     fresh_loss: float | None = None
     """Of a later part of a series, what a fresh series of the whole input would lose; None if not tried."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the document about this explanation."""
-        return json_fields(self)
 
     @property
     def leave_out(self) -> tuple[str, ...]:
@@ -144,7 +135,7 @@ def explain(
         events=MOST_EVENTS,
     )
     left = max(seconds - (working_time() - began), 0.0)
-    relaxations, notes = _relaxations(release, original, method, left, progress)
+    relaxations, notes = find_relaxations(release, original, method, left, progress)
     progress(1.0, "explained")
     return Explanation(
         reasons=reasons,
@@ -193,65 +184,3 @@ def _fresh_series(
         "a fresh series could not be joined with what was published, and both side by side are not covered"
     )
     return fresh, notes
-
-
-def _relaxations(
-    release: Release, original: EventTable, method: Method, seconds: float, progress: Progress
-) -> tuple[list[Relaxation], list[str]]:
-    started = working_time()
-    lost = lost_parts(
-        release.change_list,
-        original.hierarchies,
-        original.schema.sensitive_columns,
-        harmless=method.harmless,
-    )
-    paths = [each for each in method.relaxations(original) if each.steps]
-    why = (
-        "nothing is suppressed or heavily generalized"
-        if not len(lost)
-        else "nothing can be asked less of"
-        if not paths
-        else None
-        if seconds
-        else "no time was left"
-    )
-    if why is not None:
-        return [], [f"{UNTRIED}: {why}"]
-
-    def report(fraction: float, phase: str) -> None:
-        del fraction
-        progress(min(0.1 + 0.9 * (working_time() - started) / seconds, 0.99), phase)
-
-    table = original.sample(persons=method.trial_persons, events=MOST_EVENTS, seed=release.seed)
-    trial = TrialRuns(method=method, table=table, seed=release.seed, progress=report)
-    notes = []
-    if table is not original:
-        try:
-            lost = trial.lost(method, table, deadline=started + seconds / 2)
-        except TimeUpError:
-            return [], [
-                f"{UNTRIED}: a run with {_describe_sample(table, original)} takes longer than the time given"
-            ]
-        except (UnattainableError, InputError) as error:
-            return [], [f"{UNTRIED}: {method.name} refuses {_describe_sample(table, original)}: {error}"]
-        if not len(lost):
-            return [], [f"{UNTRIED}: nothing is lost with {_describe_sample(table, original)}"]
-        notes.append(
-            f"relaxations were tried with {_describe_sample(table, original)}, of whom fewer are alike "
-            "than in the whole table: more is lost, and a relaxation keeps less"
-        )
-    has_columns = "column" in release.change_list.collect_schema()
-    relaxer = RelaxationSearch(
-        trial=trial,
-        lost=lost,
-        unit="values" if has_columns else "events",
-        means="suppressed or heavily generalized values"
-        if has_columns
-        else "events that are not shown as they were",
-    )
-    relaxations, more = find_relaxations(relaxer, paths, seconds=max(started + seconds - working_time(), 0))
-    return relaxations, [*notes, *more]
-
-
-def _describe_sample(table: EventTable, original: EventTable) -> str:
-    return f"{table.n_owners:,} of {original.n_owners:,} persons, drawn at random"

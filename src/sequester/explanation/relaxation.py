@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from sequester._repr import json_fields
+from sequester._repr import Document
 from sequester.errors import InputError, UnattainableError
 from sequester.hierarchies.labels import ROOT, counted
 from sequester.methods.relax import TimeUpError, first_step, run_trial, working_time
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from sequester._typing import Counts
     from sequester.data.table import EventTable
@@ -23,10 +23,15 @@ if TYPE_CHECKING:
     from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.methods.method import Method
     from sequester.methods.relax import RelaxationPath
+    from sequester.release.release import Release
+
+MOST_EVENTS = 100_000
+"""Events with which relaxations are tried at most."""
+UNTRIED = "no relaxation was tried"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Relaxation:
+class Relaxation(Document):
     """A smaller promise that was tried, and what it would have kept.
 
     Examples
@@ -57,9 +62,56 @@ class Relaxation:
         """The share that would have been kept."""
         return self.kept / max(self.of, 1)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the part of the document about this relaxation."""
-        return json_fields(self)
+
+def find_relaxations(
+    release: Release, original: EventTable, method: Method, seconds: float, progress: Progress
+) -> tuple[list[Relaxation], list[str]]:
+    """Return what smaller promises would have kept, tried for so many `seconds`, and notes on how."""
+    started = working_time()
+    lost = lost_parts(
+        release.change_list,
+        original.hierarchies,
+        original.schema.sensitive_columns,
+        harmless=method.harmless,
+    )
+    paths = [each for each in method.relaxations(original) if each.steps]
+    if not len(lost) or not paths or not seconds:
+        why = "nothing can be asked less of" if len(lost) else "nothing is suppressed or heavily generalized"
+        return [], [f"{UNTRIED}: {'no time was left' if len(lost) and paths else why}"]
+
+    def report(step: str) -> None:
+        progress(min(0.1 + 0.9 * (working_time() - started) / seconds, 0.99), step)
+
+    table = original.sample(persons=method.trial_persons, events=MOST_EVENTS, seed=release.seed)
+    notes = []
+    if table is not original:
+        some = f"{table.n_owners:,} of {original.n_owners:,} persons, drawn at random"
+        try:
+            lost = _lost_by(method, table, release.seed, started + seconds / 2)
+        except TimeUpError:
+            return [], [f"{UNTRIED}: a run with {some} takes longer than the time given"]
+        except (UnattainableError, InputError) as error:
+            return [], [f"{UNTRIED}: {method.name} refuses {some}: {error}"]
+        if not len(lost):
+            return [], [f"{UNTRIED}: nothing is lost with {some}"]
+        notes.append(
+            f"relaxations were tried with {some}, of whom fewer are alike than in the whole table: more is "
+            "lost, and a relaxation keeps less"
+        )
+    has_columns = "column" in release.change_list.collect_schema()
+    search = RelaxationSearch(
+        method=method,
+        table=table,
+        seed=release.seed,
+        lost=lost,
+        unit="values" if has_columns else "events",
+        means="suppressed or heavily generalized values"
+        if has_columns
+        else "events that are not shown as they were",
+        report=report,
+    )
+    relaxations, more = search.follow_all(paths, stop=started + seconds)
+    return relaxations, [*notes, *more]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,14 +121,34 @@ class RelaxationSearch:
     The gain is what a step keeps, less what it loses and the release has kept.
     """
 
-    trial: TrialRuns
-    """Runs the method."""
+    method: Method
+    """As the release was made."""
+    table: EventTable
+    """What relaxations are tried on."""
+    seed: str
+    """Everything random comes from it, as in the release."""
     lost: Counts
     """The parts that are lost now."""
     unit: str
     """What a part is: events, or values."""
     means: str
     """What is lost, in a few words."""
+    report: Callable[[str], None]
+    """Called before each run."""
+    _seen: dict[tuple[str, int], Counts | None] = field(default_factory=dict)
+
+    def follow_all(
+        self, paths: Sequence[RelaxationPath], *, stop: float
+    ) -> tuple[list[Relaxation], list[str]]:
+        """Follow every path; each gets an equal part of the time that is left."""
+        relaxations: list[Relaxation] = []
+        notes: list[str] = []
+        for place, path in enumerate(paths):
+            now = working_time()
+            found, note = self.follow(path, deadline=now + max(stop - now, 0) / (len(paths) - place))
+            relaxations += found
+            notes += [] if note is None else [note]
+        return relaxations, notes
 
     def follow(self, path: RelaxationPath, *, deadline: float) -> tuple[list[Relaxation], str | None]:
         """Return the relaxations that a path leads to, and what is to say about the rest."""
@@ -90,11 +162,11 @@ class RelaxationSearch:
                     break
                 found.setdefault(place, goal)
         except TimeUpError:
-            tried = self.trial.tried(path)
+            tried = sorted(place for parameter, place in self._seen if parameter == path.parameter)
             n_tried = f"{len(tried):,} of {len(path.steps):,} steps"
             note = f"{path.parameter}: {n_tried} were tried in the time given"
             for goal in goals:
-                place = next((each for each in tried if self._gain(path, each, deadline) >= goal), None)
+                place = next((each for each in tried if self._reaches(path, goal, deadline, each)), None)
                 if place is not None:
                     found.setdefault(place, goal)
         if not found and note is None:
@@ -104,15 +176,24 @@ class RelaxationSearch:
         return [self._relaxation(path, place, deadline) for place in sorted(found)], note
 
     def _reaches(self, path: RelaxationPath, goal: int, deadline: float, place: int) -> bool:
-        return self._gain(path, place, deadline) >= goal
-
-    def _gain(self, path: RelaxationPath, place: int, deadline: float) -> int:
-        lost = self.trial.at(path, place, deadline=deadline)
+        lost = self._lost_at(path, place, deadline)
         # What is kept less what is newly lost is the difference of the sizes.
-        return 0 if lost is None else len(self.lost) - len(lost)
+        return lost is not None and len(self.lost) - len(lost) >= goal
+
+    def _lost_at(self, path: RelaxationPath, place: int, deadline: float) -> Counts | None:
+        """Number the parts that a step of a path loses; None where it cannot be kept either."""
+        key = path.parameter, place
+        if key not in self._seen:
+            self.report(f"trying {path.setting(path.steps[place])}")
+            method, table = path.at(self.method, self.table, path.steps[place])
+            try:
+                self._seen[key] = _lost_by(method, table, self.seed, deadline)
+            except (UnattainableError, InputError):
+                self._seen[key] = None
+        return self._seen[key]
 
     def _relaxation(self, path: RelaxationPath, place: int, deadline: float) -> Relaxation:
-        lost = self.trial.at(path, place, deadline=deadline)
+        lost = self._lost_at(path, place, deadline)
         after = self.lost if lost is None else lost
         kept = len(np.setdiff1d(self.lost, after, assume_unique=True))
         newly = len(np.setdiff1d(after, self.lost, assume_unique=True))
@@ -131,21 +212,12 @@ class RelaxationSearch:
         )
 
 
-def find_relaxations(
-    relaxer: RelaxationSearch, paths: Sequence[RelaxationPath], *, seconds: float
-) -> tuple[list[Relaxation], list[str]]:
-    """Follow every path; each gets an equal part of the time that is left."""
-    stop = working_time() + seconds
-    relaxations: list[Relaxation] = []
-    notes: list[str] = []
-    for place, path in enumerate(paths):
-        now = working_time()
-        deadline = now + max(stop - now, 0) / (len(paths) - place)
-        found, note = relaxer.follow(path, deadline=deadline)
-        relaxations += found
-        if note is not None:
-            notes.append(note)
-    return relaxations, notes
+def _lost_by(method: Method, table: EventTable, seed: str, deadline: float) -> Counts:
+    """Run a method, and number the parts that it loses; raise `TimeUpError` when the deadline has passed."""
+    outcome = run_trial(method, table, seed=seed, deadline=deadline)
+    return lost_parts(
+        outcome.changes, table.hierarchies, table.schema.sensitive_columns, harmless=method.harmless
+    )
 
 
 def plain(value: object) -> object:
@@ -159,50 +231,6 @@ def plain(value: object) -> object:
     if isinstance(value, tuple):
         return list(value)
     return value if isinstance(value, bool | int | float | str | None) else str(value)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrialRuns:
-    """One table, one method, and whatever is asked less of."""
-
-    method: Method
-    """As the release was made."""
-    table: EventTable
-    """What it is tried on."""
-    seed: str
-    """Everything random comes from it, as in the release."""
-    progress: Progress
-    """Called before each run."""
-    _seen: dict[tuple[str, int], Counts | None] = field(default_factory=dict)
-
-    def lost(self, method: Method, table: EventTable, *, deadline: float) -> Counts:
-        """Run a method, and number the parts that it loses.
-
-        Raises
-        ------
-        TimeUpError
-            When the deadline has passed.
-        """
-        outcome = run_trial(method, table, seed=self.seed, deadline=deadline)
-        return lost_parts(
-            outcome.changes, table.hierarchies, table.schema.sensitive_columns, harmless=method.harmless
-        )
-
-    def at(self, path: RelaxationPath, place: int, *, deadline: float) -> Counts | None:
-        """Number the parts that a step of a path loses; None where it cannot be kept either."""
-        key = path.parameter, place
-        if key not in self._seen:
-            self.progress(0.0, f"trying {path.setting(path.steps[place])}")
-            method, table = path.at(self.method, self.table, path.steps[place])
-            try:
-                self._seen[key] = self.lost(method, table, deadline=deadline)
-            except (UnattainableError, InputError):
-                self._seen[key] = None
-        return self._seen[key]
-
-    def tried(self, path: RelaxationPath) -> list[int]:
-        """List the steps of a path that were tried."""
-        return sorted(place for parameter, place in self._seen if parameter == path.parameter)
 
 
 HEAVY = 0.5

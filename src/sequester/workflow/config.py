@@ -26,8 +26,15 @@ from sequester.io.read import format_of
 from sequester.methods import METHODS
 from sequester.release.files import MOST_PARTS, LogFormat, OtherFormat
 from sequester.release.release import NAMES, PERSON, About
-from sequester.workflow.method_settings import build_method, method_model, parameter_files, read_text
-from sequester.workflow.schema import check_person, make_persons_schema, make_schema
+from sequester.workflow.build import (
+    build_method,
+    check_person,
+    make_persons_schema,
+    make_schema,
+    method_model,
+    parameter_files,
+    read_text,
+)
 from sequester.workflow.settings import (
     DataSettings,
     File,

@@ -24,10 +24,10 @@ from sequester.io.database import Database, local_files
 from sequester.io.parquet import check_parquet, parquet_files, write_arrow, write_parquet
 from sequester.io.read import format_of
 from sequester.release.files import MOST_PARTS
+from sequester.workflow.build import with_implied_roles
 from sequester.workflow.config import Config
 from sequester.workflow.log_formats import EventLog, Roles, refuse_nested, to_csv, to_seq, to_spmf, to_xes
 from sequester.workflow.output_file import refuse_existing, refuse_inputs, write_file
-from sequester.workflow.schema import with_implied_roles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from sequester.errors import HierarchyError, InputError
 from sequester.hierarchies.labels import canonical_label, groups_alike, listed, quoted
 from sequester.methods.mutual_information.method import TopDown
+from sequester.workflow.build import name_key
 from sequester.workflow.config import Config
-from sequester.workflow.method_settings import name_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

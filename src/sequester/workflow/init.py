@@ -15,11 +15,11 @@ from sequester.errors import InputError, issue_warning
 from sequester.io import looks_like_spmf, read_frame
 from sequester.io.clinical import CLINICAL, open_clinical, recognize
 from sequester.io.database import Database, local_files, source_errors
+from sequester.workflow.build import make_schema
 from sequester.workflow.draft.attributes import QuasiDraft, draft_persons, find_constant
 from sequester.workflow.draft.draft import Draft, make_draft
 from sequester.workflow.draft.toml import DataFile, to_toml
 from sequester.workflow.output_file import refuse_existing, refuse_inputs, write_file
-from sequester.workflow.schema import make_schema
 from sequester.workflow.settings import DataSettings, File
 from sequester.workflow.validation_errors import errors_in
 

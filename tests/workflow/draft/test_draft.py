@@ -16,9 +16,9 @@ from named_sensitive import count_sensitive, with_sensitive_named
 from sequester.data.roles import roles_of
 from sequester.data.table import EventTable
 from sequester.errors import InputError, SequesterWarning
+from sequester.workflow.build import make_schema
 from sequester.workflow.draft.draft import make_draft
 from sequester.workflow.draft.toml import DataFile, to_toml
-from sequester.workflow.schema import make_schema
 from sequester.workflow.settings import Settings
 
 KNOWN = (

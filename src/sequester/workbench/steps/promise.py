@@ -11,7 +11,7 @@ from sequester.errors import InputError
 from sequester.methods import METHODS
 from sequester.release.purpose import QUESTIONS
 from sequester.workbench.steps import Step, decided
-from sequester.workflow.method_settings import build_method
+from sequester.workflow.build import build_method
 from sequester.workflow.parameters import parameters_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from sequester.methods import METHODS
 from sequester.methods.method import Method
 from sequester.release.fields import plain_table
 from sequester.report.text import parameter_text
-from sequester.workflow.method_settings import build_method
+from sequester.workflow.build import build_method
 from sequester.workflow.parameters import parameters_of
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import pytest
 from sequester.errors import InputError, ParameterError
 from sequester.methods import METHODS
 from sequester.methods.method import Method
+from sequester.workflow.build import build_method, parameter_files, read_lists
 from sequester.workflow.config import config_schema
-from sequester.workflow.method_settings import build_method, parameter_files, read_lists
 from sequester.workflow.parameters import describe_type, parameters_of
 
 
