@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -271,15 +270,7 @@ def _draw(results: Mapping[str, TrialResult], config: str) -> dict[str, Any]:
     knowledge = Knowledge(kind="ordered" if is_sequence else "anywhere", known=KNOWN, targets=TARGETS)
     found = Comparison.of(list(results.values()), knowledge=knowledge)
     keys = list(results)
-    places = [
-        place
-        for place, each in enumerate(found.tried)
-        if each.holds and found.risk(place) is not None and found.score(place) is not None
-    ]
-    marks = [
-        replace(mark, link=f"/explore?candidate={keys[place]}")
-        for place, mark in zip(places, found.marks(), strict=True)
-    ]
+    marks = list(found.marks(lambda place: f"/explore?candidate={keys[place]}"))
     drawing = str(draw_frontier(marks, found.axes())) if marks else ""
     for mark in marks:
         # The renderer has no names for links.

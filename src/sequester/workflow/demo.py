@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import os
 import shutil
 from dataclasses import dataclass
@@ -17,6 +15,8 @@ from sequester.datasets import DATASETS, SEED, make
 from sequester.datasets.hospital import FORMS, PROTECTED, make_persons
 from sequester.engine import part, silent
 from sequester.errors import InputError, ignore_warning
+from sequester.io.contents import compress
+from sequester.io.parquet import write_parquet
 from sequester.workflow.config import Config
 from sequester.workflow.output_file import refuse_existing, write_file, write_folder
 from sequester.workflow.protect import protect
@@ -321,11 +321,8 @@ def _make_folder(name: str, out: Path, *, persons: int | None, seed: str, form: 
 
 
 def _encode(frame: pl.DataFrame, name: str) -> bytes:
-    buffer = io.BytesIO()
     if name.endswith(".parquet"):
-        frame.write_parquet(buffer)
-        return buffer.getvalue()
+        return write_parquet(frame)
     separator = "\t" if ".tsv" in Path(name).suffixes[-2:] else ","
-    frame.write_csv(buffer, separator=separator, datetime_format="%Y-%m-%dT%H:%M:%S")
-    # Without a time in the header, the same data is the same file.
-    return gzip.compress(buffer.getvalue(), 6, mtime=0) if name.endswith(".gz") else buffer.getvalue()
+    text = frame.write_csv(separator=separator, datetime_format="%Y-%m-%dT%H:%M:%S").encode()
+    return compress(text) if name.endswith(".gz") else text

@@ -119,11 +119,11 @@ KINDS = ("mask", "intervals", "dates", "quantiles", "flat", "tree", "h3")
 
 
 def _tag(given: object) -> str | None:
-    if isinstance(given, dict):
-        if "kind" not in given and "path" in given:
-            return "<path>"
-        return f"<{given.get('kind')}>" if given.get("kind") in KINDS else None
-    return f"<{given.kind}>" if isinstance(given, ConfigTable) and hasattr(given, "kind") else "<path>"
+    """Return the kind of a table, or that it names a file; whether there is such a kind, pydantic says."""
+    kind = given.get("kind") if isinstance(given, dict) else getattr(given, "kind", None)
+    if kind is None and isinstance(given, dict) and "path" not in given:
+        return None
+    return "<path>" if kind is None else f"<{kind}>"
 
 
 HierarchySettings = Annotated[
@@ -200,16 +200,11 @@ class H3Settings(RegionTable):
     """0 (continents) to 15 (less than a square metre)."""
 
 
-def _region_tag(given: object) -> str | None:
-    kind = given.get("kind") if isinstance(given, dict) else getattr(given, "kind", None)
-    return f"<{kind}>" if kind in REGION_KINDS else None
-
-
 RegionSettings = Annotated[
     Annotated[DensitySettings, Tag("<density>")]
     | Annotated[GridSettings, Tag("<grid>")]
     | Annotated[H3Settings, Tag("<h3>")],
-    Discriminator(_region_tag),
+    Discriminator(_tag),
     Field(description=f"kind = one of {', '.join(REGION_KINDS)}."),
 ]
 """One of the kinds, distinguished by ``kind``."""

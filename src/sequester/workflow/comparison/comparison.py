@@ -16,7 +16,7 @@ from sequester.workflow.comparison.outputs import ADVERSARIES
 from sequester.workflow.comparison.trial import LOST, PERSONS, RECORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import Literal
 
@@ -168,8 +168,8 @@ class Comparison:
             risk=ADVERSARIES[self.adversary], measure=self.measure.replace("_", " "), goal=self.goal
         )
 
-    def marks(self) -> Iterator[Mark]:
-        """Return what is drawn: every candidate that has both numbers."""
+    def marks(self, link: Callable[[int], str] = lambda _: "") -> Iterator[Mark]:
+        """Return what is drawn: every candidate that has both numbers; `link` is where each leads to."""
         for place, each in enumerate(self.tried):
             risk, score = self.risk(place), self.score(place)
             if risk is not None and score is not None and each.holds:
@@ -182,6 +182,7 @@ class Comparison:
                     on_frontier=place in self.frontier,
                     recommended=place == self.recommended,
                     optimum=place in self.local_optima,
+                    link=link(place),
                 )
 
     def drawing(self, *, standalone: bool = False) -> Markup:
