@@ -167,7 +167,7 @@ def _full_work(request: pytest.FixtureRequest, _small_work: pytest.MonkeyPatch) 
 def _leave_out(patch: pytest.MonkeyPatch, *, draws: bool) -> None:
     patch.setattr("sequester.methods.evaluate.N_QUERIES", 20)
     patch.setattr("sequester.utility.register.N_QUERIES", 20)
-    patch.setattr("sequester.methods.reposition.measures._PER_LENGTH", 5)
+    patch.setattr("sequester.methods.reposition.publish._PER_LENGTH", 5)
     patch.setattr("sequester.engine.local.usable_cores", lambda: 1)
     if not draws:
         # Not the filter of the templates: what they saw first is what they keep.

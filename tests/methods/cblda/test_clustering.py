@@ -12,7 +12,7 @@ from oracles import cblda as oracle
 from sequester.engine import LocalEngine
 from sequester.errors import UnattainableError
 from sequester.methods.cblda import merging
-from sequester.methods.cblda.improvement import PASSES
+from sequester.methods.cblda.merging import PASSES
 from sequester.release.randomness import Randomness
 
 demands = st.tuples(

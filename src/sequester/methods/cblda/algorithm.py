@@ -16,8 +16,7 @@ from sequester.hierarchies.labels import counted
 from sequester.kernels.shares import exceeds_share
 from sequester.methods.cblda import _alignment_kernels as kernels
 from sequester.methods.cblda.clusters import Clustering, ClusterRows, ProtectedValues, SavedClusters
-from sequester.methods.cblda.improvement import MOST_WORK, improve
-from sequester.methods.cblda.merging import assign_rest, merge_nearest
+from sequester.methods.cblda.merging import MOST_WORK, assign_rest, improve, merge_nearest
 from sequester.ragged import offsets_of, owners_of, places_of
 
 if TYPE_CHECKING:
@@ -136,12 +135,15 @@ def solve(
     """Return the classes, or raise where there cannot be any."""
     progress(0.0, "reading histories")
     values = ProtectedValues.of(table)
-    refuse_impossible(table, values, plan.k, plan.c, each=plan.each, drop=plan.drop)
-    is_counted = choose_persons(table, values, plan.c, plan.k, each=plan.each, randomness=randomness)
+    rates = Rates(table, values, each=plan.each)
+    if not plan.drop:
+        refuse_impossible(table, rates, plan.k, plan.c)
+    rates.leave_out(plan.c, randomness)
+    _refuse_few(table, int(rates.is_left.sum()), plan.k)
     work = Clustering.of(
         table,
         values,
-        is_counted,
+        rates.is_left,
         k=plan.k,
         c=plan.c,
         each=plan.each,
@@ -153,7 +155,9 @@ def solve(
     most_work = plan.most_work(len(table.schema.quasi))
     if exact is not None and len(everybody) > exact:
         progress(0.02, "putting neighbours together")
-        blocks = _neighbours(work, everybody, block)
+        # Similar histories, and nearly equally many persons in each.
+        order = work.build_index(everybody).order
+        blocks = [np.sort(each) for each in np.array_split(order, -(-len(order) // block))]
     merging = part(progress, 0.05, 0.85)
     if len(blocks) == 1:
         merge_nearest(
@@ -187,12 +191,6 @@ def solve(
             table, plan, randomness=randomness, engine=engine, progress=progress, checkpoint=NoCheckpoint()
         )
     return solution
-
-
-def _neighbours(work: Clustering, persons: Counts, block: int) -> list[Counts]:
-    """Cut persons into blocks of similar histories, of at most `block` and nearly equally many persons."""
-    order = work.build_index(persons).order
-    return [np.sort(each) for each in np.array_split(order, -(-len(order) // block))]
 
 
 def _block_by_block(
@@ -302,7 +300,7 @@ def _divide(work: Clustering, cluster: int) -> Counts:
 
 
 class Rates:
-    """How many of the persons that are left are at risk, for any value or for each."""
+    """How many of the persons that are left are at risk, for any value or for each; at first all are left."""
 
     def __init__(self, table: EventTable, values: ProtectedValues, *, each: bool) -> None:
         self.owners, codes = values.of_persons(table.person_offsets)
@@ -341,23 +339,19 @@ class Rates:
             self.is_left[holders[order[:n_out]]] = False
 
 
-def refuse_impossible(
-    table: EventTable, values: ProtectedValues, k: int, c: float, *, each: bool, drop: bool
-) -> None:
+def refuse_impossible(table: EventTable, rates: Rates, k: int, c: float) -> None:
     """Refuse what no release of the table can keep, and name what can be kept.
 
     Without rules of the schema one class of everybody keeps it; with them, it has to be tried.
     """
     n_persons = table.n_persons
-    rates = Rates(table, values, each=each)
-    above = np.flatnonzero(rates.above(c)) if not drop else np.empty(0, np.int64)
-    totals = rates.totals()
-    worst = int(above[np.argmax(totals[above])]) if len(above) else None
-    least = None if worst is None else math.ceil(totals[worst] / n_persons * 1e4 - 1e-5) / 1e4
-    if not drop:
-        _refuse_few(table, n_persons, k, least=least)
-    if worst is None or least is None:
+    above, totals = np.flatnonzero(rates.above(c)), rates.totals()
+    if not len(above):
+        _refuse_few(table, n_persons, k)
         return
+    worst = int(above[np.argmax(totals[above])])
+    least = math.ceil(totals[worst] / n_persons * 1e4 - 1e-5) / 1e4
+    _refuse_few(table, n_persons, k, least=least)
     name = rates.names[worst]
     what = "a protected value" if name is None else f"{name[0]} = {name[1]}"
     others = f", and {len(above) - 1:,} more values are above c" if len(above) > 1 else ""
@@ -372,16 +366,6 @@ def refuse_impossible(
         'infeasible = "drop" leaves out some of them'
     )
     raise UnattainableError(msg, achieved={"c": least})
-
-
-def choose_persons(
-    table: EventTable, values: ProtectedValues, c: float, k: int, *, each: bool, randomness: Randomness
-) -> Mask:
-    """Mark the persons who are released: all, or as many as leave nothing above the share."""
-    rates = Rates(table, values, each=each)
-    rates.leave_out(c, randomness)
-    _refuse_few(table, int(rates.is_left.sum()), k)
-    return rates.is_left
 
 
 def _refuse_few(table: EventTable, n_left: int, k: int, *, least: float | None = None) -> None:
@@ -406,10 +390,7 @@ def _has_rules(table: EventTable) -> bool:
 
 def refuse_broken_rules(table: EventTable, solution: ClassSolution) -> None:
     """Refuse classes that show nothing, or that do to a value what it must never suffer."""
-    lengths = np.bincount(
-        owners_of(table.person_offsets)[solution.is_kept],
-        minlength=table.n_persons,
-    )
+    lengths = np.bincount(owners_of(table.person_offsets)[solution.is_kept], minlength=table.n_persons)
     if table.of_persons:
         # The first event holds the person's attributes, without which nobody is released.
         lengths = solution.is_kept[table.person_offsets[:-1]].astype(np.int64)

@@ -17,7 +17,7 @@ from sequester.kernels.shares import TOLERANCE
 from sequester.methods.cblda import _alignment_kernels as kernels
 from sequester.methods.cblda import _search_kernels as search
 from sequester.methods.prices import price_nodes
-from sequester.ragged import gather_rows, owners_of, places_of
+from sequester.ragged import gather_rows, offsets_of, owners_of, places_of
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask, Offsets
@@ -105,7 +105,7 @@ def _columns(tree: Hierarchy, worths: Counts, first: int, n_groups: int) -> tupl
     Nodes and groups, which are the nodes that are no leaves, are numbered through all trees.
     """
     is_group = ~tree.is_leaf | (tree.depth == 0)
-    before = n_groups + np.concatenate([[0], np.cumsum(is_group)])
+    before = n_groups + offsets_of(is_group)
     node_of_group = np.where(is_group, np.arange(len(tree)), tree.parent)
     columns = np.empty((len(tree), 6), np.int32)
     columns[:, kernels.PARENT] = tree.parent + first
@@ -197,9 +197,9 @@ class ProtectedValues:
                     if (attribute, node) not in names:
                         names.append((attribute, node))
                     tree = table.hierarchies[column]
-                    is_below = np.array(
-                        [*(node in _labels_above(tree, label) for label in book), False], np.bool_
-                    )
+                    low = tree.node(node)
+                    nodes = np.append(tree.nodes(book), -1)
+                    is_below = (nodes >= low) & (nodes < tree.subtree_end[low])
                     has_it = is_below[sequences.columns[column]]
                     pairs.append(events[has_it] * (1 << 31) + names.index((attribute, node)))
         distinct = np.unique(np.concatenate(pairs))
@@ -214,10 +214,6 @@ class ProtectedValues:
         owners = owners_of(self.offsets[person_offsets])
         distinct = np.unique(owners * (1 << 31) + self.codes)
         return distinct >> 31, (distinct & _CODE).astype(np.int32)
-
-
-def _labels_above(tree: Hierarchy, label: str) -> list[str]:
-    return [tree.labels[node] for node in tree.ancestors(tree.node(label))]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -204,14 +204,13 @@ class CBLDA(KCMethod):
             exact, block = None, BLOCK
         else:
             exact = block = self.block
-        is_auto = self.block == "auto"
         return replace(
             super().plan(),
             split=self.split,
             improve=self.search == "improve",
             exact=exact,
             block=block,
-            is_auto=is_auto,
+            is_auto=self.block == "auto",
         )
 
 

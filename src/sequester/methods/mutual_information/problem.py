@@ -22,6 +22,7 @@ from sequester.methods.mutual_information._kernels import (
     tally_tuples,
 )
 from sequester.privacy.mutual_information import count_tuples
+from sequester.ragged import offsets_of, owners_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -246,8 +247,7 @@ def _count_all(
         table[:, :length] = found
         tables.append(table)
         counts.append(often)
-    offsets = np.cumsum([0, *(len(table) for table in tables)]).astype(np.int64)
-    return np.concatenate(tables), np.concatenate(counts), offsets
+    return np.concatenate(tables), np.concatenate(counts), offsets_of([len(table) for table in tables])
 
 
 def count_index_tuples(
@@ -299,7 +299,7 @@ def _list_tuples(tuples: Codes, group_offsets: Counts, n_symbols: int) -> tuple[
         for first, last in pairwise(group_offsets.tolist())
         for column in tuples[first:last].T
     ]
-    offsets = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)
+    offsets = offsets_of(np.concatenate(sizes))
     listed = np.empty(offsets[-1], np.int32)
     list_tuples(tuples, group_offsets, n_symbols, offsets[:-1].copy(), listed)
     return offsets, listed
@@ -404,8 +404,7 @@ def losses(released: Sequences, table: EventTable, cost: str | CostTable) -> Num
 
 def per_person(values: Numbers, table: EventTable, weights: Numbers | None) -> Numbers:
     """Return the mean over each person's events; 0 for a person whose events have no weight."""
-    offsets = table.person_offsets
-    owner = np.repeat(np.arange(table.n_persons), np.diff(offsets))
+    owner = owners_of(table.person_offsets)
     weight = np.ones(len(values)) if weights is None else weights
     total = np.bincount(owner, weight, table.n_persons)
     means: Numbers = np.divide(

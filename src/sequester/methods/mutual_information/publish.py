@@ -168,7 +168,9 @@ def evidence_of(
     and ``released_as_it_is``. Persons without an occurrence are left out.
     """
     lengths, leakage, entropy, bound = model.bounds(found)
-    exact = {} if model.measure == "exact" else {"mutual_information_bits": _exactly(model, found)}
+    exact = {}
+    if model.measure != "exact":
+        exact["mutual_information_bits"] = replace(model, measure="exact").bounds(found)[1]
     spelled = pl.Series([" → ".join(pattern) for pattern in found.patterns], dtype=pl.String)
     rows, persons = np.nonzero(entropy > 0)
     verdicts = pl.DataFrame(
@@ -201,11 +203,6 @@ def evidence_of(
     }
 
 
-def _exactly(model: MutualInformationPrivacy, found: Leakage) -> Numbers:
-    """Return the mutual information where the promise is by another measure."""
-    return replace(model, measure="exact").bounds(found)[1]
-
-
 def plots_of(released: Sequences, table: EventTable, *, window: int) -> tuple[Plot, ...]:
     """Draw Figure 9: the most frequent pairs of the original, and those of the release."""
     measure = TopPatterns(window=window)
@@ -230,6 +227,8 @@ def measure(
     weights = read_weights(table)
     plain = losses(released, table, "information-loss")
     chosen = plain if method.cost == "information-loss" else losses(released, table, method.cost)
+    by = f'"{method.cost}"' if isinstance(method.cost, str) else "of the given table"
+    weighed = "" if method.weight is None else f", events weighed by {method.weight}"
     scores = {
         "information_loss": Score(
             value=_mean(plain),
@@ -241,7 +240,7 @@ def measure(
         "loss_per_symbol": Score(
             value=_mean(chosen, weights),
             bounds=(0, None),
-            means=f"Utility loss per symbol by the cost {_named(method)}{_weighed(method)}.",
+            means=f"Utility loss per symbol by the cost {by}{weighed}.",
             formula="Σ over events of weight · cost(symbol, released) / Σ of weights",
             reference=LOSS_REFERENCE,
         ),
@@ -305,14 +304,6 @@ def _mean(values: Numbers, weights: Numbers | None = None) -> float:
     total = len(values) if weights is None else weights.sum()
     spent = values.sum() if weights is None else (values * weights).sum()
     return float(spent / total) if total else 0.0
-
-
-def _named(method: MutualInformationMethod) -> str:
-    return f'"{method.cost}"' if isinstance(method.cost, str) else "of the given table"
-
-
-def _weighed(method: MutualInformationMethod) -> str:
-    return "" if method.weight is None else f", events weighed by {method.weight}"
 
 
 def reasons_of(changes: pl.DataFrame, evidence: Mapping[str, pl.DataFrame]) -> tuple[Reason, ...]:

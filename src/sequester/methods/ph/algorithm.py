@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -288,19 +288,16 @@ def _rules(method: PH, table: EventTable) -> HidingRules:
     else:
         # A pattern with a label that does not occur cannot come about.
         forbidden = [each for each in method.forbidden if all(label in book.codes for label in each)]
-    codes = tuple(tuple(book.encode(each).tolist()) for each in forbidden)
-    last = method.prefer == "permutation"
-    if not isinstance(method.uncertainty, str):
-        return HidingRules(
-            mode=BOUNDED,
-            wanted=method.uncertainty.permutations,
-            least=method.uncertainty.support,
-            forbidden=codes,
-            seen=seen,
-            deletes_last=last,
-        )
-    mode = MAXIMUM if method.uncertainty == "maximum" else MINIMUM_HARM
-    return HidingRules(mode=mode, forbidden=codes, seen=seen, deletes_last=last)
+    rules = HidingRules(
+        mode=MAXIMUM if method.uncertainty == "maximum" else MINIMUM_HARM,
+        forbidden=tuple(tuple(book.encode(each).tolist()) for each in forbidden),
+        seen=seen,
+        deletes_last=method.prefer == "permutation",
+    )
+    if isinstance(method.uncertainty, str):
+        return rules
+    spread = method.uncertainty
+    return replace(rules, mode=BOUNDED, wanted=spread.permutations, least=spread.support)
 
 
 def _demand_spread(problem: HidingProblem, sanitized: Sanitized, wanted: Bounded, table: EventTable) -> None:

@@ -26,6 +26,7 @@ from sequester.methods.ph._trie_kernels import (
 )
 from sequester.mining.frequent import MAX_PATTERNS, frequent
 from sequester.mining.support import mark_patterns
+from sequester.ragged import offsets_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +83,7 @@ class HidingProblem:
             if all(label in book.codes for label in pattern)
         )
         secrets = np.array([code for codes, _ in known for code in codes], np.int32)
-        offsets = np.cumsum([0, *(len(codes) for codes, _ in known)]).astype(np.int64)
+        offsets = offsets_of([len(codes) for codes, _ in known])
         marks = mark_patterns(rows.items, rows.offsets, secrets, offsets)
         return cls(
             rows=rows,

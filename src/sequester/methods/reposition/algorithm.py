@@ -14,13 +14,14 @@ from sequester.data.sequences import Sequences
 from sequester.data.text import as_text
 from sequester.errors import UnattainableError
 from sequester.hierarchies.labels import MISSING, counted
-from sequester.methods.reposition.groups import Records, publish
-from sequester.methods.reposition.measures import (
+from sequester.methods.reposition.publish import (
     LEFT_OUT,
     MOVED,
+    Records,
     distance_plot,
     expired_plot,
     measure_queries,
+    publish,
     scores,
     spans_of,
 )

@@ -240,13 +240,13 @@ class SnapshotMethod(Method):
     def reasons(self, release: Release, original: EventTable) -> tuple[Reason, ...]:
         """Return which records a too frequent value moved or lost, and which a second record of a person."""
         from sequester.methods.reposition.algorithm import timeline
-        from sequester.methods.reposition.measures import reasons_of
+        from sequester.methods.reposition.publish import reasons_of
 
         return reasons_of(self, release.changes, original, timeline(original, self.snapshot).numbers)
 
     def relaxations(self, original: EventTable) -> tuple[RelaxationPath, ...]:
         """Return what could be relaxed: values may be more frequent, or records come out later."""
-        from sequester.methods.reposition.measures import smaller_levels
+        from sequester.methods.reposition.publish import smaller_levels
 
         del original
         lower = RelaxationPath.of(self, "l", smaller_levels(self.level, whole=self.then == "anatomy"))

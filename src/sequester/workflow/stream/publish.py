@@ -15,7 +15,7 @@ from sequester._repr import number
 from sequester.errors import InternalError
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.hierarchies.labels import MISSING
-from sequester.methods.reposition.groups import EVENTS, Records, publish
+from sequester.methods.reposition.publish import EVENTS, Records, publish
 from sequester.release.certificate import HASH, Certificate
 from sequester.release.files import hierarchy_files
 from sequester.release.folder import ROWS_PER_GROUP, hierarchy_csv, rebuild_columns
