@@ -49,7 +49,7 @@ def test_the_lines_name_every_kind_on_demand(run, release):
     assert len(rows) <= 10
     assert "--all" in rest
     assert f"all {len(everything.out.splitlines()) - 3} risks" in rest
-    assert "consecutive, 2 known" in everything.out
+    assert "2 values, consecutive" in everything.out
 
 
 def test_an_attack_that_beats_the_claim_exits_1(run, release):

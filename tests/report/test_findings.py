@@ -36,7 +36,7 @@ def test_a_recipient_is_told_what_values_stand_for_and_not_how_deep_the_hierarch
     (found,) = generalization_levels(values, {"ill": TREE.above(cells)})
     assert [(step.title, step.cells, level_text(step)) for step in found.steps] == [
         ("as recorded", 1, "1 value, such as asthma"),
-        ("coarser", 3, "acute, which stands for 3"),
+        ("coarser", 3, "acute, which stands for 3 values"),
         ("*, suppressed", 1, ""),
     ]
 

@@ -282,7 +282,7 @@ def test_the_outer_page_says_promise_verdict_check_limits_and_counts(make_releas
         "A second release of the same people is not covered.",
         "events.csv",
         "events.parquet",
-        "a random name, drawn anew for this release",
+        "a random pseudonym, drawn anew for this release",
         "0.12",
         "by-hand",
         "Events per person",

@@ -29,7 +29,7 @@ def test_the_public_page_has_a_section_for_persons(released):
     page = external_page(release)
     assert "4 persons have a row in <code>persons.csv</code>" in page
     assert "1 of them have no events" in page
-    assert "the same random name as in the events" in page
+    assert "the same pseudonym as in the events" in page
     assert "[1950:1959]" in page
     assert "1951" not in page
     assert "<code>records</code>" not in page

@@ -39,8 +39,8 @@ def test_the_worst_of_each_attack_is_shown_once_claimed_ones_first():
         ]
     )
     assert [(row["title"], row["case"], row["release"], row["claimed"]) for row in found["claimed"]] == [
-        (attack_title("marketer"), "in order, 2 known", "4%", "20%"),
-        ("Leakage", "a secret pattern, and the mapping, 2 known", "40%", "50%"),
+        (attack_title("marketer"), "2 values, in order", "4%", "20%"),
+        ("Leakage", "2 values, a secret pattern, and the mapping", "40%", "50%"),
     ]
     assert [(row["title"], row["release"], row["claimed"]) for row in found["beyond"]] == [
         (attack_title("marketer"), "30%", "")
@@ -62,7 +62,7 @@ def test_an_adversary_who_beats_the_claim_comes_before_a_larger_risk_that_keeps_
 
 
 @pytest.mark.parametrize(
-    ("interval", "words"), [((0.2, 1.0), "or more"), ((0.1, 0.3), "10% to 30%"), ((0.2, 0.2), "exactly")]
+    ("interval", "words"), [((0.2, 1.0), "or more"), ((0.1, 0.3), "10% to 30%"), ((0.2, 0.2), "all counted")]
 )
 def test_intervals_in_words(interval, words):
     found = summarize_risks([risk("marketer", "event", 1, 0.2, interval=interval)])

@@ -356,11 +356,11 @@ def rounded_percent(value: float) -> str:
 
     Examples
     --------
-    >>> rounded_percent(0), rounded_percent(0.004), rounded_percent(0.1587), rounded_percent(0.996)
-    ('0%', 'less than 1%', 'about 16%', 'more than 99%')
+    >>> rounded_percent(0), rounded_percent(0.004), rounded_percent(0.985), rounded_percent(0.996)
+    ('0%', 'less than 1%', 'about 99%', 'more than 99%')
     """
     if value in (0, 1):
         return f"{100 * value:.0f}%"
     if value < 0.01:
         return "less than 1%"
-    return "more than 99%" if value > 0.99 else f"about {100 * value:.0f}%"
+    return "more than 99%" if value > 0.99 else f"about {math.floor(100 * value + 0.5)}%"

@@ -60,11 +60,7 @@ def _after(shown: "Demo") -> Iterator[str]:
     yield from textwrap.wrap(release.model.in_words(), 98, initial_indent="  ", subsequent_indent="  ")
     yield ""
     yield "Changes that keep the promise:"
-    for column in shown.columns:
-        stars = f", and * in {column.suppressed:.0%} of the rows" if column.suppressed else ""
-        fewer = f"{column.after:,} values instead of {column.before:,}"
-        kept = f"all {column.before:,} values" if column.after == column.before else fewer
-        yield f"  {column.name}: {kept}{stars}"
+    yield from (f"  {column.name}: {column.text}" for column in shown.columns)
     if shown.raw.example is not None:
         person, others = shown.raw.example.person, f"{shown.alike - 1:,} others"
         yield f"  {person} now has {_values(shown.after)}, like {others}."

@@ -86,21 +86,14 @@ def _as_sequences(tables: Mapping[str, pl.DataFrame], table: EventTable) -> Sequ
 def measure_cells(
     outcome: Outcome, table: EventTable, *, suppressed: str, progress: Progress
 ) -> dict[str, Score]:
-    """Count what became coarser, what is `suppressed`, who is not released, and how far counts are off."""
+    """Count what became coarser, what is `suppressed`, and how far counts are off."""
     progress(0.0, "measuring the loss")
     changed = outcome.changes.lazy().group_by("column", "what").len().collect().iter_rows()
     counts = {(name, what): count for name, what, count in changed}
-    released = int(np.count_nonzero(np.diff(outcome.sequences.person_offsets)))
     scores = {
         "information_loss": information_loss(outcome.sequences, original=table),
         "generalized_cells": _share("generalized", counts, table, "show a coarser value than they had"),
         "suppressed_cells": _share("suppressed", counts, table, suppressed),
-        "dropped_persons": Score(
-            value=(table.n_persons - released) / max(table.n_persons, 1),
-            means="Share of the persons of whom nothing is released; 0 is none.",
-            formula="persons without a released event / persons",
-            reference=REFERENCE,
-        ),
     }
     if not any(weights_of(table).values()) or not table.n_events:
         return scores

@@ -242,7 +242,7 @@ class Confidence:
     needs_hierarchies: ClassVar[bool] = False
     level_meanings: ClassVar[Mapping[str, str]] = {
         "k": K_MEANING,
-        "c": "no larger share of them shows a protected value, as the promise counts it",
+        "c": "at most this share of them shows a protected value, as the promise counts it",
     }
     attacks: ClassVar[str] = "minimality"
 

@@ -386,7 +386,7 @@ def data_flow(release: Release) -> Iterator[FlowStep]:
             yield FlowStep("events made of the rows, of which a sample was taken", reading.events)
     n_released = release.frame.height
     yield FlowStep("events that the method got", release.n_input_events)
-    yield FlowStep("lost: no longer shown", release.n_lost_events, release.n_input_events)
+    yield FlowStep("lost: absent, or nothing of them is shown", release.n_lost_events, release.n_input_events)
     yield FlowStep("released" if release.n_persons is not None else "released as records", n_released)
     if release.n_moved_items:
         yield FlowStep("of these moved: elsewhere in the person's order", release.n_moved_items, n_released)

@@ -13,7 +13,8 @@ from sequester.privacy.l_diversity import GROUP, TIME
 from sequester.release.files import MEDS_FILES, unsupported_reason
 from sequester.release.plot import Released, change_figures
 from sequester.release.release import ORDER, PERSON
-from sequester.report.text import capitalize_first, direction
+from sequester.report.text import capitalize_first
+from sequester.utility.score import direction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -157,7 +158,7 @@ def describe_persons(release: Release, rows: Released) -> list[dict[str, Any]]:
     schema = release.persons_schema
     if schema is None or release.persons is None:
         return []
-    meanings = {PERSON: "who it is: the same random name as in the events"}
+    meanings = {PERSON: "who it is: the same pseudonym as in the events"}
     return _describe(release, rows, release.persons, meanings | _meanings(release, schema))
 
 
@@ -165,9 +166,9 @@ def describe_columns(release: Release, rows: Released) -> list[dict[str, Any]]:
     """Return the meaning of each column of the main table, in order."""
     schema = release.schema
     meanings = {
-        PERSON: "whose event it is: a random name, drawn anew for this release"
+        PERSON: "whose event it is: a random pseudonym, drawn anew for this release"
         if not release.trips
-        else "the trip that it is an event of: a random name; trips of one person have different ones",
+        else "the trip that it is an event of: a random pseudonym; trips of one person have different ones",
         ORDER: "the place of the event in the person's history, from 1; it is not a date",
     }
     if PERSON not in release.frame.columns:
@@ -190,11 +191,18 @@ def _describe(
         {
             "name": name,
             "meaning": meanings.get(name, ""),
-            "n_values": rows.n_values(name),
+            "n_values": rows.n_values(name) - _has_stars(release, rows, name),
             "description": release.about.columns.get(name, ""),
         }
         for name in frame.columns
     ]
+
+
+def _has_stars(release: Release, rows: Released, name: str) -> bool:
+    """Return whether a column has suppressed cells, which show no value."""
+    # Sensitive values that may be known are suppressed, too.
+    may_have = name in release.hierarchies or bool(getattr(release.model, "sensitive_known", False))
+    return may_have and name in rows.values and ROOT in rows.values[name]["value"]
 
 
 def _meanings(release: Release, schema: Schema) -> dict[str, str]:
@@ -455,10 +463,10 @@ def level_text(step: LevelCount) -> str:
     --------
     >>> step = LevelCount(level=1, title="", cells=4, share=0.5, n_values=3, example="56***", leaves=100)
     >>> level_text(step)
-    '3 values, such as 56***, which stands for 100'
+    '3 values, such as 56***, which stands for 100 values'
     """
     some = f"{counted(step.n_values, 'value', 'values')}, such as {step.example}"
     if step.leaves == 1 or step.example == ROOT:
         return "" if step.example == ROOT else some
-    stands = f"which stands for {number(step.leaves)}"
+    stands = f"which stands for {number(step.leaves)} values"
     return f"{step.example if step.n_values == 1 else some}, {stands}"

@@ -12,6 +12,7 @@ import jinja2
 
 from sequester._repr import number, shown
 from sequester._version import __version__
+from sequester.hierarchies.labels import counted
 from sequester.release.fields import plain_value
 from sequester.release.plot import Released, data_figures
 from sequester.release.release import PERSON, data_flow, data_flow_counts
@@ -154,6 +155,7 @@ def environment() -> jinja2.Environment:
     made.filters.update(
         shown=shown,
         number=number,
+        counted=counted,
         share=text.share,
         setting=text.parameter_text,
         percent=text.percent,

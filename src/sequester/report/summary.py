@@ -60,7 +60,7 @@ class RiskAnswer:
             return ""
         case = case_text(self.risk)
         means = attack_means(self.risk.name) or self.risk.name
-        return f"{means} ({case})" if case else means
+        return f"{means} (known: {case})" if case else means
 
     @property
     def before(self) -> str:
@@ -369,16 +369,16 @@ def main_risks(risks: Sequence[Risk], most: int) -> list[Risk]:
 
 
 def case_text(risk: Risk) -> str:
-    """Return what an adversary knows in a few words.
+    """Return what an adversary knows in a few words: how many values, and of which kind.
 
     Examples
     --------
     >>> from sequester.attacks.risk import Proportion, Risk
     >>> case_text(Risk(0.5, (0.5, 1.0), 0.01, Proportion(0.1, (0.1, 1.0)), kind="event", known=2))
-    'in one event, 2 known'
+    '2 values, in one event'
     """
-    kind = kind_title(risk.kind).lower() if risk.kind else ""
-    return ", ".join(filter(None, (kind, f"{risk.known} known" if risk.known else "")))
+    values = counted(risk.known, "value", "values") if risk.known else ""
+    return ", ".join(filter(None, (values, kind_title(risk.kind).lower() if risk.kind else "")))
 
 
 def is_largest(share: Proportion) -> bool:
@@ -429,5 +429,5 @@ def interval_text(share: Proportion) -> str:
     """
     low, high = share.interval
     if low == high:
-        return "exactly"
+        return "all counted"
     return "or more" if is_largest(share) else f"{percent(low)} to {percent(high)}"

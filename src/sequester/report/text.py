@@ -10,8 +10,6 @@ from sequester._repr import number, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sequester.utility.score import Score
-
 
 def share(part: float, whole: float) -> str:
     """Return a share as text in percent.
@@ -134,21 +132,6 @@ def parameter_text(value: object) -> str:
     if isinstance(value, set | frozenset):
         return ", ".join(sorted(parameter_text(each) for each in value)) or "none"
     return shown(str(value), 400)
-
-
-def direction(score: Score) -> str:
-    """Return which way a measure gets better, and its range.
-
-    Examples
-    --------
-    >>> from sequester.utility.score import Score
-    >>> direction(Score(value=0.5, goal="minimize", bounds=(0, None), means=""))
-    'less is better, 0 or more'
-    """
-    low, high = score.bounds
-    better = "less is better" if score.goal == "minimize" else "more is better"
-    reach = f"{number(low)} or more" if high is None else f"{number(low)} to {number(high)}"
-    return f"{better}, {reach}"
 
 
 ATTACKS = {

@@ -297,8 +297,7 @@ def suppression(
         ),
         "suppressed_persons": Score(
             value=1 - released_persons / original.n_persons if original.n_persons else 0.0,
-            means=f"Share of the {original.n_persons:,} {units.many} of which nothing is released; 0 is "
-            "none.",
+            means=f"Share of the {original.n_persons:,} {units.many} without any released event; 0 is none.",
             formula="persons without a released event / persons",
             reference=SEHATKAR_2014,
         ),

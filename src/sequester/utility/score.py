@@ -47,8 +47,8 @@ class Scores(Shown, dict[str, Score]):
     >>> f1, loss = Score(value=0.75, goal="maximize", means=""), Score(value=0.12, means="")
     >>> Scores({"f1": f1, "information_loss": loss})
     Utility: 2 measures
-      information_loss  0.12  lower is better, 0 to 1
-      f1                0.75  higher is better, 0 to 1
+      information_loss  0.12  less is better, 0 to 1
+      f1                0.75  more is better, 0 to 1
     """
 
     def _card(self) -> Card:
@@ -60,16 +60,28 @@ class Scores(Shown, dict[str, Score]):
         return Card(
             title=f"Utility: {len(names)} measures",
             facts=tuple(
-                (name, f"{values[name]:{width}}  {_direction(self[name])}") for name in names[:_SHOWN_SCORES]
+                (name, f"{values[name]:{width}}  {direction(self[name])}") for name in names[:_SHOWN_SCORES]
             ),
             remarks=(f"and {more} more; release.utility[name].means says what a number means",) * (more > 0),
         )
 
 
-def _direction(score: Score) -> str:
+def direction(score: Score) -> str:
+    """Return which way a measure gets better, and its range.
+
+    Examples
+    --------
+    >>> direction(Score(value=0.5, bounds=(0, None), means=""))
+    'less is better, 0 or more'
+    >>> direction(Score(value=-0.1, bounds=(-1, None), means=""))
+    'closer to 0 is better, -1 or more'
+    """
     low, high = score.bounds
-    better = "lower" if score.goal == "minimize" else "higher"
-    return f"{better} is better, {number(low)} " + ("and more" if high is None else f"to {number(high)}")
+    better = "less" if score.goal == "minimize" else "more"
+    if score.goal == "minimize" and low < 0:
+        better = "closer to 0"
+    reach = f"{number(low)} or more" if high is None else f"{number(low)} to {number(high)}"
+    return f"{better} is better, {reach}"
 
 
 class Units(NamedTuple):

@@ -110,7 +110,7 @@ class RawRisk:
     alone: int
     """Persons whom two values single out, of one of their visits or of who they are."""
     example: Example | None
-    """The first of those who are singled out and have a protected disease."""
+    """Of those who are singled out and have a protected disease, one whose two values are frequent."""
 
     @classmethod
     def of(cls, table: EventTable) -> RawRisk:
@@ -121,12 +121,20 @@ class RawRisk:
             pl.col(names).cast(pl.String), order=pl.int_range(1, pl.len() + 1).over("PID")
         ).with_row_index("row")
         pairs = list(combinations(names, P))
+        # Rare values are suppressed: an example with frequent ones shows what generalization does.
         alone = pl.concat(
-            visits.filter(pl.col("PID").n_unique().over(pair) == 1).with_columns(pair=place)
+            visits.with_columns(
+                pair=place, shared=pl.min_horizontal(pl.col("PID").n_unique().over(name) for name in pair)
+            ).filter(pl.col("PID").n_unique().over(pair) == 1)
             for place, pair in enumerate(pairs)
         )
         ill = visits.filter(pl.col("Disease").is_in(PROTECTED)).group_by("PID").agg(pl.col("Disease").first())
-        found = alone.join(ill, on="PID", suffix="_of_ill").sort("row", "pair").rows(named=True)[:1]
+        found = (
+            alone.join(ill, on="PID", suffix="_of_ill")
+            .sort("shared", "row", "pair", descending=[True, False, False])
+            .head(1)
+            .rows(named=True)
+        )
         return cls(
             persons=table.n_persons,
             events=table.n_events,

@@ -161,6 +161,8 @@ def _line(kind: str, name: str, found: _Found, given: Mapping[str, Any]) -> str:
         return f"{name} is missing; it must be {expected}" + (f": {about}" if about else "")
     if kind in ("union_tag_not_found", "union_tag_invalid"):
         return _wrong_kind(name, value, [_tag(each) or "" for each in get_args(found.annotation)])
+    if expected == "a table" and "[" not in name:
+        expected = f"a table, [{name}]"
     return f"{name} must be {expected}, got {toml_value(value)}"
 
 
@@ -182,8 +184,8 @@ def _value_at(given: Any, place: Place) -> Any:
 
 def _unknown(name: str, value: object, known: list[str], wrong: str) -> str:
     close = difflib.get_close_matches(wrong.lower(), known, n=1)
-    hint = f"; did you mean {close[0]}?" if close else ""
-    return f"{name} = {toml_value(value)} is not a key; here may be {', '.join(known)}{hint}"
+    may_be = f"did you mean {close[0]}? Here may be" if close else "here may be"
+    return f"{name} = {toml_value(value)} is not a key; {may_be} {', '.join(known)}"
 
 
 def _wrong_kind(name: str, value: object, tags: list[str]) -> str:

@@ -185,7 +185,7 @@ def test_hole_3_who_is_left_out_fits_a_class():
     # 2 and 3 fit the class although nobody with HIV may be in it: it shows *.
     assert set(release.frame["Q0"]) == {"*"}
     assert any(line.startswith("Some persons with protected values were left out") for line in release.limits)
-    assert release.utility["dropped_persons"].value == pytest.approx(0.4)
+    assert release.utility["suppressed_persons"].value == pytest.approx(0.4)
     assert set(release.changes["what"]) == {"generalized", "dropped"}
     dropped = release.changes.filter(pl.col("what") == "dropped")
     assert dropped["to"].null_count() == dropped.height == 2

@@ -204,7 +204,7 @@ def test_dropping_leaves_out_as_few_persons_as_it_takes_and_says_so():
         release = HALT(k=2, c=0.5, p=1, infeasible="drop").apply(case.table())
     assert release.frame["person"].n_unique() == 2
     assert release.n_lost_events == 3
-    assert release.utility["dropped_persons"].value == pytest.approx(3 / 5)
+    assert release.utility["suppressed_persons"].value == pytest.approx(3 / 5)
     assert any("left out" in limit for limit in release.limits)
     assert release.changes.filter(pl.col("what") == "dropped").height == 3
 

@@ -86,8 +86,8 @@ POSSIBLE = (
 )
 SINGLE_CELLS = (
     "Single cells are suppressed, and others still show their values: what somebody who knows the method can "
-    "reason from why a cell is suppressed is not covered. Who also knows the quasi-identifiers of everybody "
-    "may become certain of a protected value."
+    "reason from why a cell is suppressed is not covered. An adversary who also knows the quasi-identifiers "
+    "of everybody may become certain of a protected value."
 )
 DROPPED = (
     "Some persons were left out because too many had the same protected value: that a person who should be "
@@ -446,7 +446,8 @@ def reasons_of(method: KCPMethod, changes: pl.LazyFrame, table: EventTable) -> t
                 f"share c = {method.c} of all persons had the same protected value."
             )
         else:
-            text = f"{column}: {values} of {counted(persons, 'person', 'persons')} became *: {constraint}."
+            broken = "k or c, with * counted as a value" if constraint == STARS else constraint
+            text = f"{column}: {values} of {counted(persons, 'person', 'persons')} became *: {broken}."
         worst = (
             part.drop_nulls("because")
             .group_by("because")
