@@ -10,7 +10,7 @@ import polars as pl
 
 from sequester import kernels
 from sequester.data.ordering import first_events, group_persons
-from sequester.data.places import EARTH, REGION, DensityRegions, Gap, H3Regions, Regions, box
+from sequester.data.places import EARTH, REGION, DensityRegions, Gap, H3Regions, Regions, box, h3_regions
 from sequester.data.problems import Problem
 from sequester.data.sequences import take_owners
 from sequester.data.text import as_text
@@ -140,40 +140,8 @@ def into_regions(
 
     Also counts the points that no visit stands for because they lie in no region.
     """
-    lat, lon = _degrees(events.frame, place)
     is_symbol = not (schema.quasi or schema.sensitive)
-    touches: Touches | None = None
-    if isinstance(place.regions, H3Regions):
-        # The library is an extra, and only this kind needs it.
-        from sequester.data.places import h3_regions  # noqa: PLC0415
-
-        codes, regions = h3_regions(lat, lon, place.regions.resolution, place.parts)
-        n_outside = 0
-    else:
-        lattice = Lattice.around(lat, place.regions.cell)
-        is_dense = isinstance(place.regions, DensityRegions)
-        segments = isinstance(place.regions, DensityRegions) and place.regions.touch == "segments"
-        touches = Touches.of(lattice, lat, lon, events.offsets, segments=segments)
-        if isinstance(place.regions, DensityRegions):
-            of_cell, boxes = touches.dense_boxes(place.regions.threshold)
-            if not len(boxes):
-                most = int(touches.densities().max(initial=0)) / max(len(events.offsets) - 1, 1)
-                problems.append(
-                    Problem(
-                        f"no cell is touched by a share of {place.regions.threshold:g} of the trajectories, "
-                        f"the densest by {most:.2g}: lower place.regions.threshold, or raise its cell"
-                    )
-                )
-        else:
-            of_cell, boxes = np.arange(len(touches.cells), dtype=np.int32), cell_boxes(touches.cells)
-        regions = grid_regions(lattice, boxes, place.parts, numbered=is_dense)
-        if not is_symbol and segments:
-            # An event is one row of the input, wherever its person went until the next one.
-            touches = Touches.of(lattice, lat, lon, events.offsets, segments=False)
-            of_cell = _regions_of_cells(touches.cells, boxes)
-        codes = of_cell[touches.numbers]
-        own = of_cell[np.searchsorted(touches.cells, lattice.cells(lat, lon))] if segments else codes
-        n_outside = int(np.count_nonzero(own < 0))
+    codes, regions, touches, n_outside = _assign_regions(events, place, problems, is_symbol=is_symbol)
     codes = _with_parts(codes, events, place, touches if is_symbol else None)
     names = pl.Series(REGION, [*regions.symbols, None], dtype=pl.String)
     if not is_symbol:
@@ -194,6 +162,39 @@ def into_regions(
         problems.append(Problem(f"of {n_before:,}, {what} no region: left out", REGION, severity="warning"))
     frame = visits.frame.drop(place.lat, place.lon).with_columns(names.gather(codes[kept]))
     return replace(visits, frame=frame), regions, n_outside
+
+
+def _assign_regions(
+    events: SortedEvents, place: Place, problems: list[Problem], *, is_symbol: bool
+) -> tuple[Codes, Regions, Touches | None, int]:
+    """Return the region of each touched cell or point, or -1, the regions, the cells, and points in none."""
+    lat, lon = _degrees(events.frame, place)
+    if isinstance(place.regions, H3Regions):
+        codes, regions = h3_regions(lat, lon, place.regions.resolution, place.parts)
+        return codes, regions, None, 0
+    lattice = Lattice.around(lat, place.regions.cell)
+    dense = place.regions if isinstance(place.regions, DensityRegions) else None
+    segments = dense is not None and dense.touch == "segments"
+    touches = Touches.of(lattice, lat, lon, events.offsets, segments=segments)
+    if dense is None:
+        of_cell, boxes = np.arange(len(touches.cells), dtype=np.int32), cell_boxes(touches.cells)
+    else:
+        of_cell, boxes = touches.dense_boxes(dense.threshold)
+        if not len(boxes):
+            most = int(touches.densities().max(initial=0)) / max(len(events.offsets) - 1, 1)
+            what = (
+                f"no cell is touched by a share of {dense.threshold:g} of the trajectories, "
+                f"the densest by {most:.2g}: lower place.regions.threshold, or raise its cell"
+            )
+            problems.append(Problem(what))
+    regions = grid_regions(lattice, boxes, place.parts, numbered=dense is not None)
+    if not is_symbol and segments:
+        # An event is one row of the input, wherever its person went until the next one.
+        touches = Touches.of(lattice, lat, lon, events.offsets, segments=False)
+        of_cell = _regions_of_cells(touches.cells, boxes)
+    codes = of_cell[touches.numbers]
+    own = of_cell[np.searchsorted(touches.cells, lattice.cells(lat, lon))] if segments else codes
+    return codes, regions, touches, int(np.count_nonzero(own < 0))
 
 
 def _regions_of_cells(cells: Counts, boxes: Counts) -> Codes:
