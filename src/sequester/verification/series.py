@@ -18,17 +18,16 @@ from sequester.release.open import Opened
 from sequester.release.release import EVENTS, PERSON, PERSONS
 from sequester.release.series import join_hierarchies, join_tables
 from sequester.verification.claim import claimed_model, compare_verdict
+from sequester.verification.contents import Contents, read_contents
 from sequester.verification.contents import open as open_one
-from sequester.verification.contents import read_contents
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sequester.engine import Engine
     from sequester.privacy import Verdict
     from sequester.release.certificate import Certificate
-    from sequester.verification.contents import Contents
 
 
 def release_folder(path: str | os.PathLike[str]) -> Path:
@@ -128,16 +127,14 @@ def _protected(certificate: Certificate) -> set[tuple[str, str]]:
     return {(str(name), str(label)) for name, labels in pairs for label in labels}
 
 
-def join_contents(
-    parts: Sequence[tuple[Mapping[str, pl.DataFrame], Mapping[str, pl.DataFrame]]],
-) -> tuple[dict[str, pl.DataFrame], dict[str, pl.DataFrame], list[str]]:
+def join_contents(parts: Sequence[Contents]) -> tuple[Contents, list[str]]:
     """Return the accumulated tables and hierarchies, and why the parts do not fit together."""
-    tables = join_tables([each for each, _ in parts])
-    findings = []
+    tables = join_tables([part.tables for part in parts])
     try:
-        hierarchies = join_hierarchies([each for _, each in parts])
+        hierarchies = join_hierarchies([part.hierarchies for part in parts])
     except InputError as error:
-        return tables, {}, list(error.lines)
+        return Contents(tables, {}), list(error.lines)
+    findings = []
     if PERSONS in tables:
         names = tables[PERSONS][PERSON]
         twice = names.filter(names.is_duplicated()).unique().sort()
@@ -146,7 +143,7 @@ def join_contents(
         strangers = tables[EVENTS].filter(~pl.col(PERSON).is_in(names.implode()))[PERSON].unique().sort()
         if len(strangers):
             findings.append(f"{PERSONS}: {listed(strangers.to_list())} have events, and attributes nowhere")
-    return tables, hierarchies, findings
+    return Contents(tables, hierarchies), findings
 
 
 def judge_parts(
@@ -158,7 +155,7 @@ def judge_parts(
         return wrong, None
     verdict = None
     for last, part in enumerate(parts, start=1):
-        read = [(p.contents.tables, p.contents.hierarchies) for p in parts[:last] if p.contents is not None]
+        read = [each.contents for each in parts[:last] if each.contents is not None]
         findings, verdict = judge_joined(part.certificate, read, engine)
         if findings:
             named = [f"{part.name}: {line}" if isinstance(line, str) else line for line in findings]
@@ -167,16 +164,14 @@ def judge_parts(
 
 
 def judge_joined(
-    certificate: Certificate,
-    read: Sequence[tuple[Mapping[str, pl.DataFrame], Mapping[str, pl.DataFrame]]],
-    engine: Engine | None = None,
+    certificate: Certificate, read: Sequence[Contents], engine: Engine | None = None
 ) -> tuple[Sequence[object], Verdict | None]:
     """Check the claim of the last part on the tables and hierarchies of all parts."""
-    tables, hierarchies, findings = join_contents(read)
+    joined, findings = join_contents(read)
     if findings:
         return findings, None
-    joined = rebuild_table(tables, certificate, hierarchies)
-    verdict = claimed_model(certificate).check(joined, engine=engine)
+    table = rebuild_table(joined.tables, certificate, joined.hierarchies)
+    verdict = claimed_model(certificate).check(table, engine=engine)
     return verdict.witnesses if not verdict else compare_verdict(verdict, certificate), verdict
 
 
@@ -220,8 +215,7 @@ def open_parts(*paths: str | os.PathLike[str]) -> Opened:
         raise InputError(*findings)
     check_numbers(parts)
     findings = check_chain(parts)
-    read = [(p.contents.tables, p.contents.hierarchies) for p in parts if p.contents is not None]
-    tables, hierarchies, unfit = join_contents(read)
+    joined, unfit = join_contents([part.contents for part in parts if part.contents is not None])
     if findings or unfit:
         raise InputError(*findings, *unfit)
-    return Opened(tables[EVENTS], hierarchies, parts[-1].certificate, tables)
+    return Opened(joined.frame, joined.hierarchies, parts[-1].certificate, joined.tables)

@@ -23,7 +23,7 @@ from sequester.verification.claim import (
     hidden_parameters,
     with_protected,
 )
-from sequester.verification.contents import read_contents
+from sequester.verification.contents import Contents, read_contents
 from sequester.verification.original import (
     align_to_original,
     check_names,
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from sequester.privacy import PrivacyModel, Verdict
     from sequester.release.certificate import Certificate
     from sequester.release.series import Series
-    from sequester.verification.contents import Contents
 
 
 def verify(
@@ -263,8 +262,8 @@ class _Check:
             return [], None
         if self.certificate.series != self.past.link:
             return [f"{CERTIFICATE}: continues another release"], None
-        read = [(self.past.tables, self.past.hierarchies), (contents.as_text().tables, contents.hierarchies)]
-        return judge_joined(self.certificate, read, self.engine)
+        past = Contents(self.past.tables, self.past.hierarchies)
+        return judge_joined(self.certificate, [past, contents.as_text()], self.engine)
 
     def _check_claim(self, rebuilt: EventTable, claimed: PrivacyModel) -> tuple[Verdict, list[str]]:
         """Return the verdict about the written tables, and where the certificate differs from it."""
