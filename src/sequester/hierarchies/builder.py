@@ -27,30 +27,27 @@ if TYPE_CHECKING:
     from sequester.hierarchies.lint import Finding
 
 
-@dataclass(frozen=True, slots=True)
-class TextRows:
-    """The rows of a file that are not blank, with the line each begins on."""
-
-    rows: list[tuple[int, list[str]]]
-    """Line number from 1, and the cells without the blanks around them."""
-    findings: tuple[Finding, ...]
-    """Why there are none, and how many cells had blanks around them."""
+Rows = list[tuple[int, list[str]]]
+"""The rows of a file that are not blank: the line each begins on, from 1, and its trimmed cells."""
 
 
-def read_rows(path: Path, source: Origin, *, delimiter: str) -> TextRows:
-    """Read a UTF-8 file, with or without a byte-order mark and quotes, with any line ends."""
+def read_rows(path: Path, source: Origin, *, delimiter: str) -> tuple[Rows, list[Finding]]:
+    """Read a UTF-8 file, with or without a byte-order mark and quotes, with any line ends.
+
+    Also returns why there are no rows, and how many cells had blanks around them.
+    """
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        return TextRows([], (source.say("error", "unreadable", "not UTF-8", row=line),))
+        return [], [source.say("error", "unreadable", "not UTF-8", row=line)]
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        return TextRows([], (source.say("error", "unreadable", f"cannot be read: {reason}"),))
+        return [], [source.say("error", "unreadable", f"cannot be read: {reason}")]
     except ValueError as error:  # a path with a NUL in it
-        return TextRows([], (source.say("error", "unreadable", f"cannot be read: {error}"),))
+        return [], [source.say("error", "unreadable", f"cannot be read: {error}")]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    rows: list[tuple[int, list[str]]] = []
+    rows: Rows = []
     trimmed: list[int] = []
     line = 1
     try:
@@ -61,14 +58,14 @@ def read_rows(path: Path, source: Origin, *, delimiter: str) -> TextRows:
                 trimmed += [line for before, after in zip(cells, clean, strict=True) if before != after]
             line = reader.line_num + 1
     except csv.Error as error:
-        return TextRows([], (source.say("error", "unreadable", f"{error}", row=line),))
+        return [], [source.say("error", "unreadable", f"{error}", row=line)]
     if not rows:
-        return TextRows([], (source.say("error", "empty", "has no rows"),))
+        return [], [source.say("error", "empty", "has no rows")]
     if not trimmed:
-        return TextRows(rows, ())
+        return rows, []
     places = list(dict.fromkeys(trimmed))
     text = f"trimmed blanks around {counted(len(trimmed), 'label', 'labels')} ({shown_rows(places)})"
-    return TextRows(rows, (source.say("warning", "trimmed", text, rows=places, count=len(trimmed)),))
+    return rows, [source.say("warning", "trimmed", text, rows=places, count=len(trimmed))]
 
 
 def write_rows(path: str | Path, rows: Iterable[Sequence[str]]) -> None:
@@ -344,20 +341,20 @@ class ArxFile(_File):
 
     def outline(self, values: Mapping[str, int], source: Origin) -> Outline:
         """Read the file, and look for a leaf for each value."""
-        text = read_rows(Path(self.path), source, delimiter=";")
-        if not text.rows:
-            return Outline({}, text.findings)
-        if all(len(cells) == 1 and "," in cells[0] for _, cells in text.rows):
+        rows, findings = read_rows(Path(self.path), source, delimiter=";")
+        if not rows:
+            return Outline({}, tuple(findings))
+        if all(len(cells) == 1 and "," in cells[0] for _, cells in rows):
             comma = source.say(
                 "error", "delimiter", "cells must be separated by ';', and no row has one, but ','"
             )
-            return Outline({}, (*text.findings, comma))
-        outline = examine_paths(text.rows, source)
+            return Outline({}, (*findings, comma))
+        outline = examine_paths(rows, source)
         both = {
             label for found in outline.findings if found.kind == "leaf-and-group" for label in found.labels
         }
         covered = coverage(values.keys() - both, outline.leaves, outline.groups, source)
-        return replace(outline, findings=(*text.findings, *outline.findings, *covered))
+        return replace(outline, findings=(*findings, *outline.findings, *covered))
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,13 +377,12 @@ class EdgesFile(_File):
 
     def outline(self, values: Mapping[str, int], source: Origin) -> Outline:
         """Read the file, and look for a leaf for each value."""
-        text = read_rows(Path(self.path), source, delimiter=",")
-        if not text.rows:
-            return Outline({}, text.findings)
+        rows, findings = read_rows(Path(self.path), source, delimiter=",")
+        if not rows:
+            return Outline({}, tuple(findings))
         statements: list[Edge] = []
-        findings: list[Finding] = list(text.findings)
-        has_header = [cell.lower() for cell in text.rows[0][1]] == ["child", "parent"]
-        for row, cells in text.rows[has_header:]:
+        has_header = [cell.lower() for cell in rows[0][1]] == ["child", "parent"]
+        for row, cells in rows[has_header:]:
             if len(cells) != 2:
                 what = f"must have two cells, child and parent separated by ',', has {len(cells)}"
                 findings.append(source.say("error", "cells", what, row=row))
