@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -137,30 +138,47 @@ def test_wrong_use(run, data, listing, options, line):
     assert listing() == before
 
 
-def on_a_terminal(folder, answers, *options):
+@pytest.fixture
+def on_a_terminal(run, monkeypatch):
     """Run init with a terminal on the other side, and give its exit code and what the terminal shows."""
     pty = pytest.importorskip("pty")
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "sequester", "init", "visits.csv", *options]
-    with subprocess.Popen(
-        command, cwd=folder, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs
-    ) as process:
+
+    def on_a_terminal(answers, *options):
+        ours, theirs = pty.openpty()
         os.write(ours, answers)
-        process.communicate(timeout=600)
-    os.close(theirs)
+        with ThreadPoolExecutor(1) as reader, monkeypatch.context() as patch:
+            shown = reader.submit(read_all, ours)
+            with os.fdopen(theirs) as typed, os.fdopen(os.dup(theirs), "w") as screen:
+                patch.setattr(sys, "stdin", typed)
+                patch.setattr(sys, "stderr", screen)
+                code = run("init", "visits.csv", *options).code
+        os.close(ours)
+        return code, shown.result()
+
+    return on_a_terminal
+
+
+def read_all(terminal):
     shown = b""
     try:
-        while part := os.read(ours, 4096):
+        while part := os.read(terminal, 4096):
             shown += part
     except OSError:  # how a terminal says that nobody is there any more
         pass
-    os.close(ours)
-    return process.returncode, shown.decode()
+    return shown.decode()
 
 
 def test_questions_on_a_terminal(data):
-    code, shown = on_a_terminal(data, b"\nDisease\n")
-    assert code == 0
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "sequester", "init", "visits.csv"]
+    with subprocess.Popen(command, cwd=data, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs) as process:
+        os.write(ours, b"\nDisease\n")
+        process.communicate(timeout=600)
+    os.close(theirs)
+    shown = read_all(ours)
+    os.close(ours)
+    assert process.returncode == 0
     assert "named like persons; 2 distinct values, 2.0 rows each" in shown
     assert "Who? A column, row if each row is a person, all for one [who]" in shown
     assert "What must nobody learn about a person? It could be Disease." in shown
@@ -169,8 +187,8 @@ def test_questions_on_a_terminal(data):
     }
 
 
-def test_answers_are_checked_and_nothing_leaves_it_open(data):
-    code, shown = on_a_terminal(data, b"nobody\nrow\nnothing\n\n")
+def test_answers_are_checked_and_nothing_leaves_it_open(data, on_a_terminal):
+    code, shown = on_a_terminal(b"nobody\nrow\nnothing\n\n")
     assert code == 0
     assert "person must be 'row', 'all' or a column with values" in shown
     assert "sensitive must be one of" in shown
@@ -179,9 +197,9 @@ def test_answers_are_checked_and_nothing_leaves_it_open(data):
     assert "sensitive" not in written
 
 
-def test_no_questions_where_the_options_or_silence_answer(data):
-    assert on_a_terminal(data, b"", "--quiet")[0] == 0
-    code, shown = on_a_terminal(data, b"", "--sensitive", "Disease", "--force")
+def test_no_questions_where_the_options_or_silence_answer(data, on_a_terminal):
+    assert on_a_terminal(b"", "--quiet")[0] == 0
+    code, shown = on_a_terminal(b"", "--sensitive", "Disease", "--force")
     assert code == 0
     # A slow run also shows its bar, which hides the cursor with "?25l" and brings it back with "?25h".
     assert "?" not in re.sub(r"\?25[lh]", "", shown)
@@ -195,8 +213,8 @@ def test_no_questions_without_a_terminal(data):
     assert "sensitive" not in tomllib.loads((data / "release.toml").read_text())["data"]
 
 
-def test_giving_up_leaves_nothing(data, listing):
+def test_giving_up_leaves_nothing(data, listing, on_a_terminal):
     before = listing()
-    code, _ = on_a_terminal(data, b"\x04")
+    code, _ = on_a_terminal(b"\x04")
     assert code == 130
     assert listing() == before
