@@ -16,7 +16,14 @@ from sequester.data.ordering import order_keys, repeats
 from sequester.data.text import Codebook
 from sequester.engine import silent
 from sequester.errors import ParameterError, SchemaError
-from sequester.mining.search import EventSearch, PatternLimits, PatternSearch, most_frequent, run_search
+from sequester.mining.search import (
+    EVERYTHING,
+    EventSearch,
+    PatternLimits,
+    PatternSearch,
+    most_frequent,
+    run_search,
+)
 from sequester.mining.support import sequences_of, supports_of_codes
 from sequester.ragged import gather_rows, offsets_of, owners_of, places_of
 
@@ -109,9 +116,7 @@ def frequent(
         search = PatternSearch.of(rows.items, rows.offsets, rows.weights, len(book), lowest)
     else:
         places = places_of(rows.offsets).astype(np.int32)
-        search = EventSearch.of(
-            rows.items, places, rows.offsets, rows.weights, len(book), lowest, max_gap, max_span
-        )
+        search = EventSearch.of(rows.items, places, rows.offsets, rows.weights, len(book), lowest)
     found = find_patterns(search, limits, top, engine=engine, progress=progress)
     return _patterns(found, rows, book, limits, engine)
 
@@ -186,6 +191,8 @@ def checked_limits(
         closed=closed,
         max_patterns=max_patterns,
         keep_rows=supporters,
+        max_gap=EVERYTHING if max_gap is None else max_gap,
+        max_span=EVERYTHING if max_span is None else max_span,
     )
 
 
@@ -546,9 +553,7 @@ def frequent_events(
         raise ParameterError(msg)
     rows = data if isinstance(data, Itemsets) else Itemsets.of(data)
     items, places, offsets, weights, row_of_person = rows.folded()
-    search = EventSearch.of(
-        items, places, offsets, weights, len(rows.codebook), limits.min_support, max_gap, max_span
-    )
+    search = EventSearch.of(items, places, offsets, weights, len(rows.codebook), limits.min_support)
     found = find_patterns(search, limits, top, engine=engine, progress=progress)
     labels = rows.codebook.labels
     patterns = tuple(

@@ -126,6 +126,10 @@ class PatternLimits:
     """A search that finds more gives up, and says so."""
     keep_rows: bool = False
     """List the rows that contain each pattern, too."""
+    max_gap: int = EVERYTHING
+    """Events between an item and the next, at most; only a search of events looks at them."""
+    max_span: int = EVERYTHING
+    """Events from the first to the last, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,22 +315,10 @@ class EventSearch:
     """Persons behind each row."""
     symbol_weights: Counts
     """Persons behind the rows that hold each kept symbol."""
-    max_gap: int
-    """Events between an item and the next, at most."""
-    max_span: int
-    """Events from the first to the last, at most."""
 
     @classmethod
     def of(
-        cls,
-        items: Codes,
-        places: Codes,
-        offsets: Offsets,
-        weights: Counts,
-        n_symbols: int,
-        lowest: int,
-        max_gap: int | None = None,
-        max_span: int | None = None,
+        cls, items: Codes, places: Codes, offsets: Offsets, weights: Counts, n_symbols: int, lowest: int
     ) -> EventSearch:
         """Make rows ready for searches at a support of `lowest` and more."""
         symbol_weights = kernels.rows.weigh_symbols(items, offsets, weights, n_symbols)
@@ -341,8 +333,6 @@ class EventSearch:
             new_offsets,
             weights,
             symbol_weights[is_kept],
-            EVERYTHING if max_gap is None else max_gap,
-            EVERYTHING if max_span is None else max_span,
         )
 
     def mine(self, shard: range, limits: PatternLimits, n_found: Counts) -> MiningResult:
@@ -358,9 +348,9 @@ class EventSearch:
                 self.offsets,
                 self.weights,
                 n_symbols,
-                self.max_gap,
-                self.max_span,
-                min(self.max_gap, self.max_span) < n_places,
+                limits.max_gap,
+                limits.max_span,
+                min(limits.max_gap, limits.max_span) < n_places,
             ),
             _kernels.Limits(
                 limits.min_support,
