@@ -18,6 +18,7 @@ from sequester.data.ordering import (
     sort_events,
     warn_of_text_order,
 )
+from sequester.data.persons import LEFT_OUT
 from sequester.data.places import REGION, Gap
 from sequester.data.problems import Problem, ReadSummary
 from sequester.data.roles import bind, check_roles, find_protected, read_labels, refuse_patterns, roles_of
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
     from sequester.data.ordering import Keys
     from sequester.data.places import Regions
     from sequester.hierarchies.hierarchy import Hierarchy
-
-_DROPPED = "; dropped"
-"""How a problem ends whose rows were left out."""
 
 
 def prepare(source: pl.DataFrame, schema: Schema) -> dict[str, object]:
@@ -334,9 +332,9 @@ def _reading(
         rows=n_rows,
         dropped=n_rows - n_points,
         reasons={
-            problem.what.removesuffix(_DROPPED): problem.count
+            problem.what.removesuffix(LEFT_OUT): problem.count
             for problem in problems
-            if problem.what.endswith(_DROPPED)
+            if problem.what.endswith(LEFT_OUT)
         },
         outside=n_outside,
         folded=max(n_inside - n_events, 0),
@@ -365,7 +363,7 @@ def _invalid(
     if not where.any():
         return []
     if schema.invalid == "drop":
-        what = f"column {quoted(column)}: {rule}{_DROPPED}"
+        what = f"column {quoted(column)}: {rule}{LEFT_OUT}"
         return [Problem.at(what, column, where, rows, severity="warning")]
     return [Problem.at(f"column {quoted(column)}: {rule}", column, where, rows)]
 

@@ -335,13 +335,10 @@ class LDiversity(RecordPromise):
         """Count the values of records that share a snapshot and all quasi-identifiers."""
         del original, engine
         records, attribute = records_of(released, model="LDiversity", sensitive=self.sensitive)
-        quasi = [column for column in records.columns if column not in (TIME, attribute)]
-        group = pl.DataFrame([records[column] for column in quasi]) if quasi else None
-        ranks = (
-            pl.Series([0]).new_from_index(0, records.height)
-            if group is None
-            else group.select(pl.struct(pl.all()).rank("dense")).to_series()
-        )
+        quasi = pl.DataFrame([each for each in records.iter_columns() if each.name not in (TIME, attribute)])
+        ranks = pl.Series([0]).new_from_index(0, records.height)
+        if quasi.width:
+            ranks = quasi.select(pl.struct(pl.all()).rank("dense")).to_series()
         return self.count_values(records.with_columns(ranks.alias(GROUP)), [TIME, GROUP], attribute)
 
     def check_tables(self, tables: Mapping[str, pl.DataFrame]) -> Verdict:
