@@ -138,7 +138,13 @@ def loaded(path):
         return Config.load(path).table()
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+SLOW = ("eventlogs/07_bpic2013_incidents.xes.gz", "houston_crime/crime.csv.gz")
+"""Large files of formats that others have, too."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.thorough if name in SLOW else ()) for name in EXPECTED]
+)
 def test_who_and_when(name, shared_data, tmp_path):
     expected = EXPECTED[name]
     proposed = drafted(shared_data, name, tmp_path)

@@ -61,7 +61,7 @@ def test_the_release_is_private_by_the_oracles_count(case):
 
 
 @given(cases(most_p=2, most_persons=7))
-@settings(max_examples=40)
+@settings(max_examples=min(settings.default.max_examples // 2, 40))
 def test_every_released_event_generalizes_the_event_of_its_person(case):
     table = case.table()
     for method in methods(case):

@@ -28,7 +28,7 @@ def run(method, table, **how):
 
 
 @given(cases(most_p=3, most_persons=7, most_quasi=2))
-@settings(max_examples=150)
+@settings(max_examples=min(settings.default.max_examples, 150))
 def test_the_release_is_private_by_the_oracles_count(case):
     for stars in ("counted", "ignored"):
         method = HALT(
