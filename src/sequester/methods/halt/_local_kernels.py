@@ -8,6 +8,10 @@ before, and that item. Cells, events and rows are numbered through; cell ``place
 
 In a series the first cells of a row were released before. What they show is shown by at least k persons for
 good, so only choices that end in a new cell are counted, and one that would be rare is looked up in the past.
+
+A row in which nothing is rare need not be looked at before something that it shows becomes rare. So entries
+of few persons are linked to the rows that show them, except in a series. A row that is spared a look counts
+as looked at wherever an item of it has fallen: how long a search goes on does not depend on links.
 """
 
 from __future__ import annotations
@@ -25,19 +29,20 @@ if TYPE_CHECKING:
 
     Amounts = npt.NDArray[np.float64]
 
-ENTRIES, CLOCK, LISTED, PICKS, LONELY, HOPELESS, N_STATE = range(7)
+ENTRIES, CLOCK, LISTED, PICKS, LONELY, HOPELESS, LINKS, N_STATE = range(8)
 """What the table keeps beside its arrays: entries in use, the clock of stamps, choices listed, picks made,
-lonely entries listed, and the last entry that nothing allowed breaks (0: none)."""
-FIRST, FIRST_NEW, WEIGHT, LOOKED_AT, LOOKED_AT_ALL, N_ROW_FIELDS = range(6)
+lonely entries listed, the last entry that nothing allowed breaks (0: none), and links in use."""
+FIRST, FIRST_NEW, WEIGHT, LOOKED_AT, LOOKED_AT_ALL, LINKED_AT, N_ROW_FIELDS = range(7)
 """Fields of a row: its first cell, its first cell that was not released before, its persons, and when none of
-its g-sequences without a star, and none at all, was last found to be rare; `NEVER` where one is."""
-IS_COUNTED, STAR, FALLEN, N_ITEM_FIELDS = range(4)
+its g-sequences without a star, and none at all, was last found to be rare; `NEVER` where one is. The last one
+is when none at all was and all of few persons were linked; `NEVER` also where a linked one became rare."""
+IS_COUNTED, STAR, FALLEN, FALLEN_UNLINKED, N_ITEM_FIELDS = range(5)
 """Fields of an item: 1 where it is counted here; what its cell shows when it is suppressed, which is itself
-for a star and -1 where stars are no items; and when a g-sequence became rare of whose items it is the
-rarest."""
-KEY, COUNT, STAMP, TIMES, N_FIELDS = range(5)
-"""Fields of an entry: what it stands for, the persons who show it, when it was last counted, and how often
-the row shows it that cells are given back to."""
+for a star and -1 where stars are no items; when a g-sequence became rare of whose items it is the rarest, and
+when such a one did that is not linked to its rows."""
+KEY, COUNT, STAMP, TIMES, LINK, N_FIELDS = range(6)
+"""Fields of an entry: what it stands for, the persons who show it, when it was last counted, how often the
+row shows it that cells are given back to, and the last of its links (0: none; `UNLINKED`)."""
 ENTRY, CELL, ABOVE, N_CHOICE_FIELDS = range(4)
 """Fields of a choice: its entry, its last cell, and the place of the choice without it (-1: none)."""
 PICKED, CAUSE, PERSONS, ITEM, N_PICK_FIELDS = range(5)
@@ -45,6 +50,10 @@ PICKED, CAUSE, PERSONS, ITEM, N_PICK_FIELDS = range(5)
 ITEM_BITS = 32
 NEVER = -1
 """When a row was last looked at that has to be looked at."""
+UNLINKED = -1
+"""In place of a link: not all rows that show the entry are linked."""
+MOST_LINKED = 64
+"""An entry is linked to its rows where fewer than so many times k persons show it."""
 
 
 class Shown(NamedTuple):
@@ -68,6 +77,8 @@ class Shown(NamedTuple):
     """A hash table, at most half filled: where the entry of a key is, 0 for nowhere."""
     entries: Counts
     """The fields of each entry."""
+    links: Codes
+    """A row that shows an entry, and the link of the entry before this one."""
     choices: Counts
     """The choices of cells that were listed last, shorter ones first."""
     spent: Amounts
@@ -162,7 +173,7 @@ def list_choices(shown: Shown, past: Past | None, row: int, cell: int) -> int:
                     entry = shown.state[ENTRIES]
                     shown.state[ENTRIES] += 1
                     slots[slot], entries[entry, KEY] = entry, key
-                    entries[entry, COUNT], entries[entry, STAMP] = 0, 0
+                    entries[entry, COUNT], entries[entry, STAMP], entries[entry, LINK] = 0, 0, 0
                 choices[n_choices, ENTRY], choices[n_choices, CELL] = entry, place
                 choices[n_choices, ABOVE] = above
                 n_choices += 1
@@ -173,8 +184,11 @@ def list_choices(shown: Shown, past: Past | None, row: int, cell: int) -> int:
 
 @inner
 def _note_fallen(shown: Shown, entry: int) -> None:
-    """Note that an entry became rare with its rarest item, which few rows have beside those that show it."""
-    rarest, fewest = np.int64(0), np.int64(1) << ITEM_BITS
+    """Note that an entry became rare with its rarest item, which few rows have beside those that show it.
+
+    Rows that it is linked to are noted, too.
+    """
+    rarest, fewest, link = np.int64(0), np.int64(1) << ITEM_BITS, shown.entries[entry, LINK]
     while entry > 0:
         key = shown.entries[entry, KEY]
         item = key & ((np.int64(1) << ITEM_BITS) - 1)
@@ -183,6 +197,32 @@ def _note_fallen(shown: Shown, entry: int) -> None:
             rarest, fewest = item, n_persons
         entry = key >> (ITEM_BITS + 1)
     shown.items[rarest, FALLEN] = shown.state[CLOCK]
+    if link == UNLINKED:
+        shown.items[rarest, FALLEN_UNLINKED] = shown.state[CLOCK]
+    while link > 0:
+        shown.rows[shown.links[link, 0], LINKED_AT] = NEVER
+        link = np.int64(shown.links[link, 1])
+
+
+@inner
+def _link(shown: Shown, row: int, n_choices: int) -> None:
+    """Link the entries that were listed last to their row, unless many persons show them, or none fit."""
+    entries, links, choices, n_links = shown.entries, shown.links, shown.choices, shown.state[LINKS]
+    shown.state[CLOCK] += 1
+    clock = shown.state[CLOCK]
+    for i in range(n_choices):
+        entry = choices[i, ENTRY]
+        if entries[entry, LINK] == UNLINKED or entries[entry, STAMP] == clock:
+            continue
+        entries[entry, STAMP] = clock
+        if n_links >= links.shape[0] or entries[entry, COUNT] >= MOST_LINKED * shown.k:
+            entries[entry, LINK] = UNLINKED
+            continue
+        links[n_links, 0], links[n_links, 1] = row, entries[entry, LINK]
+        entries[entry, LINK] = n_links
+        n_links += 1
+    shown.state[LINKS] = n_links
+    shown.rows[row, LINKED_AT] = clock
 
 
 @inner
@@ -286,16 +326,33 @@ def is_free(shown: Shown, place: int) -> bool:
 
 
 @inner
-def is_safe(shown: Shown, row: int, with_stars: bool) -> bool:
-    """Return whether nothing in a row can have become rare since it was last looked at."""
-    since = shown.rows[row, LOOKED_AT + np.int64(with_stars)]
+def is_safe(shown: Shown, row: int, looked_at: int) -> bool:
+    """Return whether nothing in a row can have become rare since it was last looked at.
+
+    `looked_at` is the field that says when: without stars, with all, or with links.
+    """
+    since, fallen = shown.rows[row, looked_at], FALLEN_UNLINKED if looked_at == LINKED_AT else FALLEN
     if since == NEVER:
         return False
     for place in range(shown.rows[row, FIRST], shown.rows[row + 1, FIRST]):
         item = shown.cells[place]
-        if item >= 0 and shown.items[item, FALLEN] > since:
+        if item >= 0 and shown.items[item, fallen] > since:
             return False
     return True
+
+
+@inner
+def _count_choices(shown: Shown, row: int) -> int:
+    """Return how many choices of cells a row has, without a past."""
+    n_cells, ways, total = 0, 1, 0
+    for place in range(shown.rows[row, FIRST], shown.rows[row + 1, FIRST]):
+        item = shown.cells[place]
+        if item >= 0 and shown.items[item, IS_COUNTED] > 0:
+            n_cells += 1
+    for size in range(shown.length):
+        ways = ways * (n_cells - size) // (size + 1)
+        total += ways
+    return total
 
 
 @inner
@@ -309,7 +366,12 @@ def _collect(
     """
     n_rare, width, state, choices = 0, rare.shape[1] - 1, shown.state, shown.choices
     first_new, is_rare = shown.rows[row, FIRST_NEW], False
-    for i in range(list_choices(shown, past, row, np.int64(-1))):
+    if past is None and is_safe(shown, row, np.int64(LINKED_AT)):
+        state[LISTED] += _count_choices(shown, row)
+        shown.rows[row, LOOKED_AT], shown.rows[row, LOOKED_AT_ALL] = state[CLOCK], state[CLOCK]
+        return 0
+    n_choices = list_choices(shown, past, row, np.int64(-1))
+    for i in range(n_choices):
         entry = choices[i, ENTRY]
         if choices[i, CELL] < first_new or count_persons(shown, past, entry) >= shown.k:
             continue
@@ -336,6 +398,8 @@ def _collect(
             state[LONELY] += 1
     shown.rows[row, LOOKED_AT] = NEVER if n_rare > 0 else state[CLOCK]
     shown.rows[row, LOOKED_AT_ALL] = NEVER if is_rare else state[CLOCK]
+    if past is None and not is_rare:
+        _link(shown, row, n_choices)
     return n_rare
 
 
@@ -393,7 +457,8 @@ def _suppress_picks(shown: Shown, past: Past | None, row: int, picks: Counts, fi
         tally(shown, past, row, change)
     for i in range(first_pick, n_picks):
         shown.cells[picks[i, PICKED]] = shown.items[picks[i, ITEM], STAR]
-    shown.rows[row, LOOKED_AT], shown.rows[row, LOOKED_AT_ALL] = NEVER, NEVER
+    for looked_at in range(LOOKED_AT, N_ROW_FIELDS):
+        shown.rows[row, looked_at] = NEVER
 
 
 @njit
@@ -414,7 +479,7 @@ def sweep(
     That is one for which there is no room, or at which more than `enough` was spent.
     """
     for row in range(rows[0], rows[1]):
-        n_rare = 0 if is_safe(shown, row, with_stars) else rare.shape[0]
+        n_rare = 0 if is_safe(shown, row, LOOKED_AT + np.int64(with_stars)) else rare.shape[0]
         while n_rare == rare.shape[0]:
             n_cells = shown.rows[row + 1, FIRST] - shown.rows[row, FIRST]
             first_pick = shown.state[PICKS]

@@ -17,7 +17,7 @@ from sequester.methods.halt._local_kernels import (
     IS_COUNTED,
     ITEM_BITS,
     LOOKED_AT,
-    LOOKED_AT_ALL,
+    N_ROW_FIELDS,
     NEVER,
     STAMP,
     TIMES,
@@ -122,7 +122,8 @@ def give_back_all(
         )
         shown.cells[place] = item
         if is_back[i]:
-            shown.rows[row, LOOKED_AT], shown.rows[row, LOOKED_AT_ALL] = NEVER, NEVER
+            for looked_at in range(LOOKED_AT, N_ROW_FIELDS):
+                shown.rows[row, looked_at] = NEVER
         else:
             _exchange(shown, past, row, place, item, np.int64(-1))
             _exchange(shown, past, row, place, star, np.int64(1))

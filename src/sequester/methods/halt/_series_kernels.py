@@ -96,7 +96,7 @@ def cut_rare(shown: Shown, past: Past, n_rows: int, places: Counts, causes: Coun
     """
     n_cut = 0
     for row in range(n_rows):
-        if is_safe(shown, row, True):
+        if is_safe(shown, row, np.int64(LOOKED_AT_ALL)):
             continue
         stop = shown.rows[row + 1, FIRST]
         earliest, cause = stop, np.int64(0)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MOST_ENTRIES = 1 << 26
 """Different g-sequences that are counted at one time: some 2 GB."""
+MOST_LINKS = 1 << 24
+"""Links of g-sequences to the rows that show them: at most 128 MB."""
 MOST_RARE = 4_096
 """Rare choices of cells of one row that are broken at one time."""
 CHOICE = 20
@@ -213,7 +215,7 @@ class LocalRows:
             self.cells[places] = codes
             kernel.count_rows(shown, self.past, row, row + 1, change)
         self.cells[places] = stars
-        shown.rows[row, [kernel.LOOKED_AT, kernel.LOOKED_AT_ALL]] = kernel.NEVER
+        shown.rows[row, kernel.LOOKED_AT :] = kernel.NEVER
         self.cause_of[places] = number
 
     def shows(self, cause: Cause) -> Mask:
@@ -283,6 +285,7 @@ class LocalRows:
             self.prices,
             np.zeros(n_slots, np.int64),
             np.zeros((n_entries, kernel.N_FIELDS), np.int64),
+            np.empty((0 if self.past else self._count_links(length), 2), np.int32),
             np.empty((1 << 12, kernel.N_CHOICE_FIELDS), np.int64),
             np.array([self.cost]),
             np.zeros(kernel.N_STATE, np.int64),
@@ -292,12 +295,19 @@ class LocalRows:
         )
         if self.past is not None:
             self.past = self.past._replace(is_looked_up=np.zeros(n_entries, np.bool_))
-        self._shown.state[kernel.ENTRIES] = 1
+        self._shown.state[[kernel.ENTRIES, kernel.LINKS]] = 1
         row = 0
         while (row := kernel.count_rows(self._shown, self.past, row, self.n_free, 1)) < self.n_free:
             self._count_work()
             self._make_room(int(self.offsets[row + 1] - self.offsets[row]), grow=True)
         self._count_work()
+
+    def _count_links(self, length: int) -> int:
+        """Return room for links: twice as many as there are choices of cells, because rows change."""
+        sizes, n_rows = np.unique(np.diff(self.offsets), return_counts=True)
+        ways = [sum(math.comb(size, chosen) for chosen in range(1, length + 1)) for size in sizes.tolist()]
+        n_choices = sum(n * each for n, each in zip(n_rows.tolist(), ways, strict=True))
+        return int(min(2 * n_choices + 1, MOST_LINKS))
 
     def _count_work(self) -> None:
         """Count the choices of cells that were listed since the last time."""
