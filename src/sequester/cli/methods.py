@@ -280,8 +280,14 @@ def compare(
             progress=progress,
             warn=terminal.warn,
         )
+    return _answer_comparison(found, out, terminal)
+
+
+def _answer_comparison(found: "Comparison", out: Path, terminal: Terminal) -> int:
+    """Print what was compared, and return the exit code."""
     if found.recommended is None:
-        within = "" if max_risk is None or not found.made else f" with a risk of at most {max_risk:g}"
+        most = found.max_risk
+        within = "" if most is None or not found.made else f" with a risk of at most {most:g}"
         terminal.say(f"error: no candidate keeps its promise{within}; {out / 'report.html'} says why")
     terminal.answer(found.to_json(), _comparison_lines(found, out), made=out)
     if any(each.is_ours for each in found.tried):

@@ -282,7 +282,8 @@ class Config:
         table = EventTable(frame, self.schema, self.persons(warn))
         if not self.left_out:
             return table
-        kept = ~table.persons.is_in(self._check_left_out(table))
+        self._check_left_out(table)
+        kept = ~table.persons.is_in(self.left_out)
         n_left_out = table.n_owners - table.persons.filter(kept).n_unique()
         warn(f"{counted(n_left_out, 'person stays', 'persons stay')} out, as [release] leave_out asks")
         return table.take(kept.to_numpy())
@@ -299,8 +300,8 @@ class Config:
             raise InputError(msg)
         return tuple(as_text(frame[PERSON]).unique(maintain_order=True))
 
-    def _check_left_out(self, table: EventTable) -> list[str]:
-        """Return the persons who stay out; refuse one whom the data does not have, and everybody."""
+    def _check_left_out(self, table: EventTable) -> None:
+        """Refuse to leave out somebody whom the data does not have, or everybody."""
         present = set(table.persons)
         unknown = [key for key in self.left_out if key not in present]
         if unknown:
@@ -309,7 +310,6 @@ class Config:
         if len(self.left_out) == len(present):
             msg = f"{self.path.name}: release.leave_out names all persons of the data; nobody would be left"
             raise InputError(msg)
-        return list(self.left_out)
 
     @property
     def about(self) -> About:

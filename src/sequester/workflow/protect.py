@@ -25,7 +25,13 @@ from sequester.workflow.attack import attack
 from sequester.workflow.config import Config
 from sequester.workflow.job import FolderCheckpoint, Job, JobOptions, check_problems
 from sequester.workflow.memory import MemoryForecast, obtainable, peak
-from sequester.workflow.write import check_suppressed, check_unprotected, find_unprotected, write
+from sequester.workflow.write import (
+    check_suppressed,
+    check_unprotected,
+    compared_table,
+    find_unprotected,
+    write,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,9 +138,7 @@ def protect(
         seconds = time.monotonic() - began
         found = _audit(release, table, job, seconds, watch, engine, part(progress, 0.55, 0.75))
     release = _with_fresh_loss(release, found.explanation)
-    # A later part of a series has only what is new, and is compared with that.
-    arrived = None if release.series is None else release.series.arrived
-    original = table if arrived is None else arrived
+    original = compared_table(release, table)
     # Writes the files aside, verifies them there, draws the pages, and moves everything into place.
     written = write(
         release,

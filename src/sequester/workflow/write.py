@@ -228,6 +228,12 @@ def write(
     )
 
 
+def compared_table(release: Release, table: EventTable) -> EventTable:
+    """Return what a release of `table` is compared with: of a later part of a series, what is new in it."""
+    arrived = None if release.series is None else release.series.arrived
+    return table if arrived is None else arrived
+
+
 def _check(release: Release, max_suppressed: float | None, accept_unprotected: bool | None) -> list[str]:
     """Return what the steward must know of a release; refuse one that must not be written."""
     remarks = [

@@ -25,7 +25,7 @@ from sequester.workflow.comparison.grid import one_line
 from sequester.workflow.memory import peak
 from sequester.workflow.output_file import write_file
 from sequester.workflow.protect import targets_for
-from sequester.workflow.write import check_suppressed, check_unprotected, write
+from sequester.workflow.write import check_suppressed, check_unprotected, compared_table, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -249,8 +249,7 @@ def _evaluate(
         continues=task.candidate.continues,
         warn=collect,
     ).published_as(task.event_log, About(), n_parts=task.n_parts)
-    arrived = None if release.series is None else release.series.arrived
-    original = table if arrived is None else arrived
+    original = compared_table(release, table)
     check_suppressed(release, task.max_suppressed)
     risks = _risks(task.knowledge, release, table, engine, part(progress, 0.6, 0.75))
     if task.report is not None:
