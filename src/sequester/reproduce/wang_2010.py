@@ -7,14 +7,13 @@ them, days of the generator.
 from __future__ import annotations
 
 import warnings
+from fractions import Fraction
 from functools import cache, partial
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from scipy.optimize import Bounds, LinearConstraint, milp  # type: ignore[import-untyped]
-from scipy.sparse import coo_array  # type: ignore[import-untyped]
 
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
@@ -23,6 +22,7 @@ from sequester.errors import SequesterWarning, UnattainableError
 from sequester.hierarchies import Hierarchy
 from sequester.methods.reposition._kernels import largest_level
 from sequester.methods.reposition.algorithm import timeline
+from sequester.methods.reposition.integer_program import Moves, list_moves, solve
 from sequester.methods.reposition.method import MergeSnapshots, Reposition, SuppressOnly
 from sequester.methods.reposition.window import Snapshot
 from sequester.reproduce.plan import DataSet, ExperimentPlan, grid
@@ -184,30 +184,12 @@ def optimum(dataset: DataSet, l: int) -> Rows:  # noqa: E741
     homes = [values for values, _ in _snapshots(dataset)]
     n_values = 1 + max(int(values.max(initial=0)) for values in homes)
     present = np.array([np.bincount(values, minlength=n_values) for values in homes])
-    n_homes, size = len(present), present.size
     # Farther moves cost more than suppression.
-    home, distance, value = (each.ravel() for each in np.indices((n_homes, 1 + int(_FAR**0.5), n_values)))
-    possible = (home + distance < n_homes) & (present[home, value] > 0)
-    home, distance, value = home[possible], distance[possible], value[possible]
-    slot, moves, sizes = home + distance, np.arange(len(home)), len(home) + np.arange(n_homes)
-    # Not more than came; the share of each value in its slot; the size of each slot.
-    rows = (home * n_values + value, size + slot * n_values + value, 2 * size + slot)
-    shares, totals = size + np.arange(size), 2 * size + np.arange(n_homes)
-    factors = (np.ones(len(moves)), np.full(len(moves), l), np.ones(len(moves)), -np.ones(size + n_homes))
-    columns = (moves, moves, moves, np.repeat(sizes, n_values), sizes)
-    matrix = coo_array(
-        (np.concatenate(factors), (np.concatenate([*rows, shares, totals]), np.concatenate(columns))),
-        shape=(2 * size + n_homes, len(moves) + n_homes),
-    ).tocsr()
-    most = np.concatenate([present.ravel(), np.zeros(size + n_homes)])
-    least = np.concatenate([np.full(2 * size, -np.inf), np.zeros(n_homes)])
-    found = milp(
-        np.concatenate([distance**2 - _FAR, np.zeros(n_homes)]),
-        constraints=LinearConstraint(matrix, least, most),
-        integrality=np.ones(len(moves) + n_homes),
-        bounds=Bounds(0, np.inf),
-        options={"mip_rel_gap": 1e-5, "node_limit": _NODES},
-    )
+    mu = np.square(np.arange(1.0 + int(_FAR**0.5)))
+    moves = list_moves(len(homes), n_values, len(mu))
+    moves = Moves(*(each[present[moves.homes, moves.values] > 0] for each in moves))
+    cost = mu[moves.slots - moves.homes] - _FAR
+    found = solve(present, moves, cost, level=Fraction(l), mip_rel_gap=1e-5, node_limit=_NODES)
     return [
         {
             "least_loss": _FAR + float(found.mip_dual_bound) / float(present.sum()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp  # type: ignore[import-untyped]
@@ -64,13 +64,38 @@ def best_arrangement(
     [[1, 0, 1], [1, 0, 1], [1, 1, 0]]
     """
     n_homes, n_values = present.shape
-    moves = _moves(n_homes, n_values, named)
-    n_moves, n_cells = len(moves.homes), n_homes * n_values
+    moves = list_moves(n_homes, n_values, len(mu), named)
+    limit = {"time_limit": _PATIENCE} if most_nodes is None else {"node_limit": most_nodes}
     saved = np.broadcast_to(betas, present.shape)
-    # Moves first, then the size of every slot.
-    cost = np.concatenate(
-        [mu[moves.slots - moves.homes] - saved[moves.homes, moves.values], np.zeros(n_homes)]
-    )
+    cost = mu[moves.slots - moves.homes] - saved[moves.homes, moves.values]
+    found = solve(present, moves, cost, level=level, fixed=fixed, named=named, mip_rel_gap=0.0, **limit)
+    if most_nodes is not None and found.status != 0:
+        return None
+    if found.x is None:
+        # To publish nothing is always possible.
+        msg = f"the integer program of the first window found nothing: {found.message}"
+        raise InternalError(msg)
+    n_records = len(named.homes) if named else 0
+    arranged = np.zeros((n_homes + n_records, n_homes, n_values), np.int64)
+    group = np.where(moves.records >= 0, n_homes + moves.records, moves.homes)
+    arranged[group, moves.slots, moves.values] = np.round(found.x[: len(cost)]).astype(np.int64)
+    arranged[:n_homes] = _in_order(arranged[:n_homes])
+    return arranged
+
+
+def solve(
+    present: Counts,
+    moves: Moves,
+    cost: npt.NDArray[np.float64],
+    *,
+    level: Fraction,
+    fixed: Counts | None = None,
+    named: Named | None = None,
+    **options: float,
+) -> Any:
+    """Return what scipy finds: how many records make each of the moves, then the size of every slot."""
+    n_homes, n_values = present.shape
+    n_moves, n_cells = len(cost), n_homes * n_values
     every, slots = np.arange(n_moves), np.arange(n_homes)
     n_persons = len(named.taken) if named else 0
     is_named = moves.records >= 0
@@ -96,29 +121,16 @@ def best_arrangement(
     least = np.full(len(most), -np.inf)
     least[2 * n_cells : 2 * n_cells + n_homes] = sizes
     matrix = coo_array((factors, (rows, columns)), shape=(len(most), n_moves + n_homes)).tocsr()
-    limit = {"time_limit": _PATIENCE} if most_nodes is None else {"node_limit": most_nodes}
-    found = milp(
-        cost,
+    return milp(
+        np.concatenate([cost, np.zeros(n_homes)]),
         constraints=LinearConstraint(matrix, least, most),
         integrality=np.ones(n_moves + n_homes),
         bounds=Bounds(0, np.inf),
-        options={"mip_rel_gap": 0.0, **limit},
+        options=options,
     )
-    if most_nodes is not None and found.status != 0:
-        return None
-    if found.x is None:
-        # To publish nothing is always possible.
-        msg = f"the integer program of the first window found nothing: {found.message}"
-        raise InternalError(msg)
-    taken = np.round(found.x[:n_moves]).astype(np.int64)
-    arranged = np.zeros((n_homes + n_records, n_homes, n_values), np.int64)
-    group = np.where(is_named, n_homes + moves.records, moves.homes)
-    arranged[group, moves.slots, moves.values] = taken
-    arranged[:n_homes] = _in_order(arranged[:n_homes])
-    return arranged
 
 
-class _Moves(NamedTuple):
+class Moves(NamedTuple):
     """The variables of the program: records that come with a home, and are published in a slot."""
 
     homes: Counts
@@ -128,17 +140,20 @@ class _Moves(NamedTuple):
     """The number of a named record; -1 for others, which are counted."""
 
 
-def _moves(n_homes: int, n_values: int, named: Named | None) -> _Moves:
-    pairs = np.array([(home, slot) for home in range(n_homes) for slot in range(home, n_homes)], np.int64)
+def list_moves(n_homes: int, n_values: int, size: int, named: Named | None = None) -> Moves:
+    """Return the moves to the same and later slots, within a window of some size."""
+    pairs = np.array(
+        [(home, slot) for home in range(n_homes) for slot in range(home, min(home + size, n_homes))], np.int64
+    )
     homes, slots = np.repeat(pairs.reshape(-1, 2), n_values, axis=0).T
     values = np.tile(np.arange(n_values), len(pairs))
-    moves = _Moves(homes, slots, values, np.full(len(homes), -1, np.int64))
+    moves = Moves(homes, slots, values, np.full(len(homes), -1, np.int64))
     if named is None:
         return moves
     may = ~named.taken[named.persons] & (np.arange(n_homes) >= named.homes[:, np.newaxis])
     records, places = np.nonzero(may)
-    own = _Moves(named.homes[records], places, named.values[records], records)
-    return _Moves(*(np.concatenate(each) for each in zip(moves, own, strict=True)))
+    own = Moves(named.homes[records], places, named.values[records], records)
+    return Moves(*(np.concatenate(each) for each in zip(moves, own, strict=True)))
 
 
 def _in_order(arranged: Counts) -> Counts:
