@@ -11,33 +11,31 @@ import pytest
 from oracles import mutual_information as oracle
 from sequester.datasets.public import areas
 from sequester.errors import InputError
-from sequester.reproduce import bonomi_2016, bonomi_2016_patterns, bonomi_2016_printed, find_paper
+from sequester.reproduce import bonomi_2016, find_paper
 from sequester.reproduce.bonomi_2016 import (
     ALGORITHMS,
-    COSTS,
-    ONE,
-    hide,
-    hide_two,
-    prepare,
-    preserved,
-    sanitize,
-    top_pairs,
-)
-from sequester.reproduce.bonomi_2016_patterns import (
     CLICKS,
+    COSTS,
     FREQUENT,
     LOGS,
     LONG,
+    ONE,
     WINDOW,
+    count_evaluations,
     draw_pairs,
     draw_patterns,
     frequent_patterns,
+    hide,
+    hide_two,
     logs,
     long_clicks,
+    prepare,
+    preserved,
+    sanitize,
     tables_by_person,
+    top_pairs,
     with_all_ratios,
 )
-from sequester.reproduce.bonomi_2016_printed import count_evaluations
 from sequester.reproduce.plan import DataSet
 
 ROWS = {"ann": "1121314112" * 4 + "55", "bob": "1234512345" * 4, "cy": "12"}
@@ -96,13 +94,13 @@ def test_the_algorithms_as_printed_end_as_ours_do(person, cost, share, monkeypat
     asked = {"cost": cost, "max_leakage": share}
     nodes, _, _ = sanitize(table, "Top-Down", patterns, **asked)
     refined = []
-    kept = bonomi_2016_printed.refine_as_printed
+    kept = bonomi_2016.refine_as_printed
 
     def refine(one, is_active):
         refined.append((one, *kept(one, is_active)))
         return refined[-1][1:]
 
-    monkeypatch.setattr(bonomi_2016_printed, "refine_as_printed", refine)
+    monkeypatch.setattr(bonomi_2016, "refine_as_printed", refine)
     search = prepare(table, "Top-Down", patterns, **asked)
     assert count_evaluations(search) == sum(n_tried for _, n_tried, _ in refined)
     one, _, depths = refined[-1]
@@ -144,7 +142,7 @@ def test_two_patterns_differ_by_their_ratio(alpha):
 def test_one_person_or_all_who_have_such_patterns(monkeypatch):
     with pytest.raises(InputError, match="nobody has a pattern that is 32 times as frequent as another"):
         with_all_ratios(SMALL)
-    monkeypatch.setattr(bonomi_2016_patterns, "ALPHAS", (2,))
+    monkeypatch.setattr(bonomi_2016, "ALPHAS", (2,))
     both = source_of({"ann": ROWS["ann"], "cy": ROWS["cy"], "dan": ROWS["ann"][::-1]})
     assert sorted(with_all_ratios(both)) == [0, 2]
     (one,) = hide_two(both, ONE, "Top-Down", "linear", 2, 3)
@@ -153,7 +151,7 @@ def test_one_person_or_all_who_have_such_patterns(monkeypatch):
 
 
 def test_side_effects_are_counted_before_and_after(monkeypatch):
-    monkeypatch.setattr(bonomi_2016_patterns, "ALPHAS", (2,))
+    monkeypatch.setattr(bonomi_2016, "ALPHAS", (2,))
     alone = source_of({"ann": ROWS["ann"]})
     listed = pl.DataFrame(top_pairs(alone))
     before = listed.filter(sequence="original")
@@ -169,6 +167,8 @@ def test_side_effects_are_counted_before_and_after(monkeypatch):
     nodes, _, _ = sanitize(alone.load()[0], "Top-Down", draw_patterns(alone, 0, 4, 2, 0), max_leakage=0.5)
     became = dict(zip(ROWS["ann"], [TREE.labels[node] for node in nodes], strict=True))
     images = [" → ".join(became[each] for each in pattern.split(" → ")) for pattern in before["pattern"]]
+    gone = before.filter(~pl.col("in_both"))["pattern"].str.split(" → ").to_list()
+    assert row["generalized"] == sum(any(became[label] != label for label in each) for each in gone) / 10
     assert row["kept_coarser"] == sum(image in after and "*" not in image for image in images) / 10
     assert 0 <= row["distance"] <= 1
     monkeypatch.setattr(bonomi_2016, "SHARE", 0.0)
@@ -264,11 +264,15 @@ def results(*, good):
         "numbers": pl.DataFrame(numbers),
         "frequencies": pl.DataFrame(ratios).unique(maintain_order=True),
         "kept": pl.DataFrame(
-            [{"method": "Top-Down", "kept": share, "kept_coarser": share, "distance": 0.9 - share}]
+            {
+                "method": "Top-Down",
+                "kept": [share],
+                "generalized": 0.1,
+                "kept_coarser": share,
+                "distance": 0.9 - share,
+            }
         ),
-        "top": pl.DataFrame(
-            [{"sequence": "original", "in_both": good}, {"sequence": "sanitized", "in_both": good}]
-        ),
+        "top": pl.DataFrame({"sequence": ["original", "sanitized"], "in_both": good, "occurrences": 3}),
     }
 
 

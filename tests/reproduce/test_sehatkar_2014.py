@@ -24,10 +24,10 @@ from sequester.reproduce.sehatkar_2014 import (
     SYN_10000,
     HistorySet,
     claims_table,
+    leaf_queries,
     made_table,
     measure,
 )
-from sequester.reproduce.sehatkar_2014_variants import leaf_queries
 from sequester.utility import QueryError
 
 PAPER = find_paper("sehatkar-2014")

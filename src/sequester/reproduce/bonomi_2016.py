@@ -1,33 +1,31 @@
-"""Bonomi, Fan, Jin (2016): bounds, costs, lengths, numbers and frequencies of patterns, and side effects."""
+"""Bonomi, Fan, Jin (2016): bounds, costs, lengths, numbers and frequencies of patterns, and side effects.
+
+Reality Mining is not public. In its place stand logs of daily activities, over a taxonomy that is made as
+the paper made its own: numbered labels in bins of ten.
+"""
 
 from __future__ import annotations
 
 import time
 from functools import cache, partial
-from itertools import pairwise, product, zip_longest
+from itertools import pairwise, zip_longest
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import polars as pl
 
+from sequester.data.schema import Schema, Symbol
 from sequester.data.sequences import Sequences
-from sequester.datasets.public import areas
+from sequester.data.table import EventTable
+from sequester.datasets import activities, clicks, public
+from sequester.errors import InputError
 from sequester.hierarchies.labels import ROOT
+from sequester.methods.mutual_information import _kernels
 from sequester.methods.mutual_information.algorithm import LeakagePlan as Search
 from sequester.methods.mutual_information.method import BottomUp, TopDown
-from sequester.reproduce.bonomi_2016_patterns import (
-    ALPHAS,
-    LENGTH,
-    LOGS,
-    WINDOW,
-    data_sets,
-    draw_pairs,
-    draw_patterns,
-    tables_by_person,
-    with_all_ratios,
-)
-from sequester.reproduce.bonomi_2016_printed import count_evaluations
-from sequester.reproduce.plan import Cell, DataSet, ExperimentPlan, grid
+from sequester.methods.mutual_information.problem import count_index_tuples, describe
+from sequester.reproduce.plan import Cell, DataSet, ExperimentPlan, all_or_some, grid
 from sequester.utility.patterns import TopPatterns
 from sequester.workflow.job import table_digest
 
@@ -35,11 +33,26 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from sequester._typing import Codes
-    from sequester.data.table import EventTable
-    from sequester.reproduce.bonomi_2016_patterns import Pattern
+    from sequester._typing import Codes, Counts, Mask
+    from sequester.hierarchies.hierarchy import Hierarchy
+    from sequester.methods.mutual_information.problem import Person
     from sequester.reproduce.plan import Design, Rows, Tables, Verdict
 
+    Pattern = tuple[str, ...]
+
+WINDOW, FREQUENT = 10, 10
+"""Table 1: window and least frequency of a pattern."""
+ALPHAS = (2, 4, 8, 16, 32)
+"""How many times more frequent one of two patterns is than the other, at least."""
+LENGTH = 2
+"""Table 1: length of patterns."""
+LONG = 500
+"""Least number of clicks of a user in the experiments."""
+LONG_USERS = "users of msnbc.com with 500 or more clicks"
+CLICKS, LOGS = "clicks", "logs"
+"""What stands for MSNBC, and what stands for Reality Mining."""
+_MADE_USERS, _VISITS = 36, 200
+_MADE_LOGS, _DAYS = 8, 180
 ALGORITHMS = {"Top-Down": TopDown, "Bottom-Up": BottomUp}
 """The two algorithms, as the paper calls them."""
 COSTS = ("information-loss", "linear", "exponential")
@@ -54,31 +67,147 @@ _TIMES = 3
 """Runs of the same search, of which the shortest counts."""
 
 
+def tables_by_person(
+    frame: pl.DataFrame, person: str, symbol: str, tree: Hierarchy
+) -> tuple[EventTable, ...]:
+    """Return a table per person, events in the order of the frame."""
+    schema = Schema(person="person", order="n", symbol=Symbol("symbol", tree))
+    rows = frame.select(person=person, n=pl.int_range(pl.len()), symbol=symbol)
+    return tuple(EventTable(each, schema) for each in rows.partition_by("person", maintain_order=True))
+
+
+def long_clicks(data: Path | None) -> tuple[EventTable, ...]:
+    """Return the users of MSNBC with 500 or more clicks, or synthetic ones with many visits each."""
+    if data is None:
+        made = clicks.make(persons=_MADE_USERS * _VISITS)
+        number = pl.col("user").str.slice(1).cast(pl.Int64) - 1
+        frame = made.select(person=(number // _VISITS).cast(pl.String), symbol="page")
+    else:
+        frame = public.load("msnbc", data).select("person", "symbol")
+    frame = frame.filter(pl.len().over("person") >= LONG)
+    return tables_by_person(frame, "person", "symbol", clicks.msnbc())
+
+
+def logs(data: Path | None) -> tuple[EventTable, ...]:
+    """Return logs of activities in six homes, or synthetic ones; labels are numbered, in bins of ten."""
+    if data is None:
+        frame = activities.make(persons=_MADE_LOGS, days=_DAYS).select(person="user", symbol="activity")
+    else:
+        parts = (
+            ("aruba", "label"),
+            ("hh101", "label"),
+            ("kasteren-a", "label"),
+            ("kasteren-b", "label"),
+            ("kasteren-c", "label"),
+            ("ordonez-a", "Activity"),
+        )
+        said = pl.col("symbol").str.to_lowercase().str.replace_all("_", " ")
+        frame = pl.concat(
+            public.load(name, data).select(person=pl.lit(name), symbol=column) for name, column in parts
+        ).with_columns(said)
+    numbered = frame.with_columns(pl.col("symbol").rank("dense").cast(pl.String))
+    return tables_by_person(numbered, "person", "symbol", public.areas(frame["symbol"].n_unique()))
+
+
+def data_sets(data: Path | None) -> list[DataSet]:
+    """List the data: public sets where they are given."""
+    made = data is None
+    users = "users of the generator, visits put together" if made else LONG_USERS
+    homes = f"logs of daily activities {'of the generator' if made else 'in homes'}"
+    return [
+        DataSet(name=CLICKS, about=users, load=cache(partial(long_clicks, data))),
+        DataSet(name=LOGS, about=homes, load=cache(partial(logs, data))),
+    ]
+
+
+@cache
+def frequent_of(dataset: DataSet, person: int, length: int) -> tuple[list[Pattern], Counts]:
+    """Return the frequent patterns of a person, and how often each occurs; counted once."""
+    return frequent_patterns(dataset.load()[person], length)
+
+
+def frequent_patterns(table: EventTable, length: int) -> tuple[list[Pattern], Counts]:
+    """Return the patterns of a person that occur often enough to be drawn, with their frequencies.
+
+    Examples
+    --------
+    >>> from sequester.testing import symbol_table
+    >>> patterns, counts = frequent_patterns(symbol_table(["abababab"]), 2)
+    >>> patterns, counts.tolist()
+    ([('a', 'b')], [10])
+    """
+    sequences = table.sequences
+    book = sequences.codebooks[sequences.symbol]
+    symbols = sequences.columns[sequences.symbol]
+    tuples, counts = count_index_tuples(symbols, len(book), length, WINDOW)
+    often = counts >= FREQUENT
+    return [tuple(book.labels[code] for code in each) for each in tuples[often].tolist()], counts[often]
+
+
+def draw_patterns(dataset: DataSet, person: int, number: int, length: int, turn: int) -> list[Pattern]:
+    """Return random patterns of a person; in the same turn, fewer patterns are the first of more."""
+    pool, _ = frequent_of(dataset, person, length)
+    places = np.random.default_rng([person, length, turn]).permutation(len(pool))
+    return [pool[place] for place in places[:number].tolist()]
+
+
+def draw_pairs(dataset: DataSet, person: int, alpha: int, draws: int) -> list[list[Pattern]]:
+    """Return random pairs of patterns, one at least `alpha` times as frequent as the other, if there are."""
+    pool, counts = frequent_of(dataset, person, LENGTH)
+    often, seldom = np.nonzero(counts[:, None] >= alpha * counts[None, :])
+    random = np.random.default_rng([person, alpha])
+    places = random.integers(often.size, size=draws).tolist() if often.size else []
+    return [[pool[often[place]], pool[seldom[place]]] for place in places]
+
+
+def with_all_ratios(dataset: DataSet) -> list[int]:
+    """Return the persons who have patterns of all ratios, in a random order."""
+    order = np.random.default_rng(2016).permutation(len(dataset.load())).tolist()
+    found = [person for person in order if draw_pairs(dataset, person, ALPHAS[-1], 1)]
+    if not found:
+        msg = f"{dataset.name}: nobody has a pattern that is {ALPHAS[-1]} times as frequent as another"
+        raise InputError(msg)
+    return found
+
+
 def plan(data: Path | None, *, design: Design) -> ExperimentPlan:
     """Plan the grid: one quantity varies, the others stay as in Table 1."""
     sets = data_sets(data)
     quick = design == "quick"
-    shares = [each / 10 for each in range(1, 10, 2 if quick else 1)]
+    shares = tuple(each / 10 for each in range(1, 10, 2 if quick else 1))
     lengths, numbers = ((2, 3, 4), (2, 4, 8)) if quick else ((2, 3, 4, 5), (2, 4, 6, 8, 10))
     draws = {"quick": 10, "sampled": 5, "whole": 25}[design]
+    axes: list[tuple[str, str, tuple[float, ...], tuple[str, ...]]] = [
+        ("bounds", "share", shares, COSTS),
+        ("lengths", "length", lengths, COSTS[:2]),
+        ("numbers", "number", numbers, COSTS[:2]),
+    ]
     cells: list[Cell] = []
     for dataset in sets:
         size = sum(table.n_events for table in dataset.load()) * draws / 1e6
-        varied: list[tuple[str, dict[str, Any], tuple[str, ...], float]] = [
-            *(("bounds", {"share": share}, COSTS, 1.0) for share in shares),
-            *(("lengths", {"length": length}, COSTS[:2], 4.0 ** (length - 2)) for length in lengths),
-            *(("numbers", {"number": number}, COSTS[:2], 1.0) for number in numbers),
-        ]
-        for table, given, costs, weight in varied:
-            for way, cost in product(ALGORITHMS, costs):
-                point = {"method": way, "cost": cost, **given, "draws": draws}
-                parameters, run = {"data": dataset.name, **point}, partial(hide, dataset, **point)
-                cells.append(Cell(table=table, parameters=parameters, run=run, weight=weight * size))
+        for table, name, values, costs in axes:
+            for value in values:
+                cells += grid(
+                    table,
+                    partial(hide, dataset),
+                    {"data": dataset.name},
+                    weight=size * (4.0 ** (value - 2) if name == "length" else 1.0),
+                    method=ALGORITHMS,
+                    cost=costs,
+                    **{name: [value]},
+                    draws=[draws],
+                )
     dataset = sets[0]
-    for alpha, way, cost, persons in product(ALPHAS, ALGORITHMS, COSTS[:2], (ONE, "all persons")):
-        pair: dict[str, Any]
-        pair = {"persons": persons, "method": way, "cost": cost, "alpha": alpha, "draws": draws}
-        cells.append(Cell(table="frequencies", parameters=pair, run=partial(hide_two, dataset, **pair)))
+    cells += grid(
+        "frequencies",
+        partial(hide_two, dataset),
+        {},
+        alpha=ALPHAS,
+        method=ALGORITHMS,
+        cost=COSTS[:2],
+        persons=(ONE, "all persons"),
+        draws=[draws],
+    )
     cells += grid("kept", partial(preserved, dataset), {}, method=ALGORITHMS, draws=[draws])
     cells += grid("top", partial(top_pairs, dataset), {"method": "Top-Down"})
     return ExperimentPlan(
@@ -130,7 +259,7 @@ def sanitize(
 def _compile(method: str) -> None:
     """Compile the kernels of an algorithm, so that no cell is timed with it."""
     frame = pl.DataFrame({"who": ["one"] * 9, "what": list("121323112")})
-    (table,) = tables_by_person(frame, "who", "what", areas(3, width=2))
+    (table,) = tables_by_person(frame, "who", "what", public.areas(3, width=2))
     for share in (0.0, 0.9):
         sanitize(table, method, [("1", "2"), ("2", "3")], max_leakage=share)
 
@@ -230,11 +359,14 @@ def preserved(dataset: DataSet, method: str, draws: int) -> Rows:
             images = [tuple(became[label] for label in pattern) for pattern, _ in before]
             # What is released as the root has no meaning left to be preserved.
             coarse = [image in names and ROOT not in image for image in images]
-            as_such = [pattern in names for pattern, _ in before]
+            gone = [pattern for pattern, _ in before if pattern not in names]
+            generalized = [any(became[label] != label for label in pattern) for pattern in gone]
             distance = total_variation(*([count for _, count in each] for each in (before, after)))
-            found.append((fmean(as_such), fmean(coarse), distance))
+            counts = (len(before) - len(gone), sum(generalized), sum(coarse))
+            found.append((*(count / len(before) for count in counts), distance))
+    columns = ("kept", "generalized", "kept_coarser", "distance")
     means = (fmean(each) for each in zip(*found, strict=True))
-    return [dict(zip(("kept", "kept_coarser", "distance"), means, strict=True), runs=len(found))]
+    return [dict(zip(columns, means, strict=True), runs=len(found))]
 
 
 def total_variation(before: list[int], after: list[int]) -> float:
@@ -247,6 +379,69 @@ def total_variation(before: list[int], after: list[int]) -> float:
     """
     shares = [[count / sum(each) for count in each] for each in (before, after)]
     return sum(abs(one - other) for one, other in zip_longest(*shares, fillvalue=0.0)) / 2
+
+
+def count_evaluations(search: Search) -> int:
+    """Count how often the algorithm as printed evaluates the mutual information of a generalization.
+
+    The test whether the symbols of the patterns suffice counts, too.
+    """
+    task, row, found = search.task, search.items, search.found[:, 0]
+    person = describe(task, row, found, weights=None, only_sensitive=True)
+    is_active = person.is_sensitive
+    if search.solver.way == "top-down":
+        if (n_tried := refine_as_printed(person, is_active)[0]) > 1:
+            return n_tried
+        person = describe(task, row, found, weights=None)
+        return 1 + refine_as_printed(person, np.ones(len(person.codes), np.bool_))[0]
+    depths, tree = np.empty(len(person.codes), np.int64), task.tree
+    n_merged: int = _kernels.bottom_up(person.problem, is_active, tree.parent, tree.depth, depths)
+    if not n_merged:
+        person = describe(task, row, found, weights=None)
+        depths, everything = np.empty(len(person.codes), np.int64), np.ones(len(person.codes), np.bool_)
+        n_merged = _kernels.bottom_up(person.problem, everything, tree.parent, tree.depth, depths)
+    # Ours tests before the first step, too, and Algorithm 3 only after each.
+    return max(n_merged - 1, 1)
+
+
+def refine_as_printed(person: Person, is_active: Mask) -> tuple[int, Counts]:
+    """Refine as Algorithm 1 does, line by line; return the number of evaluations, and the depths."""
+    problem = person.problem
+    paths, costs, n_patterns = problem.paths, problem.costs, len(problem.patterns.symbols)
+    depths = np.where(is_active, 0, problem.leaf_depths)
+    symbols = np.arange(len(depths))
+    alike, counted = np.empty(n_patterns, np.int64), np.empty(n_patterns, np.int64)
+    nodes = paths[symbols, depths].astype(np.int32)
+    _kernels.recount_alike(problem.tuples, problem.patterns, np.full_like(nodes, -1), nodes, alike, counted)
+    n_tried, alike = 1, counted.copy()
+    if not _kernels.is_private(problem.patterns, nodes, counted, True):
+        return n_tried, depths
+    is_open = depths < problem.leaf_depths
+    while is_open.any():
+        best, least = np.empty(0, np.int64), np.inf
+        for symbol in np.argsort(person.ranks).tolist():
+            if not is_open[symbol]:
+                continue
+            depth = int(depths[symbol])
+            block = np.flatnonzero(
+                is_active & (depths == depth) & (paths[:, depth + 1] == paths[symbol, depth + 1])
+            )
+            loss = float((costs[block, depth + 1] - costs[block, depth]).sum())
+            if loss > least + problem.near:
+                continue
+            new = nodes.copy()
+            new[block] = paths[block, depth + 1]
+            _kernels.recount_alike(problem.tuples, problem.patterns, nodes, new, alike, counted)
+            n_tried += 1
+            if _kernels.is_private(problem.patterns, new, counted, True):
+                best, least, best_alike = block, loss, counted.copy()
+            else:
+                is_open[block] = False
+        if best.size:
+            depths[best] += 1
+            nodes, alike = paths[symbols, depths].astype(np.int32), best_alike
+            is_open[best] = depths[best] < problem.leaf_depths[best]
+    return n_tried, depths
 
 
 # Checks of claims
@@ -304,7 +499,7 @@ def _trend(
         shown = f"from {first:g} to {last:g} it becomes {_span(times)} times as much"
     others = [", ".join(key) for key, holds in zip(curves, right, strict=True) if not holds]
     shown = f"{shown}; it {way} in {sum(right)} of {len(right)} curves"
-    return shown, all(right) or ("agrees in part" if any(right) else False), "; ".join(others)
+    return shown, all_or_some(right), "; ".join(others)
 
 
 def _beside(tables: Tables, on: str, values: str, **where: str) -> pl.DataFrame:
@@ -398,10 +593,11 @@ def _top_down(tables: Tables, column: str) -> float:
     return float(value)
 
 
-def _kept(tables: Tables) -> tuple[str, bool]:
+def _kept(tables: Tables) -> tuple[str, bool, str]:
     n_both = int(tables["top"].filter(sequence="original")["in_both"].sum())
     share = _top_down(tables, "kept")
-    return f"{n_both} of the ten of one person, {share:.0%} on average over all", share > 0.5
+    remark = f"{_top_down(tables, 'generalized') / (1 - share):.0%}" if share < 1 else ""
+    return f"{n_both} of the ten of one person, {share:.0%} on average over all", share > 0.5, remark
 
 
 def _kept_coarser(tables: Tables) -> tuple[str, bool]:
@@ -411,7 +607,10 @@ def _kept_coarser(tables: Tables) -> tuple[str, bool]:
 
 def _same_distribution(tables: Tables) -> tuple[str, bool]:
     distance = _top_down(tables, "distance")
-    return f"they are {distance:.3f} apart on average, in total variation", distance <= _SIMILAR
+    both = (tables["top"].filter(sequence=name)["occurrences"] for name in ("original", "sanitized"))
+    shown = total_variation(*(each.to_list() for each in both))
+    measured = f"they are {distance:.3f} apart on average, in total variation, {shown:.3f} for the one person"
+    return measured, distance <= _SIMILAR
 
 
 def _span(values: list[float]) -> str:

@@ -7,7 +7,6 @@ few. BMSWebView1 has lost the order of its clicks in all public copies, so only 
 from __future__ import annotations
 
 import time
-import warnings
 from functools import cache, partial
 from itertools import pairwise, permutations
 from statistics import fmean, median
@@ -20,7 +19,6 @@ from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.datasets import clicks, public, quest
 from sequester.engine import LocalEngine, silent
-from sequester.errors import SequesterWarning
 from sequester.methods.ph.method import PH, SBSH, Abul
 from sequester.mining.frequent import frequent
 from sequester.release.randomness import Randomness
@@ -225,15 +223,11 @@ def hide(
     if method == PRINTED:
         given["prefer"] = "permutation"
     hiding = METHODS[method](**given)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SequesterWarning)
-        hiding.accept(table)
-        _compile(method)
-        start = time.process_time()
-        outcome = hiding.transform(
-            table, randomness=Randomness.of(SEED), engine=LocalEngine(), progress=silent
-        )
-        seconds = time.process_time() - start
+    hiding.accept(table)
+    _compile(method)
+    start = time.process_time()
+    outcome = hiding.transform(table, randomness=Randomness.of(SEED), engine=LocalEngine(), progress=silent)
+    seconds = time.process_time() - start
     scores = hiding.evaluate(outcome, table, progress=silent)
     n_frequent, n_itemsets = (
         float(scores[name].bounds[1] or 1) for name in ("lost_patterns", "lost_itemsets")

@@ -221,6 +221,17 @@ def judge(
     return claims
 
 
+def all_or_some(holds: Sequence[bool]) -> bool | Verdict:
+    """Return whether something always holds; in part where only sometimes.
+
+    Examples
+    --------
+    >>> all_or_some([True, True]), all_or_some([True, False]), all_or_some([False])
+    (True, 'agrees in part', False)
+    """
+    return all(holds) or ("agrees in part" if any(holds) else False)
+
+
 def _combine(found: Sequence[bool | Verdict]) -> Verdict:
     """Return the verdict on which all setups agree, or that they do in part."""
     verdicts: set[Verdict] = {

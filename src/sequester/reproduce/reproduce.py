@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 ABOUT = "reproduction.json"
 """The file that names the paper of a folder, and has its results."""
-PAGE, TEXT, CLAIMS = "report.html", "report.md", "agreement.csv"
+PAGE, TEXT, CLAIMS = "report.html", "report.md", "agreement"
 CELLS, FIGURES = "cells", "figures"
 CHECKS = "\n# Checks of claims\n"
 """Below this line a paper's module does not measure anything."""
@@ -195,8 +195,7 @@ def reproduce(
     progress(0.0, "reading the data")
     asked = (paper.name, None if data is None else Path(data), design)
     plan = paper.plan(asked[1], design=design)
-    about = {"paper": paper.name, "format": 2}
-    write_file(json.dumps(about).encode(), folder / ABOUT)
+    write_file(json.dumps(_about(paper)).encode(), folder / ABOUT)
     grid = Grid(folder / CELLS, json.dumps([paper.name, plan.fingerprint, experiments_digest(paper)]))
     away = None if engine is None else partial(engine.map, _run_cell, shared=asked)
     cells = [cell for cell in plan.cells if grid.has(cell)] if finished else plan.cells
@@ -204,40 +203,50 @@ def reproduce(
         msg = f"{folder} has no finished cell of this design; run it without --finished"
         raise InputError(msg)
     tables = grid.run(cells, part(progress, 0.0, 0.9), away=away)
-    claims = paper.claims(tables)
-    for table, frame in tables.items():
-        write_file(frame.write_csv(line_terminator="\n").encode(), folder / f"{table}.csv")
-    drawn = []
-    for place, drawing in enumerate(paper.drawings):
-        progress(0.9 + 0.1 * place / len(paper.drawings), f"drawing {drawing.name}")
-        points = select_points(drawing, tables)
-        if points.is_empty():
-            continue
-        svg = draw_svg(drawing, points)
-        write_file(svg.encode(), folder / FIGURES / f"{drawing.name}.svg")
-        write_file(render_png(svg), folder / FIGURES / f"{drawing.name}.png")
-        drawn.append((drawing, svg))
+    drawn = _draw(paper, tables, folder, part(progress, 0.9, 1.0))
     result = Reproduction(
         paper=paper,
         out=folder,
         design=design,
         has_data=data is not None,
         sources=plan.sources,
-        claims=claims,
+        claims=paper.claims(tables),
         drawn=[drawing for drawing, _ in drawn],
         tables=sorted(tables),
         n_cells=len(plan.cells),
         n_done=len(cells),
         n_kept=grid.n_kept,
-        seconds=dict(grid.seconds),
+        seconds=grid.seconds,
     )
-    write_file(agreement_table(claims).write_csv(line_terminator="\n").encode(), folder / CLAIMS)
+    for file, frame in {**tables, CLAIMS: agreement_table(result.claims)}.items():
+        write_file(frame.write_csv(line_terminator="\n").encode(), folder / f"{file}.csv")
     write_file(markdown_page(result).encode(), folder / TEXT)
     write_file(html_page(result, drawn).encode(), folder / PAGE)
-    document = {**about, **result.to_json()}
-    write_file((json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode(), folder / ABOUT)
+    document = json.dumps({**_about(paper), **result.to_json()}, indent=1, ensure_ascii=False)
+    write_file(f"{document}\n".encode(), folder / ABOUT)
     progress(1.0, "written")
     return result
+
+
+def _about(paper: Paper) -> dict[str, Any]:
+    """Return what tells a folder of results from others."""
+    return {"paper": paper.name, "format": 2}
+
+
+def _draw(
+    paper: Paper, tables: Mapping[str, pl.DataFrame], folder: Path, progress: Progress
+) -> list[tuple[Drawing, str]]:
+    """Write the figures for which there are points, and return them as SVG."""
+    drawn = []
+    for place, drawing in enumerate(paper.drawings):
+        progress(place / len(paper.drawings), f"drawing {drawing.name}")
+        points = select_points(drawing, tables)
+        if not points.is_empty():
+            svg = draw_svg(drawing, points)
+            write_file(svg.encode(), folder / FIGURES / f"{drawing.name}.svg")
+            write_file(render_png(svg), folder / FIGURES / f"{drawing.name}.png")
+            drawn.append((drawing, svg))
+    return drawn
 
 
 @dataclass(slots=True)
@@ -350,8 +359,8 @@ def experiments_digest(paper: Paper) -> str:
     >>> len(experiments_digest(find_paper("wang-2010")))
     64
     """
-    paths = sorted(Path(__file__).parent.glob(f"{paper.name.replace('-', '_')}*.py"))
-    text = "".join(path.read_text(encoding="utf-8") for path in reversed(paths))
+    path = Path(__file__).parent / f"{paper.name.replace('-', '_')}.py"
+    text = path.read_text(encoding="utf-8")
     # How results are judged does not change them.
     return hashlib.sha256(text.partition(CHECKS)[0].encode()).hexdigest()
 

@@ -6,7 +6,6 @@ them, days of the generator.
 
 from __future__ import annotations
 
-import warnings
 from fractions import Fraction
 from functools import cache, partial
 from statistics import fmean
@@ -18,14 +17,14 @@ import polars as pl
 from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.datasets import days, public
-from sequester.errors import SequesterWarning, UnattainableError
+from sequester.errors import UnattainableError, ignore_warning
 from sequester.hierarchies import Hierarchy
 from sequester.methods.reposition._kernels import largest_level
 from sequester.methods.reposition.algorithm import timeline
 from sequester.methods.reposition.integer_program import Moves, list_moves, solve
 from sequester.methods.reposition.method import MergeSnapshots, Reposition, SuppressOnly
 from sequester.methods.reposition.window import Snapshot
-from sequester.reproduce.plan import DataSet, ExperimentPlan, grid
+from sequester.reproduce.plan import DataSet, ExperimentPlan, all_or_some, grid
 from sequester.workflow.job import table_digest
 
 if TYPE_CHECKING:
@@ -219,12 +218,10 @@ def distances(dataset: DataSet, l: int) -> Rows:  # noqa: E741
 
 def queries(dataset: DataSet, l: int, method: str) -> Rows:  # noqa: E741
     """Return errors of window queries on a release, by the number of snapshots they span."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SequesterWarning)
-        try:
-            release = METHODS[method](l).apply(dataset.load(), seed=SEED)
-        except UnattainableError:
-            return []
+    try:
+        release = METHODS[method](l).apply(dataset.load(), seed=SEED, warn=ignore_warning)
+    except UnattainableError:
+        return []
     (plot,) = (plot for plot in release.method_plots if plot.title.startswith(_QUERIES))
     lost = release.n_lost_events / release.n_input_events
     return [
@@ -293,8 +290,7 @@ def _saves(tables: Tables) -> tuple[str, bool | Verdict, str]:
     )
     losses = _losses(tables).join(wide.select("data", "l"), on=["data", "l"], maintain_order="right")
     possible = (losses["1"] - losses["8"]) / (losses["1"] - losses["least_loss"])
-    much = (saved > 0.5).to_list()
-    return measured, all(much) or ("agrees in part" if any(much) else False), _range(possible)
+    return measured, all_or_some((saved > 0.5).to_list()), _range(possible)
 
 
 def _short_windows(tables: Tables, beside: str) -> tuple[str, bool]:
