@@ -7,12 +7,14 @@ import itertools
 import json
 import tomllib
 import warnings
+from dataclasses import replace
 
 import polars as pl
 import pytest
 
 import sequester as sq
-from sequester.errors import ParameterError, SequesterWarning
+from sequester.data.schema import Purpose
+from sequester.errors import ParameterError, SchemaError, SequesterWarning
 from sequester.hierarchies import Hierarchy
 from sequester.methods import METHODS
 from sequester.release.purpose import KEEP, QUESTIONS
@@ -212,6 +214,18 @@ def test_candidates_are_tried_and_what_keeps_most_is_recommended():
     start = lines.index(f"tried on {advice.sample}:")
     assert lines[start + 1].split() == ["method", "setting", "events", "information", "kept"]
     assert len(lines[start + 2 :]) >= len(advice.trials)
+
+
+def test_a_purpose_leaves_methods_that_can_be_told_it():
+    table = histories()
+
+    def told(name):
+        return table.replace(schema=replace(table.schema, purpose=Purpose((name,))))
+
+    found = advise(told(next(iter(table.schema.quasi))), recipient="partner", known="all", keep="yardstick")
+    assert found.refused["cblda-baseline"] == "it cannot be told a purpose"
+    with pytest.raises(SchemaError, match="purpose predicts 'none', which is no column of the release"):
+        advise(told("none"), recipient="partner", known="few", keep="records")
 
 
 def test_what_a_method_keeps_is_what_its_release_keeps():

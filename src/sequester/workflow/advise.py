@@ -13,6 +13,7 @@ from sequester.errors import InputError, ParameterError
 from sequester.explanation.method_trials import SECONDS, MethodTrial, best_setting, try_methods
 from sequester.hierarchies.labels import counted
 from sequester.methods import METHODS
+from sequester.methods.prices import classes_of
 from sequester.release.purpose import KEEP, KNOWN, QUESTIONS, RECIPIENT, RELEASE
 from sequester.workflow.config import Config
 
@@ -194,6 +195,9 @@ def advise(
             raise ParameterError(msg)
     progress(0.0, "reading")
     table = Config.load(data).table() if isinstance(data, str | Path) else data
+    if table.schema.purpose is not None:
+        # Each method would give the same reason for having no figure.
+        classes_of(table.histories, table.schema.purpose)
     progress(0.2, "weighing methods")
     k = max(2, min(DEFAULT_K[recipient], table.n_owners // MIN_GROUPS))
     fitting, misfits = _fitting(table, k=k)
@@ -209,6 +213,9 @@ def _fitting(table: EventTable, *, k: int) -> tuple[dict[str, dict[str, object]]
     for name, method in METHODS.items():
         if table.owners is not None and not method.takes_trips:
             misfits[name] = "it needs one sequence per person, and trip makes several"
+            continue
+        if table.schema.purpose is not None and not method.takes_purpose:
+            misfits[name] = "it cannot be told a purpose"
             continue
         try:
             parameters = method.suggest(table, k=k)
