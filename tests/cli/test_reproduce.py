@@ -6,6 +6,7 @@ import pytest
 
 from sequester import reproduce as package
 from sequester.reproduce import Paper
+from sequester.reproduce import reproduce as module
 from sequester.reproduce.plan import Cell, Claim, ExperimentPlan
 
 
@@ -22,6 +23,7 @@ def euclid(monkeypatch, tmp_path):
     )
     made = Paper(name="euclid-300", title="Elements", reference="Euclid, 300 BC")
     monkeypatch.setitem(package.PAPERS, "euclid-300", made)
+    monkeypatch.setattr(module, "experiments_digest", lambda paper: "as they are")
     monkeypatch.setattr(Paper, "plan", plan)
     monkeypatch.setattr(Paper, "claims", lambda self, tables: claims)
     monkeypatch.chdir(tmp_path)

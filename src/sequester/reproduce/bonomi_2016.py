@@ -459,7 +459,7 @@ _ALIKE = 0.05
 _ORDER = 5.0
 """A ratio that passes for one order of magnitude."""
 _FASTER = 0.9
-"""Share of the other's time that is faster in general."""
+"""Share of the other's time that is faster in general; seconds that differ by less do not rise or fall."""
 _FLAT = 0.1
 """Change of loss that is not substantial, on a scale from 0 to 1."""
 _STABLE = 1.5
@@ -489,8 +489,10 @@ def _trend(
     if y == "work":
         rows = rows.with_columns(work=pl.col("evaluations") * pl.col("length"))
     curves = _curves(rows, x, y)
-    right = [each[-1] > each[0] if way == "rises" else each[-1] < each[0] for each in curves.values()]
     starts, ends = ([each[at] for each in curves.values()] for at in (0, -1))
+    lower, higher = (starts, ends) if way == "rises" else (ends, starts)
+    margin = _FASTER if y == "seconds" else 1.0
+    right = [low < high * margin for low, high in zip(lower, higher, strict=True)]
     first, last = min(rows[x].to_list()), max(rows[x].to_list())
     if y == "loss":
         shown = f"the loss is {_span(starts)} at {first:g}, {_span(ends)} at {last:g}"
