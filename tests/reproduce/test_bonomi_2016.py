@@ -227,7 +227,7 @@ def results(*, good):
                     slow = (way == "Top-Down") == good
                     loss = (cheap if good else dear)[cost]
                     step = {0.1: 0.4, 0.5: 0.2, 0.9: 0.1} if good else {0.1: 0.1, 0.5: 0.2, 0.9: 0.4}
-                    seconds = (60.0 if slow else 3.0) + at
+                    seconds = (60.0 if slow else 3.0) * (1 + 0.2 * at)
                     worse = 0.2 if (way == "Bottom-Up") == good else 0.0
                     bounds.append(
                         {
@@ -249,7 +249,7 @@ def results(*, good):
                     )
                 for row in curve((2, 4, 8), "number", good, rising=True, **told):
                     at = row.pop("value")
-                    pace = 0.1 if good else 2.0
+                    pace = 0.5 if good else 2.0
                     spent = {"seconds": 5.0 + pace * at, "evaluations": 5.0 + pace * at}
                     numbers.append({**row, **spent, "loss": 0.5 + 0.1 * at})
                 for row in curve((2, 32), "alpha", good, rising=True, persons=ONE, method=way, cost=cost):
