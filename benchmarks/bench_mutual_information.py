@@ -20,7 +20,6 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from sequester.reproduce.bonomi_2016_patterns import LENGTH, data_sets, draw_patterns
 
 from ledger import growth as power
 from ledger import note
@@ -40,7 +39,7 @@ from sequester.methods.mutual_information.method import BottomUp, TopDown
 from sequester.methods.mutual_information.problem import count_index_tuples
 from sequester.privacy import MutualInformationPrivacy
 from sequester.privacy.mutual_information import count_tuples
-from sequester.reproduce.bonomi_2016 import ALGORITHMS, NUMBER, sanitize
+from sequester.reproduce.bonomi_2016 import ALGORITHMS, LENGTH, NUMBER, data_sets, draw_patterns, sanitize
 
 ROOT = Path(__file__).parents[1]
 N_AREAS = 69
