@@ -34,8 +34,6 @@ from sequester.methods.ph._row_kernels import (
     contains,
     count_all_ways,
     count_through,
-    count_ways,
-    delete_rarest,
     delete_rest,
     forget_alphabet,
     list_possible,
@@ -269,9 +267,9 @@ def choose_secret(work: Work, task: Task, excess: Counts) -> int:
     """Return which possible pattern in a row needs the fewest further rows changed; the first of equals."""
     best = -1
     for each in range(task.n_possible):
-        if (best < 0 or excess[work.possible[each]] < excess[work.possible[best]]) and count_ways(
-            work.codes, CURRENT, task, work.local[each], work.ways
-        ) > 0:
+        if (best < 0 or excess[work.possible[each]] < excess[work.possible[best]]) and contains(
+            work.codes[CURRENT], 0, task.size, work.local[each]
+        ):
             best = each
     return best
 
@@ -354,15 +352,15 @@ def solve_row(
     for i in range(task.size):
         codes[CURRENT, i] = codes[SOLVED, i] = codes[ROW, i]
     if spread.mode == DELETE_ONLY:
-        delete_rarest(trie, work, SOLVED, task)
+        delete_rest(trie, work, SOLVED, task, True)
         return 0, -1
     distance, used = permute_row(trie, work, task, sensitive, orders, spread, answers, draw)
-    n_deleted = delete_rest(trie, work, CURRENT, task)
+    n_deleted = delete_rest(trie, work, CURRENT, task, False)
     effects, _ = weigh(trie, work, CURRENT, task, 0, 0)
     # Who asks for many permutations prefers them to deletions.
     is_spread = spread.mode != MINIMUM_HARM and used >= 0
     if (effects > 0 or n_deleted > 0) and not is_spread:
-        n_other = delete_rest(trie, work, SOLVED, task)
+        n_other = delete_rest(trie, work, SOLVED, task, False)
         other, _ = weigh(trie, work, SOLVED, task, 0, 0)
         if spread.deletes_last:
             is_better = n_other < n_deleted or (n_other == n_deleted and other < effects)

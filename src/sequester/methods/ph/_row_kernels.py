@@ -184,10 +184,11 @@ def weigh(trie: Trie, work: Work, which: int, task: Task, start: int, stop: int)
 
 
 @inner
-def delete_rest(trie: Trie, work: Work, which: int, task: Task) -> int:
-    """Delete the place in most embeddings, ties by fewest patterns lost, until no sensitive pattern is left.
+def delete_rest(trie: Trie, work: Work, which: int, task: Task, by_symbol: bool) -> int:
+    """Delete the place in most embeddings until no sensitive pattern is left; return the number of deletions.
 
-    Returns the number of deletions.
+    Of several such places, that which loses the fewest patterns; or `by_symbol`, that whose symbol has the
+    fewest supporters.
     """
     row = work.codes[which]
     n_deleted = 0
@@ -197,35 +198,21 @@ def delete_rest(trie: Trie, work: Work, which: int, task: Task) -> int:
             return n_deleted
         best, least, n_ties = -1, 0, 0
         for i in range(task.size):
-            if work.through[i] == most and n_ties < MAX_TIES:
-                n_ties += 1
-                was, row[i] = row[i], -1
-                effects, _ = weigh(trie, work, which, task, 0, 0)
-                row[i] = was
-                if best < 0 or effects < least:
-                    best, least = i, effects
-        row[best] = -1
-        n_deleted += 1
-
-
-@inner
-def delete_rarest(trie: Trie, work: Work, which: int, task: Task) -> None:
-    """Delete the place in most embeddings, ties by the symbol with fewest supporters, until none is left."""
-    row = work.codes[which]
-    while count_through(work, which, task) > 0.0:
-        best, least = -1, 0
-        for i in range(task.size):
-            if work.through[i] > 0:
+            if work.through[i] != most or n_ties == MAX_TIES:
+                continue
+            if by_symbol:
                 key = ROOT * trie.sizes[N_SYMBOLS] + work.codes[ALPHABET, row[i]]
                 slot = find_slot(trie.slots, key)
-                support = trie.nodes[trie.slots[slot, 1], SUPPORT] if trie.slots[slot, 0] >= 0 else 0
-                if (
-                    best < 0
-                    or work.through[i] > work.through[best]
-                    or (work.through[i] == work.through[best] and support < least)
-                ):
-                    best, least = i, support
+                harm = trie.nodes[trie.slots[slot, 1], SUPPORT] if trie.slots[slot, 0] >= 0 else 0
+            else:
+                n_ties += 1
+                was, row[i] = row[i], -1
+                harm, _ = weigh(trie, work, which, task, 0, 0)
+                row[i] = was
+            if best < 0 or harm < least:
+                best, least = i, harm
         row[best] = -1
+        n_deleted += 1
 
 
 @njit
