@@ -29,9 +29,9 @@ def mark_supporters(items: Codes, offsets: Offsets, pattern: Codes) -> Mask:
     Row ``r`` is ``items[offsets[r]:offsets[r + 1]]``. Requires ``pattern.size > 0``.
     """
     n_rows = offsets.size - 1
-    supports = np.zeros(n_rows, np.bool_)
+    supports = np.empty(n_rows, np.bool_)
     for row in range(n_rows):
-        matched = 0
+        matched, supports[row] = 0, False
         for i in range(offsets[row], offsets[row + 1]):
             if items[i] == pattern[matched]:
                 matched += 1

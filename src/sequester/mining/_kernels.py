@@ -289,7 +289,9 @@ def mine_below(
     keep_all = limits.keep_rows or closing is not None
     stack = np.empty((64, 5), np.int64)
     path = np.empty(limits.max_length, np.int64)
-    totals = np.zeros((n_symbols, 2), np.int64)
+    totals = np.empty((n_symbols, 2), np.int64)
+    for symbol in range(n_symbols):
+        totals[symbol, 0], totals[symbol, 1] = 0, 0
     met = np.empty(n_symbols, np.int64)
     fill_of = np.empty(n_symbols, np.int64)
     n_found, n_values = 0, 0
