@@ -62,7 +62,7 @@ def test_an_adversary_who_beats_the_claim_comes_before_a_larger_risk_that_keeps_
 
 
 @pytest.mark.parametrize(
-    ("interval", "words"), [((0.2, 1.0), "or more"), ((0.1, 0.3), "10% to 30%"), ((0.2, 0.2), "all counted")]
+    ("interval", "words"), [((0.2, 1.0), "or more"), ((0.1, 0.3), "10% to 30%"), ((0.2, 0.2), "exactly")]
 )
 def test_intervals_in_words(interval, words):
     found = summarize_risks([risk("marketer", "event", 1, 0.2, interval=interval)])

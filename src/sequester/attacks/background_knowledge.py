@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 import numpy as np
 
 from sequester.attacks.candidate_sets import ValueRanges, count_owners, days_of, without_known
-from sequester.attacks.domain import values_of
+from sequester.attacks.domain import protected_labels, values_of
 from sequester.ragged import gather_rows, offsets_of, owners_of, places_of
 
 if TYPE_CHECKING:
@@ -81,10 +81,7 @@ def kinds_for(table: EventTable, domain: Domain) -> tuple[KnowledgeKind, ...]:
         "gaps": table.times is not None,
         "sensitive": bool(VALUES["sensitive"](domain).any()),
         "protected": any(
-            label in table.protected[attribute]
-            for attribute, sensitive in table.schema.sensitive.items()
-            for column in sensitive.columns
-            for label in table.labels[column]
+            not labels.isdisjoint(table.labels[column]) for column, labels in protected_labels(table).items()
         ),
         "other_sensitive": bool(VALUES["other_sensitive"](domain).any()),
         "kept": domain.n_covered < len(domain.columns),

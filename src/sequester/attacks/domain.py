@@ -84,7 +84,7 @@ class Domain:
         parent = joined("parent", nothing)
         kernel = Trees(joined("subtree_end", nothing + 1), column_of, parent)
         names = value_names(original, groups)
-        value_of = np.append(_protected(original, columns, trees, names), -1).astype(np.int32)
+        value_of, is_secret = _protected_nodes(original, columns, trees, names)
         return cls(
             columns,
             len(is_open),
@@ -93,11 +93,11 @@ class Domain:
             starts,
             parent,
             depth,
-            (depth > 0) & (value_of < 0) & ~np.append(_is_secret(original, columns, trees), False),
+            (depth > 0) & (value_of < 0) & ~is_secret,
             kernel,
             names,
             value_of,
-            tuple(_attribute_of(original, column) for column in columns),
+            tuple(next(iter(_attributes_of(original, column)), "") for column in columns),
         )
 
     @property
@@ -197,34 +197,36 @@ def merged_tree(tree: Hierarchy, other: Hierarchy | None, column: str) -> Hierar
     return Hierarchy.from_outline(Outline(parents, sizes=sizes))
 
 
-def _protected(
+def _attributes_of(original: EventTable, column: str) -> list[str]:
+    """List the sensitive attributes that a column belongs to."""
+    return [name for name, each in original.schema.sensitive.items() if column in each.columns]
+
+
+def _protected_nodes(
     original: EventTable, columns: tuple[str, ...], trees: tuple[Hierarchy, ...], names: ProtectedValues
-) -> Codes:
-    """Return the number of the protected value that each node is; -1 where it is none."""
+) -> tuple[Codes, Mask]:
+    """Return the number of the protected value that each node is, -1 where it is none or nothing.
+
+    Also mark the nodes that have nothing but protected leaves below them.
+    """
     number_of = {name: number for number, name in enumerate(names)}
-    values = []
-    for column, tree in zip(columns, trees, strict=True):
-        own = [name for name, each in original.schema.sensitive.items() if column in each.columns]
-        values += [
-            max((number_of.get((attribute, label), -1) for attribute in own), default=-1)
-            for label in tree.labels
-        ]
-    return np.array(values, np.int32)
-
-
-def _attribute_of(original: EventTable, column: str) -> str:
-    owners = (name for name, each in original.schema.sensitive.items() if column in each.columns)
-    return next(owners, "")
-
-
-def _is_secret(original: EventTable, columns: tuple[str, ...], trees: tuple[Hierarchy, ...]) -> Mask:
-    """Mark the nodes that have nothing but protected leaves below them."""
     protected = original.protected_nodes
-    marks: list[bool] = []
+    values, marks = [], []
     for column, tree in zip(columns, trees, strict=True):
-        own = [protected[name] for name, each in original.schema.sensitive.items() if column in each.columns]
-        marks += [any(label in labels for labels in own) for label in tree.labels]
-    return np.array(marks, np.bool_)
+        own = _attributes_of(original, column)
+        for label in tree.labels:
+            values.append(max((number_of.get((each, label), -1) for each in own), default=-1))
+            marks.append(any(label in protected[each] for each in own))
+    return np.array([*values, -1], np.int32), np.array([*marks, False], np.bool_)
+
+
+def protected_labels(table: EventTable) -> dict[str, set[str]]:
+    """Return the protected labels of each sensitive column, those of all its attributes."""
+    found: dict[str, set[str]] = {}
+    for attribute, sensitive in table.schema.sensitive.items():
+        for column in sensitive.columns:
+            found.setdefault(column, set()).update(table.protected[attribute])
+    return found
 
 
 ProtectedValues = tuple[tuple[str, str], ...]

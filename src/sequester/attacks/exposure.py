@@ -13,7 +13,7 @@ from sequester.attacks.exposure_search import CandidateSearch, ItemKind, Items, 
 from sequester.attacks.risk import Proportion
 from sequester.datasets import SEED
 from sequester.datasets.draws import generator
-from sequester.engine import LocalEngine, part, silent
+from sequester.engine import part, silent
 from sequester.kernels.shares import exceeds_share
 from sequester.ragged import offsets_of
 
@@ -157,7 +157,7 @@ def expose(
     items = Items.of(table)
     persons = _draw(table.n_persons, exact, targets, seed)
     others = _with_the_rarest(items, targets) if len(persons) < table.n_persons else None
-    engine = engine or LocalEngine()
+    share = Proportion.counted if others is None else Proportion.drawn
     found: list[Exposure] = []
     for place, kind in enumerate(kinds):
         within = part(progress, place / len(kinds), (place + 1) / len(kinds))
@@ -165,17 +165,10 @@ def expose(
         search = CandidateSearch(
             SearchRows.of(items, kind), persons, known=known, bounds=BOUNDS, others=others
         )
-        for size in range(1, known + 1):
-            search.run(
-                size,
-                engine=engine,
-                progress=part(within, (size - 1) / known, size / known),
-                phase=f"counting candidate sets ({kind}, {size} of {known} items)",
-            )
-            is_drawn = len(persons) < table.n_persons
-            found.append(
-                _sum_up(search, items, kind, size, Proportion.drawn if is_drawn else Proportion.counted)
-            )
+        found += [
+            _sum_up(search, items, kind, size, share)
+            for size in search.run(engine=engine, progress=within, of=f"{kind}, ")
+        ]
     return tuple(found)
 
 
@@ -216,20 +209,14 @@ def expose_attributes(
     items = Items.of(table)
     persons = _draw(table.n_persons, exact, targets, seed)
     share = Proportion.drawn if len(persons) < table.n_persons else Proportion.counted
-    engine = engine or LocalEngine()
     found = []
     for place, attribute in enumerate(attributes):
         within = part(progress, place / len(attributes), (place + 1) / len(attributes))
         rows = SearchRows.of(items.of_attribute(attribute), "ordered")
         search = CandidateSearch(rows, persons, known=known, bounds=BOUNDS[:1])
-        for size in range(1, known + 1):
-            phase = f"counting candidate sets (one attribute, {size} of {known} items)"
-            steps = part(within, (size - 1) / known, size / known)
-            search.run(size, engine=engine, progress=steps, phase=phase)
-            is_unique = search.fewest < BOUNDS[0]
-            maybe = search.is_cut & search.is_open
-            counts = (int(search.n_drawn[mask].sum()) for mask in (is_unique, maybe))
-            unique = share(next(counts), len(persons), undecided=next(counts))
+        for size in search.run(engine=engine, progress=within, of="one attribute, "):
+            undecided = search.count(search.is_cut & search.is_open)
+            unique = share(search.count(search.fewest < BOUNDS[0]), len(persons), undecided=undecided)
             found.append(AttributeExposure(attribute=attribute, known=size, unique=unique))
     last = {each.attribute: each.unique.value for each in found}
     return tuple(sorted(found, key=lambda each: -last[each.attribute]))
@@ -256,44 +243,36 @@ def _with_the_rarest(items: Items, targets: int) -> Counts:
 def _sum_up(
     search: CandidateSearch, items: Items, kind: ItemKind, size: int, share: Callable[..., Proportion]
 ) -> Exposure:
-    n_drawn = search.n_drawn
-    targets = int(n_drawn.sum())
+    targets = int(search.n_drawn.sum())
 
-    def count(mask: Mask) -> int:
-        return int(n_drawn[mask].sum())
+    def below(bound: int) -> Proportion:
+        is_small = search.fewest < bound
+        undecided = search.count(search.is_cut & ~is_small & (search.weights < bound))
+        return share(search.count(is_small), targets, undecided=undecided)
 
-    small, maybe = [], []
-    for bound in BOUNDS:
-        small.append(search.fewest < bound)
-        maybe.append(search.is_cut & ~small[-1] & (search.weights < bound))
-    unique, below_5, below_10 = (
-        share(count(yes), targets, undecided=count(open_)) for yes, open_ in zip(small, maybe, strict=True)
-    )
+    unique, below_5, below_10 = map(below, BOUNDS)
     return Exposure(
         known=size,
         kind=kind,
         unique=unique,
         below_5=below_5,
         below_10=below_10,
-        confidence=_confidence(search, items, size, count, share) if search.has_value.any() else None,
+        confidence=_confidence(search, items, size, share) if search.has_value.any() else None,
         worst=_rarest(search, items, size),
         targets=targets,
-        cut=count(search.is_cut & search.is_open),
+        cut=search.count(search.is_cut & search.is_open),
     )
 
 
 def _confidence(
-    search: CandidateSearch,
-    items: Items,
-    size: int,
-    count: Callable[[Mask], int],
-    share: Callable[..., Proportion],
+    search: CandidateSearch, items: Items, size: int, share: Callable[..., Proportion]
 ) -> Confidence:
     has, surest = search.has_value, search.surest
-    concerned = count(has)
+    concerned = search.count(has)
     above = [has & (exceeds_share(surest, bound, 1)) for bound in SURE]
     above_half, above_80 = (
-        share(count(mask), concerned, undecided=count(has & search.is_cut & ~mask)) for mask in above
+        share(search.count(mask), concerned, undecided=search.count(has & search.is_cut & ~mask))
+        for mask in above
     )
     return Confidence(
         targets=concerned,
@@ -380,13 +359,10 @@ def sequence_risk(
     Mobility Data; the location sequence attack of scikit-mobility.
     """
     at_least("known", known, 1)
-    engine = engine or LocalEngine()
     units = SearchRows.of(Items.of(table), kind)
     # With every number as a bound, a target is done with only when no smaller candidate set is possible.
     bounds = range(1, table.n_persons + 2)
     search = CandidateSearch(units, np.arange(table.n_persons), known=known, bounds=bounds)
-    for size in range(1, known + 1):
-        search.run(
-            size, engine=engine, progress=progress, phase=f"counting candidate sets ({size} of {known} items)"
-        )
+    for _ in search.run(engine=engine, progress=progress):
+        pass
     return float((search.n_drawn / search.fewest).sum() / max(table.n_persons, 1))

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from sequester import kernels
-from sequester.attacks.domain import value_names, values_of
+from sequester.attacks.domain import protected_labels, value_names, values_of
+from sequester.engine import LocalEngine, part
 from sequester.privacy import _sequence_kernels as kernel
 from sequester.privacy.sequence_table import SequenceTable
 from sequester.ragged import gather_rows, keep_values, list_sets, offsets_of, owners_of, places_of
@@ -117,7 +118,7 @@ class Items:
 
 def _code(table: EventTable, columns: list[str]) -> tuple[Codes, list[tuple[str, str]], Counts]:
     """Number the values of all columns, one after the other; mark the numbers that are items."""
-    sequences, schema = table.sequences, table.schema
+    sequences, protected = table.sequences, protected_labels(table)
     names: list[tuple[str, str]] = []
     parts, marks = [], []
     for column in columns:
@@ -125,10 +126,7 @@ def _code(table: EventTable, columns: list[str]) -> tuple[Codes, list[tuple[str,
         own = sequences.columns[column]
         parts.append(np.where(own < 0, np.int32(-1), own + np.int32(len(names))))
         names += [(column, label) for label in labels]
-        hidden: set[str] = set()
-        for attribute, sensitive in schema.sensitive.items():
-            if column in sensitive.columns:
-                hidden |= table.protected[attribute]
+        hidden = protected.get(column, set())
         marks.append(np.array([label not in hidden for label in labels], np.bool_))
     if not columns:
         return np.empty(0, np.int32), [], np.empty(0, np.bool_)
@@ -313,16 +311,25 @@ class CandidateSearch:
         mask: Mask = (self.fewest >= self._enough) | (self._worst[:, kernel.HAVE] < self.among)
         return mask
 
-    def run(self, size: int, *, engine: Engine, progress: Progress, phase: str) -> None:
-        """Search all sets of `size` items; smaller sets have been searched."""
-        counter = self._counter(size)
-        for part_of_all, parts in self._rounds(counter, size):
-            # All parts of a round are compared with what was known before it.
-            found = engine.map(_look, parts, shared=(counter, self._worst))
-            for better in list(found):
-                self._take_over(better)
-            progress(part_of_all, phase)
-        progress(1.0, phase)
+    def count(self, targets: Mask) -> int:
+        """Count how often the marked targets were drawn."""
+        return int(self.n_drawn[targets].sum())
+
+    def run(self, *, engine: Engine | None, progress: Progress, of: str = "") -> Iterator[int]:
+        """Search all sets of 1, 2, ... items, and yield each size once it has been searched."""
+        engine, known = engine or LocalEngine(), self.rare.shape[1]
+        for size in range(1, known + 1):
+            within = part(progress, (size - 1) / known, size / known)
+            phase = f"counting candidate sets ({of}{size} of {known} items)"
+            counter = self._counter(size)
+            for part_of_all, parts in self._rounds(counter, size):
+                # All parts of a round are compared with what was known before it.
+                found = engine.map(_look, parts, shared=(counter, self._worst))
+                for better in list(found):
+                    self._take_over(better)
+                within(part_of_all, phase)
+            within(1.0, phase)
+            yield size
 
     def _rounds(self, counter: _Counter, size: int) -> Iterator[tuple[float, list[_Part]]]:
         """Cut what open targets have into rounds, by its first item, the rarest first; each twice as large.
@@ -461,11 +468,10 @@ class _Counter:
         items = code_of[units.items]
         groups, _ = keep_values(units.groups, units.offsets, items >= 0)
         items, offsets = keep_values(items, units.offsets, items >= 0)
-        everybody = _Rows(items, groups, offsets, units.owners)
         kinds, kind_offsets, shown = _kinds(
-            np.concatenate([targets.items, everybody.items]),
-            np.concatenate([targets.groups, everybody.groups]),
-            np.concatenate([targets.offsets[:-1], targets.offsets[-1] + everybody.offsets]),
+            np.concatenate([targets.items, items]),
+            np.concatenate([targets.groups, groups]),
+            np.concatenate([targets.offsets[:-1], targets.offsets[-1] + offsets]),
             n_items,
         )
         n_rows = len(targets.owners)

@@ -91,8 +91,7 @@ def exact_mean(values: npt.NDArray[np.float64]) -> Proportion:
     >>> exact_mean(np.array([0.5, 1.0])), exact_mean(np.array([]))
     (Proportion(value=0.75, interval=(0.75, 0.75)), Proportion(value=0.0, interval=(0.0, 0.0)))
     """
-    mean = float(values.mean()) if values.size else 0.0
-    return Proportion(mean, (mean, mean))
+    return exact(float(values.mean()) if values.size else 0.0)
 
 
 def exact(value: float) -> Proportion:

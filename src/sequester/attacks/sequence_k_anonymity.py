@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -136,8 +137,10 @@ def attack_destinations(model: SequenceKAnonymity, case: Case) -> list[Risk]:
         return []
     case.progress(0.0, "attacking (whole sequences)")
     histories = case.histories
-    if histories is None:
-        histories = _replayed(case)
+    if histories is None and case.replay is not None:
+        # It is not known who is who, but what the method makes of everybody.
+        with suppress(SequesterError):
+            histories = case.replay(case.original).sequences
     if histories is None:
         return []
     case.progress(0.5, "attacking (whole sequences)")
@@ -146,13 +149,3 @@ def attack_destinations(model: SequenceKAnonymity, case: Case) -> list[Risk]:
     )
     case.progress(1.0, "attacked")
     return [destination_risk(found, measure=measure) for measure in get_args(DestinationMeasure)]
-
-
-def _replayed(case: Case) -> Sequences | None:
-    """Replay the method, where it is not known who is who."""
-    if case.replay is None:
-        return None
-    try:
-        return case.replay(case.original).sequences
-    except SequesterError:
-        return None

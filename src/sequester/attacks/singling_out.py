@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from sequester.attacks.domain import protected_labels
 from sequester.attacks.risk import Proportion, Risk, percent, rounded_percent
 from sequester.data.text import as_text
 from sequester.datasets.draws import generator
@@ -92,10 +93,7 @@ class SinglingOut:
         """
         table = table.joined().histories
         schema = table.schema
-        protected: dict[str, set[str]] = {}
-        for attribute, sensitive in schema.sensitive.items():
-            for column in sensitive.columns:
-                protected.setdefault(column, set()).update(table.protected[attribute])
+        protected = protected_labels(table)
         covered = (table.symbol,) if table.symbol is not None else tuple(schema.quasi)
         unprotected = tuple(
             column
@@ -396,18 +394,17 @@ def singling_out_risks(released: EventTable, original: EventTable, *, seed: str)
     for kind, (name, is_there) in counts.items():
         if not is_there:
             continue
-        shares = [
+        before, after, by_chance = (
             Proportion.counted(
                 0 if each is None else getattr(each, name), 0 if each is None else each.persons
             )
             for each in (raw, found, control)
-        ]
-        yield Risk(
-            shares[1].value,
-            shares[1].interval,
+        )
+        yield Risk.of(
+            after,
             float(found.persons == 1),
-            shares[2],
-            raw=shares[0],
+            by_chance,
+            raw=before,
             name="singled_out",
             kind=kind,
             targets=found.persons,

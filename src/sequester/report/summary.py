@@ -429,5 +429,5 @@ def interval_text(share: Proportion) -> str:
     """
     low, high = share.interval
     if low == high:
-        return "all counted"
+        return "exactly"
     return "or more" if is_largest(share) else f"{percent(low)} to {percent(high)}"

@@ -30,25 +30,23 @@ def share(part: float, whole: float) -> str:
 
 
 def percent(value: float) -> str:
-    """Return a share of 1 as text in percent, the smaller the finer.
+    """Return a share of 1 as text in percent, finer where it is close to nothing or to everything.
 
     Examples
     --------
-    >>> percent(0), percent(0.00034), percent(0.0123), percent(0.25), percent(0.9999), percent(1.0)
-    ('0%', '0.03%', '1.2%', '25%', 'above 99%', '100%')
-    >>> percent(0.000002)
-    'below 0.01%'
+    >>> percent(0), percent(0.00034), percent(0.0123), percent(0.25), percent(0.985), percent(1.0)
+    ('0%', '0.03%', '1.2%', '25%', '98.5%', '100%')
+    >>> percent(0.000002), percent(0.9999)
+    ('below 0.01%', 'above 99.9%')
     """
-    if not value:
-        return "0%"
     whole = 100 * value
-    if whole < 0.01:
+    if 0 < whole < 0.01:
         return "below 0.01%"
-    if whole < 1:
-        return f"{whole:.2f}".rstrip("0").rstrip(".") + "%"
-    if whole < 9.95:
-        return f"{whole:.1f}".rstrip("0").rstrip(".") + "%"
-    return "above 99%" if 99.5 <= whole < 100 else f"{whole:.0f}%"
+    if 99.95 <= whole < 100:
+        return "above 99.9%"
+    digits = 2 if whole < 1 else 0 if 9.95 <= whole <= 90.05 else 1
+    text = f"{whole:.{digits}f}"
+    return (text.rstrip("0").rstrip(".") if digits else text) + "%"
 
 
 def population_for(shares: Iterable[float]) -> int:

@@ -255,7 +255,7 @@ def invented_items(released: SequenceData, *, original: SequenceData) -> Score:
     return Score(
         value=float(pairs.weights[count_invented(pairs) > 0].sum()),
         bounds=(0, pairs.n_persons),
-        means=f"How many of the {pairs.n_persons} {pairs.unit} got an item that they never had; "
+        means=f"How many of the {pairs.n_persons:,} {pairs.unit} got an item that they never had; "
         "0 says that no item was made up.",
         formula="number of persons whose released sequence has an item that is not in their original one",
         reference="Pensa, Monreale, Pinelli, Pedreschi (2008), Fig. 1",

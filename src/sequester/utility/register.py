@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from sequester.engine import silent
@@ -114,12 +115,7 @@ def _has_histories(pair: ReleasePair) -> bool:
     return pair.has_persons and pair.has_attributes
 
 
-def _is_coarser(pair: ReleasePair) -> bool:
-    return pair.makes_coarser
-
-
-def _is_plain(pair: ReleasePair) -> bool:
-    return pair.has_plain_symbols
+_is_coarser, _is_plain = attrgetter("makes_coarser"), attrgetter("has_plain_symbols")
 
 
 MEASURES = (
