@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -367,33 +367,60 @@ def transitions(
     }
 
 
+class _Followers(NamedTuple):
+    """What follows each of some nodes, in the order of nodes, and how often."""
+
+    offsets: Offsets
+    """Node ``i`` is followed by ``to[offsets[i]:offsets[i + 1]]``."""
+    to: Codes
+    counts: Counts
+
+    @classmethod
+    def of(cls, nodes: Codes, offsets: Offsets, size: int) -> _Followers:
+        """Count the pairs of events of a person that follow each other directly, for every node."""
+        has_next = np.ones(int(offsets[-1]), np.bool_)
+        has_next[offsets[1:][np.diff(offsets) > 0] - 1] = False
+        first = np.flatnonzero(has_next)
+        keys, counts = np.unique(nodes[first].astype(np.int64) * size + nodes[first + 1], return_counts=True)
+        starts = np.searchsorted(keys, np.arange(size + 1, dtype=np.int64) * size).astype(np.int64)
+        return cls(starts, (keys % size).astype(np.int32), counts.astype(np.int64))
+
+    def take(self, rows: Codes | Counts) -> _Followers:
+        """Return what follows the numbered nodes."""
+        to, offsets = gather_rows(self.to, self.offsets, rows)
+        return _Followers(offsets, to, gather_rows(self.counts, self.offsets, rows)[0])
+
+    @property
+    def totals(self) -> Counts:
+        """How often each node is followed by anything."""
+        totals: Counts = np.diff(offsets_of(self.counts)[self.offsets])
+        return totals
+
+
 def _compare(attribute: AttributePair, after: Sequences, before: Sequences, most_looks: int) -> _Compared:
     """Compare the transitions of one attribute."""
     tree = attribute.tree
-    starts, ends = _places(after.person_offsets)
-    known = _rows(attribute.after[starts], attribute.after[ends], len(tree))
+    known = _Followers.of(attribute.after, after.person_offsets, len(tree))
     usual = 0
-    if len(ends):
-        usual = int(tree.leaf_nodes[int(attribute.expect(attribute.after[ends]).argmax())])
-    firsts, nexts = _places(before.person_offsets)
-    rows, offsets, to, counts = _dense(*_rows(attribute.before[firsts], attribute.before[nexts], len(tree)))
-    totals = np.add.reduceat(counts, offsets[:-1]) if len(rows) else counts
-    most = np.maximum.reduceat(counts, offsets[:-1]) if len(rows) else counts
+    if len(known.to):
+        usual = int(tree.leaf_nodes[attribute.expect(np.repeat(known.to, known.counts)).argmax()])
+    followers = _Followers.of(attribute.before, before.person_offsets, len(tree))
+    rows = np.flatnonzero(np.diff(followers.offsets))
+    followers = followers.take(rows)
+    totals = followers.totals
+    most = np.maximum.reduceat(followers.counts, followers.offsets[:-1]) if len(rows) else totals
     if tree.is_leaf[attribute.after].all():
         seen = np.arange(len(rows))
-        gaps, hits = _compare_leaves(rows, offsets, to, counts, known, usual)
+        gaps, hits = _compare_leaves(rows, followers, known, usual)
     else:
         seen = np.sort(np.argsort(-totals, kind="stable")[: max(most_looks // len(tree), 1)])
         gaps, hits = np.empty(len(seen)), np.empty(len(seen), np.int64)
         # What follows a value is spread over all nodes, for some values at a time.
         step = max(_MOST_CELLS // len(tree), 1)
         for first in range(0, len(seen), step):
-            own = slice(first, first + step)
-            to_own, _ = gather_rows(to, offsets, seen[own])
-            counts_own, offsets_own = gather_rows(counts, offsets, seen[own])
-            gaps[own], hits[own] = _compare_nodes(
-                rows[seen[own]], offsets_own, to_own, counts_own, known, usual, tree
-            )
+            own = seen[first : first + step]
+            place = slice(first, first + step)
+            gaps[place], hits[place] = _compare_nodes(rows[own], followers.take(own), known, usual, tree)
     total = int(totals[seen].sum())
     return _Compared(
         distance=float(gaps @ totals[seen]) / total if total else 0.0,
@@ -404,53 +431,39 @@ def _compare(attribute: AttributePair, after: Sequences, before: Sequences, most
 
 
 def _compare_leaves(
-    rows: Codes,
-    offsets: Offsets,
-    to: Codes,
-    counts: Counts,
-    known: tuple[Offsets, Codes, Counts],
-    usual: int,
+    rows: Counts, followers: _Followers, known: _Followers, usual: int
 ) -> tuple[Amounts, Counts]:
     """Compare rows where both sides have leaves alone; otherwise as `_compare_nodes`."""
-    from_offsets, to_nodes, to_counts = known
-    size = len(from_offsets) - 1
-    from_nodes = owners_of(from_offsets)
-    mass = np.diff(offsets_of(to_counts)[from_offsets])[rows]
+    size = len(known.offsets) - 1
+    from_nodes = owners_of(known.offsets)
+    mass = known.totals[rows]
     # Padded, so that a place behind the last has a count, too.
-    keys, shares = np.append(from_nodes * size + to_nodes, -1), np.append(to_counts, 0)
-    asked = rows.astype(np.int64)[owners_of(offsets)] * size + to
+    keys, shares = np.append(from_nodes * size + known.to, -1), np.append(known.counts, 0)
+    asked = rows[owners_of(followers.offsets)] * size + followers.to
     at = np.searchsorted(keys[:-1], asked)
     found = np.where(keys[at] == asked, shares[at], 0)
-    likeliest = np.append(to_nodes[np.lexsort((to_nodes, -to_counts, from_nodes))], usual)
-    guesses = np.where(mass > 0, likeliest[from_offsets[rows]], usual)
-    return _compare_rows(offsets, to, counts, found, mass, guesses)
+    likeliest = np.append(known.to[np.lexsort((known.to, -known.counts, from_nodes))], usual)
+    guesses = np.where(mass > 0, likeliest[known.offsets[rows]], usual)
+    return _compare_rows(followers, found, mass, guesses)
 
 
 def _compare_nodes(
-    rows: Codes,
-    offsets: Offsets,
-    to: Codes,
-    counts: Counts,
-    known: tuple[Offsets, Codes, Counts],
-    usual: int,
-    tree: Hierarchy,
+    rows: Counts, followers: _Followers, known: _Followers, usual: int, tree: Hierarchy
 ) -> tuple[Amounts, Counts]:
     """Return each row's distance from the original's, and how many of its events the likeliest guess hits.
 
-    Row ``i`` of the original says how often leaf ``rows[i]`` is followed by ``to``, from ``offsets[i]`` on;
-    `known` says the same of all nodes of the release. A node stands for each of its leaves with the same
-    probability. The distance is the total variation; a leaf of which the release says nothing is 1 apart, and
-    `usual` is guessed. Among equally likely leaves the first is guessed.
+    Leaf ``rows[i]`` is followed in the original by row ``i`` of `followers`; `known` says the same of all
+    nodes of the release. A node stands for each of its leaves with the same probability. The distance is the
+    total variation; a leaf of which the release says nothing is 1 apart, and `usual` is guessed. Among
+    equally likely leaves the first is guessed.
     """
-    from_offsets, to_nodes, to_counts = known
     places, shares = [np.empty(0, np.int64)], [np.empty(0)]
-    numbers, nodes = np.arange(len(rows)), rows.astype(np.int64)
+    numbers, nodes = np.arange(len(rows)), rows
     while len(nodes):
-        followers, own_offsets = gather_rows(to_nodes, from_offsets, nodes)
-        amounts, _ = gather_rows(to_counts, from_offsets, nodes)
-        owners = owners_of(own_offsets)
-        places.append(numbers[owners] * len(tree) + followers)
-        shares.append(amounts / tree.leaves[nodes][owners])
+        own = known.take(nodes)
+        owners = owners_of(own.offsets)
+        places.append(numbers[owners] * len(tree) + own.to)
+        shares.append(own.counts / tree.leaves[nodes][owners])
         numbers, nodes = numbers[nodes > 0], tree.parent[nodes[nodes > 0]].astype(np.int64)
     cells = np.bincount(np.concatenate(places), np.concatenate(shares), len(rows) * len(tree))
     chances: Amounts = cells.reshape(len(rows), len(tree)).astype(np.float64)
@@ -462,24 +475,19 @@ def _compare_nodes(
     leaves = chances[:, tree.leaf_nodes]
     likeliest = (leaves * (1 + TIE) >= leaves.max(axis=1, keepdims=True)).argmax(axis=1)
     guesses = np.where(mass > 0, tree.leaf_nodes[likeliest], usual)
-    return _compare_rows(offsets, to, counts, chances[owners_of(offsets), to], mass, guesses)
+    found = chances[owners_of(followers.offsets), followers.to]
+    return _compare_rows(followers, found, mass, guesses)
 
 
 def _compare_rows(
-    offsets: Offsets,
-    to: Codes,
-    counts: Counts,
-    found: Amounts | Counts,
-    mass: Amounts | Counts,
-    guesses: Codes,
+    followers: _Followers, found: Amounts | Counts, mass: Amounts | Counts, guesses: Codes | Counts
 ) -> tuple[Amounts, Counts]:
     """Return distances and hits, given how much is `found` of each entry, of so much `mass` in its row."""
-    owners, n_rows = owners_of(offsets), len(mass)
-    totals = np.diff(offsets_of(counts)[offsets])
+    owners, n_rows = owners_of(followers.offsets), len(mass)
     estimates = found / np.where(mass > 0, mass, 1)[owners]
-    apart = np.bincount(owners, np.abs(counts / totals[owners] - estimates), n_rows)
+    apart = np.bincount(owners, np.abs(followers.counts / followers.totals[owners] - estimates), n_rows)
     missed = np.maximum(1 - np.bincount(owners, estimates, n_rows), 0)
-    hits = np.bincount(owners, counts * (to == guesses[owners]), n_rows)
+    hits = np.bincount(owners, followers.counts * (followers.to == guesses[owners]), n_rows)
     return np.where(mass > 0, (apart + missed) / 2, 1.0), hits.astype(np.int64)
 
 
@@ -491,25 +499,3 @@ class _Compared:
     accuracy: float
     best: float
     n_left: int
-
-
-def _places(offsets: Offsets) -> tuple[Counts, Counts]:
-    """List the places that have another one of the same person after them, and those after them."""
-    has_next = np.ones(int(offsets[-1]), np.bool_)
-    lasts = offsets[1:][np.diff(offsets) > 0] - 1
-    has_next[lasts] = False
-    first = np.flatnonzero(has_next).astype(np.int64)
-    return first, first + 1
-
-
-def _rows(first: Codes, then: Codes, size: int) -> tuple[Offsets, Codes, Counts]:
-    """Count pairs: for every node where its followers begin, the followers in order, and how often."""
-    keys, counts = np.unique(first.astype(np.int64) * size + then, return_counts=True)
-    offsets = np.searchsorted(keys, np.arange(size + 1, dtype=np.int64) * size).astype(np.int64)
-    return offsets, (keys % size).astype(np.int32), counts.astype(np.int64)
-
-
-def _dense(offsets: Offsets, to: Codes, counts: Counts) -> tuple[Codes, Offsets, Codes, Counts]:
-    """Return the nodes that are followed by something."""
-    rows = np.flatnonzero(np.diff(offsets)).astype(np.int32)
-    return rows, np.append(offsets[rows], offsets[-1]), to, counts
