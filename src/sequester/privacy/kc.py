@@ -247,14 +247,13 @@ def _describe(
     """Describe a class by one of its persons; too few of them are worse than too many at risk."""
     sequences, quasi = table.sequences, table.schema.quasi
     low, high = table.person_offsets[person], table.person_offsets[person + 1]
-    codes = {name: sequences.columns[name][low:high].tolist() for name in quasi}
-    labels = [
-        {event: sequences.codebooks[name].labels[code] for event, code in enumerate(each) if code >= 0}
-        for name, each in codes.items()
-    ]
     events = tuple(
-        tuple((name, column[event]) for name, column in zip(quasi, labels, strict=True) if event in column)
-        for event in range(high - low)
+        tuple(
+            (name, sequences.codebooks[name].labels[code])
+            for name in quasi
+            if (code := int(sequences.columns[name][event])) >= 0
+        )
+        for event in range(low, high)
     )
     if size < k:
         return EquivalenceClass(events=events, persons=size)
