@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from sequester.data.table import EventTable
     from sequester.engine import Progress
-    from sequester.privacy.model import PrivacyModel
+    from sequester.methods.method import Method
     from sequester.release.outcome import Outcome
     from sequester.utility.edits import Losses
 
@@ -37,28 +37,29 @@ REFERENCE = "Sehatkar (2014), section 2.2, generalization and suppression"
 
 
 def evaluate_release(
-    outcome: Outcome,
-    table: EventTable,
-    model: PrivacyModel,
-    *,
-    known: Mapping[str, Score],
-    losses: Losses,
-    progress: Progress,
+    method: Method, outcome: Outcome, table: EventTable, losses: Losses, *, progress: Progress
 ) -> dict[str, Score]:
-    """Return what the method has measured, and every other measure that applies to such data."""
-    loss = known.get("information_loss")
+    """Return what the method measures, and every other measure that applies to such data.
+
+    Events are measured alone; the information loss is that of attributes of persons and events together.
+    """
+    events, original = _events_alone(outcome, table)
+    known = method.evaluate(events, original, progress=part(progress, 0.0, 0.5))
+    if table.of_persons:
+        known |= {"information_loss": information_loss(outcome.sequences, original=table)}
+    loss, model = known.get("information_loss"), method.model()
     pair = ReleasePair(
-        released=outcome.sequences if outcome.tables is None else _as_sequences(outcome.tables, table),
-        original=table,
+        released=events.sequences if events.tables is None else _as_sequences(events.tables, original),
+        original=original,
         model=model,
         has_persons=not isinstance(model, RecordModel),
         n_lost_events=losses.lost,
         information_loss=None if loss is None else loss.value,
     )
-    return {**known, **measure_all(pair, known=known, progress=progress)}
+    return {**known, **measure_all(pair, known=known, progress=part(progress, 0.5, 1.0))}
 
 
-def parted(outcome: Outcome, table: EventTable) -> tuple[Outcome, EventTable]:
+def _events_alone(outcome: Outcome, table: EventTable) -> tuple[Outcome, EventTable]:
     """Return what became of events alone, of those who had any; attributes of persons are left out."""
     if not table.of_persons:
         return outcome, table
@@ -67,13 +68,6 @@ def parted(outcome: Outcome, table: EventTable) -> tuple[Outcome, EventTable]:
     if len(some) == original.n_persons:
         return events, original
     return replace(events, sequences=events.sequences.take(some)), original.take(some, keep_labels=True)
-
-
-def loss_with_persons(outcome: Outcome, table: EventTable) -> dict[str, Score]:
-    """Return the information loss of attributes of persons and values of events together; else nothing."""
-    if not table.of_persons:
-        return {}
-    return {"information_loss": information_loss(outcome.sequences, original=table)}
 
 
 def _as_sequences(tables: Mapping[str, pl.DataFrame], table: EventTable) -> Sequences:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from sequester.release.randomness import Randomness
     from sequester.release.release import Release
     from sequester.release.series import Series
-    from sequester.utility.edits import Losses
     from sequester.utility.score import Score
 
 
@@ -279,6 +278,7 @@ class Method(ABC):
         series: bool,
     ) -> Release:
         """Run the method, measure what it made, and assemble a release that its model has checked."""
+        from sequester.methods.evaluate import evaluate_release
         from sequester.release.assemble import SeriesStep, assemble, outcome_losses
         from sequester.release.randomness import Randomness
 
@@ -294,7 +294,8 @@ class Method(ABC):
         if step is not None:
             outcome = replace(outcome, limits=series_limits(outcome.limits))
         losses = outcome_losses(outcome, table)
-        scores = self._measure(outcome, table, losses, part(progress, 0.6, 0.8)) if evaluate else {}
+        measuring = part(progress, 0.6, 0.8)
+        scores = evaluate_release(self, outcome, table, losses, progress=measuring) if evaluate else {}
         progress(0.8, "shuffling persons")
         return assemble(
             replace(outcome, scores=scores),
@@ -370,20 +371,6 @@ class Method(ABC):
         if in_series:
             check_series_table(view)
         return view
-
-    def _measure(
-        self, outcome: Outcome, table: EventTable, losses: Losses, progress: Progress
-    ) -> dict[str, Score]:
-        """Return the measures of this method, and all others that apply."""
-        from sequester.methods.evaluate import evaluate_release, loss_with_persons, parted
-
-        whole = outcome, table
-        outcome, table = parted(outcome, table)
-        known = self.evaluate(outcome, table, progress=part(progress, 0.0, 0.5))
-        known |= loss_with_persons(*whole)
-        return evaluate_release(
-            outcome, table, self.model(), known=known, losses=losses, progress=part(progress, 0.5, 1.0)
-        )
 
 
 class HistoryMethod(Method):

@@ -384,6 +384,16 @@ def released_schema(
     )
 
 
+def released_schema_of(table: EventTable, hierarchies: Mapping[str, pl.DataFrame]) -> Schema:
+    """Return the schema of a release of `table`, whose protected values and kept columns it has."""
+    return released_schema(
+        hierarchies,
+        protect=table.protected_nodes,
+        columns={name: each.columns for name, each in table.schema.sensitive.items()},
+        keep=table.schema.keep,
+    )
+
+
 def with_role(columns: Mapping[str, Mapping[str, str]], roles: Sequence[str]) -> list[str]:
     """Return the columns of all tables that have one of these roles."""
     return [column for table in columns.values() for column, role in table.items() if role in roles]

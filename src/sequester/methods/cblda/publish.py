@@ -15,7 +15,7 @@ from sequester.methods.evaluate import measure_cells
 from sequester.methods.limits import ONE_BY_ONE, ONE_RELEASE, kept_columns, tie_limits
 from sequester.methods.prices import purpose_warnings
 from sequester.ragged import offsets_of, owners_of
-from sequester.release.certificate import released_schema
+from sequester.release.certificate import released_schema_of
 from sequester.release.outcome import Outcome, Reason, count_affected
 from sequester.utility import Score
 
@@ -74,12 +74,7 @@ def publish(table: EventTable, solution: ClassSolution, plan: ClassPlan) -> Outc
     offsets = offsets_of(is_out)[table.person_offsets]
     return Outcome(
         sequences=Sequences(offsets, columns, books),
-        schema=released_schema(
-            hierarchies,
-            protect=table.protected_nodes,
-            columns={name: each.columns for name, each in table.schema.sensitive.items()},
-            keep=table.schema.keep,
-        ),
+        schema=released_schema_of(table, hierarchies),
         hierarchies=hierarchies,
         changes=list_changes(table, solution),
         limits=limits,

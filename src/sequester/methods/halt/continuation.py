@@ -164,7 +164,7 @@ class Continuation:
         engine: Engine,
     ) -> None:
         """Lay new events behind those that were released."""
-        self._new, self._thresholds = arrivals.table, thresholds
+        self._new, self.thresholds = arrivals.table, thresholds
         self._suppress, self._engine = suppress, engine
         table = accumulate(arrivals, past, model, suppress=suppress, stars=stars).shared(thresholds.k)
         self._table, self.quasi, self.node = table, table.levels.quasi, table.levels.node
@@ -188,7 +188,7 @@ class Continuation:
     def solve(self, progress: Progress) -> ContinuedDraft:
         """Suppress and hold back until the accumulated table keeps the promise."""
         progress(0.0, PHASE)
-        rows, p = self.rows, self._thresholds.p
+        rows, p = self.rows, self.thresholds.p
         try:
             # A rare value goes first: what is held back with it makes nothing rare any more.
             for length in range(1, p + 1):
@@ -226,7 +226,7 @@ class Continuation:
 
     def _find_channels(self, progress: Progress) -> list[Cause]:
         """List what tells a protected value too surely, the least knowledge first."""
-        rows, thresholds, n_columns = self.rows, self._thresholds, len(self.quasi)
+        rows, thresholds, n_columns = self.rows, self.thresholds, len(self.quasi)
         held = self._table.held[self._table.held[:, 2] < rows.cuts[self._table.held[:, 0]]]
         pairs = np.unique(held[:, :2], axis=0)
         codes, code_offsets = self._table.sets
@@ -265,14 +265,14 @@ class Continuation:
 
         Somebody who showed both before cannot be changed, and there are too few of them to break the promise.
         """
-        rows, c = self.rows, self._thresholds.c
+        rows, c = self.rows, self.thresholds.c
         held = self._table.held[self._table.held[:, 1] == cause.value]
         held = held[held[:, 2] < rows.cuts[held[:, 0]]]
         holders, firsts = np.unique(held[:, 0], return_index=True)
         value_at = held[firsts, 2]
         shows = rows.shows(cause) if cause.items else rows.weights > 0
         n_shown = int(rows.weights[shows].sum())
-        if n_shown < self._thresholds.k:
+        if n_shown < self.thresholds.k:
             # Nobody showed it before. What is above a protected value is counted here for the first time.
             for row in np.flatnonzero(shows).tolist():
                 if not self._suppress or rows.break_channel(cause, np.array([row]), 1) < 0:

@@ -40,8 +40,6 @@ class KCPMethod(HistoryMethod):
     )
     no_series: ClassVar[str] = ""
     takes_purpose: ClassVar[bool] = True
-    suppresses: ClassVar[bool]
-    """Values may be suppressed, and not only generalized."""
 
     k: int
     """Fewest persons that anything an adversary knows may match; at least 2."""
@@ -114,7 +112,6 @@ class KCPMethod(HistoryMethod):
         from sequester.privacy.views import with_known
 
         del randomness
-        mixed = self.levels == "mixed"
         known = self._known(table)
         extended = with_known(table, known) if known else table
         columns = [name for name in extended.schema.quasi if name not in table.schema.quasi]
@@ -130,7 +127,7 @@ class KCPMethod(HistoryMethod):
             engine=engine,
             progress=progress,
         )
-        return publish(extended, solution, p=self.p, mixed=mixed, known=columns)
+        return publish(extended, solution, known=columns)
 
     def _known(self, table: EventTable) -> list[str]:
         """Return the sensitive attributes that may be known to who wants to learn another one."""
@@ -150,31 +147,22 @@ class KCPMethod(HistoryMethod):
         from sequester.methods.halt.arrivals import check_same_series, find_new, joined_promise
         from sequester.methods.halt.continuation import Continuation
         from sequester.methods.halt.publish import publish_part
-        from sequester.release.outcome import PartOutcome
 
         check_same_series(table, self.model(), past, self.name)
         arrivals = find_new(table, past)
         model = joined_promise(self.model(), arrivals.table, past)
-        mixed = self.levels == "mixed"
         continuation = Continuation(
             arrivals,
             past,
             model,
             self.thresholds(),
-            suppress=self.suppresses,
+            suppress=self.suppresses_how is not None,
             stars=self.counts_stars,
             engine=engine,
         )
         draft = continuation.solve(progress)
         solution = BestNode(draft.n_kept > 0, draft, continuation, skipped=False)
-        outcome, held_back = publish_part(arrivals, solution, p=self.p, mixed=mixed)
-        return PartOutcome(
-            outcome=outcome,
-            table=arrivals.table,
-            known=arrivals.pseudonyms,
-            model=model,
-            held_back=held_back,
-        )
+        return publish_part(arrivals, solution, model)
 
     def thresholds(self) -> Thresholds:
         """Return what makes a channel."""
@@ -256,7 +244,6 @@ class HALT(KCPMethod):
         "Histories with several columns that others may know in part, such as visits to hospitals, and a "
         "diagnosis that nobody must learn."
     )
-    suppresses: ClassVar[bool] = True
     serves: ClassVar[Suitability] = Suitability(
         known=frozenset({"few"}),
         keeps={
@@ -319,7 +306,6 @@ class GloGen(KCPMethod):
         "No value may be missing where its neighbours are shown; or to see what halt gains by suppressing "
         "a few."
     )
-    suppresses: ClassVar[bool] = False
     serves: ClassVar[Suitability] = Suitability(
         known=frozenset({"few"}),
         keeps={

@@ -18,8 +18,8 @@ from sequester.methods.limits import ONE_BY_ONE, ONE_RELEASE, kept_columns, tie_
 from sequester.methods.prices import purpose_warnings
 from sequester.mining.dependence import find_dependences
 from sequester.ragged import offsets_of, owners_of, places_of
-from sequester.release.certificate import released_schema
-from sequester.release.outcome import Outcome, Reason, count_affected, list_lazily
+from sequester.release.certificate import released_schema_of
+from sequester.release.outcome import Outcome, PartOutcome, Reason, count_affected, list_lazily
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sequester.methods.halt.elimination import Elimination
     from sequester.methods.halt.method import KCPMethod
     from sequester.methods.halt.quasi_identifiers import QuasiIdentifier
+    from sequester.privacy.kcp import KCPPrivacy
     from sequester.privacy.model import Channel
 
 KINDS = ("generalized", "suppressed", "dropped")
@@ -95,9 +96,7 @@ DROPPED = (
 )
 
 
-def publish(
-    table: EventTable, solution: BestNode, *, p: int, mixed: bool, known: Collection[str] = ()
-) -> Outcome:
+def publish(table: EventTable, solution: BestNode, *, known: Collection[str] = ()) -> Outcome:
     """Write for each person who is released all events, with what is released of each value.
 
     `known` are sensitive columns among the quasi-identifiers of the table: they stay sensitive.
@@ -127,21 +126,14 @@ def publish(
     codebooks |= {name: source.codebooks[name] for name in rest} | dict(kept.codebooks)
     lengths = np.where(solution.is_kept, np.diff(table.person_offsets), 0)
     n_suppressed = sum(book["because"].count() for book in books.values())
-    limits, warnings = limits_of(
-        table, solution, p=p, mixed=mixed, n_suppressed=n_suppressed, is_known=bool(known)
-    )
+    limits, warnings = limits_of(table, solution, n_suppressed=n_suppressed, is_known=bool(known))
     return Outcome(
         sequences=Sequences(
             offsets_of(lengths),
             {name: each[solution.is_kept[owners]] for name, each in columns.items()},
             codebooks,
         ),
-        schema=released_schema(
-            hierarchies,
-            protect=table.protected_nodes,
-            columns={name: each.columns for name, each in table.schema.sensitive.items()},
-            keep=table.schema.keep,
-        ),
+        schema=released_schema_of(table, hierarchies),
         hierarchies=hierarchies,
         changes=list_changes(table, solution, books, codes),
         limits=limits,
@@ -153,7 +145,7 @@ def publish(
     )
 
 
-def publish_part(arrivals: Arrivals, solution: BestNode, *, p: int, mixed: bool) -> tuple[Outcome, int]:
+def publish_part(arrivals: Arrivals, solution: BestNode, model: KCPPrivacy) -> PartOutcome:
     """Write for each person what of their new events is released, and count those that are held back."""
     new, draft = arrivals.table, cast("ContinuedDraft", solution.draft)
     owners = owners_of(new.person_offsets)
@@ -176,7 +168,7 @@ def publish_part(arrivals: Arrivals, solution: BestNode, *, p: int, mixed: bool)
         person_offsets=offsets_of(draft.n_kept[some]),
         times=None if new.times is None else new.times.filter(is_kept),
     )
-    outcome = publish(table, replace(solution, is_kept=np.ones(table.n_persons, np.bool_)), p=p, mixed=mixed)
+    outcome = publish(table, replace(solution, is_kept=np.ones(table.n_persons, np.bool_)))
     hierarchies = dict(outcome.hierarchies)
     entering = arrivals.pseudonyms.is_null().to_numpy()[some]
     for name in set(hierarchies) & {*new.of_persons}:
@@ -192,19 +184,17 @@ def publish_part(arrivals: Arrivals, solution: BestNode, *, p: int, mixed: bool)
         warnings.append(
             f"{before} what was released of their person and can come no more, for example in row {late[0]}"
         )
-    return replace(
+    outcome = replace(
         outcome,
         sequences=replace(outcome.sequences, person_offsets=offsets_of(draft.n_kept)),
-        schema=released_schema(
-            hierarchies,
-            protect=new.protected_nodes,
-            columns={name: each.columns for name, each in new.schema.sensitive.items()},
-            keep=new.schema.keep,
-        ),
+        schema=released_schema_of(new, hierarchies),
         hierarchies=hierarchies,
         changes=pl.concat([changes, not_released]).sort("row", maintain_order=True),
         warnings=tuple(warnings),
-    ), n_held_back
+    )
+    return PartOutcome(
+        outcome=outcome, table=new, known=arrivals.pseudonyms, model=model, held_back=n_held_back
+    )
 
 
 def _list_held_back(new: EventTable, draft: ContinuedDraft, events: Counts, owners: Counts) -> pl.DataFrame:
@@ -367,14 +357,15 @@ def list_changes(
 
 
 def limits_of(
-    table: EventTable, solution: BestNode, *, p: int, mixed: bool, n_suppressed: int, is_known: bool
+    table: EventTable, solution: BestNode, *, n_suppressed: int, is_known: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the limits, which hold no value of the data, and the warnings, which may."""
     schema = table.schema
-    values = "value" if p == 1 else "values"
-    limits = [f"An adversary who knows more than {p:,} {values} of a person is not covered."]
+    thresholds = solution.elimination.thresholds
+    values = counted(thresholds.p, "value", "values")
+    limits = [f"An adversary who knows more than {values} of a person is not covered."]
     warnings = purpose_warnings(table)
-    if p > 1 and not mixed:
+    if thresholds.p > 1 and not thresholds.mixed:
         limits.append(ONE_LEVEL)
     limits.append(SUCCESSION)
     if any(table.protected.values()):
@@ -430,7 +421,7 @@ def reasons_of(method: KCPMethod, changes: pl.LazyFrame, table: EventTable) -> t
             tree = table.hierarchies.get(str(column))
             level, height = part["level"][0], 1 if tree is None else tree.height
             thresholds = f"k = {method.k:,}, c = {method.c}, p = {method.p:,}"
-            least = " with what is suppressed beside them" if method.suppresses else ""
+            least = " with what is suppressed beside them" if method.suppresses_how else ""
             text = (
                 f"{column}: {values} coarser, at level {level} of {height}. Of the levels that were found to "
                 f"keep {thresholds}, these lose least{least}."
