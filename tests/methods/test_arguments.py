@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
 import numpy as np
 import polars as pl
 import pytest
@@ -21,6 +24,9 @@ from sequester.engine import LocalEngine
 from sequester.methods import evaluate as measures
 from sequester.testing import history_table, symbol_table
 
+if TYPE_CHECKING:
+    from sequester.engine import Progress
+
 FRAME = pl.DataFrame({"user": list("ab"), "n": [1, 1], "page": list("xx")})
 
 
@@ -31,6 +37,37 @@ def test_whole_numbers_of_numpy_are_whole_numbers(method):
     assert type(made.k) is int
     with pytest.raises(ParameterError, match=r"k must be a whole number, got 2\.0"):
         method(k=2.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declared(PrefixPruning):
+    """A method of a user's own, whose fields say what they may be."""
+
+    rounds: int = field(default=1, metadata={"least": 1})
+    order: Literal["first", "last"] = "first"
+    loud: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unresolved(PrefixPruning):
+    """One whose types are known to type checkers only."""
+
+    order: Progress | str = "first"
+
+
+def test_parameters_are_checked_by_what_their_fields_declare():
+    made = Declared(k=2, rounds=np.int64(3), order="last", loud=True)
+    assert type(made.rounds) is int
+    for given, rule in (
+        ({"rounds": 0}, "rounds must be at least 1, got 0"),
+        ({"order": "middle"}, 'order must be "first" or "last", got \'middle\''),
+        ({"loud": 1}, "loud must be true or false, got 1"),
+        ({"k": 1}, "k must be at least 2, got 1"),
+    ):
+        with pytest.raises(ParameterError) as refusal:
+            Declared(**{"k": 2, **given})
+        assert str(refusal.value) == rule
+    assert Unresolved(k=2, order="anything").order == "anything"
 
 
 def test_a_frame_is_no_table():

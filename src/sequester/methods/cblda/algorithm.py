@@ -48,15 +48,15 @@ class ClassPlan:
     """Every protected value by itself."""
     drop: bool
     """Leave out persons where too many are at risk."""
-    split: bool
+    split: bool = False
     """Divide large classes again."""
-    improve: bool
+    improve: bool = False
     """Divide finished classes and exchange persons between them."""
     is_random: bool
     """Suppress at random instead of aligning."""
-    exact: int | None
+    exact: int | None = None
     """Persons up to which everybody is compared with everybody; None: whatever their number."""
-    block: int
+    block: int = BLOCK
     """Persons of a block above that."""
     is_auto: bool = False
     """Both are smaller where there are many quasi-identifiers, so that it takes no longer."""

@@ -62,18 +62,14 @@ class KCMethod(HistoryMethod):
 
     def plan(self) -> ClassPlan:
         """Return what is asked for."""
-        from sequester.methods.cblda.algorithm import BLOCK, ClassPlan
+        from sequester.methods.cblda.algorithm import ClassPlan
 
         return ClassPlan(
             k=self.k,
             c=float(Fraction(self.c)),
             each=self.reading == "each",
             drop=self.infeasible == "drop",
-            split=False,
-            improve=False,
             is_random=not self.aligns,
-            exact=None,
-            block=BLOCK,
         )
 
     def transform(

@@ -106,16 +106,16 @@ class PrefixMethod(SymbolMethod):
         del randomness
         progress(0.0, "folding equal sequences")
         reconstructor = self.reconstructor(table, engine)
-        if self.k > table.n_owners:
-            # Said here, because kernels count in 64 bits and k may be any whole number.
-            raise FeasibleK(reconstructor).nothing_released(self.k)
-        reconstruction = reconstructor.run(self.k, progress=part(progress, 0.1, 0.7))
-        if reconstruction.releases_nothing:
-            raise FeasibleK(reconstructor).nothing_released(self.k)
+        feasible, reconstruction = FeasibleK(reconstructor), None
+        if self.k <= table.n_owners:
+            # Kernels count in 64 bits, and k may be any whole number.
+            reconstruction = reconstructor.run(self.k, progress=part(progress, 0.1, 0.7))
+        if reconstruction is None or reconstruction.releases_nothing:
+            raise feasible.nothing_released(self.k)
         warnings = self.cautions(table)
         if reconstruction.cut_share > HALF:
             progress(0.7, "looking for a k that cuts less")
-            warnings = (*warnings, FeasibleK(reconstructor).cut_too_much(self.k, reconstruction.cut_share))
+            warnings = (*warnings, feasible.cut_too_much(self.k, reconstruction.cut_share))
         progress(0.8, "listing the changes")
         return publish(table, reconstructor.distinct, reconstruction, limits=self.limits, warnings=warnings)
 
