@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.table import EventTable
+    from sequester.methods.reposition._group_kernels import State
     from sequester.methods.reposition.method import SnapshotMethod
 
 EVENTS = "events"
@@ -84,7 +85,7 @@ def publish(records: Records, then: str, *, level: Fraction, seed: int) -> Table
     return _tables({EVENTS: frame}, records, sensitive=True)
 
 
-def _anatomy(records: Records, size: int, state: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> Tables:
+def _anatomy(records: Records, size: int, state: State) -> Tables:
     groups = np.zeros(len(records.values), np.int64)
     _group_kernels.form_groups(records.values, records.offsets, len(records.labels), size, state, groups)
     order = _shuffled(records, groups, state)
@@ -106,9 +107,7 @@ def _anatomy(records: Records, size: int, state: np.ndarray[tuple[int], np.dtype
     return _tables({RECORDS: frame, VALUES: values}, records, sensitive=False)
 
 
-def _generalized(
-    records: Records, level: Fraction, state: np.ndarray[tuple[int], np.dtype[np.uint64]]
-) -> Tables:
+def _generalized(records: Records, level: Fraction, state: State) -> Tables:
     groups, quasi = _partitioned(records, level)
     order = _shuffled(records, groups, state)
     frame = _frame(records, quasi, order).with_columns(
@@ -141,7 +140,7 @@ def _partitioned(records: Records, level: Fraction) -> tuple[Counts, dict[str, p
     }
 
 
-def _shuffled(records: Records, groups: Counts, state: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> Counts:
+def _shuffled(records: Records, groups: Counts, state: State) -> Counts:
     """Return records in the order of snapshot and group, otherwise by chance, and never as they came."""
     snapshot = owners_of(records.offsets)
     n_groups = int(groups.max(initial=0)) + 1
