@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from sequester.kernels.buffers import ensure_capacity
 from sequester.kernels.compiler import inner, njit
 
 if TYPE_CHECKING:
@@ -205,24 +206,18 @@ def _note_fallen(shown: Shown, entry: int) -> None:
 
 
 @inner
-def _link(shown: Shown, row: int, n_choices: int) -> None:
-    """Link the entries that were listed last to their row, unless many persons show them, or none fit."""
-    entries, links, choices, n_links = shown.entries, shown.links, shown.choices, shown.state[LINKS]
-    shown.state[CLOCK] += 1
-    clock = shown.state[CLOCK]
-    for i in range(n_choices):
-        entry = choices[i, ENTRY]
-        if entries[entry, LINK] == UNLINKED or entries[entry, STAMP] == clock:
-            continue
-        entries[entry, STAMP] = clock
-        if n_links >= links.shape[0] or entries[entry, COUNT] >= MOST_LINKED * shown.k:
-            entries[entry, LINK] = UNLINKED
-            continue
-        links[n_links, 0], links[n_links, 1] = row, entries[entry, LINK]
-        entries[entry, LINK] = n_links
-        n_links += 1
-    shown.state[LINKS] = n_links
-    shown.rows[row, LINKED_AT] = clock
+def _link(shown: Shown, row: int, entry: int) -> None:
+    """Link an entry to a row, once at a time of the clock, unless many persons show it or none fits."""
+    entries, links, n_links = shown.entries, shown.links, shown.state[LINKS]
+    if entries[entry, LINK] == UNLINKED or entries[entry, STAMP] == shown.state[CLOCK]:
+        return
+    entries[entry, STAMP] = shown.state[CLOCK]
+    if n_links >= links.shape[0] or entries[entry, COUNT] >= MOST_LINKED * shown.k:
+        entries[entry, LINK] = UNLINKED
+        return
+    links[n_links, 0], links[n_links, 1] = row, entries[entry, LINK]
+    entries[entry, LINK] = n_links
+    shown.state[LINKS] += 1
 
 
 @inner
@@ -318,6 +313,71 @@ def count_rows(shown: Shown, past: Past | None, first: int, stop: int, change: i
     return stop
 
 
+@njit
+def count_apart(shown: Shown, first: int, stop: int, base: int, ends: Counts) -> int:
+    """Count rows that begin at a row `base`, and write down the entries in use after each.
+
+    Returns the row that has no room.
+    """
+    for row in range(first, stop):
+        if not has_room(shown, row):
+            return row
+        tally(shown, None, row, np.int64(1))
+        ends[row - base] = shown.state[ENTRIES]
+    return stop
+
+
+@njit
+def merge_entries(shown: Shown, found: Counts, numbers: Counts) -> None:
+    """Add entries that were counted apart, a key and persons each, and write down which they are here.
+
+    Entries that are new here follow each other as they do there. Requires room.
+    """
+    slots, entries, state = shown.slots, shown.entries, shown.state
+    for i in range(1, found.shape[0]):
+        above, last = found[i, 0] >> (ITEM_BITS + 1), found[i, 0] & ((np.int64(1) << (ITEM_BITS + 1)) - 1)
+        key = (numbers[above] << (ITEM_BITS + 1)) | last
+        slot = find_slot(slots, entries, key)
+        if slots[slot] == 0:
+            slots[slot] = state[ENTRIES]
+            entries[state[ENTRIES], KEY] = key
+            state[ENTRIES] += 1
+        numbers[i] = slots[slot]
+        entries[numbers[i], COUNT] += found[i, 1]
+
+
+@njit
+def find_links(shown: Shown, first: int, stop: int, is_fine: Mask, found: Codes) -> tuple[Codes, int]:
+    """Mark the rows, from one up to another, in which nothing is rare, and list what is to be linked to them.
+
+    Changes no entry. Returns pairs of a row and an entry, one after the other, and how many numbers they are.
+    """
+    n_found = 0
+    for row in range(first, stop):
+        n_choices, n_before = list_choices(shown, None, row, np.int64(-1)), n_found
+        found = ensure_capacity(found, n_found, n_found + 2 * n_choices)
+        is_fine[row - first] = True
+        for i in range(n_choices):
+            n_persons = shown.entries[shown.choices[i, ENTRY], COUNT]
+            if n_persons < shown.k:
+                is_fine[row - first] = False
+                n_found = n_before
+                break
+            if n_persons < MOST_LINKED * shown.k:
+                found[n_found], found[n_found + 1] = row, shown.choices[i, ENTRY]
+                n_found += 2
+    return found, n_found
+
+
+@njit
+def link_found(shown: Shown, found: Codes) -> None:
+    """Link rows to entries as they were listed."""
+    for i in range(0, found.size, 2):
+        if i == 0 or found[i] != found[i - 2]:
+            shown.state[CLOCK] += 1
+        _link(shown, found[i], np.int64(found[i + 1]))
+
+
 @inner
 def is_free(shown: Shown, place: int) -> bool:
     """Return whether a cell may still be suppressed."""
@@ -399,7 +459,10 @@ def _collect(
     shown.rows[row, LOOKED_AT] = NEVER if n_rare > 0 else state[CLOCK]
     shown.rows[row, LOOKED_AT_ALL] = NEVER if is_rare else state[CLOCK]
     if past is None and not is_rare:
-        _link(shown, row, n_choices)
+        state[CLOCK] += 1
+        for i in range(n_choices):
+            _link(shown, row, choices[i, ENTRY])
+        shown.rows[row, LINKED_AT] = state[CLOCK]
     return n_rare
 
 

@@ -259,6 +259,7 @@ class LocalElimination:
             p=self.thresholds.p,
             work=self._work,
             columns=np.array(visible),
+            engine=self._engine,
         )
         return rows, row_of_person
 

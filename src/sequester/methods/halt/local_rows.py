@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sequester.engine import LocalEngine
 from sequester.methods.halt import _local_kernels as kernel
 from sequester.methods.halt import _match_kernels
 from sequester.methods.halt._return_kernels import give_back_all
 from sequester.methods.halt.elimination import Obstacle
-from sequester.methods.halt.extraction import TooMuchError
+from sequester.methods.halt.local_parts import (
+    choices_of_rows,
+    count_in_parts,
+    cut_rows,
+    empty_table,
+    engine_for,
+    link_in_parts,
+    with_room,
+)
 from sequester.privacy.model import Channel
 from sequester.ragged import owners_of
 
@@ -20,13 +28,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from sequester._typing import Codes, Counts, Mask, Offsets
+    from sequester.engine import Engine
     from sequester.methods.halt.extraction import Work
     from sequester.methods.halt.quasi_identifiers import QuasiIdentifiers
 
     Amounts = npt.NDArray[np.float64]
 
-MOST_ENTRIES = 1 << 26
-"""Different g-sequences that are counted at one time: some 2 GB."""
 MOST_LINKS = 1 << 24
 """Links of g-sequences to the rows that show them: at most 128 MB."""
 MOST_RARE = 4_096
@@ -87,6 +94,8 @@ class LocalRows:
     """Counts choices of cells that are gone through."""
     columns: Counts = field(default_factory=lambda: np.empty(0, np.int64))
     """The quasi-identifiers of which each event has a cell, ascending; all of them unless told."""
+    engine: Engine = field(default_factory=LocalEngine)
+    """Counts rows side by side."""
     cells: Codes = field(init=False)
     """The item of each cell as it is released."""
     cause_of: Codes = field(init=False)
@@ -271,32 +280,49 @@ class LocalRows:
 
     def count_up_to(self, length: int) -> None:
         """Count all g-sequences of up to so many items that are shown now, and were not before."""
-        n_entries, n_slots = 1 << 12, 1 << 13
         rows = np.full((len(self.offsets), kernel.N_ROW_FIELDS), kernel.NEVER)
         rows[:, kernel.FIRST] = self.offsets
         rows[:-1, kernel.FIRST_NEW], rows[:-1, kernel.WEIGHT] = self.first_new, self.weights
         items = np.zeros((self.quasi.n_items, kernel.N_ITEM_FIELDS), np.int64)
         items[:, kernel.IS_COUNTED], items[:, kernel.STAR] = self._is_item, self._star_of
-        self._shown = kernel.Shown(
+        shown = kernel.Shown(
             self.cells,
             self.is_locked,
             rows,
             items,
             self.prices,
-            np.zeros(n_slots, np.int64),
-            np.zeros((n_entries, kernel.N_FIELDS), np.int64),
-            np.empty((0 if self.past else self._count_links(length), 2), np.int32),
-            np.empty((1 << 12, kernel.N_CHOICE_FIELDS), np.int64),
+            np.empty(0, np.int64),
+            np.empty((0, kernel.N_FIELDS), np.int64),
+            np.empty((self._count_links(length), 2), np.int32),
+            np.empty((0, kernel.N_CHOICE_FIELDS), np.int64),
             np.array([self.cost]),
-            np.zeros(kernel.N_STATE, np.int64),
+            np.empty(0, np.int64),
             len(self.columns),
             length,
             self.k,
         )
+        if not self._count_in_parts(shown):
+            self._count_one_by_one(shown)
+
+    def _count_in_parts(self, shown: kernel.Shown) -> bool:
+        """Count rows side by side, where there is enough to count; return whether they were."""
+        n_choices = choices_of_rows(self.offsets, shown.length)
+        parts, engine = cut_rows(n_choices), engine_for(self.engine, int(n_choices.sum()))
+        if self.past is not None or engine is None or len(parts) < 2:
+            return False
+        counted = count_in_parts(shown, parts, engine)
+        if counted is None:
+            return False
+        self._shown = counted
+        self._count_work()
+        link_in_parts(counted, parts, engine)
+        return True
+
+    def _count_one_by_one(self, shown: kernel.Shown) -> None:
+        """Count one row after the other."""
+        self._shown, row = empty_table(shown), 0
         if self.past is not None:
-            self.past = self.past._replace(is_looked_up=np.zeros(n_entries, np.bool_))
-        self._shown.state[[kernel.ENTRIES, kernel.LINKS]] = 1
-        row = 0
+            self.past = self.past._replace(is_looked_up=np.zeros(len(self._shown.entries), np.bool_))
         while (row := kernel.count_rows(self._shown, self.past, row, self.n_free, 1)) < self.n_free:
             self._count_work()
             self._make_room(int(self.offsets[row + 1] - self.offsets[row]), grow=True)
@@ -304,10 +330,9 @@ class LocalRows:
 
     def _count_links(self, length: int) -> int:
         """Return room for links: twice as many as there are choices of cells, because rows change."""
-        sizes, n_rows = np.unique(np.diff(self.offsets), return_counts=True)
-        ways = [sum(math.comb(size, chosen) for chosen in range(1, length + 1)) for size in sizes.tolist()]
-        n_choices = sum(n * each for n, each in zip(n_rows.tolist(), ways, strict=True))
-        return int(min(2 * n_choices + 1, MOST_LINKS))
+        if self.past is not None:
+            return 0
+        return int(min(2 * choices_of_rows(self.offsets, length).sum() + 1, MOST_LINKS))
 
     def _count_work(self) -> None:
         """Count the choices of cells that were listed since the last time."""
@@ -316,25 +341,11 @@ class LocalRows:
 
     def _make_room(self, n_cells: int, *, grow: bool = False) -> None:
         """Make room for the g-sequences of one row of so many cells; at least twice as much with `grow`."""
-        shown = self._shown
-        total = 1 + sum(math.comb(n_cells, size) for size in range(1, shown.length + 1))
-        needed = int(shown.state[kernel.ENTRIES]) + 2 * total + 1
-        if max(needed, total) > MOST_ENTRIES:
-            raise TooMuchError
-        if total > len(shown.choices):
-            shown = shown._replace(choices=np.empty((2 * total, kernel.N_CHOICE_FIELDS), np.int64))
-        if needed > len(shown.entries) or grow:
-            n_entries = min(max(needed, 2 * len(shown.entries)), MOST_ENTRIES)
-            entries = np.zeros((n_entries, kernel.N_FIELDS), np.int64)
-            entries[: len(shown.entries)] = shown.entries
-            slots = np.zeros(1 << (2 * n_entries - 1).bit_length(), np.int64)
-            kernel.index_entries(slots, entries, int(shown.state[kernel.ENTRIES]))
-            if self.past is not None:
-                is_looked_up = np.zeros(n_entries, np.bool_)
-                is_looked_up[: len(shown.entries)] = self.past.is_looked_up
-                self.past = self.past._replace(is_looked_up=is_looked_up)
-            shown = shown._replace(slots=slots, entries=entries)
-        self._shown = shown
+        self._shown = with_room(self._shown, n_cells, grow=grow)
+        if self.past is not None and len(self.past.is_looked_up) < len(self._shown.entries):
+            is_looked_up = np.zeros(len(self._shown.entries), np.bool_)
+            is_looked_up[: len(self.past.is_looked_up)] = self.past.is_looked_up
+            self.past = self.past._replace(is_looked_up=is_looked_up)
 
     def _sweep(self, power: float, enough: float, *, with_stars: bool) -> bool:
         """Go through all rows once, or until the cost is above `enough`; return whether any changed."""
