@@ -1,7 +1,7 @@
 """Workers of a cluster beside threads: equality, time, bytes sent, and what a second worker gains.
 
     python benchmarks/bench_cluster.py                      all kinds of work: about 8 minutes on 2 idle cores
-    python benchmarks/bench_cluster.py --only cblda verify  some of them
+    python benchmarks/bench_cluster.py cblda verify         some of them, by the beginnings of their names
     python benchmarks/bench_cluster.py --scale 0.1          less of it, to see that it runs
 
 Made data; one and two single-threaded worker processes on this machine beside one and two threads, each
@@ -22,6 +22,7 @@ import tempfile
 import time
 import warnings
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
@@ -94,35 +95,51 @@ def released(method, table):
 
 
 def works(scale: float, folder: Path):
-    """Yield each kind of work with its name: a function of an engine that returns what it found."""
-    many, some = hospital(110_000 * scale), hospital(60_000 * scale)
+    """Yield each kind of work with its name: a function that prepares it, for a function of an engine.
+
+    That one returns what it found.
+    """
+    many, some = int(110_000 * scale), int(60_000 * scale)
     block = max(int(2_000 * scale), 100)
     yield (
-        f"cblda, {many.n_persons:,} patients in blocks of {block:,}",
-        released(CBLDA(k=5, c=0.7, block=block), many),
+        f"cblda, {many:,} patients in blocks of {block:,}",
+        lambda: released(CBLDA(k=5, c=0.7, block=block), hospital(many)),
     )
-    release = HALT(k=5, c=0.7, p=2).apply(some, seed=SEED, evaluate=False)
-    asked = {"original": some, "model": release.model, "thorough": True, "targets": 700}
-    yield (
-        f"all attacks, {some.n_persons:,} patients",
-        lambda engine: repr(attack_tables(release.table, **asked, engine=engine)),
-    )
-    written = write(release, folder / "out")
-    yield (
-        f"verify, {some.n_persons:,} patients",
-        lambda engine: repr(verify(written, engine=engine).to_json()),
-    )
+
+    def attacks():
+        table = hospital(some)
+        release = HALT(k=5, c=0.7, p=2).apply(table, seed=SEED, evaluate=False)
+        asked = {"original": table, "model": release.model, "thorough": True, "targets": 700}
+        return lambda engine: repr(attack_tables(release.table, **asked, engine=engine))
+
+    yield f"all attacks, {some:,} patients", attacks
+
+    def verification():
+        release = HALT(k=5, c=0.7, p=2).apply(hospital(some), seed=SEED, evaluate=False)
+        written = write(release, folder / "out")
+        return lambda engine: repr(verify(written, engine=engine).to_json())
+
+    yield f"verify, {some:,} patients", verification
     # So small a k leaves much to search, which most of the time goes into.
-    yield f"halt, p = 4, {some.n_persons:,} patients", released(HALT(k=2, c=0.95, p=4), some)
-    days, secret = logs(600 * scale), [list(each) for each in activities.SENSITIVE]
+    yield (
+        f"halt, p = 4, {some:,} patients",
+        lambda: released(HALT(k=2, c=0.95, p=4), hospital(some)),
+    )
+    secret = [list(each) for each in activities.SENSITIVE]
+    days = logs(600 * scale)
     for method in (TopDown, BottomUp):
         asked_of = method(patterns=secret, window=5, max_leakage=0.5)
-        yield f"{method.name}, {days.n_events:,} activities", released(asked_of, days)
-    visits = clicks(300_000 * scale)
-    yield f"p2ka, {visits.n_persons:,} clickstreams", released(BFP2kA(k=5), visits)
-    pages = visits.labels["page"]
-    hidden = PH(patterns=[pages[:2], pages[2:4]], min_support=max(int(300 * scale), 2))
-    yield f"ph, {visits.n_persons:,} clickstreams", released(hidden, visits)
+        yield f"{method.name}, {days.n_events:,} activities", partial(released, asked_of, days)
+    visitors = int(300_000 * scale)
+    yield f"p2ka, {visitors:,} clickstreams", lambda: released(BFP2kA(k=5), clicks(visitors))
+
+    def hiding():
+        visits = clicks(visitors)
+        pages = visits.labels["page"]
+        hidden = PH(patterns=[pages[:2], pages[2:4]], min_support=max(int(300 * scale), 2))
+        return released(hidden, visits)
+
+    yield f"ph, {visitors:,} clickstreams", hiding
 
 
 def measure(name: str, work, engines) -> bool:
@@ -160,7 +177,7 @@ def measure(name: str, work, engines) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--scale", type=float, default=1.0)
-    parser.add_argument("--only", nargs="*", default=[""], help="beginnings of names")
+    parser.add_argument("names", nargs="*", default=[""], help="beginnings of names")
     asked = parser.parse_args()
     warnings.simplefilter("ignore", SequesterWarning)
     is_met = True
@@ -168,16 +185,18 @@ def main() -> int:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         engines = {each: stack.enter_context(opened(each)) for each in ENGINES}
         pairs = zip(works(0.003, folder / "small"), works(asked.scale, folder / "large"), strict=True)
-        for (_, small), (name, work) in pairs:
-            if name.startswith(tuple(asked.only)):
-                # What is loaded and compiled on first use is not measured; however little it is, it is sent.
-                with (
-                    patch.object(extraction, "WORTH_SENDING", 0),
-                    patch.multiple(local_parts, WORTH_SENDING=0, PART=1_000),
-                ):
-                    for engine, _ in engines.values():
-                        small(engine)
-                is_met &= measure(name, work, engines)
+        for (_, prepare_small), (name, prepare) in pairs:
+            if not name.startswith(tuple(asked.names)):
+                continue
+            small = prepare_small()
+            # What is loaded and compiled on first use is not measured; however little it is, it is sent.
+            with (
+                patch.object(extraction, "WORTH_SENDING", 0),
+                patch.multiple(local_parts, WORTH_SENDING=0, PART=1_000),
+            ):
+                for engine, _ in engines.values():
+                    small(engine)
+            is_met &= measure(name, prepare(), engines)
     return 0 if is_met else 1
 
 

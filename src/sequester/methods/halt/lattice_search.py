@@ -82,7 +82,7 @@ class Workload:
     def most_cells(self, *, local: bool) -> float:
         """Return the number of cells, or of `local` choices of them, looked at unless the search is thorough.
 
-        Choices are not counted side by side, and with many quasi-identifiers each takes longer.
+        Cells are not chosen side by side, and with many quasi-identifiers each choice takes longer.
         """
         share = 1.0 if len(self._quasi) <= WIDE else LOCAL_SHARE if local else WIDE_SHARE
         return share * MOST_CELLS * max(self._n_events / EVENTS, 1.0)
