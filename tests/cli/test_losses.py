@@ -12,7 +12,7 @@ import pytest
 import sequester as sq
 from oracles.losses import count_losses
 from sequester.datasets import trips
-from sequester.workflow import dry_run
+from sequester.workflow import protect as protecting
 from workflow.stream.days import make_stream
 
 HOSPITAL = """
@@ -264,7 +264,7 @@ def test_rows_without_a_person_are_counted(run):
 def test_a_trial_of_some_persons_tells_of_all_rows(run, monkeypatch):
     visits(missing=30)
     put(VISITS.format(data='invalid = "drop"'))
-    monkeypatch.setattr(dry_run, "TRIAL_EVENTS", 8)
+    monkeypatch.setattr(protecting, "TRIAL_EVENTS", 8)
     ran = run("protect", "release.toml", "--quiet", "--dry-run", "--json")
     assert ran.code == 0, ran.err
     assert ran.document["tried_persons"] < ran.document["persons"]
