@@ -208,7 +208,7 @@ def stays_private(clusters: Clusters, scratch: Scratch, cluster: int, other: int
 # tuple costs more than to look something up in it.
 
 
-@njit
+@inner
 def find_nearest(
     clusters: Clusters,
     scratch: Scratch,
@@ -290,14 +290,17 @@ def find_all_nearest(
     clusters: Clusters,
     scratch: Scratch,
     index: Index,
+    fresh: Counts,
     looking: Counts,
     stack: Amounts,
     distances: Amounts,
     partners: Counts,
 ) -> None:
-    """Write down the nearest of some clusters, which stay as they are."""
+    """Write down the nearest of some clusters, which stay as they are, and its distance."""
     for i in range(looking.size):
-        distances[i], partners[i] = find_nearest(clusters, scratch, index, looking, 0, looking[i], stack)
+        distances[i], partners[i] = find_nearest(
+            clusters, scratch, index, fresh, fresh.size, looking[i], stack
+        )
 
 
 @njit

@@ -124,7 +124,7 @@ def _find(looking: Counts, shared: tuple[Clustering, search.Index]) -> tuple[sea
     work, index = shared
     distances, partners = np.empty(len(looking), np.float64), np.empty(len(looking), np.int64)
     stack = np.empty((len(index.nodes) + 1, 2), np.float64)
-    search.find_all_nearest(work.clusters, work.scratch(), index, looking, stack, distances, partners)
+    search.find_all_nearest(work.clusters, work.scratch(), index, NOBODY, looking, stack, distances, partners)
     return distances, partners
 
 
@@ -179,10 +179,18 @@ class Assignment:
 
     def find(self, cluster: int) -> tuple[int, int]:
         """Return the finished cluster and the extra loss; -1 where none can take the cluster."""
-        extra, chosen = search.find_nearest(
-            self.work.clusters, self.scratch, self.index, self.fresh, self.n_fresh, cluster, self.stack
+        fresh, extra, chosen = self.fresh[: self.n_fresh], np.empty(1), np.empty(1, np.int64)
+        search.find_all_nearest(
+            self.work.clusters,
+            self.scratch,
+            self.index,
+            fresh,
+            np.array([cluster]),
+            self.stack,
+            extra,
+            chosen,
         )
-        return chosen, int(extra) if chosen >= 0 else 0
+        return int(chosen[0]), int(extra[0]) if chosen[0] >= 0 else 0
 
     def merge(self, chosen: int, person: int) -> None:
         """Merge a person into the finished cluster that was found."""
@@ -374,13 +382,14 @@ class Improvement:
         events, _ = work.events_of(members)
         state, cells = work.state[members], work.clusters.cells[events]
         work.state[members], work.clusters.cells[events] = self.alone.state[members], self.alone.cells[events]
-        near = [
-            search.find_nearest(work.clusters, self.scratch, index, fresh, len(fresh), person, stack)[1]
-            for person in members.tolist()
-        ]
+        near = np.empty(len(members), np.int64)
+        # One call for all of them: to call a kernel takes the lock, which blocks side by side wait for.
+        search.find_all_nearest(
+            work.clusters, self.scratch, index, fresh, members, stack, np.empty(len(members)), near
+        )
         self.left_work -= len(members) * PER_CALL
         work.state[members], work.clusters.cells[events] = state, cells
-        return [other for other in dict.fromkeys(near) if other >= 0]
+        return [other for other in dict.fromkeys(near.tolist()) if other >= 0]
 
     def exchange(self, one: int, other: int) -> tuple[int, int]:
         """Exchange persons between two classes as long as that gains; return their numbers then.
