@@ -290,7 +290,7 @@ class Improvement:
 
     def members(self, cluster: int) -> Counts:
         """List the persons of a class in ascending order."""
-        # Classes are small, and this is asked for often: numpy takes ten times as long, and the lock with it.
+        # Classes are small, and this is asked for often: numpy would be called several times per member.
         following, found = self.work.state[:, kernels.NEXT], []
         while cluster >= 0:
             found.append(cluster)
