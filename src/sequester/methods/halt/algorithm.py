@@ -114,9 +114,7 @@ def solve(
     rules_for = partial(
         rules_of, quasi=quasi, histories=histories, suppress=suppression is not None, stars=stars
     )
-    rules = rules_for(table)
     work = Work(math.inf if thorough else workload.most_cells(local=suppression == "local"))
-
     targets = targets_of(table, quasi, histories) if sensitive_known else ()
 
     def look(other: Thresholds, allowed: ValueRules, progress: Progress) -> LatticeSearch[Any]:
@@ -130,30 +128,33 @@ def solve(
         elimination = JointElimination(histories, parts) if targets else parts[0]
         return LatticeSearch(elimination, workload, progress, thorough)
 
-    search = look(thresholds, rules, part(progress, 0.1, 0.9))
+    search = look(thresholds, rules_for(table), part(progress, 0.1, 0.9))
     found = search.full() if full else search.greedy()
     if not isinstance(found, Obstacle):
         progress(0.9, "writing down what is released")
         return BestNode(is_kept, found, search.elimination, bool(search.skipped))
+    progress(0.9, "looking for what could be kept")
     if search.skipped:
         msg = (
             "the coarsest levels that max_level and never_suppress allow are too much to look at: raise "
             "max_level, take a smaller p, drop quasi-identifiers, or search on with protect --thorough"
         )
         raise UnattainableError(msg)
-    progress(0.9, "looking for what could be kept")
 
-    def can_keep(other: Thresholds, allowed: ValueRules = rules) -> bool:
-        return not isinstance(look(other, allowed, silent).top(), Obstacle)
+    def can_keep(other: Thresholds, changed: EventTable = table) -> bool:
+        return not isinstance(look(other, rules_for(changed), silent).top(), Obstacle)
+
+    raise _refusal(thresholds, found, quasi, can_keep, _allowing(table, partial(can_keep, thresholds)))
+
+
+def _allowing(table: EventTable, can_keep: Callable[[EventTable], bool]) -> dict[RelaxationPath, int]:
+    """Return the relaxations of rules about columns that make a release feasible, with their first steps."""
 
     def can_allow(path: RelaxationPath, place: int) -> bool:
-        changed = path.at(None, table, path.steps[place])[1]
-        return can_keep(thresholds, rules_for(changed))
+        return can_keep(path.at(None, table, path.steps[place])[1])
 
-    allowed = {path: first_step(path, partial(can_allow, path)) for path in rule_relaxations(table)}
-    raise _refusal(
-        thresholds, found, quasi, can_keep, {each: at for each, at in allowed.items() if at is not None}
-    )
+    steps = {path: first_step(path, partial(can_allow, path)) for path in rule_relaxations(table)}
+    return {path: step for path, step in steps.items() if step is not None}
 
 
 def targets_of(table: EventTable, quasi: QuasiIdentifiers, histories: WeightedRows) -> list[Target]:
