@@ -78,6 +78,7 @@ def test_other_commands_answer_as_here(clicks, run, at_hand, command):
     assert (away.code, away.err) == (here.code, here.err)
 
 
+@pytest.mark.second_process
 def test_compare_tries_whole_candidates_away(clicks, run, at_hand):
     asked = ["--methods", "prefix-pruning", "--set", "k=2,70", "--seed", SEED, "--write-releases", "--json"]
     here = run("compare", "release.toml", *asked, "--out", "here").document["candidates"]

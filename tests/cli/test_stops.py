@@ -282,7 +282,7 @@ def test_a_fault_of_ours_names_its_place_and_no_data(clicks_here, run, listing, 
     ran = run("protect", "release.toml", "--quiet")
     assert ran.code == 3
     assert len(ran.errors) == 1
-    assert f"internal error: {type(error).__name__} at sequester/methods/method.py:" in ran.errors[0]
+    assert f"internal error: {type(error).__name__} at sequester/methods/evaluate.py:" in ran.errors[0]
     assert "please report" in ran.errors[0].lower()
     assert "u0" not in ran.err
     assert "Traceback" not in ran.err
