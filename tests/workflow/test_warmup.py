@@ -19,9 +19,10 @@ def test_every_method_has_a_table_that_it_accepts():
         method.accept(table)
 
 
-def test_only_what_is_named_is_tried():
-    found = [(each.method, each.command) for each in warm_up(["prefix-pruning"])]
-    assert found == [("prefix-pruning", command) for command in ("protect", "verify", "attack")]
+@pytest.mark.parametrize("name", ["prefix-pruning", "suppress-only"])
+def test_only_what_is_named_is_tried(name):
+    found = [(each.method, each.command) for each in warm_up([name])]
+    assert found == [(name, command) for command in ("protect", "verify", "attack")]
 
 
 def test_what_is_compiled_meanwhile_is_told():

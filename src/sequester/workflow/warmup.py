@@ -17,6 +17,7 @@ from sequester.errors import InputError, InternalError, ParameterError, ignore_w
 from sequester.hierarchies.hierarchy import Hierarchy
 from sequester.kernels import compile_times
 from sequester.methods import METHODS
+from sequester.privacy.model import RecordModel
 from sequester.workflow.attack import attack
 from sequester.workflow.inspect import inspect
 from sequester.workflow.write import write
@@ -67,9 +68,11 @@ def warm_up(names: Sequence[str] = ()) -> Iterator[Warmed]:
             write(release, folder, original=table, report=_NoPages(), warn=ignore_warning)
         yield warmed
         with _compiling(name, "attack") as warmed:
-            # Adversaries who run the method again take most of the time, and compile nothing by that.
-            nameless = replace(release, method="")
-            attack(nameless, original=table, targets=_TARGETS, seed=_SEED)
+            # Adversaries who run the method again take most of the time, and compile nothing by that. Those
+            # on records do not, and need its stream.
+            if not isinstance(release.model, RecordModel):
+                release = replace(release, method="")
+            attack(release, original=table, targets=_TARGETS, seed=_SEED)
         yield warmed
     if not names:
         yield from inspect_examples()
