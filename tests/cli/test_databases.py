@@ -20,8 +20,8 @@ from postgresql import PASSWORD
 from sequester.datasets.hospital import make_omop
 from sequester.errors import InputError
 from sequester.io import read_frame
+from sequester.io.clinical import Omop
 from sequester.io.database import Database, locate, scrub
-from sequester.io.omop import Omop
 from sequester.workflow.config import Config
 from sequester.workflow.job import Job
 

@@ -7,8 +7,7 @@ import pytest
 
 from sequester.datasets.hospital import make, make_omop, make_persons
 from sequester.errors import InputError
-from sequester.io.clinical import open_clinical, recognize
-from sequester.io.omop import Omop
+from sequester.io.clinical import Omop, open_clinical, recognize
 
 
 @pytest.fixture

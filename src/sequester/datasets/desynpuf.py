@@ -111,32 +111,6 @@ def table(source: str | Path | Iterable[str | Path], *, seed: str = SEED) -> pl.
     )
 
 
-def figures(events: pl.DataFrame) -> pl.DataFrame:
-    """Count, per sample, what Table 6.3 counts, and put the thesis' numbers beside.
-
-    ``protected`` is the percentage of claims with a code of Table 6.2, ``persons_protected`` that of persons.
-    """
-    is_protected = _is_protected(events["diagnosis"])
-    per_person = (
-        events.with_columns(is_protected=is_protected)
-        .group_by("sample", "PID")
-        .agg(claims=pl.len(), n_protected=pl.col("is_protected").sum())
-    )
-    counted = per_person.group_by("sample").agg(
-        persons=pl.len(),
-        claims=pl.col("claims").sum(),
-        longest=pl.col("claims").max(),
-        protected=100 * pl.col("n_protected").sum() / pl.col("claims").sum(),
-        persons_protected=100 * (pl.col("n_protected") > 0).mean(),
-    )
-    printed = pl.DataFrame(
-        [(sample, *row) for sample, row in TABLE_6_3.items()],
-        schema=["sample", "thesis_claims", "thesis_longest", "thesis_protected"],
-        orient="row",
-    )
-    return counted.join(printed, on="sample", how="left").sort("sample")
-
-
 def protected_shares(source: str | Path | Iterable[str | Path], *, without: str) -> list[dict[str, float]]:
     """Count the claims with a code of Table 6.2 among the first one, two, ... of their codes.
 

@@ -22,7 +22,7 @@ def default_share(table: EventTable) -> float:
 
     Examples
     --------
-    >>> from sequester.testing.tables import history_table
+    >>> from sequester.testing.checks import history_table
     >>> default_share(history_table(["ab"] * 4)), default_share(history_table(["ab"]))
     (0.5, 1.0)
     """
@@ -37,7 +37,7 @@ def default_pattern(table: EventTable) -> list[list[str]]:
 
     Examples
     --------
-    >>> from sequester.testing.tables import symbol_table
+    >>> from sequester.testing.checks import symbol_table
     >>> default_pattern(symbol_table(["aa", "bba"])), default_pattern(symbol_table(["aa"]))
     ([['b', 'a']], [['a', 'a']])
     """
@@ -59,7 +59,7 @@ def default_level(table: EventTable, *, at_most: int) -> int:
 
     Examples
     --------
-    >>> from sequester.testing.tables import record_table
+    >>> from sequester.testing.checks import record_table
     >>> default_level(record_table(["abcdef", "ab"]), at_most=5)
     3
     >>> default_level(record_table(["abcdef", "aaaaaa"]), at_most=5)
@@ -82,7 +82,7 @@ def default_snapshot(table: EventTable, *, level: int) -> str:
 
     Examples
     --------
-    >>> from sequester.testing.tables import record_table
+    >>> from sequester.testing.checks import record_table
     >>> default_snapshot(record_table(["ab", "c"]), level=2)
     'order'
     """

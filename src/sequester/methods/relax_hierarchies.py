@@ -79,7 +79,7 @@ def coarsened(table: EventTable, column: str, level: int) -> EventTable:
 
     Examples
     --------
-    >>> from sequester.testing.tables import history_table
+    >>> from sequester.testing.checks import history_table
     >>> coarse = coarsened(history_table(["ac", "b"]), "letter", 1)
     >>> coarse.sequences.to_rows("letter")
     [('early', 'late'), ('early',)]

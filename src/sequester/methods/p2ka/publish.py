@@ -217,7 +217,7 @@ def too_rare(table: EventTable, k: int, *, truthful: bool = False) -> Mask:
 
     Examples
     --------
-    >>> from sequester.testing.tables import symbol_table
+    >>> from sequester.testing.checks import symbol_table
     >>> too_rare(symbol_table(["ab", "abc", "b"]), 2).tolist()
     [False, True, True]
     >>> too_rare(symbol_table(["ab", "abc", "b"]), 2, truthful=True).tolist()

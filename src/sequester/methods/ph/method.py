@@ -240,7 +240,7 @@ class PH(PatternMethod):
 
     Examples
     --------
-    >>> from sequester.testing.tables import symbol_table
+    >>> from sequester.testing.checks import symbol_table
     >>> table = symbol_table(["abc", "abc", "bac", "acb", "cab"])
     >>> release = PH(patterns=[["a", "b", "c"]], min_support=2).apply(table, seed="nobody guesses this")
     >>> release.verdict
@@ -348,7 +348,7 @@ class SBSH(PatternMethod):
 
     Examples
     --------
-    >>> from sequester.testing.tables import symbol_table
+    >>> from sequester.testing.checks import symbol_table
     >>> table = symbol_table(["abc", "abc", "bac", "acb", "cab"])
     >>> release = SBSH(patterns=[["a", "b", "c"]], min_support=2).apply(table, seed="nobody guesses this")
     >>> release.utility["deletions"].value
@@ -388,7 +388,7 @@ class Abul(PatternMethod):
 
     Examples
     --------
-    >>> from sequester.testing.tables import symbol_table
+    >>> from sequester.testing.checks import symbol_table
     >>> table = symbol_table(["abab", "ab", "abb"])
     >>> release = Abul(patterns=[["a", "b"]], min_support=2).apply(table, seed="nobody guesses this")
     >>> sorted("".join(row) for row in release.table.sequences.to_rows())
