@@ -44,7 +44,7 @@ from sequester.privacy.mutual_information import MutualInformationPrivacy as Mut
 from sequester.privacy.pattern_hiding import PatternHiding as PatternHiding
 from sequester.privacy.sequence_k import SequenceKAnonymity as SequenceKAnonymity
 from sequester.release.release import Release as Release
-from sequester.verification.series import open_parts as open  # noqa: A004, F401  (as in sq.open)
+from sequester.verification.verify import open_parts as open  # noqa: A004, F401  (as in sq.open)
 from sequester.verification.verify import verify as verify
 from sequester.workflow.advise import advise as advise
 from sequester.workflow.attack import attack as attack

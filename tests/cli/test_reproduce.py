@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sequester import reproduce as package
-from sequester.reproduce import Paper
+from sequester.reproduce import Cell, Claim, ExperimentPlan, Paper
 from sequester.reproduce import reproduce as module
-from sequester.reproduce.plan import Cell, Claim, ExperimentPlan
 
 
 @pytest.fixture

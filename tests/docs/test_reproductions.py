@@ -8,8 +8,7 @@ from typing import get_args
 
 import pytest
 
-from sequester.reproduce import PAPERS
-from sequester.reproduce.plan import Verdict
+from sequester.reproduce import PAPERS, Agreement
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = DOCS / "reproductions"
@@ -37,7 +36,7 @@ def test_a_page_has_every_statement_with_a_verdict_and_a_reason(name):
     assert not missing
     for _, measured, verdict, why in rows:
         assert measured
-        assert verdict in get_args(Verdict)
+        assert verdict in get_args(Agreement)
         assert why.strip() or verdict == "agrees"
 
 

@@ -10,9 +10,8 @@ import polars as pl
 import pytest
 
 from sequester.errors import InputError
+from sequester.io import FORMATS, read_frame
 from sequester.io import contents as contents_module
-from sequester.io import read_frame
-from sequester.io.read import FORMATS
 
 FRAME = pl.DataFrame({"user": ["a", "b"], "n": [1, 2], "page": ["x", None]})
 

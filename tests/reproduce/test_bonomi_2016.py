@@ -11,7 +11,7 @@ import pytest
 from oracles import mutual_information as oracle
 from sequester.datasets.public import areas
 from sequester.errors import InputError
-from sequester.reproduce import bonomi_2016, find_paper
+from sequester.reproduce import DataSet, bonomi_2016, find_paper
 from sequester.reproduce.bonomi_2016 import (
     ALGORITHMS,
     CLICKS,
@@ -36,7 +36,6 @@ from sequester.reproduce.bonomi_2016 import (
     top_pairs,
     with_all_ratios,
 )
-from sequester.reproduce.plan import DataSet
 
 ROWS = {"ann": "1121314112" * 4 + "55", "bob": "1234512345" * 4, "cy": "12"}
 TREE = areas(5, width=2)

@@ -9,7 +9,7 @@ import pytest
 
 from oracles import pattern_hiding
 from oracles.sequences import is_subsequence, support
-from sequester.reproduce import find_paper, gwadera_2013
+from sequester.reproduce import DataSet, find_paper, gwadera_2013
 from sequester.reproduce.gwadera_2013 import (
     BASKETS,
     CLICKS,
@@ -22,7 +22,6 @@ from sequester.reproduce.gwadera_2013 import (
     hide,
     made_baskets,
 )
-from sequester.reproduce.plan import DataSet
 from sequester.testing import symbol_table
 
 ROWS = ["abcd", "abcd", "abc", "acbd", "bcda", "dabc", "cab", "abd", "bd", "abcde"] * 3

@@ -10,7 +10,7 @@ import pytest
 
 from oracles import trajectories as oracle
 from sequester.data.sequences import Sequences
-from sequester.reproduce import find_paper, pensa_2008
+from sequester.reproduce import DataSet, find_paper, pensa_2008
 from sequester.reproduce.pensa_2008 import (
     AS_PRINTED,
     METHODS,
@@ -22,7 +22,6 @@ from sequester.reproduce.pensa_2008 import (
     shape,
     similarities,
 )
-from sequester.reproduce.plan import DataSet
 
 MOST = 50_000
 

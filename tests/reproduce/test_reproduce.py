@@ -13,11 +13,9 @@ import pytest
 
 from sequester import reproduce as package
 from sequester.errors import InputError, ParameterError
-from sequester.reproduce import Paper
+from sequester.reproduce import Cell, Claim, Drawing, ExperimentPlan, Paper, Statement, judge
 from sequester.reproduce import reproduce as module
-from sequester.reproduce.plan import Cell, Claim, Drawing, ExperimentPlan, Statement, judge
-from sequester.reproduce.report import draw_svg, select_points
-from sequester.reproduce.reproduce import Grid, reproduce
+from sequester.reproduce.reproduce import Grid, draw_svg, reproduce, select_points
 
 DRAWING = Drawing(
     name="figure-1",

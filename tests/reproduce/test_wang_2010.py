@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from oracles import l_diversity
 from sequester.errors import SequesterWarning
 from sequester.methods.reposition.method import MergeSnapshots, Reposition, SuppressOnly
-from sequester.reproduce import find_paper, wang_2010
-from sequester.reproduce.plan import DataSet
+from sequester.reproduce import DataSet, find_paper, wang_2010
 from sequester.reproduce.wang_2010 import WHOLE, hong_kong, houston, made_days, moves
 
 

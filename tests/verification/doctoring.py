@@ -12,8 +12,8 @@ import polars as pl
 
 from sequester.errors import InputError
 from sequester.release.certificate import Certificate
-from sequester.release.croissant import croissant_json
 from sequester.release.files import LogFormat, unsupported_reason, write_log
+from sequester.release.folder import croissant_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -15,9 +15,8 @@ from sequester.data.table import EventTable
 from sequester.errors import InputError, InternalError
 from sequester.hierarchies import Hierarchy
 from sequester.privacy import KCPPrivacy
-from sequester.release.assemble import assemble
 from sequester.release.certificate import released_schema
-from sequester.release.outcome import Outcome
+from sequester.release.outcome import Outcome, assemble
 from sequester.release.randomness import Randomness
 from sequester.verification.contents import open as open_release
 from sequester.verification.verify import verify

@@ -17,7 +17,7 @@ from sequester.release.purpose import KEEP, KNOWN, QUESTIONS, RECIPIENT, RELEASE
 if TYPE_CHECKING:
     from sequester.methods.method import Method
     from sequester.release.purpose import Question
-    from sequester.reproduce.plan import Design
+    from sequester.reproduce import Design
     from sequester.reproduce.reproduce import Reproduction
     from sequester.workflow.comparison.comparison import Comparison
 

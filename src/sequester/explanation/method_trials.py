@@ -12,7 +12,7 @@ from sequester.errors import InputError, UnattainableError
 from sequester.hierarchies.labels import counted
 from sequester.methods.relax import TimeUpError, run_trial, working_time
 from sequester.methods.reposition.method import SnapshotMethod
-from sequester.release.assemble import outcome_losses
+from sequester.release.outcome import outcome_losses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

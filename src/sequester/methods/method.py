@@ -279,7 +279,7 @@ class Method(ABC):
     ) -> Release:
         """Run the method, measure what it made, and assemble a release that its model has checked."""
         from sequester.methods.evaluate import evaluate_release
-        from sequester.release.assemble import SeriesStep, assemble, outcome_losses
+        from sequester.release.outcome import SeriesStep, assemble, outcome_losses
         from sequester.release.randomness import Randomness
 
         randomness = Randomness.of(seed)

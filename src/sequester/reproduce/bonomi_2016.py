@@ -25,7 +25,7 @@ from sequester.methods.mutual_information import _kernels
 from sequester.methods.mutual_information.algorithm import LeakagePlan as Search
 from sequester.methods.mutual_information.method import BottomUp, TopDown
 from sequester.methods.mutual_information.problem import count_index_tuples, describe
-from sequester.reproduce.plan import Cell, DataSet, ExperimentPlan, all_or_some, grid
+from sequester.reproduce import Cell, DataSet, ExperimentPlan, all_or_some, grid
 from sequester.utility.patterns import TopPatterns
 from sequester.workflow.job import table_digest
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Mask
     from sequester.hierarchies.hierarchy import Hierarchy
     from sequester.methods.mutual_information.problem import Person
-    from sequester.reproduce.plan import Design, Rows, Tables, Verdict
+    from sequester.reproduce import Agreement, Design, Rows, Tables
 
     Pattern = tuple[str, ...]
 
@@ -483,7 +483,7 @@ def _trend(
     way: str,
     least: float = 0.0,
     where: Mapping[str, str] | None = None,
-) -> tuple[str, bool | Verdict, str]:
+) -> tuple[str, bool | Agreement, str]:
     """Compare the two ends of every curve."""
     rows = tables[table].filter(pl.col(x) >= least, **(where or {}))
     if y == "work":
@@ -509,7 +509,7 @@ def _beside(tables: Tables, on: str, values: str, **where: str) -> pl.DataFrame:
     return tables["bounds"].filter(**where).pivot(on=on, index=keys, values=values, maintain_order=True)
 
 
-def _mostly(holds: list[bool]) -> bool | Verdict:
+def _mostly(holds: list[bool]) -> bool | Agreement:
     """Return whether something holds as a rule; in part where only in more than half of the settings."""
     share = sum(holds) / len(holds)
     return share >= _MOSTLY or ("agrees in part" if share > 0.5 else False)
@@ -554,7 +554,7 @@ def _falls_all_along(tables: Tables) -> tuple[str, bool]:
     return measured, all(each[-1] < each[0] for each in curves) and max(steps) <= _BUMP
 
 
-def _better(tables: Tables) -> tuple[str, bool | Verdict, str]:
+def _better(tables: Tables) -> tuple[str, bool | Agreement, str]:
     both = _beside(tables, "method", "loss")
     better = (both["Top-Down"] <= both["Bottom-Up"]).to_list()
     down, up = (fmean(both[way].to_list()) for way in ("Top-Down", "Bottom-Up"))
@@ -562,7 +562,7 @@ def _better(tables: Tables) -> tuple[str, bool | Verdict, str]:
     return measured, _mostly(better), _where_not(both, better)
 
 
-def _cheapest(tables: Tables) -> tuple[str, bool | Verdict, str]:
+def _cheapest(tables: Tables) -> tuple[str, bool | Agreement, str]:
     by_cost = _beside(tables, "cost", "loss")
     others = by_cost.select(pl.min_horizontal("linear", "exponential"))["linear"]
     least = (by_cost["information-loss"] <= others).to_list()

@@ -22,7 +22,7 @@ from sequester.engine import LocalEngine, silent
 from sequester.methods.ph.method import PH, SBSH, Abul
 from sequester.mining.frequent import frequent
 from sequester.release.randomness import Randomness
-from sequester.reproduce.plan import DataSet, ExperimentPlan, grid
+from sequester.reproduce import DataSet, ExperimentPlan, grid
 from sequester.workflow.job import table_digest
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sequester.methods.ph.method import PatternMethod
-    from sequester.reproduce.plan import Design, Rows, Tables
+    from sequester.reproduce import Design, Rows, Tables
 
     Pattern = tuple[str, ...]
 

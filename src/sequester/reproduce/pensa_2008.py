@@ -22,7 +22,7 @@ from sequester.errors import ParameterError
 from sequester.methods.p2ka.algorithm import Reconstructor
 from sequester.methods.p2ka.publish import reconstructed
 from sequester.mining.support import supports_of_codes
-from sequester.reproduce.plan import DataSet, ExperimentPlan, grid
+from sequester.reproduce import DataSet, ExperimentPlan, grid
 from sequester.utility.patterns import pattern_similarity
 from sequester.workflow.job import table_digest
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sequester.data.sequences import Sequences
-    from sequester.reproduce.plan import Design, Rows, Tables, Value
+    from sequester.reproduce import Design, Rows, Tables, Value
 
 STRICT, AS_PRINTED, PRUNED = "strict", "as printed", "prefix pruning"
 """Supporters counted in the release, too; only in the original, as in the paper; no re-reconstruction."""

@@ -28,7 +28,7 @@ from sequester.methods.cblda.method import CBLDA, CBLDABaseline
 from sequester.methods.cblda.publish import publish
 from sequester.methods.halt.method import HALT, GloGen
 from sequester.release.randomness import Randomness
-from sequester.reproduce.plan import Cell, ExperimentPlan, all_or_some
+from sequester.reproduce import Cell, ExperimentPlan, all_or_some
 from sequester.utility import QueryError, information_loss
 from sequester.utility.queries import Query, draw_queries
 from sequester.workflow.job import table_digest
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from sequester.engine.progress import Checkpoint
     from sequester.methods.method import Method
     from sequester.release.outcome import Outcome
-    from sequester.reproduce.plan import Design, Rows, Tables, Value, Verdict
+    from sequester.reproduce import Agreement, Design, Rows, Tables, Value
 
     Shape = tuple[int, int, int]
     Curves = dict[str, dict[float, float]]
@@ -465,7 +465,7 @@ def _lower(
 
 def _at_most(
     tables: Tables, table: str, method: str, y: str, group: str, most: float, k: int | None = None
-) -> tuple[str, bool | Verdict] | None:
+) -> tuple[str, bool | Agreement] | None:
     found = curves(tables[table], method, y, "K", group)
     values = [value for ys in found.values() for x, value in ys.items() if k is None or x == k]
     if not values:

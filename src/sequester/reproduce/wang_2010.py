@@ -24,7 +24,7 @@ from sequester.methods.reposition.algorithm import timeline
 from sequester.methods.reposition.integer_program import Moves, list_moves, solve
 from sequester.methods.reposition.method import MergeSnapshots, Reposition, SuppressOnly
 from sequester.methods.reposition.window import Snapshot
-from sequester.reproduce.plan import DataSet, ExperimentPlan, all_or_some, grid
+from sequester.reproduce import DataSet, ExperimentPlan, all_or_some, grid
 from sequester.workflow.job import table_digest
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sequester._typing import Codes, Counts
     from sequester.methods.reposition.method import SnapshotMethod
     from sequester.methods.reposition.window import Window
-    from sequester.reproduce.plan import Design, Rows, Tables, Verdict
+    from sequester.reproduce import Agreement, Design, Rows, Tables
 
 SEED = "experiments of Wang et al."
 """Seed of everything random."""
@@ -278,7 +278,7 @@ def _flat(tables: Tables) -> tuple[str, bool]:
     return measured, bool((share > 2 / 3).all())
 
 
-def _saves(tables: Tables) -> tuple[str, bool | Verdict, str]:
+def _saves(tables: Tables) -> tuple[str, bool | Agreement, str]:
     usable = _usable(tables)
     wide = _by_window(usable).filter(pl.col("1") - pl.col("unavoidable") > 0.001)
     saved = (wide["1"] - wide["8"]) / (wide["1"] - wide["unavoidable"])

@@ -14,13 +14,14 @@ from sequester.errors import InputError
 from sequester.hierarchies.labels import ROOT, in_label_order
 from sequester.privacy.l_diversity import COUNT, GROUP, TIME
 from sequester.release.certificate import REGION_ROLES, with_role
-from sequester.release.croissant import CROISSANT, croissant_json
 from sequester.release.fields import read_document, safe_repr, safe_text
 from sequester.release.files import HIERARCHIES, MEDS_FILES, REGIONS, LogFormat, hierarchy_files, part_file
 from sequester.release.folder import (
+    CROISSANT,
     HIERARCHY_COLUMNS,
     HIERARCHY_SEPARATOR,
     check_files,
+    croissant_json,
     hierarchy_csv,
     read_certificate,
 )

@@ -30,8 +30,7 @@ from sequester.verification.original import (
     read_pseudonyms,
     with_owners,
 )
-from sequester.verification.series import open_parts, release_folder
-from sequester.verification.verify import find_pseudonyms
+from sequester.verification.verify import find_pseudonyms, open_parts, release_folder
 from sequester.workflow.config import Config
 
 if TYPE_CHECKING:

@@ -17,12 +17,11 @@ from sequester.data.table import EventTable
 from sequester.data.text import as_text
 from sequester.errors import InputError, issue_warning
 from sequester.hierarchies.labels import counted
-from sequester.io import read_frame
+from sequester.io import format_of, read_frame
 from sequester.io.clinical import CLINICAL, open_clinical
 from sequester.io.contents import check_cells, check_path, refuse_address
 from sequester.io.database import Database, local_files, locate, scrub, source_errors
 from sequester.io.parquet import count_rows, parquet_files, read_parquet_folder
-from sequester.io.read import format_of
 from sequester.methods import METHODS
 from sequester.release.files import MOST_PARTS, LogFormat, OtherFormat
 from sequester.release.release import NAMES, PERSON, About

@@ -16,13 +16,12 @@ from sequester.data.text import as_text
 from sequester.engine import silent
 from sequester.errors import InputError, system_reason
 from sequester.hierarchies.labels import quoted
-from sequester.io import read_frame
+from sequester.io import format_of, read_frame
 from sequester.io.clinical import CLINICAL, open_clinical, recognize
 from sequester.io.contents import check_cells, check_path, compress, read_error
 from sequester.io.csv import split_records
 from sequester.io.database import Database, local_files
 from sequester.io.parquet import check_parquet, parquet_files, write_arrow, write_parquet
-from sequester.io.read import format_of
 from sequester.release.files import MOST_PARTS
 from sequester.workflow.build import with_implied_roles
 from sequester.workflow.config import Config

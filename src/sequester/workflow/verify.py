@@ -9,9 +9,8 @@ from sequester.engine import part, silent
 from sequester.errors import InputError, ignore_warning
 from sequester.privacy import RecordModel
 from sequester.release.folder import PSEUDONYMS
-from sequester.verification.series import release_folder
 from sequester.verification.streams import is_stream_folder, verify_stream
-from sequester.verification.verify import find_pseudonyms, verify
+from sequester.verification.verify import find_pseudonyms, release_folder, verify
 from sequester.workflow.config import Config
 
 if TYPE_CHECKING:

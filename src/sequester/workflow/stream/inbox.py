@@ -19,11 +19,10 @@ from sequester.data.schema import ROW
 from sequester.data.table import EventTable
 from sequester.errors import InputError
 from sequester.hierarchies.labels import MISSING, match_alike, quoted
-from sequester.io import read_frame
+from sequester.io import format_of, read_frame
 from sequester.io.contents import check_cells, read_contents
 from sequester.io.csv import read_csv
 from sequester.io.parquet import check_parquet
-from sequester.io.read import format_of
 from sequester.methods.reposition.algorithm import timeline
 from sequester.workflow.stream.state import TakenFile, as_json
 

@@ -15,8 +15,7 @@ from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
 from sequester.errors import InternalError
 from sequester.privacy import SequenceKAnonymity
-from sequester.release.assemble import assemble
-from sequester.release.outcome import Outcome
+from sequester.release.outcome import Outcome, assemble
 from sequester.release.randomness import Randomness
 
 if TYPE_CHECKING:
