@@ -23,7 +23,6 @@ import polars as pl
 
 from ledger import growth as power
 from ledger import note
-from sequester import kernels
 from sequester.data.schema import Schema, Symbol
 from sequester.data.sequences import Sequences
 from sequester.data.table import EventTable
@@ -38,7 +37,7 @@ from sequester.methods.mutual_information.algorithm import LeakagePlan
 from sequester.methods.mutual_information.method import BottomUp, TopDown
 from sequester.methods.mutual_information.problem import count_index_tuples
 from sequester.privacy import MutualInformationPrivacy
-from sequester.privacy.mutual_information import count_tuples
+from sequester.privacy.mutual_information import count_spelled, count_tuples
 from sequester.reproduce.bonomi_2016 import ALGORITHMS, LENGTH, NUMBER, data_sets, draw_patterns, sanitize
 
 ROOT = Path(__file__).parents[1]
@@ -100,9 +99,7 @@ def rescanning_top_down(method: TopDown, table: EventTable, *, counts_all: bool)
         if not counts_all:
             for pattern in task.patterns:
                 look = nodes[pattern]
-                yield kernels.containment.count_spelled(
-                    released, released, whole, look, look, task.window, everybody
-                )[0]
+                yield count_spelled(released, released, whole, look, look, task.window, everybody)[0]
             return
         tables = {
             length: count_index_tuples(released, len(task.tree), length, task.window) for length in sizes

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from methods.mutual_information.cases import Case as Example
 from methods.mutual_information.cases import cases, released_rows, table_of
 from oracles import positions as oracles
-from sequester.attacks import _kernels
 from sequester.attacks.context import Case
 from sequester.attacks.mutual_information import PatternPositions, attack_positions, position_risk
 from sequester.data.sequences import Sequences
 from sequester.errors import ParameterError
 from sequester.methods import BottomUp, TopDown
 from sequester.privacy import MutualInformationPrivacy
+from sequester.privacy.mutual_information import count_fitting
 from sequester.testing import symbol_table
 
 SEED = "kept in a safe place"
@@ -219,10 +219,9 @@ def test_possible_tuples_are_counted():
     after = np.array([2, 2, 0, 1], np.int32)
     offsets = np.array([0, 4, 4], np.int64)
     may_be = np.array([[True, False, True], [False, True, True]])
-    count = _kernels.count_possible
-    asked = np.array([True, True])
-    pattern = np.array([0, 1], np.int32)
+    anything, asked = np.ones((2, 2), np.bool_), np.array([True, True])
+    spelled = np.eye(2, dtype=np.bool_)
     # Pairs of places within two steps: (0,1), (0,2), (1,2), (1,3), (2,3); (0,2) and (1,2) end on code 0.
-    assert count(before, after, offsets, pattern, may_be, 2, False, asked).tolist() == [3, 0]
-    assert count(before, after, offsets, pattern, may_be, 2, True, asked).tolist() == [2, 0]
-    assert count(before, after, offsets, pattern, may_be, 2, True, ~asked).tolist() == [0, 0]
+    assert count_fitting((before, after), offsets, (anything, may_be), 2, asked).tolist() == [3, 0]
+    assert count_fitting((before, after), offsets, (spelled, may_be), 2, asked).tolist() == [2, 0]
+    assert count_fitting((before, after), offsets, (spelled, may_be), 2, ~asked).tolist() == [0, 0]

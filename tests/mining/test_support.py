@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from oracles import mining as slow
 from oracles import sequences as oracles
-from sequester import kernels
 from sequester.data.sequences import Sequences
 from sequester.engine import LocalEngine
 from sequester.errors import SchemaError
@@ -115,7 +114,6 @@ def test_embeddings_that_no_machine_word_holds():
     row = "a" * 200
     assert count_embeddings("a" * 100, row) == comb(200, 100)
     assert embeddings("a" * 100, Sequences.from_rows([row, "a" * 101])).tolist() == [MOST_EMBEDDINGS, 101]
-    assert kernels.containment.MOST == MOST_EMBEDDINGS
 
 
 def test_labels_are_compared_and_not_codes():

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sequester.utility._kernels import least_edits, match_in_order
+from oracles import trajectories as oracle
+from sequester.utility.edits import least_edits
+from sequester.utility.places import lay_over
+from sequester.utility.queries import match_in_order
 
 pytestmark = pytest.mark.kernel
 
@@ -50,3 +55,19 @@ def test_edits_of_one_attribute(before, after, cost):
         costs,
     )
     assert costs[0] == cost
+
+
+def _flat(rows):
+    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+    return np.array([item for row in rows for item in row], np.int32), offsets
+
+
+@given(st.lists(st.tuples(*[st.lists(st.integers(0, 2), min_size=1, max_size=4)] * 2), max_size=4))
+def test_what_lies_over_equals_definition(pairs):
+    metres = np.abs(np.arange(3)[:, None] - np.arange(3)[None, :]) * 100.0
+    rows, paths = [row for row, _ in pairs], [path for _, path in pairs]
+    found = lay_over(*_flat(rows), *_flat(paths), metres)
+    expected = [
+        len(path) * oracle.displacement(path, row, lambda a, b: float(metres[a, b])) for row, path in pairs
+    ]
+    assert found.tolist() == pytest.approx(expected)

@@ -16,6 +16,7 @@ import numpy as np
 from sequester import kernels
 from sequester.attacks.domain import protected_labels, value_names, values_of
 from sequester.engine import LocalEngine, part
+from sequester.mining.support import list_first_places
 from sequester.privacy import _sequence_kernels as kernel
 from sequester.privacy.sequence_table import SequenceTable
 from sequester.ragged import gather_rows, keep_values, list_sets, offsets_of, owners_of, places_of
@@ -337,7 +338,7 @@ class CandidateSearch:
         Yields how much has been looked at after the round, and its parts.
         """
         targets, n_items = counter.targets, counter.n_items
-        starts, rows, after = kernels.containment.list_first_places(targets.items, targets.offsets, n_items)
+        starts, rows, after = list_first_places(targets.items, targets.offsets, n_items)
         left = (targets.offsets[rows + 1] - after).astype(np.float64)
         n_sets = np.ones(len(rows))
         for taken in range(size - 1):
@@ -482,7 +483,7 @@ class _Counter:
             [units.values, np.repeat(units.weights, np.diff(units.value_offsets))]
         ).astype(np.int64)
         of_targets = np.column_stack([values, values]).astype(np.int64)
-        starts, rows, _ = kernels.containment.list_first_places(items, offsets, n_items)
+        starts, rows, _ = list_first_places(items, offsets, n_items)
         return cls(
             size,
             n_items,

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from sequester import kernels
 from sequester._validation import one_of
-from sequester.attacks._kernels import count_possible
 from sequester.attacks.context import permute
 from sequester.attacks.risk import Risk, exact, exact_mean, largest_of, mean_of
 from sequester.datasets.draws import generator
 from sequester.errors import ParameterError
 from sequester.hierarchies.labels import ROOT
-from sequester.privacy.mutual_information import measure_leakage, tuple_counts
+from sequester.privacy.mutual_information import count_fitting, count_spelled, measure_leakage, tuple_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,7 +121,7 @@ class PatternPositions:
         book = self.original.codebook
         offsets, window, has = self.original.person_offsets, self.model.window, self.has
         right, alike = np.zeros(has.shape, np.int64), np.zeros(has.shape, np.int64)
-        count = kernels.containment.count_spelled
+        count = count_spelled
         for row, pattern in enumerate(self.measured.patterns):
             if not has[row].any():
                 continue
@@ -151,23 +149,20 @@ class PatternPositions:
         return largest
 
     def possible(self, data: Sequences, *, spelled: bool) -> Counts:
-        """Count, for each person and pattern they have, the index tuples of `data` that may have been it."""
-        book, before_book = data.codebook, self.original.codebook
-        counts = np.zeros(self.has.shape, np.int64)
+        """Count, for each person and pattern they have, the index tuples of `data` that may have been it.
+
+        With `spelled` only those count that were it.
+        """
+        book, has = self.original.codebook, self.has
+        counts = np.zeros(has.shape, np.int64)
         for row, pattern in enumerate(self.measured.patterns):
-            if not self.has[row].any():
-                continue
-            counts[row] = count_possible(
-                self.original.codes,
-                data.codes,
-                data.person_offsets,
-                before_book.encode(pattern),
-                np.array([self._may_be(label, book.labels) for label in pattern], np.bool_),
-                self.model.window,
-                spelled,
-                self.has[row],
-            )
-        return counts[self.has]
+            if has[row].any():
+                may_be = np.array([self._may_be(label, data.codebook.labels) for label in pattern], np.bool_)
+                was = np.arange(len(book)) == book.encode(pattern)[:, None]
+                fits = was if spelled else np.ones_like(was), may_be
+                sides = self.original.codes, data.codes
+                counts[row] = count_fitting(sides, data.person_offsets, fits, self.model.window, has[row])
+        return counts[has]
 
     def _may_be(self, label: str, labels: tuple[str, ...]) -> list[bool]:
         """Return which released labels may stand for a symbol: itself, and what lies above it."""

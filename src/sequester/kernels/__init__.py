@@ -1,9 +1,9 @@
 """Compiled loops on flat arrays that several packages share; they know numpy and nothing else.
 
 The modules load on first use (``kernels.rows.fold_rows(...)``), because numba takes longer to import than
-``sequester --help`` may take to answer. A kernel with one user lives beside it, in a module ``_kernels`` or
-``_*_kernels`` that imports ``njit`` from ``sequester.kernels.compiler``, and ``inner`` for those that Python
-never calls.
+``sequester --help`` may take to answer; the loops of `data` and `io`, which load without it, are here, too. Any
+other kernel with one user lives beside it. Its module, often ``_kernels`` or ``_*_kernels``, imports ``njit``
+from ``sequester.kernels.compiler``, and ``inner`` for those that Python never calls.
 """
 
 from __future__ import annotations
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    from sequester.kernels import buffers as buffers
-    from sequester.kernels import containment as containment
-    from sequester.kernels import quest as quest
     from sequester.kernels import records as records
     from sequester.kernels import rows as rows
     from sequester.kernels import trajectories as trajectories

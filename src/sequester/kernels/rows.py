@@ -1,7 +1,8 @@
-"""Rows of codes: their different symbols, which are equal, their order, and counts of distinct owners.
+"""Rows of codes: their different symbols, which are equal, their order; and buffers that grow.
 
 Row ``r`` is ``items[offsets[r]:offsets[r + 1]]``. The functions without a decorator prepare what the loops
-need, so that each loop is compiled once, for codes of 32 bits.
+need, so that each loop is compiled once, for codes of 32 bits. The last ones are for other kernels; they sort
+themselves, because the sort of numpy takes a second to compile.
 """
 
 from __future__ import annotations
@@ -164,56 +165,42 @@ def _sort_rows(items: Codes, offsets: Offsets, orders: npt.NDArray[np.int64]) ->
     return at
 
 
-@njit
-def mark_symbols(items: Codes, offsets: Offsets) -> Counts:
-    """Set for each row one bit per symbol (modulo 63) that occurs in it."""
-    marks = np.zeros(offsets.size - 1, np.int64)
-    for row in range(offsets.size - 1):
-        for i in range(offsets[row], offsets[row + 1]):
-            marks[row] |= 1 << (items[i] % 63)
-    return marks
+@inner
+def ensure_capacity(values: Codes, n_used: int, n_needed: int) -> Codes:
+    """Return a buffer with room for `n_needed` values that begins with the first `n_used` of `values`."""
+    if n_needed <= values.size:
+        return values
+    grown = np.empty(max(n_needed, 2 * values.size), values.dtype)
+    # Not by slices: the compiler takes seconds over the message for slices that do not fit.
+    for i in range(n_used):
+        grown[i] = values[i]
+    return grown
 
 
-@njit
-def count_supporting_owners(
-    spelled: tuple[Codes, Offsets],
-    first: int,
-    last: int,
-    rows: tuple[Codes, Offsets],
-    marks: Counts,
-    rows_of_owners: tuple[Codes, Offsets],
-) -> Counts:
-    """Count the owners with a row that contains each of the patterns `first` to `last`, gaps allowed.
+@inner
+def ensure_rows(table: npt.NDArray[np.int64], n_used: int, n_needed: int) -> npt.NDArray[np.int64]:
+    """Return a table with room for `n_needed` rows that begins with the first `n_used` of `table`."""
+    if n_needed <= table.shape[0]:
+        return table
+    grown = np.empty((max(n_needed, 2 * table.shape[0]), table.shape[1]), np.int64)
+    for i in range(n_used):
+        for j in range(table.shape[1]):
+            grown[i, j] = table[i, j]
+    return grown
 
-    `spelled`, `rows` and `rows_of_owners` are values and offsets; `marks` is from `mark_symbols`, of the same
-    rows.
-    """
-    patterns, pattern_offsets = spelled
-    items, offsets = rows
-    owned, owned_offsets = rows_of_owners
-    n_owners = owned_offsets.size - 1
-    together = np.zeros(n_owners, np.int64)
-    for owner in range(n_owners):
-        for i in range(owned_offsets[owner], owned_offsets[owner + 1]):
-            together[owner] |= marks[owned[i]]
-    supports = np.zeros(last - first, np.int64)
-    for pattern in range(first, last):
-        start, stop = pattern_offsets[pattern], pattern_offsets[pattern + 1]
-        needed = 0
-        for i in range(start, stop):
-            needed |= 1 << (patterns[i] % 63)
-        for owner in range(n_owners):
-            if together[owner] & needed != needed:
-                continue
-            for i in range(owned_offsets[owner], owned_offsets[owner + 1]):
-                row = owned[i]
-                if marks[row] & needed != needed:
-                    continue
-                matched = start
-                for place in range(offsets[row], offsets[row + 1]):
-                    if matched < stop and items[place] == patterns[matched]:
-                        matched += 1
-                if matched == stop:
-                    supports[pattern - first] += 1
-                    break
-    return supports
+
+@inner
+def sort_range(values: Counts, low: int, high: int) -> None:
+    """Sort ``values[low:high]`` ascending, by Shell's method."""
+    gap = 1
+    while 3 * gap + 1 < high - low:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(low + gap, high):
+            value = values[i]
+            j = i
+            while j >= low + gap and values[j - gap] > value:
+                values[j] = values[j - gap]
+                j -= gap
+            values[j] = value
+        gap //= 3

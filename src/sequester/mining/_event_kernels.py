@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels.buffers import ensure_capacity, ensure_rows
 from sequester.kernels.compiler import inner, njit
+from sequester.kernels.rows import ensure_capacity, ensure_rows
 from sequester.mining._kernels import DEPTH, HIGH, LOW, SUPPORT, SYMBOL, Limits, push_frequent, write_path
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sequester.kernels.buffers import ensure_capacity, ensure_rows, sort_range
 from sequester.kernels.compiler import inner, njit
+from sequester.kernels.rows import ensure_capacity, ensure_rows, sort_range
 
 if TYPE_CHECKING:
     from sequester._typing import Codes, Counts, Offsets

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sequester import kernels
 from sequester.data.sequences import Sequences
 from sequester.engine import LocalEngine, silent
 from sequester.kernels.compiler import inner, njit
+from sequester.kernels.rows import ensure_rows, frozen, list_symbols
+from sequester.ragged import offsets_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    import numpy.typing as npt
 
     from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.sequences import Distinct
@@ -21,8 +24,14 @@ if TYPE_CHECKING:
     from sequester.data.text import Codebook
     from sequester.engine import Engine, Progress
 
+    Bits = npt.NDArray[np.uint64]
+
+RARE = 8
+"""A symbol whose rows are this many times fewer than the rows at hand is looked up, not scanned for."""
+
+
 MOST_EMBEDDINGS = 2**62 - 1
-"""Where counts of embeddings stop."""
+"""Where counts of embeddings stop: two of them can still be added in 64 bits."""
 
 
 def sequences_of(data: SequenceData) -> Sequences:
@@ -46,10 +55,27 @@ def supporters(pattern: Sequence[str], data: SequenceData) -> Mask:
         return np.ones(sequences.n_persons, np.bool_)
     if not all(label in book.codes for label in pattern):
         return np.zeros(sequences.n_persons, np.bool_)
-    marked: Mask = kernels.containment.mark_supporters(
-        sequences.codes, sequences.person_offsets, book.encode(pattern)
-    )
+    marked: Mask = mark_supporters(sequences.codes, sequences.person_offsets, book.encode(pattern))
     return marked
+
+
+@njit
+def mark_supporters(items: Codes, offsets: Offsets, pattern: Codes) -> Mask:
+    """Mark each row that contains `pattern` as a subsequence, gaps allowed.
+
+    Row ``r`` is ``items[offsets[r]:offsets[r + 1]]``. Requires ``pattern.size > 0``.
+    """
+    n_rows = offsets.size - 1
+    supports = np.empty(n_rows, np.bool_)
+    for row in range(n_rows):
+        matched, supports[row] = 0, False
+        for i in range(offsets[row], offsets[row + 1]):
+            if items[i] == pattern[matched]:
+                matched += 1
+                if matched == pattern.size:
+                    supports[row] = True
+                    break
+    return supports
 
 
 def mark_patterns(items: Codes, offsets: Offsets, patterns: Codes, pattern_offsets: Offsets) -> Mask:
@@ -63,7 +89,7 @@ def mark_patterns(items: Codes, offsets: Offsets, patterns: Codes, pattern_offse
     """
     marks = np.empty((len(offsets) - 1, len(pattern_offsets) - 1), np.bool_)
     for number, (a, b) in enumerate(pairwise(pattern_offsets.tolist())):
-        marks[:, number] = kernels.containment.mark_supporters(items, offsets, patterns[a:b])
+        marks[:, number] = mark_supporters(items, offsets, patterns[a:b])
     return marks
 
 
@@ -113,40 +139,196 @@ def supports_of_codes(
     # A label that the rows lack becomes a symbol without occurrences, so its patterns get support 0.
     translated = [book.codes.get(label, n_known + i) for i, label in enumerate(pattern_book.labels)]
     codes = np.array(translated, np.int32)[patterns]
-    index: tuple[object, ...]
-    if rows.owners is None:
-        ahead = kernels.containment.mark_ahead(rows.items, rows.offsets)
-        places = kernels.containment.list_first_places(rows.items, rows.offsets, n_known + len(pattern_book))
-        index = (rows.weights, ahead, places)
-    else:
-        index = (kernels.rows.mark_symbols(rows.items, rows.offsets), rows.rows_of_owners(rows.owners))
     engine = engine or LocalEngine()
     parts = engine.map(
-        _count_persons if rows.owners is None else _count_owners,
+        _count,
         engine.split(len(pattern_offsets) - 1),
-        shared=((codes, pattern_offsets), ((rows.items, rows.offsets), *index)),
+        shared=(
+            (codes, pattern_offsets),
+            (
+                (rows.items, rows.offsets),
+                rows.weights,
+                mark_ahead(rows.items, rows.offsets),
+                list_first_places(rows.items, rows.offsets, n_known + len(pattern_book)),
+                None if rows.owners is None else _owners_of_rows(rows, rows.owners),
+            ),
+        ),
         progress=progress,
         phase="counting supporters",
     )
     return np.concatenate([np.empty(0, np.int64), *parts])
 
 
-_Shared = tuple[tuple[object, ...], tuple[object, ...]]
-"""Patterns, and the rows that may contain them, as kernels take them."""
+def _owners_of_rows(rows: Distinct, owners: Codes) -> tuple[Codes, Offsets, int]:
+    """List the persons who have each row, where the rows of each begin, and how many persons there are."""
+    n_owners = int(owners.max(initial=-1)) + 1
+    pairs = np.unique(rows.row_of_person * np.int64(max(n_owners, 1)) + owners)
+    row_of, owner_of = np.divmod(pairs, max(n_owners, 1))
+    return owner_of.astype(np.int32), offsets_of(np.bincount(row_of, minlength=rows.n_rows)), n_owners
 
 
-def _count_persons(shard: range, shared: _Shared) -> Counts:
-    """Count the persons behind rows of their own who contain each pattern of a shard."""
+def _count(shard: range, shared: tuple[tuple[object, ...], tuple[object, ...]]) -> Counts:
+    """Count the persons who contain each pattern of a shard."""
     patterns, rows = shared
-    counts: Counts = kernels.containment.count_supporters(patterns, shard.start, shard.stop, *rows)
+    counts: Counts = count_supporters(patterns, shard.start, shard.stop, *rows)
     return counts
 
 
-def _count_owners(shard: range, shared: _Shared) -> Counts:
-    """Count the persons, some with several rows, who contain each pattern of a shard."""
-    patterns, rows = shared
-    counts: Counts = kernels.rows.count_supporting_owners(patterns, shard.start, shard.stop, *rows)
-    return counts
+def mark_ahead(items: Codes, offsets: Offsets) -> Bits:
+    """Set, for each place of a row, one bit per symbol (modulo 64) that occurs there or later."""
+    ahead = np.empty(len(items), np.uint64)
+    _mark_ahead(frozen(items), frozen(offsets), ahead)
+    return ahead
+
+
+@njit
+def _mark_ahead(items: Codes, offsets: Offsets, ahead: Bits) -> None:
+    for row in range(offsets.size - 1):
+        seen = np.uint64(0)
+        for i in range(offsets[row + 1] - 1, offsets[row] - 1, -1):
+            seen |= np.uint64(1) << np.uint64(items[i] & 63)
+            ahead[i] = seen
+
+
+def list_first_places(items: Codes, offsets: Offsets, n_symbols: int) -> tuple[Offsets, Codes, Offsets]:
+    """List, symbol by symbol, the rows that hold it, ascending, and the place after its first occurrence.
+
+    Symbol ``s`` has the entries ``starts[s]`` to ``starts[s + 1]`` of the two lists. Requires codes below
+    `n_symbols`.
+    """
+    symbols = list_symbols(items, offsets, n_symbols)[0]
+    starts = offsets_of(np.bincount(symbols, minlength=n_symbols))
+    rows, after = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int64)
+    seen_in = np.full(n_symbols, -1, np.int64)
+    _list_first_places(frozen(items), frozen(offsets), seen_in, starts[:-1].copy(), rows, after)
+    return starts, rows, after
+
+
+@njit
+def _list_first_places(
+    items: Codes, offsets: Offsets, seen_in: Counts, filled: Offsets, rows: Codes, after: Offsets
+) -> None:
+    for row in range(offsets.size - 1):
+        for i in range(offsets[row], offsets[row + 1]):
+            symbol = items[i]
+            if seen_in[symbol] != row:
+                seen_in[symbol] = row
+                rows[filled[symbol]] = row
+                after[filled[symbol]] = i + 1
+                filled[symbol] += 1
+
+
+@inner
+def _place_after(items: Codes, ahead: Bits, start: int, stop: int, symbol: int) -> int:
+    """Return the place after the first `symbol` in ``items[start:stop]``, or -1."""
+    if start < stop and (ahead[start] >> np.uint64(symbol & 63)) & np.uint64(1):
+        for i in range(start, stop):
+            if items[i] == symbol:
+                return i + 1
+    return -1
+
+
+@inner
+def _find(found: Counts, low: int, high: int, row: int) -> int:
+    """Return the first place in the ascending ``found[low:high, 0]`` that is not below `row`."""
+    while low < high:
+        middle = (low + high) // 2
+        if found[middle, 0] < row:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit
+def count_supporters(
+    spelled: tuple[Codes, Offsets],
+    first: int,
+    last: int,
+    rows: tuple[Codes, Offsets],
+    weights: Counts,
+    ahead: Bits,
+    first_places: tuple[Offsets, Codes, Offsets],
+    owners: tuple[Codes, Offsets, int] | None,
+) -> Counts:
+    """Return the weight of the rows that contain each of the patterns `first` to `last`, or their owners.
+
+    The rows that contain the first ``d`` items of a pattern, each with the place where that greedy match
+    ends, are narrowed to those that contain ``d + 1``. The lists stay on a stack, so patterns that follow
+    each other share the work for the items they begin with; sorted patterns share most, other orders are as
+    correct. A row stands in at most as many lists as it has items, which bounds the memory.
+
+    `spelled` and `rows` are codes and offsets, the codes below the number of symbols of `first_places`, which
+    is from `list_first_places`; `ahead` is from `mark_ahead`, both of the same rows. With `owners`, who are
+    listed for each row, they are counted, each once; without them the compiler leaves that out.
+    """
+    patterns, pattern_offsets = spelled
+    items, offsets = rows
+    symbol_starts, symbol_rows, symbol_after = first_places
+    longest = 0
+    for pattern in range(first, last):
+        longest = max(longest, pattern_offsets[pattern + 1] - pattern_offsets[pattern])
+    level_starts = np.empty(longest + 2, np.int64)
+    level_starts[0], level_starts[1] = 0, 0
+    # Rows, and where the match ends in each.
+    found = np.empty((1024, 2), np.int64)
+    supports = np.empty(last - first, np.int64)
+    if owners is not None:
+        owner_of, owner_offsets, n_owners = owners
+        counted_for = np.full(n_owners, -1, np.int64)
+    for pattern in range(first, last):
+        start = pattern_offsets[pattern]
+        size = pattern_offsets[pattern + 1] - start
+        depth = 0
+        if pattern > first:
+            other = pattern_offsets[pattern - 1]
+            shared = min(size, start - other)
+            while depth < shared and patterns[other + depth] == patterns[start + depth]:
+                depth += 1
+        # Level d is between level_starts[d] and level_starts[d + 1]; level 0, every row, is not written down.
+        while depth < size:
+            symbol = patterns[start + depth]
+            low, high = level_starts[depth], level_starts[depth + 1]
+            fill = high
+            s_low, s_high = symbol_starts[symbol], symbol_starts[symbol + 1]
+            wanted = s_high - s_low if depth == 0 else min(high - low, s_high - s_low)
+            found = ensure_rows(found, fill, fill + wanted)
+            if depth == 0:
+                for i in range(s_low, s_high):
+                    found[fill, 0], found[fill, 1] = symbol_rows[i], symbol_after[i]
+                    fill += 1
+            elif RARE * (s_high - s_low) < high - low:
+                for i in range(s_low, s_high):
+                    row = symbol_rows[i]
+                    low = _find(found, low, high, row)
+                    if low == high:
+                        break
+                    if found[low, 0] == row:
+                        place = _place_after(items, ahead, found[low, 1], offsets[row + 1], symbol)
+                        if place >= 0:
+                            found[fill, 0], found[fill, 1] = row, place
+                            fill += 1
+            else:
+                for i in range(low, high):
+                    row = found[i, 0]
+                    place = _place_after(items, ahead, found[i, 1], offsets[row + 1], symbol)
+                    if place >= 0:
+                        found[fill, 0], found[fill, 1] = row, place
+                        fill += 1
+            depth += 1
+            level_starts[depth + 1] = fill
+        total = 0
+        for i in range(level_starts[size], level_starts[size + 1] if size > 0 else weights.size):
+            row = found[i, 0] if size > 0 else i
+            if owners is None:
+                total += weights[row]
+            else:
+                for each in range(owner_offsets[row], owner_offsets[row + 1]):
+                    if counted_for[owner_of[each]] != pattern:
+                        counted_for[owner_of[each]] = pattern
+                        total += 1
+        supports[pattern - first] = total
+    return supports
 
 
 def embeddings(pattern: Sequence[str], data: SequenceData) -> Counts:
@@ -164,9 +346,24 @@ def embeddings(pattern: Sequence[str], data: SequenceData) -> Counts:
     book = sequences.codebook
     if not all(label in book.codes for label in pattern):
         return np.zeros(sequences.n_persons, np.int64)
-    counts: Counts = kernels.containment.count_embeddings(
-        sequences.codes, sequences.person_offsets, book.encode(pattern)
-    )
+    counts: Counts = count_rows(sequences.codes, sequences.person_offsets, book.encode(pattern))
+    return counts
+
+
+@njit
+def count_rows(items: Codes, offsets: Offsets, pattern: Codes) -> Counts:
+    """Return the number of embeddings of `pattern` in each row, `MOST_EMBEDDINGS` where there are more."""
+    ways = np.empty(pattern.size + 1, np.int64)
+    counts = np.empty(offsets.size - 1, np.int64)
+    for row in range(offsets.size - 1):
+        ways[:] = 0
+        ways[0] = 1
+        for i in range(offsets[row], offsets[row + 1]):
+            # Backwards, so that one place is not used twice.
+            for m in range(pattern.size, 0, -1):
+                if pattern[m - 1] == items[i]:
+                    ways[m] = min(ways[m] + ways[m - 1], MOST_EMBEDDINGS)
+        counts[row] = ways[pattern.size]
     return counts
 
 

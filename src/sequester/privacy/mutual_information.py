@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
-from sequester import kernels
 from sequester._validation import is_number, one_of, true_or_false, within
 from sequester.errors import InputError, ParameterError
+from sequester.kernels.compiler import njit
+from sequester.kernels.rows import frozen
 from sequester.mining.support import sequences_of
 from sequester.privacy.model import N_WITNESSES, ONE_SYMBOL, Verdict
 
@@ -21,14 +22,13 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from sequester._typing import Codes, Counts, Offsets
+    from sequester._typing import Codes, Counts, Mask, Offsets
     from sequester.data.sequences import Sequences
-    from sequester.data.table import SequenceData
-
-    Bits = npt.NDArray[np.float64]
-    from sequester.data.table import EventTable
+    from sequester.data.table import EventTable, SequenceData
     from sequester.engine import Engine
     from sequester.privacy.model import Layout
+
+    Bits = npt.NDArray[np.float64]
 
 Measure = Literal["exact", "paper"]
 """What counts as told: the mutual information of all outcomes, or the paper's sum over sensitive patterns."""
@@ -58,7 +58,7 @@ class Leakage:
     """Cell ``[m, i]``: what the release tells of that outcome."""
     posterior: Bits
     """Cell ``[p, i]``: the surest guess, the largest share of the pattern among tuples that look alike."""
-    is_shown: npt.NDArray[np.bool_]
+    is_shown: Mask
     """Cell ``[p, i]``: somewhere the pattern is released as it is."""
 
     @property
@@ -121,6 +121,79 @@ def tuple_counts(lengths: Counts, length: int, window: int) -> Counts:
     return np.array(counts, np.int64)[place]
 
 
+def count_spelled(
+    before: Codes,
+    after: Codes,
+    offsets: Offsets,
+    pattern: Codes,
+    image: Codes,
+    window: int,
+    is_asked: Mask,
+) -> Counts:
+    """Count, per row, the index tuples that spell `pattern` in `before` and `image` in `after`.
+
+    See `count_fitting`. Requires ``pattern.size == image.size > 0``.
+    """
+    fits = _spells(pattern, before), _spells(image, after)
+    return count_fitting((before, after), offsets, fits, window, is_asked)
+
+
+def _spells(pattern: Codes, codes: Codes) -> Mask:
+    """Mark in row ``k`` the code ``pattern[k]``, among all that `codes` may hold."""
+    n_codes = max(int(codes.max(initial=0)), int(pattern.max())) + 1
+    spells: Mask = np.arange(n_codes) == pattern[:, None]
+    return spells
+
+
+def count_fitting(
+    sides: tuple[Codes, Codes], offsets: Offsets, fits: tuple[Mask, Mask], window: int, is_asked: Mask
+) -> Counts:
+    """Count, per row, the index tuples whose codes fit on both sides: the original and the release.
+
+    Code ``c`` of a side fits in the k-th place of a tuple where ``fits[side][k, c]``. A tuple
+    ``i1 < ... < im`` counts where ``im - i1 <= window``. Rows that are not asked for count 0. Requires rows
+    of the same places on both sides, and fewer than 2^63 tuples.
+    """
+    counts, ways = np.zeros(len(offsets) - 1, np.int64), np.empty(len(fits[0]), np.int64)
+    arrays = [frozen(np.ascontiguousarray(each)) for each in (*sides, offsets, *fits, is_asked)]
+    _count_fitting(*arrays, window, ways, counts)
+    return counts
+
+
+@njit
+def _count_fitting(
+    before: Codes,
+    after: Codes,
+    offsets: Offsets,
+    fits_before: Mask,
+    fits_after: Mask,
+    is_asked: Mask,
+    window: int,
+    ways: Counts,
+    counts: Counts,
+) -> None:
+    """Count in `counts`; `ways` are those to fill the first k + 1 places from the current start on."""
+    length = ways.size
+    for row in range(offsets.size - 1):
+        if not is_asked[row]:
+            continue
+        stop = offsets[row + 1]
+        total = 0
+        for start in range(offsets[row], stop):
+            if not (fits_before[0, before[start]] and fits_after[0, after[start]]):
+                continue
+            ways[0] = 1
+            for k in range(1, length):
+                ways[k] = 0
+            for place in range(start + 1, min(start + window + 1, stop)):
+                # Backwards, so that a place serves each tuple once.
+                for k in range(length - 1, 0, -1):
+                    if fits_before[k, before[place]] and fits_after[k, after[place]]:
+                        ways[k] += ways[k - 1]
+            total += ways[length - 1]
+        counts[row] = total
+
+
 def measure_leakage(
     released: Sequences, original: Sequences, patterns: Sequence[tuple[str, ...]], *, window: int
 ) -> Leakage:
@@ -164,9 +237,9 @@ def measure_leakage(
         for row, pattern in enumerate(ordered)
         if all(label in before_book.codes for label in pattern)
     }
-    count, everybody = kernels.containment.count_spelled, np.ones(original.n_persons, np.bool_)
+    everybody = np.ones(original.n_persons, np.bool_)
     for row, codes in spelled.items():
-        occurrences[row] = count(before, before, offsets, codes, codes, window, everybody)
+        occurrences[row] = count_spelled(before, before, offsets, codes, codes, window, everybody)
     rows_of = np.array([lengths.index(len(pattern)) for pattern in ordered], np.int64)
     np.add.at(sensitive, rows_of, occurrences)
     for number, (length, n_tuples) in enumerate(zip(lengths, tuples, strict=True)):
@@ -217,16 +290,15 @@ def _count_images(
 
     The tuples of each person are counted who have the image in the place of a pattern.
     """
-    count = kernels.containment.count_spelled
     for image, rows in _images(before, after, spelled, length).items():
         look = np.array(image, np.int32)
         joint = {
-            row: count(before, after, offsets, spelled[row], look, window, occurrences[row] > 0)
+            row: count_spelled(before, after, offsets, spelled[row], look, window, occurrences[row] > 0)
             for row in rows
         }
         some = np.any([*joint.values()], axis=0)
         if some.any():
-            yield image, joint, count(after, after, offsets, look, look, window, some)
+            yield image, joint, count_spelled(after, after, offsets, look, look, window, some)
 
 
 def _images(

@@ -13,9 +13,9 @@ from sequester.data.text import Codebook
 from sequester.engine.local import usable_cores
 from sequester.errors import ParameterError
 from sequester.hierarchies.labels import ROOT
+from sequester.kernels.compiler import njit
 from sequester.mining.support import sequences_of
 from sequester.ragged import gather_rows, offsets_of, owners_of
-from sequester.utility._kernels import least_edits
 from sequester.utility.distributions import attributes_of
 from sequester.utility.generalization import weights_text
 from sequester.utility.score import Score, require_same_persons, units_of
@@ -225,6 +225,44 @@ def expected_edits(released: SequenceData, *, original: EventTable) -> Score:
         formula=EDIT_FORMULA,
         reference=EDIT_REFERENCE,
     )
+
+
+@njit
+def least_edits(
+    before: Codes,
+    before_offsets: Offsets,
+    after: Codes,
+    after_offsets: Offsets,
+    ends: Codes,
+    shares: Amounts,
+    above: Amounts,
+    costs: Amounts,
+) -> None:
+    """Write for each person the least cost of insertions, deletions (1 each) and substitutions.
+
+    Row ``e`` of `before` has the leaf of each attribute of an event, row ``e`` of `after` the node; the trees
+    of all attributes are numbered together, `ends` leads from a node to the first one behind its subtree. A
+    substitution costs 1 minus the `shares` of the nodes that lie at or above their leaf. `above` is room for
+    one more than the events of the longest released history.
+    """
+    for p in range(before_offsets.size - 1):
+        a, b = before_offsets[p], after_offsets[p]
+        m = after_offsets[p + 1] - b
+        for j in range(m + 1):
+            above[j] = j
+        for i in range(a, before_offsets[p + 1]):
+            corner = above[0]
+            above[0] = i - a + 1
+            for j in range(m):
+                cost = 1.0
+                for attribute in range(before.shape[1]):
+                    leaf, node = before[i, attribute], after[b + j, attribute]
+                    if node <= leaf < ends[node]:
+                        cost -= shares[node]
+                swap = corner + cost
+                corner = above[j + 1]
+                above[j + 1] = min(swap, corner + 1.0, above[j] + 1.0)
+        costs[p] = above[m]
 
 
 def edit_work(released: SequenceData, original: EventTable) -> int:

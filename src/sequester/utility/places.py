@@ -9,16 +9,20 @@ import numpy as np
 from sequester._validation import one_of
 from sequester.data.text import Codebook
 from sequester.errors import ParameterError
+from sequester.kernels.compiler import njit
 from sequester.mining.support import sequences_of
 from sequester.ragged import gather_rows
-from sequester.utility import _kernels
 from sequester.utility.edits import pair_sequences
 from sequester.utility.score import Score
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from sequester._typing import Codes, Counts, Offsets
     from sequester.data.places import Regions
     from sequester.data.table import SequenceData
+
+    Amounts = npt.NDArray[np.float64]
 
 
 HOTSPOTS = 10
@@ -169,7 +173,7 @@ def displacement(
     before = gather_rows(pairs.before.items, pairs.before.offsets, pairs.before_rows)
     after = gather_rows(pairs.after.items, pairs.after.offsets, pairs.after_rows)
     here, there = (before, after) if side == "original" else (after, before)
-    sums = _kernels.lay_over(*there, *here, metres)
+    sums = lay_over(*there, *here, metres)
     is_both = (np.diff(here[1]) > 0) & (np.diff(there[1]) > 0)
     n_visits = int((np.diff(here[1]) * is_both) @ pairs.weights)
     return Score(
@@ -179,3 +183,27 @@ def displacement(
         formula="least Σ over visits of metres(visit, visit of the other side), in order, / visits",
         reference="Sakoe, Chiba (1978), with every visit of one side matched",
     )
+
+
+@njit
+def lay_over(
+    items: Codes, offsets: Offsets, path_items: Codes, path_offsets: Offsets, metres: Amounts
+) -> Amounts:
+    """Return the least sum of metres from the items of each path to items of its row, matched in order.
+
+    Several items of a path may be matched with one of the row. ``metres[a, b]`` is the way from ``a`` to
+    ``b``; an empty row is 0 away from everything.
+    """
+    sums = np.zeros(offsets.size - 1, np.float64)
+    for row in range(offsets.size - 1):
+        start, size = offsets[row], offsets[row + 1] - offsets[row]
+        if size == 0:
+            continue
+        costs = np.zeros(size, np.float64)
+        for i in range(path_offsets[row], path_offsets[row + 1]):
+            least = np.inf
+            for place in range(size):
+                least = min(least, costs[place])
+                costs[place] = least + metres[path_items[i], items[start + place]]
+        sums[row] = costs.min()
+    return sums

@@ -13,9 +13,9 @@ from sequester.data.table import EventTable
 from sequester.engine import LocalEngine, part, silent
 from sequester.errors import ParameterError
 from sequester.hierarchies.labels import quoted
+from sequester.kernels.compiler import njit
 from sequester.kernels.rows import fold_rows
 from sequester.ragged import gather_rows, keep_values, offsets_of, owners_of
-from sequester.utility._kernels import match_in_order
 from sequester.utility.score import Score, attribute_weights, units_of
 
 if TYPE_CHECKING:
@@ -311,6 +311,30 @@ class _Histories:
                 missed *= 1 - table[self.cells[rows, column]]
             chances *= 1 - missed
         return chances
+
+
+@njit
+def match_in_order(chances: Amounts, offsets: Offsets, weights: Counts, matched: Amounts) -> float:
+    """Add up the probabilities that persons have some events in order.
+
+    Row ``r`` of `chances` says how likely an event is each of those asked for, in their order; history ``h``
+    has the rows ``offsets[h]`` to ``offsets[h + 1]`` and stands for ``weights[h]`` persons. Events are
+    independent. An event that fits the next one asked for always takes its place, so the number of events
+    matched so far is all there is to remember: `matched` is room for it, one longer than what is asked for.
+    """
+    n_asked = chances.shape[1]
+    expected = 0.0
+    for history in range(offsets.size - 1):
+        for place in range(n_asked + 1):
+            matched[place] = 0.0
+        matched[0] = 1.0
+        for row in range(offsets[history], offsets[history + 1]):
+            for place in range(n_asked - 1, -1, -1):
+                moved = matched[place] * chances[row, place]
+                matched[place] -= moved
+                matched[place + 1] += moved
+        expected += weights[history] * matched[n_asked]
+    return expected
 
 
 def _expect(asked: list[list[list[Condition]]], histories: _Histories) -> list[float]:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from methods.mutual_information.cases import TREES, taxonomy
 from oracles import mutual_information as oracles
-from sequester.kernels.containment import count_spelled
 from sequester.methods.mutual_information._kernels import (
     bottom_up,
     is_private,
@@ -36,6 +35,7 @@ from sequester.methods.mutual_information.problem import (
     describe,
     paths_of,
 )
+from sequester.privacy.mutual_information import count_spelled
 
 pytestmark = pytest.mark.kernel
 

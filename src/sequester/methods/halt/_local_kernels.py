@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels.buffers import ensure_capacity
 from sequester.kernels.compiler import inner, njit
+from sequester.kernels.rows import ensure_capacity
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sequester.kernels.buffers import ensure_capacity, sort_range
 from sequester.kernels.compiler import inner, njit
+from sequester.kernels.rows import ensure_capacity, sort_range
 from sequester.kernels.shares import exceeds_share
 from sequester.methods.halt._kernels import ITEM_BITS, find_open
 

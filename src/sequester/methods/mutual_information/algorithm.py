@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
-from sequester import kernels
 from sequester.engine import silent
 from sequester.errors import ParameterError, SchemaError
 from sequester.methods.mutual_information import _kernels, _search_kernels
 from sequester.methods.mutual_information.problem import Bound, SharedTask, costs_by_depth, describe, paths_of
 from sequester.methods.patterns import absent_warnings
+from sequester.privacy.mutual_information import count_spelled
 from sequester.ragged import gather_rows
 
 if TYPE_CHECKING:
@@ -82,11 +82,7 @@ class LeakagePlan:
         for pattern in method.patterns:
             if all(label in book.codes for label in pattern):
                 codes = book.encode(pattern)
-                counts.append(
-                    kernels.containment.count_spelled(
-                        items, items, offsets, codes, codes, method.window, everybody
-                    )
-                )
+                counts.append(count_spelled(items, items, offsets, codes, codes, method.window, everybody))
             else:
                 counts.append(np.zeros(len(everybody), np.int64))
         warnings = absent_warnings("patterns", method.patterns, [int(each.any()) for each in counts])

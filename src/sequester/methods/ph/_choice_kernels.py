@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sequester.kernels.buffers import sort_range
 from sequester.kernels.compiler import inner, njit
+from sequester.kernels.rows import sort_range
 from sequester.methods.ph._trie_kernels import DEPTH, FLAGS, FREQUENT
 
 if TYPE_CHECKING:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sequester.errors import UnattainableError
-from sequester.kernels.containment import mark_supporters
 from sequester.methods.ph import _choice_kernels, _kernels, _row_kernels, _trie_kernels
 from sequester.methods.ph._choice_kernels import BASE, BOUNDED, DELETE_ONLY, MAXIMUM, MINIMUM_HARM, USAGE
 from sequester.methods.ph.problem import LONGEST, as_table, order_tables, widen
 from sequester.methods.ph.refinement import refine
-from sequester.mining.support import list_pairs
+from sequester.mining.support import list_pairs, mark_supporters
 from sequester.ragged import gather_rows, offsets_of, owners_of, places_of
 
 if TYPE_CHECKING:

@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import mining, trajectories
 from oracles import sequences as oracles
-from sequester.kernels.containment import (
+from sequester.mining.support import (
+    MOST_EMBEDDINGS,
+    count_rows,
     count_supporters,
     list_first_places,
     mark_ahead,
@@ -33,7 +36,7 @@ def flat(rows):
     return items, np.cumsum([0, *map(len, rows)]).astype(np.int64)
 
 
-def counted(patterns, rows, weights=None, first=0, last=None):
+def counted(patterns, rows, weights=None, first=0, last=None, owners=None):
     flat_rows = flat(rows)
     return count_supporters(
         flat(patterns),
@@ -43,6 +46,7 @@ def counted(patterns, rows, weights=None, first=0, last=None):
         np.array([1] * len(rows) if weights is None else weights, np.int64),
         mark_ahead(*flat_rows),
         list_first_places(*flat_rows, N_SYMBOLS),
+        owners,
     ).tolist()
 
 
@@ -113,3 +117,24 @@ def test_list_first_places_lists_each_symbol_once_per_row(rows):
         holding = [number for number, row in enumerate(rows) if symbol in row]
         assert in_rows[entries].tolist() == holding
         assert after[entries].tolist() == [offsets[n] + rows[n].index(symbol) + 1 for n in holding]
+
+
+owned_rows = st.lists(st.tuples(st.integers(0, 2), st.lists(codes, max_size=4)), min_size=1, max_size=6)
+
+
+@given(owned_rows)
+def test_owners_are_counted_once(given_rows):
+    rows = [row for _, row in given_rows]
+    owners = (*flat([[owner] for owner, _ in given_rows]), 3)
+    expected = [trajectories.person_support(word, given_rows) for word in WORDS]
+    assert counted(WORDS, rows, owners=owners) == expected
+
+
+@given(st.lists(st.lists(st.integers(0, 1), max_size=7), max_size=5), st.lists(st.integers(0, 1), max_size=4))
+def test_embeddings_are_counted_as_an_enumeration_counts_them(rows, pattern):
+    expected = [len(mining.embeddings(pattern, row)) for row in rows]
+    assert count_rows(*flat(rows), np.array(pattern, np.int32)).tolist() == expected
+
+
+def test_counts_of_embeddings_stop_at_the_most():
+    assert count_rows(*flat([[0] * 200]), np.zeros(100, np.int32)).tolist() == [MOST_EMBEDDINGS]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sequester import kernels
+from sequester.datasets import quest
 
 pytestmark = pytest.mark.kernel
 sizes = st.lists(st.integers(1, 4), min_size=1, max_size=6)
@@ -37,7 +37,7 @@ def test_a_pattern_takes_so_many_elements_from_the_one_before_in_order(seed, len
     most = [0, *(min(pair) for pair in pairwise(lengths))]
     n_same = np.array([data.draw(st.integers(0, limit)) for limit in most], np.int64)
     offsets = offsets_of(lengths)
-    elements = kernels.quest.draw_patterns(chance(seed), offsets, n_same, even(50)).tolist()
+    elements = quest.draw_patterns(chance(seed), offsets, n_same, even(50)).tolist()
     rows = [elements[a:b] for a, b in pairwise(offsets)]
     assert all(0 <= element < 50 for element in elements)
     for before, row, taken in zip(rows, rows[1:], n_same[1:], strict=False):
@@ -46,9 +46,7 @@ def test_a_pattern_takes_so_many_elements_from_the_one_before_in_order(seed, len
 
 def test_elements_come_by_weight():
     cumulated = np.array([0.0, 0.1, 0.1, 1.0])
-    elements = kernels.quest.draw_patterns(
-        chance(3), np.array([0, 4000], np.int64), np.zeros(1, np.int64), cumulated
-    )
+    elements = quest.draw_patterns(chance(3), np.array([0, 4000], np.int64), np.zeros(1, np.int64), cumulated)
     counts = np.bincount(elements, minlength=4)
     assert counts[[0, 2]].tolist() == [0, 0]
     assert abs(counts[1] - 400) < 5 * np.sqrt(4000 * 0.1 * 0.9)
@@ -76,7 +74,7 @@ def test_baskets_are_sorted_without_repeats_and_nobody_has_none(seed, shape, in_
         np.full(len(in_itemset), kept),
         even(len(in_itemset)),
     )
-    rows = list(zip(*kernels.quest.fill_baskets(draws, n_baskets, n_items, sequences, itemsets), strict=True))
+    rows = list(zip(*quest.fill_baskets(draws, n_baskets, n_items, sequences, itemsets), strict=True))
     assert rows == sorted(set(rows))
     assert {customer for customer, _, _ in rows} == set(range(len(shape)))
     assert all(0 <= basket < n_baskets[customer] for customer, basket, _ in rows)
@@ -88,7 +86,7 @@ def test_patterns_that_are_never_corrupted_appear_whole_and_in_order():
     sequences = (np.array([0, 1, 2], np.int32), np.array([0, 3]), np.ones(1), np.ones(1))
     itemsets = (np.array([7, 9, 5], np.int32), np.array([0, 1, 2, 3]), np.ones(3), even(3))
     n_baskets, n_items = np.full(400, 4), np.full(400, 1)
-    customers, baskets, items = kernels.quest.fill_baskets(chance(1), n_baskets, n_items, sequences, itemsets)
+    customers, baskets, items = quest.fill_baskets(chance(1), n_baskets, n_items, sequences, itemsets)
     seen = {}
     for customer, basket, item in zip(customers.tolist(), baskets.tolist(), items.tolist(), strict=True):
         seen.setdefault(customer, []).append((basket, item))
@@ -101,6 +99,6 @@ def test_patterns_that_are_never_corrupted_appear_whole_and_in_order():
 def test_many_items_in_one_basket_grow_the_buffers():
     itemsets = (np.arange(100, dtype=np.int32), np.array([0, 100]), np.ones(1), np.ones(1))
     sequences = (np.zeros(1, np.int32), np.array([0, 1]), np.ones(1), np.ones(1))
-    filled = kernels.quest.fill_baskets(chance(0), np.ones(5, np.int64), np.full(5, 100), sequences, itemsets)
+    filled = quest.fill_baskets(chance(0), np.ones(5, np.int64), np.full(5, 100), sequences, itemsets)
     assert [len(each) for each in filled] == [500] * 3
     assert filled[2].tolist() == list(range(100)) * 5
