@@ -1,9 +1,9 @@
 """Compiled loops on flat arrays that several packages share; they know numpy and nothing else.
 
 The modules load on first use (``kernels.rows.fold_rows(...)``), because numba takes longer to import than
-``sequester --help`` may take to answer; the loops of `data` and `io`, which load without it, are here, too. Any
-other kernel with one user lives beside it. Its module, often ``_kernels`` or ``_*_kernels``, imports ``njit``
-from ``sequester.kernels.compiler``, and ``inner`` for those that Python never calls.
+``sequester --help`` may take to answer; the loops of `data` and `io`, which load without it, are here, too.
+Any other kernel with one user lives beside it. Its module, often ``_kernels`` or ``_*_kernels``, imports
+``njit`` from ``sequester.kernels.compiler``, and ``inner`` for those that Python never calls.
 """
 
 from __future__ import annotations
