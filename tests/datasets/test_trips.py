@@ -158,7 +158,7 @@ def test_parts_are_one_table(monkeypatch):
         ({"persons": 0}, "persons must be between 1 and 10,000,000, got 0"),
         ({"every": 0}, "every must be at least 1, got 0"),
         ({"errands": 1.1}, "errands must be between 0 and 1, got 1.1"),
-        ({"size": 100}, "size must be between 2000 and 40000, got 100"),
+        ({"size": 100}, "size must be between 2,000 and 40,000, got 100"),
         ({"noise": -1}, "noise must be at least 0, got -1"),
     ],
 )

@@ -11,7 +11,6 @@ import polars as pl
 from sequester._validation import in_range
 from sequester.datasets import SEED
 from sequester.datasets.draws import check_persons, generator, repeat_keys
-from sequester.errors import ParameterError
 from sequester.ragged import offsets_of, owners_of, places_of
 
 if TYPE_CHECKING:
@@ -96,9 +95,7 @@ def make(
     in_range("every", every, 1)
     in_range("noise", noise, 0)
     in_range("errands", errands, 0, 1)
-    if not 2_000 <= size <= 40_000:
-        msg = f"size must be between 2000 and 40000, got {size}"
-        raise ParameterError(msg)
+    in_range("size", size, 2_000, 40_000)
     chance = generator("trips", seed)
     trips = _trips(chance, persons, days, size, errands)
     n_points = 1 + -(-trips.seconds // every)

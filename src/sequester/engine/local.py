@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from sequester._validation import at_least
 from sequester.engine.progress import silent
-from sequester.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -66,9 +66,7 @@ class LocalEngine:
 
     def __post_init__(self) -> None:
         for name in ("threads", "shards"):
-            if getattr(self, name) < 0:
-                msg = f"{name} must be at least 0, got {getattr(self, name)}"
-                raise ParameterError(msg)
+            at_least(name, getattr(self, name), 0)
 
     @property
     def n_threads(self) -> int:

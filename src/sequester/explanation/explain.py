@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from sequester._repr import Card, Document
+from sequester._validation import in_range
 from sequester.engine import silent
 from sequester.errors import InputError, ParameterError, UnattainableError
 from sequester.explanation.offers import find_offers
@@ -111,9 +112,7 @@ def explain(
     >>> print(explain(release, original=table, method=method).relaxations[0].text)
     k = 2 instead of 3 would have kept 4 of 5 events that are not shown as they were
     """
-    if not seconds >= 0:
-        msg = f"seconds must be at least 0, got {seconds}"
-        raise ParameterError(msg)
+    in_range("seconds", seconds, 0)
     if release.method != method.name:
         msg = f"method must be the one that made the release, {release.method}, got {method.name}"
         raise ParameterError(msg)

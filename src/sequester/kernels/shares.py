@@ -5,6 +5,7 @@ This module does not load numba; kernels that compare shares compile `exceeds_sh
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
@@ -36,3 +37,16 @@ def exceeds_share(
     (False, True, False)
     """
     return count > c * total + TOLERANCE * total
+
+
+def least_removed(count: float, c: float, total: float) -> int:
+    """Return how many of `count` persons must leave so that no more than the share `c` have what they had.
+
+    Requires ``c < 1``: ``count - d <= c * (total - d)``, solved for ``d``.
+
+    Examples
+    --------
+    >>> least_removed(3, 0.5, 4), least_removed(2, 0.5, 4), least_removed(3, 1 / 3, 6)
+    (2, 0, 2)
+    """
+    return math.ceil((count - c * total) / (1 - c) - 1e-6)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sequester._repr import shown
+from sequester._validation import at_least
 from sequester.attacks import expose, expose_attributes
 from sequester.attacks.exposure import EXACT, TARGETS
 from sequester.attacks.exposure_search import most_items
@@ -283,10 +284,7 @@ class FrequentPatterns:
         if table.symbol is None:
             msg = "--patterns lists patterns of symbols, and this table has quasi-identifiers instead"
             raise InputError(msg)
-        top = SHOWN if top is None else top
-        if top < 1:
-            msg = f"top must be at least 1, got {top}"
-            raise ParameterError(msg)
+        top = at_least("top", SHOWN if top is None else top, 1)
 
         def mine(support: int) -> Patterns:
             return mine_frequent(

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import polars as pl
 
+from sequester._validation import in_range
 from sequester.attacks.risk import percent
 from sequester.attacks.singling_out import TOLERATED
 from sequester.engine import part, silent
 from sequester.errors import (
     InputError,
     InternalError,
-    ParameterError,
     UnattainableError,
     issue_warning,
     system_reason,
@@ -328,9 +328,7 @@ def check_suppressed(release: Release, max_suppressed: float | None = None) -> l
     unseen = release.unseen_share
     if max_suppressed is None:
         return [] if unseen <= NOTABLE_LOSS else [f"{_unseen(release)}; max_suppressed sets a limit"]
-    if not 0 <= max_suppressed <= 1:
-        msg = f"max_suppressed must be between 0 and 1, got {max_suppressed}"
-        raise ParameterError(msg)
+    in_range("max_suppressed", max_suppressed, 0, 1)
     if unseen > max_suppressed:
         msg = f"{_unseen(release)}, more than max_suppressed = {max_suppressed:g} allows"
         raise UnattainableError(msg, achieved={"max_suppressed": unseen})

@@ -13,7 +13,7 @@ from sequester.engine import LocalEngine, part, silent
 from sequester.engine.progress import NoCheckpoint
 from sequester.errors import UnattainableError
 from sequester.hierarchies.labels import counted
-from sequester.kernels.shares import exceeds_share
+from sequester.kernels.shares import exceeds_share, least_removed
 from sequester.methods.cblda import _alignment_kernels as kernels
 from sequester.methods.cblda.clusters import Clustering, ClusterRows, ProtectedValues, SavedClusters
 from sequester.methods.cblda.merging import MOST_WORK, assign_rest, improve, merge_nearest
@@ -330,8 +330,8 @@ class Rates:
         while (above := self.above(c)).any():
             totals, n_left = self.totals(), int(self.is_left.sum())
             worst = int(np.argmax(totals))
-            # n_high - d <= c (n - d); c is below 1, because else nothing is above it.
-            n_out = max(math.ceil((totals[worst] - c * n_left) / (1 - c) - 1e-6), 1)
+            # c is below 1, because else nothing is above it.
+            n_out = max(least_removed(totals[worst], c, n_left), 1)
             pairs = self.is_left[self.owners]
             n_bad = np.bincount(self.owners[pairs & above[self.codes]], minlength=len(self.is_left))
             holders = self.owners[pairs & (self.codes == worst)]

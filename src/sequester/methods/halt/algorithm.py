@@ -12,7 +12,7 @@ import numpy as np
 from sequester.engine import part, silent
 from sequester.errors import UnattainableError
 from sequester.hierarchies.labels import counted
-from sequester.kernels.shares import exceeds_share
+from sequester.kernels.shares import exceeds_share, least_removed
 from sequester.methods.halt.costs import LatticeCosts
 from sequester.methods.halt.elimination import Elimination, Obstacle, ValueRules
 from sequester.methods.halt.extraction import Extraction, Work
@@ -263,8 +263,8 @@ def choose_persons(histories: WeightedRows, c: float) -> Mask:
         if not above.any():
             return is_kept
         worst = int(np.argmax(totals))
-        # n_high - d <= c (n - d), and less than c = 1 is asked for, because else nothing is above.
-        n_dropped = max(math.ceil((totals[worst] - c * n_kept) / (1 - c) - 1e-6), 1)
+        # c is below 1, because else nothing is above it.
+        n_dropped = max(least_removed(totals[worst], c, n_kept), 1)
         n_bad = np.bincount(owners[kept_pairs & above[persons.values]], minlength=histories.n_rows)
         holders = owners[kept_pairs & (persons.values == worst)]
         order = np.lexsort((holders, lengths[holders], -n_bad[holders]))

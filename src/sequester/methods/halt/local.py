@@ -10,6 +10,7 @@ import numpy as np
 
 from sequester import kernels
 from sequester.engine import silent
+from sequester.kernels.shares import exceeds_share, least_removed
 from sequester.methods.halt.elimination import SHOW, SLACK, Obstacle, StepProgress
 from sequester.methods.halt.extraction import Extraction, TooMuchError
 from sequester.methods.halt.histories import HIDDEN, RowOwners, WeightedRows
@@ -304,7 +305,7 @@ def _break_channel(rows: LocalRows, cause: Cause, has: Mask, thresholds: Thresho
         return None
     c = thresholds.c
     is_few = n_shown < thresholds.k
-    if not is_few and n_high <= c * n_shown + 1e-9 * n_shown:
+    if not is_few and not exceeds_share(n_high, c, n_shown):
         return None
     stars = set(rows.quasi.stars.tolist())
     if all(item in stars for item in cause.items):
@@ -312,8 +313,8 @@ def _break_channel(rows: LocalRows, cause: Cause, has: Mask, thresholds: Thresho
         needed = thresholds.k - n_shown if is_few else math.ceil(n_high / c - n_shown - 1e-6)
         joined = rows.join(cause, max(needed, 1), None if is_few else ~has)
         return joined if isinstance(joined, Obstacle) else None
-    # n_high - d <= c (n_shown - d), and those who are left are k or nobody.
-    needed = n_shown if is_few or c >= 1 else math.ceil((n_high - c * n_shown) / (1 - c) - 1e-6)
+    # Those who are left are k or nobody.
+    needed = n_shown if is_few or c >= 1 else least_removed(n_high, c, n_shown)
     rows_to_break = np.flatnonzero(shows & has)
     if needed > n_high or n_shown - needed < thresholds.k:
         needed, rows_to_break = n_shown, np.flatnonzero(shows)

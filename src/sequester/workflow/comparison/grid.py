@@ -6,6 +6,7 @@ import itertools
 import re
 import tomllib
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,9 +42,6 @@ def read_methods(text: str | None) -> tuple[str, ...] | None:
     """
     if text is None:
         return None
-    # Only where somebody has made a mistake, or might have.
-    from difflib import get_close_matches  # noqa: PLC0415
-
     names = tuple(dict.fromkeys(each.strip() for each in text.split(",")))
     lines = []
     for name in names:
