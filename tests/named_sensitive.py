@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 
-from sequester.workflow.draft.toml import text as _text
+from sequester.workflow.init import text as _text
 
 
 def with_sensitive_named(text: str, which: int = 0) -> str:

@@ -14,7 +14,7 @@ from sequester.data.schema import Schema
 from sequester.data.table import EventTable
 from sequester.errors import InputError, ignore_warning
 from sequester.explanation import explain
-from sequester.explanation.offers import find_suspects
+from sequester.explanation.explain import find_suspects
 from sequester.hierarchies import Hierarchy
 from sequester.methods import GloGen
 from sequester.workflow.config import Config

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 from sequester.data.places import Regions, box
 from sequester.data.sequences import Sequences
-from sequester.report.map import Traffic, draw_map
+from sequester.report.plot import Traffic, draw_map
 
 REGIONS = Regions(
     {"a": box(45, 9, 45.01, 9.01), "b": box(45, 9.01, 45.01, 9.02), "both": box(45, 9, 45.01, 9.02)},

@@ -10,8 +10,7 @@ from sequester.cli import main
 from sequester.errors import InputError
 from sequester.methods import METHODS
 from sequester.workbench.jobs import _COMMANDS, argv
-from sequester.workbench.project import Project, Workbench
-from sequester.workbench.roles import ROLES, role_of, with_role, without_role
+from sequester.workbench.project import ROLES, Project, Workbench, role_of, with_role, without_role
 from sequester.workbench.steps import promise
 from sequester.workbench.steps.data import KINDS
 from sequester.workbench.tasks import TASKS

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from sequester.errors import InputError
 from sequester.io import read_frame
 from sequester.io.xes import ACTIVITY, CASE, TIME
-from sequester.workflow.convert import Source, convert
-from sequester.workflow.log_formats import Roles
+from sequester.workflow.convert import Roles, Source, convert
 
 TABLES = ("csv", "tsv.gz", "parquet", "arrow")
 LOGS = ("xes.gz", *TABLES)

@@ -17,8 +17,7 @@ from sequester.errors import InputError, SequesterWarning
 from sequester.methods import METHODS
 from sequester.workflow.config import Config
 from sequester.workflow.draft.columns import SAMPLE
-from sequester.workflow.draft.toml import DataFile
-from sequester.workflow.init import init
+from sequester.workflow.init import DataFile, init
 
 CLICKS = "user,at,page\na,2024-05-14T07:41:20,news\na,2024-05-14T07:41:32,tech\nb,2024-05-14T14:50:30,news\n"
 PAGE = (Path(__file__).parents[2] / "docs" / "commands" / "init.md").read_text(encoding="utf-8")

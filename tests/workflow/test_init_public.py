@@ -15,8 +15,7 @@ from sequester.workflow.advise import advise
 from sequester.workflow.config import Config
 from sequester.workflow.draft.attributes import REGIONS_PER_TRIP
 from sequester.workflow.draft.draft import MOST_QUASI
-from sequester.workflow.draft.toml import DataFile
-from sequester.workflow.init import init
+from sequester.workflow.init import DataFile, init
 
 pytestmark = pytest.mark.real
 

@@ -87,7 +87,7 @@ def init(
     comment. What is sensitive is never guessed: it is asked on a terminal, and left open otherwise.
     """
     # --help need not wait for polars.
-    from sequester.workflow.draft.toml import DataFile  # noqa: PLC0415
+    from sequester.workflow.init import DataFile  # noqa: PLC0415
     from sequester.workflow.init import init as draft  # noqa: PLC0415
 
     own = None
@@ -401,9 +401,8 @@ def convert(
     the new format cannot hold is said.
     """
     # --help need not wait for polars.
-    from sequester.workflow.convert import Source  # noqa: PLC0415
+    from sequester.workflow.convert import Roles, Source  # noqa: PLC0415
     from sequester.workflow.convert import convert as write  # noqa: PLC0415
-    from sequester.workflow.log_formats import Roles  # noqa: PLC0415
 
     roles = Roles(
         person=person,

@@ -16,7 +16,7 @@ from sequester.errors import InputError
 
 if TYPE_CHECKING:
     from sequester.attacks.singling_out import SinglingOut
-    from sequester.explanation.offers import Offer
+    from sequester.explanation.explain import Offer
     from sequester.release.release import Release
     from sequester.report.summary import ReleaseSummary
     from sequester.workflow.job import JobOptions

@@ -30,8 +30,7 @@ from sequester.report.findings import (
     promised_levels,
     summarize_changes,
 )
-from sequester.report.map import maps
-from sequester.report.plot import bars
+from sequester.report.plot import bars, maps
 from sequester.report.summary import ReleaseSummary, summarize_risks
 
 if TYPE_CHECKING:

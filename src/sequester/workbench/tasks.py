@@ -19,8 +19,7 @@ from sequester.workflow.config import Config
 from sequester.workflow.draft.attributes import Proposal, propose_hierarchy
 from sequester.workflow.draft.columns import Column
 from sequester.workflow.draft.roles import NOTHING_SAYS_SO
-from sequester.workflow.draft.toml import DataFile, to_toml
-from sequester.workflow.init import init
+from sequester.workflow.init import DataFile, init, to_toml
 from sequester.workflow.output_file import write_file
 from sequester.workflow.settings import Settings
 

@@ -28,11 +28,14 @@ from sequester.release.release import NAMES, PERSON, About
 from sequester.workflow.build import (
     build_method,
     check_person,
+    errors_in,
     make_persons_schema,
     make_schema,
     method_model,
     parameter_files,
     read_text,
+    toml_key,
+    validation_errors,
 )
 from sequester.workflow.settings import (
     DataSettings,
@@ -40,7 +43,6 @@ from sequester.workflow.settings import (
     PersonsSettings,
     Settings,
 )
-from sequester.workflow.validation_errors import errors_in, toml_key, validation_errors
 
 if TYPE_CHECKING:
     import polars as pl

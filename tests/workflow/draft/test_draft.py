@@ -18,7 +18,7 @@ from sequester.data.table import EventTable
 from sequester.errors import InputError, SequesterWarning
 from sequester.workflow.build import make_schema
 from sequester.workflow.draft.draft import make_draft
-from sequester.workflow.draft.toml import DataFile, to_toml
+from sequester.workflow.init import DataFile, to_toml
 from sequester.workflow.settings import Settings
 
 KNOWN = (

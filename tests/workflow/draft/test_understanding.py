@@ -9,9 +9,8 @@ import pytest
 
 from sequester.workflow.draft.attributes import propose_hierarchy
 from sequester.workflow.draft.columns import Column, code_form, names_drug
-from sequester.workflow.draft.doubts import as_setting, ask_about_sentinels, find_gaps
-from sequester.workflow.draft.draft import MOST_QUASI, make_draft
-from sequester.workflow.draft.toml import DataFile, to_toml
+from sequester.workflow.draft.draft import MOST_QUASI, as_setting, ask_about_sentinels, find_gaps, make_draft
+from sequester.workflow.init import DataFile, to_toml
 
 N = 60
 EVENTS = {"user": [f"u{i // 3}" for i in range(N)], "n": [i % 3 for i in range(N)]}

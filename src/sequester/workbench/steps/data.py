@@ -11,10 +11,10 @@ from sequester.data.schema import ALL, ROW
 from sequester.errors import InputError
 from sequester.hierarchies.labels import quoted
 from sequester.hierarchies.lint import lint
-from sequester.workbench.roles import OF_PERSONS, ROLES, role_of, with_role, without_role
+from sequester.workbench.project import OF_PERSONS, ROLES, role_of, with_role, without_role
 from sequester.workbench.steps import Step, decided
+from sequester.workflow.build import validation_errors
 from sequester.workflow.settings import QuasiSettings
-from sequester.workflow.validation_errors import validation_errors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -26,7 +26,6 @@ from sequester.release.staging import sync_file, sync_folder
 from sequester.verification.streams import PAGE as PUBLIC_PAGE
 from sequester.verification.streams import read_certificates, stream_page
 from sequester.workflow.config import Config
-from sequester.workflow.stream.inbox import PERSON, Inbox, ordered
 from sequester.workflow.stream.publish import (
     PersonNumbers,
     Rejected,
@@ -37,7 +36,7 @@ from sequester.workflow.stream.publish import (
     snapshot_files,
     write_page,
 )
-from sequester.workflow.stream.state import REJECTED, State, as_json, open_state
+from sequester.workflow.stream.state import PERSON, REJECTED, Inbox, State, as_json, open_state, ordered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,8 +44,7 @@ if TYPE_CHECKING:
     from sequester.engine import Progress
     from sequester.errors import Warn
     from sequester.methods.reposition.window import Published
-    from sequester.workflow.stream.inbox import ReadSnapshot
-    from sequester.workflow.stream.state import TakenFile
+    from sequester.workflow.stream.state import ReadSnapshot, TakenFile
 
 _WAIT = 1.0
 """Seconds between two looks into the input folder."""
