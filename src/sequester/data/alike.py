@@ -25,7 +25,7 @@ from sequester.hierarchies.labels import DECIMAL, MISSING, ROOT, canonical_label
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from sequester._typing import Counts
+    from sequester._typing import RowNumbers
     from sequester.data.problems import Severity
     from sequester.data.schema import Alike
     from sequester.data.table import EventTable
@@ -191,7 +191,9 @@ class Twins:
         return f"{text} as {'a gap' if self.best is None else quoted(self.best)}" if merged else text
 
 
-def settle(vocabulary: Vocabulary, alike: Alike | None, rows: Counts, problems: list[Problem]) -> list[Twins]:
+def settle(
+    vocabulary: Vocabulary, alike: Alike | None, rows: RowNumbers, problems: list[Problem]
+) -> list[Twins]:
     """Report the labels that look alike, and return them.
 
     Where nobody has said what to do, a secret label with a twin is an error, and others are a warning.
@@ -211,7 +213,7 @@ def _becomes(found: list[Twins], alike: Alike | None) -> dict[str, str | None]:
     return {label: each.best for each in found for label in each.others} if alike == "merge" else {}
 
 
-def _problem(vocabulary: Vocabulary, found: list[Twins], alike: Alike | None, rows: Counts) -> Problem:
+def _problem(vocabulary: Vocabulary, found: list[Twins], alike: Alike | None, rows: RowNumbers) -> Problem:
     number = counted(sum(len(each.rows) for each in found), vocabulary.noun, f"{vocabulary.noun}s")
     if found[0].best is None:
         what = f"{number} of nothing but blanks, as if missing"
@@ -230,7 +232,7 @@ def _problem(vocabulary: Vocabulary, found: list[Twins], alike: Alike | None, ro
 
 
 def _about(
-    vocabulary: Vocabulary, what: str, labels: Collection[str], rows: Counts, severity: Severity
+    vocabulary: Vocabulary, what: str, labels: Collection[str], rows: RowNumbers, severity: Severity
 ) -> Problem:
     """Make the problem of the rows that have one of `labels`."""
     where = np.zeros(len(rows), np.bool_)
@@ -300,7 +302,7 @@ def settle_attributes(
     frame: pl.DataFrame,
     schema: Schema,
     labels: Mapping[str, list[str]],
-    rows: Counts,
+    rows: RowNumbers,
     problems: list[Problem],
 ) -> tuple[pl.DataFrame, Schema, dict[str, list[str]]]:
     """Settle the labels of the symbol, quasi-identifiers and sensitive attributes.
@@ -392,7 +394,7 @@ def _missed(name: str, vocabulary: Vocabulary, schema: Schema, named: Collection
 
 
 def _missed_problem(
-    vocabulary: Vocabulary, missed: Mapping[str, str], alike: Alike | None, rows: Counts
+    vocabulary: Vocabulary, missed: Mapping[str, str], alike: Alike | None, rows: RowNumbers
 ) -> Problem:
     first, rule = next(iter(missed.items()))
     number = counted(len(missed), "label looks", "labels look")

@@ -37,7 +37,7 @@ from sequester.errors import ParameterError, SchemaError
 from sequester.hierarchies.labels import quoted
 
 if TYPE_CHECKING:
-    from sequester._typing import Counts, Mask
+    from sequester._typing import Counts, Mask, RowNumbers
     from sequester.data.ordering import Keys
     from sequester.data.places import Regions
     from sequester.hierarchies.hierarchy import Hierarchy
@@ -111,7 +111,7 @@ class _Rows:
     """The rows of the input that can be used, in its order."""
 
     frame: pl.DataFrame
-    rows: Counts
+    rows: RowNumbers
     """Their numbers in the input, from 1."""
     everybody: pl.Series | None
     """The persons of all rows, also of those that were dropped."""
@@ -125,7 +125,9 @@ def _read_rows(source: pl.DataFrame, schema: Schema, problems: list[Problem]) ->
     # Series by series: as an expression, a column of the name * would mean others as well.
     plain = [column for column, dtype in source.schema.items() if is_plain(dtype)]
     frame = pl.DataFrame({column: source[column] for column in plain if column not in schema.drop}).rechunk()
-    rows = np.arange(1, frame.height + 1, dtype=np.int64)
+    rows: RowNumbers = np.arange(1, frame.height + 1, dtype=np.int64)
+    if frame.height <= np.iinfo(np.int32).max:
+        rows = rows.astype(np.int32)
     frame = settle_keys(frame, schema, problems)
     person, when = _read_person(frame, schema, problems), _read_when(frame, schema, problems)
     everybody = person
@@ -358,7 +360,7 @@ def _gaps_as_null(values: pl.Series) -> pl.Series:
 
 
 def _invalid(
-    schema: Schema, column: str, rule: str, where: Mask, rows: Counts | None = None
+    schema: Schema, column: str, rule: str, where: Mask, rows: RowNumbers | None = None
 ) -> list[Problem]:
     if not where.any():
         return []

@@ -16,7 +16,7 @@ from sequester.hierarchies.labels import as_number, quoted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sequester._typing import Counts, Mask, Offsets
+    from sequester._typing import Counts, Mask, Offsets, RowNumbers
     from sequester.data.schema import Derivation, Schema
 
 
@@ -219,7 +219,7 @@ def warn_of_text_order(values: pl.Series) -> list[Problem]:
 
 
 def find_repeats(
-    source: pl.DataFrame, schema: Schema, rows: Counts, offsets: Offsets, key: Keys
+    source: pl.DataFrame, schema: Schema, rows: RowNumbers, offsets: Offsets, key: Keys
 ) -> list[Problem]:
     """Count events of a person at the same time, and rows that are there twice."""
     again = repeats(offsets, key)

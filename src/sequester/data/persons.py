@@ -18,7 +18,7 @@ from sequester.hierarchies.labels import counted, listed, quoted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sequester._typing import Counts, Mask
+    from sequester._typing import Mask, RowNumbers
     from sequester.data.schema import Protect, Quasi, Sensitive
     from sequester.hierarchies.builder import HierarchyBuilder
     from sequester.hierarchies.hierarchy import Hierarchy
@@ -68,7 +68,7 @@ class Persons:
     """The column of person keys; None where it has the name that it has in the events."""
     schema: Schema
     """The roles of the other columns."""
-    rows: Counts | None = field(repr=False)
+    rows: RowNumbers | None = field(repr=False)
     """The row of the input that each row comes from, counted from 1; None where they are those of `frame`."""
 
     def __init__(
@@ -81,7 +81,7 @@ class Persons:
         | None = None,
         keep: Sequence[str] = (),
         drop: Sequence[str] = (),
-        rows: Counts | None = None,
+        rows: RowNumbers | None = None,
     ) -> None:
         schema = Schema(person=ROW, quasi=quasi, sensitive=sensitive, keep=keep, drop=drop)
         object.__setattr__(self, "frame", None if frame is None else as_polars(frame))
@@ -141,7 +141,7 @@ def split_constant(
 
 def read_persons(
     persons: Persons, schema: Schema, events: pl.DataFrame, problems: list[Problem]
-) -> tuple[pl.DataFrame, pl.Series, Counts]:
+) -> tuple[pl.DataFrame, pl.Series, RowNumbers]:
     """Return one row per person, their keys, and the row of the input that each is; or raise.
 
     `events` is the table of events as it was given. Whole numbers stay what they are, others become text.
@@ -239,7 +239,7 @@ def match_alike(
 
 
 def invalid_rows(
-    what: str, column: str, where: Mask, rows: Counts | None, schema: Schema, outcome: str
+    what: str, column: str, where: Mask, rows: RowNumbers | None, schema: Schema, outcome: str
 ) -> Problem:
     """Return the problem of rows that `invalid` decides about: an error, or a warning with its outcome."""
     if schema.invalid == "drop":

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from sequester._typing import Counts, Mask
+    from sequester._typing import Mask, RowNumbers
 
 
 SHOWN_ROWS = 5
@@ -66,7 +66,7 @@ class Problem:
         what: str,
         column: str | None,
         where: Mask,
-        rows: Counts | None = None,
+        rows: RowNumbers | None = None,
         severity: Severity = "error",
         *,
         alike: bool = False,

@@ -23,7 +23,7 @@ from sequester.hierarchies.lint import ALIKE, lint
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from sequester._typing import Counts, Mask
+    from sequester._typing import Mask, RowNumbers
     from sequester.data.problems import Severity
     from sequester.data.schema import Alike, Quasi, Schema
     from sequester.hierarchies.builder import HierarchyBuilder
@@ -206,7 +206,7 @@ def read_labels(
     frame: pl.DataFrame,
     columns: Iterable[str],
     schema: Schema,
-    rows: Counts,
+    rows: RowNumbers,
     problems: list[Problem],
     known: Mapping[str, list[str]] | None = None,
 ) -> dict[str, list[str]]:
@@ -293,7 +293,11 @@ _SEVERITY: dict[str, Severity] = {"error": "error", "warning": "warning", "info"
 
 
 def bind(
-    frame: pl.DataFrame, schema: Schema, labels: dict[str, list[str]], rows: Counts, problems: list[Problem]
+    frame: pl.DataFrame,
+    schema: Schema,
+    labels: dict[str, list[str]],
+    rows: RowNumbers,
+    problems: list[Problem],
 ) -> dict[str, Hierarchy]:
     """Build the hierarchy of every column in `labels` that has one; what does not fit becomes a problem."""
     bound = {}
@@ -324,7 +328,7 @@ def _bind_values(
     source: Hierarchy | HierarchyBuilder,
     text: pl.Series,
     labels: list[str],
-    rows: Counts,
+    rows: RowNumbers,
     alike: Alike | None,
     problems: list[Problem],
 ) -> Hierarchy | None:
@@ -344,7 +348,7 @@ def _bind_values(
         return None
 
 
-def _problem(finding: Finding, text: pl.Series, rows: Counts, alike: Alike | None) -> Problem:
+def _problem(finding: Finding, text: pl.Series, rows: RowNumbers, alike: Alike | None) -> Problem:
     """Turn a finding into a problem, with the rows where it is about values of the data."""
     severity = _SEVERITY[finding.severity]
     if finding.kind == ALIKE:

@@ -27,14 +27,22 @@ from sequester.data.problems import Problem
 from sequester.data.roles import settle_cells, with_protected_nodes, without_markers
 from sequester.data.schema import ALL, ROW, Schema
 from sequester.data.sequences import Sequences, events_of, take_owners
-from sequester.data.text import as_polars, as_text, distinct_labels
+from sequester.data.text import (
+    Codebook,
+    as_polars,
+    as_text,
+    distinct_labels,
+    encode,
+    share_codes,
+    shorten_numbers,
+)
 from sequester.errors import SchemaError
 from sequester.hierarchies.labels import MISSING, counted, in_label_order, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sequester._typing import Codes, Counts, Mask, Offsets
+    from sequester._typing import Codes, Counts, Mask, Offsets, RowNumbers
     from sequester.data.places import Regions
     from sequester.data.problems import ReadSummary
     from sequester.hierarchies.hierarchy import Hierarchy
@@ -87,8 +95,10 @@ class EventTable(Shown):
     schema: Schema
     """The roles of columns."""
     frame: pl.DataFrame
-    """One row per event; attributes and persons are text, a gap is null, dropped columns are gone."""
-    rows: Counts
+    """One row per event; attributes and persons are text, a gap is null, dropped columns are gone.
+
+    Of data in parts, attributes are categories, and persons and times are gone; see `compact`."""
+    rows: RowNumbers
     """The row of the input that each event comes from, counted from 1 without the header."""
     persons: pl.Series
     """The key of each person, as text, in order of first appearance; with trips, of each trip's person."""
@@ -344,23 +354,39 @@ class EventTable(Shown):
         labels = {each.name: distinct_labels(each) for each in texts}
         return self.replace(frame=self.frame.with_columns(texts), labels=self.labels | labels)
 
-    def without_keys(self) -> EventTable:
-        """Return the same events without the columns that only say who and when, which take most memory.
+    def compact(self) -> EventTable:
+        """Return the same events in less memory: each attribute, person and time is held once.
 
-        `persons` and `times` hold the same; a column with another role stays.
+        Attributes become categories in label order, whose memory `sequences` shares: four bytes per event,
+        and one bit where there are gaps. An order of whole numbers takes four bytes as well. Columns that
+        only say who and when are gone, as `persons` and `times` hold the same. An attribute that sorts or
+        weighs events, too, stays as it is.
 
         Examples
         --------
         >>> import polars as pl
         >>> from sequester.data.schema import Schema
         >>> frame = pl.DataFrame({"user": ["a"], "at": ["2010-01-31"], "page": ["news"]})
-        >>> EventTable(frame, Schema(person="user", time="at", symbol="page")).without_keys().frame.columns
+        >>> EventTable(frame, Schema(person="user", time="at", symbol="page")).compact().frame.columns
         ['page']
         """
         schema = self.schema
+        sorting = {schema.order, schema.tie, schema.weight, *schema.time_columns}
+        frame = self.frame
+        if schema.order is not None and schema.order not in self.labels:
+            frame = frame.with_columns(shorten_numbers(frame[schema.order]))
+        codes: dict[str, Codes] = {}
+        for name, labels in self.labels.items():
+            if name in sorting:
+                codes[name], _ = encode(frame[name], labels)
+            else:
+                column, codes[name] = share_codes(frame[name], labels)
+                frame = frame.with_columns(column)
         used = {*schema.attributes, *schema.keep, schema.order, schema.tie, schema.weight}
-        keys = {schema.person, *schema.time_columns} - used
-        return self.replace(frame=self.frame.drop(keys, strict=False))
+        compacted = self.replace(frame=frame.drop({schema.person, *schema.time_columns} - used, strict=False))
+        books = {name: Codebook(tuple(labels)) for name, labels in self.labels.items()}
+        vars(compacted)["sequences"] = Sequences(self.person_offsets, codes, books, self.owners)
+        return compacted
 
     def take(self, persons: Mask | Counts, *, keep_labels: bool = False) -> EventTable:
         """Return the table of some persons, or trips; roles, hierarchies and protection stay as they are.

@@ -64,7 +64,7 @@ def as_labels(values: pl.Series) -> pl.Series:
     >>> as_labels(pl.Series([7])).dtype, as_labels(pl.Series(["a"], dtype=pl.Categorical)).dtype
     (String, Categorical)
     """
-    if values.dtype == pl.Categorical and not (values == "").any():
+    if isinstance(values.dtype, pl.Categorical) and not values.eq_missing("").any():
         return values
     return as_text(values)
 
@@ -151,6 +151,43 @@ def encode(
         text = text.fill_null(gaps)
     codes = text.cast(pl.Enum(labels)).to_physical().cast(pl.Int32)
     return codes.fill_null(NOTHING).to_numpy(), Codebook(tuple(labels))
+
+
+def share_codes(text: pl.Series, labels: list[str]) -> tuple[pl.Series, Codes]:
+    """Return a column as categories, and its codes, which are the memory of these categories.
+
+    `labels` are the column's distinct labels in label order, ``(missing)`` among them where there are gaps.
+    The codes are those of `encode`, and may not be written to.
+
+    Examples
+    --------
+    >>> column, codes = share_codes(pl.Series(["10", "9", None, "10"]), ["9", "10", "(missing)"])
+    >>> column.to_list(), codes.tolist()
+    (['10', '9', None, '10'], [1, 0, 2, 1])
+    """
+    # Categories of its own are numbered in the order in which they first occur, as long as a series has them.
+    numbered = pl.Series(labels, dtype=pl.Categorical(pl.Categories.random(physical=pl.UInt32)))
+    filled = text.fill_null(MISSING).cast(numbered.dtype).rechunk()
+    codes: Codes = filled.to_physical().to_numpy().view(np.int32)
+    if not text.null_count():
+        return filled, codes
+    # A column and the same column with gaps share the memory of their values.
+    return pl.select(pl.when(text.is_not_null()).then(filled).alias(text.name)).to_series(), codes
+
+
+def shorten_numbers(values: pl.Series) -> pl.Series:
+    """Return whole numbers, also those written as text, in four bytes each where they read the same.
+
+    Examples
+    --------
+    >>> shorten_numbers(pl.Series(["1", "12"])).dtype, shorten_numbers(pl.Series(["01", "12"])).dtype
+    (Int32, String)
+    """
+    if not (values.dtype.is_integer() or values.dtype == pl.String):
+        return values
+    numbers = values.cast(pl.Int32, strict=False)
+    is_same = (numbers.cast(values.dtype, strict=False) == values).fill_null(value=False).all()
+    return numbers if is_same else values
 
 
 def as_polars(frame: object) -> pl.DataFrame:

@@ -20,7 +20,7 @@ from sequester.hierarchies.labels import counted, quoted
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from sequester._typing import Codes, Counts, Mask, Offsets
+    from sequester._typing import Codes, Counts, Mask, Offsets, RowNumbers
     from sequester.data.ordering import Keys
     from sequester.data.places import Place, Ring
     from sequester.data.schema import Schema
@@ -38,7 +38,7 @@ class SortedEvents:
 
     frame: pl.DataFrame
     """One row per event."""
-    rows: Counts
+    rows: RowNumbers
     """The input row of each event."""
     persons: pl.Series
     """The person of each sequence; one with several trips stands here several times."""

@@ -240,7 +240,7 @@ class Config:
         _ = self.schema, self.persons_schema
         table = self.table_of(self.frame(warn, engine=engine), warn)
         # Data in parts is large: nothing is held twice.
-        return table if self._parts is None else table.without_keys()
+        return table if self._parts is None else table.compact()
 
     def _read_parts(self, folder: Path, engine: Engine | None) -> pl.DataFrame:
         """Read a folder of Parquet files one by one; columns of which only labels are needed are coded."""

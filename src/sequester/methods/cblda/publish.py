@@ -120,7 +120,7 @@ def list_changes(table: EventTable, solution: ClassSolution) -> pl.DataFrame:
     book = pl.Series([label for tree in trees.hierarchies for label in tree.labels], dtype=pl.String)
     return pl.DataFrame(
         {
-            "row": table.rows[changed],
+            "row": table.rows[changed].astype(np.int64),
             "person": table.persons.gather(whose),
             "column": pl.Series(trees.names, dtype=pl.String).gather(np.concatenate(columns)[order]),
             "what": pl.Series(KINDS, dtype=pl.Enum(KINDS)).gather(kind[changed]),

@@ -205,7 +205,7 @@ def _list_held_back(new: EventTable, draft: ContinuedDraft, events: Counts, owne
     frames = [
         pl.DataFrame(
             {
-                "row": new.rows[events],
+                "row": new.rows[events].astype(np.int64),
                 "person": new.persons.gather(whose),
                 "column": pl.Series([column.name]).new_from_index(0, len(events)),
                 "what": pl.Series([HELD_BACK]).new_from_index(0, len(events)),

@@ -144,7 +144,7 @@ def _changes(table: EventTable, plan: LeakagePlan, nodes: Codes) -> pl.DataFrame
     kind = pl.Series(KINDS, dtype=pl.Enum(KINDS))
     return pl.DataFrame(
         {
-            "row": table.rows[changed],
+            "row": table.rows[changed].astype(np.int64),
             "person": table.persons.gather(owner),
             "what": kind.gather((nodes[changed] == 0).astype(np.int64)),
             "from": labels.gather(before[changed]),

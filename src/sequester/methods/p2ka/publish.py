@@ -138,7 +138,7 @@ def list_changes(table: EventTable, distinct: Distinct, reconstruction: Reconstr
         "to": path_items[item],
     }
     both = {name: np.concatenate([removed[name], added[name]]) for name in removed}
-    row = table.rows[both["event"]]
+    row = table.rows[both["event"]].astype(np.int64)
     by_row = np.lexsort((both["order"], row))
     owner, order = both["owner"][by_row], both["order"][by_row]
     # A code of -1 takes the last entry, which is no label.

@@ -78,7 +78,7 @@ def list_changes(table: EventTable, sanitized: Sanitized) -> pl.DataFrame:
     what = np.where(sanitized.items[changed] < 0, DELETED, PERMUTED)
     return pl.DataFrame(
         {
-            "row": table.rows[events[changed]],
+            "row": table.rows[events[changed]].astype(np.int64),
             "person": table.persons.gather(sanitized.persons[owner[changed]]),
             "what": pl.Series(KINDS, dtype=pl.Enum(KINDS)).gather(what),
             "from": book.gather(before[changed]),

@@ -268,7 +268,7 @@ def _changes(table: EventTable, placement: Placement, values: Codes, labels: tup
     what = pl.Series([MOVED, LEFT_OUT], dtype=pl.Enum([MOVED, LEFT_OUT]))
     return pl.DataFrame(
         {
-            "row": table.rows[by_row],
+            "row": table.rows[by_row].astype(np.int64),
             "person": table.persons.gather(owners),
             "what": what.gather((slots == SUPPRESSED).astype(np.int64)),
             "value": pl.Series(labels, dtype=pl.String).gather(values[by_row]),

@@ -338,7 +338,7 @@ def reasons_of(
     """Count moved and lost records by whether their person had another one in the same snapshot."""
     numbers = snapshot_numbers // method.merged
     owners = owners_of(table.person_offsets)
-    pairs = pl.DataFrame({"row": table.rows, "person": owners, "snapshot": numbers})
+    pairs = pl.DataFrame({"row": table.rows.astype(np.int64), "person": owners, "snapshot": numbers})
     twice = pairs.select("row", twice=pl.len().over("person", "snapshot") > 1)
     marked = changes.join(twice, on="row", how="left", maintain_order="left")
     reasons = []
