@@ -16,9 +16,9 @@ from sequester.workflow.inspect import inspect
 
 
 def coded_twin(table):
-    """The same table, its attributes coded."""
+    """The same table as data in parts gives it: coded as it was read, everything held once."""
     codes = (table.frame[name].cast(pl.Categorical) for name in table.schema.attributes)
-    return EventTable(table.frame.with_columns(codes), table.schema)
+    return EventTable(table.frame.with_columns(codes), table.schema).compact()
 
 
 @pytest.mark.filterwarnings("ignore::sequester.SequesterWarning")
@@ -26,7 +26,7 @@ def coded_twin(table):
 def test_coded_columns_give_the_same_release(method, judge, make):
     table = make(ROWS)
     coded = coded_twin(table)
-    assert {coded.frame[name].dtype for name in table.schema.attributes} == {pl.Categorical()}
+    assert all(isinstance(coded.frame[name].dtype, pl.Categorical) for name in table.schema.attributes)
     assert _run_bytes(_run(method, coded)) == _run_bytes(_run(method, table))
 
 

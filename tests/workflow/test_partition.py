@@ -178,6 +178,47 @@ def test_persons_and_times_are_held_once(tmp_path, late):
     assert parts.sequences.to_rows() == one.sequences.to_rows()
 
 
+def bytes_held(table):
+    """Return the bytes of all that a table has of its events and persons; shared memory counts once."""
+    pytest.importorskip("pyarrow")
+    memory = {}
+    columns = [*table.frame.iter_columns(), table.persons]
+    for column in columns if table.times is None else [*columns, table.times]:
+        for chunk in column.to_physical().get_chunks():
+            for buffer in chunk.to_arrow(compat_level=pl.CompatLevel.newest()).buffers():
+                if buffer is not None:
+                    memory[buffer.address] = buffer.size
+    sequences = table.sequences
+    for array in (*sequences.columns.values(), sequences.person_offsets, table.person_offsets, table.rows):
+        memory[array.ctypes.data] = array.nbytes
+    return sum(memory.values())
+
+
+@pytest.mark.parametrize("has_gaps", [False, True])
+def test_an_event_takes_four_bytes_per_attribute_and_eight_for_order_and_row(visits, has_gaps):
+    # As docs/scale.md says: 4 for each attribute, the order and the row, 8 and the key for a person.
+    partition(source(visits / "visits.csv"), visits / "parts", 6)
+    if has_gaps:
+        for path in (visits / "parts").iterdir():
+            part = pl.read_parquet(path).with_row_index()
+            is_gap = pl.col("index") % 5 == 0
+            part.select(pl.exclude("index", "ZIP"), pl.when(~is_gap).then("ZIP")).write_parquet(path)
+    (visits / "release.toml").write_text(CONFIG.format(path="parts"))
+    table = Config.load(visits / "release.toml").table()
+    assert {*table.frame.columns} == {"VID", "AdmYr", "ZIP", "DSFC", "Disease"}
+    n_gaps = table.frame["ZIP"].null_count()
+    assert (n_gaps > 0) == has_gaps
+    expected = table.n_events * (4 * 4 + 4 + 4) + table.n_persons * (8 + 16) + 8
+    # A gap is one bit of each event of its column, rounded up by polars.
+    assert 0 <= bytes_held(table) - expected <= has_gaps * (table.n_events // 8 + 64)
+    (visits / "joined.csv").write_bytes(rows_of(visits / "parts").write_csv().encode())
+    (visits / "release.toml").write_text(CONFIG.format(path="joined.csv"))
+    whole = Config.load(visits / "release.toml").table()
+    for name, codes in whole.sequences.columns.items():
+        assert table.sequences.columns[name].tolist() == codes.tolist()
+        assert table.frame[name].cast(pl.String).equals(whole.frame[name])
+
+
 def test_a_release_from_parts_verifies_and_is_that_of_one_file(visits):
     partition(source(visits / "visits.csv"), visits / "parts", 6)
     # One file with the rows of all parts, in their order, is the same table.

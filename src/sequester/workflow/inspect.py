@@ -170,7 +170,9 @@ def _gaps(table: EventTable) -> npt.NDArray[np.float64]:
 def _columns(table: EventTable, whose: str = "") -> list[ColumnShape]:
     columns = []
     for name, roles in roles_of(table.schema).items():
-        if name not in table.frame.columns:
+        # Data in parts holds who and when apart from the frame, without gaps.
+        is_key = name in (table.schema.person, *table.schema.time_columns)
+        if name not in table.frame.columns and not is_key:
             continue
         labels = table.labels.get(name)
         columns.append(
@@ -178,7 +180,7 @@ def _columns(table: EventTable, whose: str = "") -> list[ColumnShape]:
                 name=name,
                 role=f"{' and '.join(roles)}{whose}",
                 labels=None if labels is None else len(labels) - (MISSING in labels),
-                missing=table.frame[name].null_count(),
+                missing=table.frame[name].null_count() if name in table.frame.columns else 0,
             )
         )
     return columns
